@@ -1,0 +1,40 @@
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: install demo test test-slow lint format bench clean
+
+install: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade pip -c constraints.txt
+	$(BIN)/pip install --quiet -c constraints.txt -e ".[plot,test,lint]"
+	@touch $(STAMP)
+
+demo: install
+	$(BIN)/lookalike demo --overwrite
+
+test: install
+	$(BIN)/pytest
+
+test-slow: install
+	$(BIN)/pytest -m slow
+
+lint: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: install
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: install
+	$(BIN)/python benchmarks/peers.py
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis lookalike-demo
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

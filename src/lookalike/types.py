@@ -1,0 +1,177 @@
+"""What flows between the rooms: batches of items, sets, signatures and pairs.
+
+Nothing here knows how these are made or used; the stages meet in this file and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+UInt8 = npt.NDArray[np.uint8]
+UInt32 = npt.NDArray[np.uint32]
+UInt64 = npt.NDArray[np.uint64]
+Int32 = npt.NDArray[np.int32]
+Int64 = npt.NDArray[np.int64]
+Float64 = npt.NDArray[np.float64]
+Bool = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Sets:
+    """Sets of 64-bit elements in compressed rows: row i is `elements[indptr[i]:indptr[i + 1]]`.
+
+    Examples
+    --------
+    >>> sets = Sets(np.array([0, 2, 2]), np.array([3, 8], np.uint64))
+    >>> len(sets), sets.sizes.tolist()
+    (2, [2, 0])
+    """
+
+    indptr: Int64
+    """int64, one more than there are sets; starts at 0 and never falls."""
+    elements: UInt64
+    """uint64; sorted and distinct within a set."""
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    @property
+    def sizes(self) -> Int64:
+        """How many elements each set has."""
+        return np.diff(self.indptr)
+
+    def __getitem__(self, row: int) -> UInt64:
+        return self.elements[self.indptr[row] : self.indptr[row + 1]]
+
+
+@dataclass(frozen=True, slots=True)
+class Signatures:
+    """One row of minhash values per item; two rows agree in a column with probability Jaccard."""
+
+    values: UInt32
+    """uint32, items x hashes."""
+    method: str
+    seed: int
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def hashes(self) -> int:
+        """How many values each signature has."""
+        return int(self.values.shape[1])
+
+    def similarity(self, left: int, right: int) -> float:
+        """The estimate of the Jaccard similarity of two items: the share of equal values."""
+        return float(np.mean(self.values[left] == self.values[right]))
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Verified pairs of items, by number, with their exact similarity."""
+
+    left: Int64
+    right: Int64
+    similarity: Float64
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A line or file that could not be read, set aside by `--on-error skip`."""
+
+    file: str
+    line: int
+    """1-based; 0 where the whole file is meant."""
+    error: str
+    raw: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """The items of one block: what is compared, and the columns asked for beside it."""
+
+    features: pa.Array
+    """large_string (text), or a list array of tokens (its values string or integer)."""
+    columns: dict[str, pa.Array] = field(default_factory=dict)
+    rejected: Sequence[Rejected] = ()
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which columns a job needs of every item."""
+
+    features: str
+    """The column that is compared."""
+    columns: tuple[str, ...] = ()
+    """Further columns (an id, the column of a keep rule) to be handed over as they are."""
+    skip_errors: bool = False
+    """Set bad lines aside in `Items.rejected` instead of raising at the first."""
+
+
+class Block(Protocol):
+    """A run of consecutive rows of one source. Cheap to hold: the work happens in its methods, on any thread."""
+
+    nbytes: int
+    """Its share of the input, for the progress bar."""
+
+    def items(self, wanted: Wanted, rows: Int64 | None = None) -> Items:
+        """Parse the block; with `rows` only these (ascending, counted from the block's first row)."""
+
+    def stored(self, keep: Bool) -> Any:
+        """The rows where `keep` is true, just as they are stored, for the writer of the source's layout."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a source is stored, so that its surviving rows can be written the same way.
+
+    `kind` is "lines" (bytes; text lines with their ends), "table" (Arrow tables to Parquet) or "files"
+    (each item a file of its own).
+    """
+
+    kind: str
+    prefix: bytes = b""
+    """lines: what precedes the first row (byte order mark, CSV header), already encoded."""
+    compression: str | None = None
+    """lines: None, "gzip" or "zstd". table: the Parquet codec."""
+    schema: pa.Schema | None = None
+    """table: the stored schema, metadata included."""
+    row_group_rows: int | None = None
+    """table: rows in a full row group of the input."""
+
+
+class Source(Protocol):
+    """One input: a file, standard input, a table in memory, or a folder of one-item files."""
+
+    name: str
+    """What the user calls it; FILE in `FILE:ROW`."""
+    kept_name: str
+    """Relative path below `kept/`; unique among the sources of a run."""
+    nbytes: int
+    """Its size as stored, 0 where unknown."""
+
+    def column_names(self) -> Sequence[str] | None:
+        """Names that can be asked for in `Wanted`; None where any row can have other names (JSONL)."""
+
+    def blocks(self) -> Iterator[Block]:
+        """The whole source in order. May be called again, and then cuts at the same places."""
+
+    def layout(self) -> Layout:
+        """How to write its rows back."""
+
+    def locate(self, row: int) -> tuple[str, int]:
+        """The file and the row within that file of the source's row."""
