@@ -1,0 +1,1 @@
+"""Find similar items."""
