@@ -1,0 +1,190 @@
+"""Sets of 64-bit elements: making them sorted and distinct, and intersecting them."""
+
+import numba as nb
+import numpy as np
+
+from lookalike.kernels.compile import inlined, kernel
+from lookalike.kernels.hashing import LARGEST, U, as_element, mix
+from lookalike.kernels.machine import multiply_high
+
+JACCARD, DICE, COSINE, CONTAINMENT, OVERLAP = 0, 1, 2, 3, 4
+"""Measures by number, as kernels know them."""
+
+
+@inlined
+def _power_of_two(count):  # type: ignore[no-untyped-def]
+    """The number of bits of the smallest power of two that is at least `count`."""
+    bits = nb.int64(0)
+    while (nb.int64(1) << bits) < count:
+        bits += 1
+    return bits
+
+
+@kernel
+def sorting_capacity(count):  # type: ignore[no-untyped-def]
+    """How long the working array of sort_distinct and number_repeats must be for `count` elements."""
+    return 4 * (nb.int64(1) << _power_of_two(count)) + 2
+
+
+@kernel
+def _insertion_sort(values, start, end):  # type: ignore[no-untyped-def]
+    for i in range(start + 1, end):
+        value = values[i]
+        j = i
+        while j > start and values[j - 1] > value:
+            values[j] = values[j - 1]
+            j -= 1
+        values[j] = value
+
+
+@kernel
+def _spread_by_top_bits(elements, count, bits, spread, ends):  # type: ignore[no-untyped-def]
+    """Copy elements[:count] to `spread`, grouped by their top `bits` bits; return the largest group."""
+    shift = U(64 - bits)
+    buckets = nb.int64(1) << bits
+    for b in range(buckets + 1):
+        ends[b] = U(0)
+    for i in range(count):
+        ends[nb.int64(elements[i] >> shift) + 1] += U(1)
+    largest = U(0)
+    for b in range(buckets):
+        largest = max(largest, ends[b + 1])
+        ends[b + 1] += ends[b]
+    for i in range(count):
+        b = nb.int64(elements[i] >> shift)
+        spread[nb.int64(ends[b])] = elements[i]
+        ends[b] += U(1)
+    return nb.int64(largest)
+
+
+@kernel
+def sort_distinct(elements, count, work):  # type: ignore[no-untyped-def]
+    """Sort elements[:count] and drop repeats, in place; return how many remain.
+
+    Elements are evenly spread hashes, so their top bits tell about where each belongs: one counting pass
+    puts them there, and a short insertion sort finishes. Large groups (an element repeated often) are
+    sorted by themselves first, so that no input is quadratic. `work` is uint64[sorting_capacity(count)].
+    """
+    if count > 1:
+        bits = max(nb.int64(1), _power_of_two(count))
+        spread, ends = work[:count], work[count:]
+        if _spread_by_top_bits(elements, count, bits, spread, ends) > 32:
+            start = nb.int64(0)
+            for b in range(nb.int64(1) << bits):
+                end = nb.int64(ends[b])
+                if end - start > 32:
+                    spread[start:end].sort()
+                start = end
+        _insertion_sort(spread, 0, count)
+        kept = 1
+        elements[0] = spread[0]
+        for i in range(1, count):
+            elements[kept] = spread[i]
+            kept += spread[i] != spread[i - 1]
+        return kept
+    return count
+
+
+@kernel
+def number_repeats(elements, count, work):  # type: ignore[no-untyped-def]
+    """Make a bag a set: the j-th occurrence of an element becomes the element (element, j). Unordered.
+
+    `work` is uint64[sorting_capacity(count)]: open addressing, keys first and their counts behind.
+    """
+    slots = nb.int64(2) << _power_of_two(count)
+    keys, counts = work[:slots], work[slots:]
+    for i in range(slots):
+        keys[i] = LARGEST
+        counts[i] = U(0)
+    for i in range(count):
+        at = nb.int64(elements[i] & U(slots - 1))
+        while keys[at] != LARGEST and keys[at] != elements[i]:
+            at = (at + 1) & (slots - 1)
+        keys[at] = elements[i]
+        occurrence = counts[at]
+        counts[at] += U(1)
+        if occurrence > U(0):
+            elements[i] = as_element(mix(elements[i] + mix(occurrence)))
+
+
+@inlined
+def fingerprint(elements, count):  # type: ignore[no-untyped-def]
+    """Two independent 64-bit sums over a distinct set: equal sets agree, others differ but for one in 2^128."""
+    first, second = U(count), U(0)
+    for i in range(count):
+        first += mix(elements[i] ^ U(0x9E3779B97F4A7C15))
+        second += mix(elements[i] + U(0xC2B2AE3D27D4EB4F))
+    return first, second
+
+
+@inlined
+def _ceil_divide(numerator, denominator):  # type: ignore[no-untyped-def]
+    return (numerator + denominator - 1) // denominator
+
+
+@inlined
+def _cosine_holds(overlap, num, den, left_size, right_size):  # type: ignore[no-untyped-def]
+    """(overlap den)^2 >= (num left_size) (num right_size), in 128 bits."""
+    a = U(overlap) * U(den)
+    b, c = U(num) * U(left_size), U(num) * U(right_size)
+    left_high, right_high = multiply_high(a, a), multiply_high(b, c)
+    return left_high > right_high or (left_high == right_high and a * a >= b * c)
+
+
+@kernel
+def needed_overlap(measure, num, den, left_size, right_size):  # type: ignore[no-untyped-def]
+    """The smallest overlap at which the measure of two sets reaches num/den, in whole numbers.
+
+    Sizes below 2^31 and num, den below 2^31 keep every product inside 64 (cosine: 128) bits.
+    """
+    if measure == JACCARD:
+        return max(1, _ceil_divide(num * (left_size + right_size), num + den))
+    if measure == DICE:
+        return max(1, _ceil_divide(num * (left_size + right_size), 2 * den))
+    if measure == CONTAINMENT:
+        return max(1, _ceil_divide(num * left_size, den))
+    if measure == OVERLAP:
+        return max(1, _ceil_divide(num, den))
+    guess = nb.int64(np.sqrt(np.float64(left_size) * np.float64(right_size)) * num / den)
+    while guess > 0 and _cosine_holds(guess - 1, num, den, left_size, right_size):
+        guess -= 1
+    while not _cosine_holds(guess, num, den, left_size, right_size):
+        guess += 1
+    return max(1, guess)
+
+
+@kernel
+def similarity_of(measure, overlap, left_size, right_size):  # type: ignore[no-untyped-def]
+    """The measure of two sets of these sizes with this overlap; the empty set is similar to nothing."""
+    if overlap == 0:
+        return 0.0
+    if measure == JACCARD:
+        return overlap / (left_size + right_size - overlap)
+    if measure == DICE:
+        return 2.0 * overlap / (left_size + right_size)
+    if measure == CONTAINMENT:
+        return overlap / left_size
+    if measure == OVERLAP:
+        return np.float64(overlap)
+    return overlap / np.sqrt(np.float64(left_size) * np.float64(right_size))
+
+
+@kernel
+def overlap_at_least(elements, i, i_end, j, j_end, needed):  # type: ignore[no-untyped-def]
+    """|A & B| of the sorted sets elements[i:i_end] and elements[j:j_end], or -1 as soon as it is below `needed`."""
+    spare_i, spare_j = i_end - i - needed, j_end - j - needed  # how many each side may leave unmatched
+    if spare_i < 0 or spare_j < 0:
+        return nb.int64(-1)
+    overlap = nb.int64(0)
+    start_i, start_j = i, j
+    while i < i_end and j < j_end:
+        # 32 steps between looks at the bounds: the steps themselves have no branch to guess
+        stop = min(nb.int64(32), i_end - i, j_end - j)
+        for _ in range(stop):
+            a, b = elements[i], elements[j]
+            overlap += a == b
+            i += a <= b
+            j += b <= a
+        if i - start_i - overlap > spare_i or j - start_j - overlap > spare_j:
+            return nb.int64(-1)
+    return overlap if overlap >= needed else nb.int64(-1)

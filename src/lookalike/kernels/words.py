@@ -1,0 +1,215 @@
+"""UTF-8 bytes to token hashes, and to folded characters.
+
+ASCII takes the fast path: 64 bytes at a time become a mask of word bytes, and the edges of the mask are
+where tokens start and end. A *run* is a stretch of ASCII letters, digits and bytes beyond ASCII; only runs
+with bytes beyond ASCII go through the folding table, so text with a few accents stays fast. ASCII
+punctuation and space always end a token, so a run never depends on its neighbours.
+"""
+
+import numba as nb
+import numpy as np
+
+from lookalike.kernels.compile import inlined, kernel
+from lookalike.kernels.folding import DROPPED, GAP, MAPPED, OWN, WORD, decode, entry_of
+from lookalike.kernels.hashing import U, absorb, as_element, finish, hash_ascii, hash_ascii_at_end
+from lookalike.kernels.machine import BLOCK, high_mask, run_mask, trailing_zeros
+
+LARGE_TEXT = 1 << 20
+"""Bytes of a text beyond which the room it needs is worth counting."""
+
+
+@inlined
+def _append(code, state, word, length):  # type: ignore[no-untyped-def]
+    """Take the UTF-8 bytes of a folded code point into a token's hash (state, pending word, length)."""
+    if code < 0x80:
+        count, packed = 1, U(code)
+    elif code < 0x800:
+        count, packed = 2, U(0xC0 | (code >> 6)) | (U(0x80 | (code & 0x3F)) << U(8))
+    elif code < 0x10000:
+        count = 3
+        packed = U(0xE0 | (code >> 12)) | (U(0x80 | ((code >> 6) & 0x3F)) << U(8))
+        packed |= U(0x80 | (code & 0x3F)) << U(16)
+    else:
+        count = 4
+        packed = U(0xF0 | (code >> 18)) | (U(0x80 | ((code >> 12) & 0x3F)) << U(8))
+        packed |= (U(0x80 | ((code >> 6) & 0x3F)) << U(16)) | (U(0x80 | (code & 0x3F)) << U(24))
+    for _ in range(count):
+        # A full word is taken in only when another byte follows: the last word belongs to finish().
+        if length & 7 == 0 and length > 0:
+            state = absorb(state, word)
+            word = U(0)
+        word |= (packed & U(0xFF)) << (U(8) * U(length & 7))
+        packed >>= U(8)
+        length += 1
+    return state, word, length
+
+
+@inlined
+def _piece(entry, code, pool, k):  # type: ignore[no-untyped-def]
+    """The k-th folded code point of a character and its kind (GAP, WORD, OWN)."""
+    if entry & 7 != MAPPED:
+        return code, entry & 7
+    piece = nb.int64(pool[(entry >> 8) + k])
+    return piece >> 2, piece & 3
+
+
+@inlined
+def _pieces(entry):  # type: ignore[no-untyped-def]
+    """How many folded code points a character has."""
+    if entry & 7 == MAPPED:
+        return (entry >> 3) & 31
+    return nb.int64(0) if entry & 7 == DROPPED else nb.int64(1)
+
+
+@kernel
+def hash_run(data, start, end, folding, tokens, count):  # type: ignore[no-untyped-def]
+    """Fold data[start:end] by table; append the hashes of its tokens to `tokens`, return the new count."""
+    pages, entries, pool = folding
+    state, word, length = U(0), U(0), nb.int64(0)
+    i = start
+    while i < end:
+        code, i = decode(data, i, end)
+        entry = entry_of(pages, entries, code)
+        for k in range(_pieces(entry)):
+            folded, kind = _piece(entry, code, pool, k)
+            if kind != WORD and length > 0:
+                tokens[count] = finish(state, word, length)
+                count += 1
+                state, word, length = U(0), U(0), nb.int64(0)
+            if kind != GAP:
+                state, word, length = _append(folded, state, word, length)
+            if kind == OWN:
+                tokens[count] = finish(state, word, length)
+                count += 1
+                state, word, length = U(0), U(0), nb.int64(0)
+    if length > 0:
+        tokens[count] = finish(state, word, length)
+        count += 1
+    return count
+
+
+@kernel
+def _masks_at_end(data, i, end, edge):  # type: ignore[no-untyped-def]
+    """run_mask and high_mask of data[i:end] where fewer than 64 bytes are left in the array."""
+    for k in range(BLOCK):
+        edge[k] = data[i + k] if i + k < end else np.uint8(0)
+    return run_mask(edge, 0), high_mask(edge, 0)
+
+
+@kernel
+def _hash_block(data, i, runs, high, open_at, beyond, safe, folding, tokens, count):  # type: ignore[no-untyped-def]
+    """hash_tokens for a block with bytes beyond ASCII, or with a run that has some, or at the array's end."""
+    edges = runs ^ ((runs << U(1)) | (U(1) if open_at >= 0 else U(0)))
+    seen = nb.int64(0)  # bits of `high` below this belong to earlier runs
+    while edges != U(0):
+        bit = trailing_zeros(edges)
+        edges &= edges - U(1)
+        if open_at < 0:
+            open_at, seen = i + bit, bit
+            continue
+        beyond |= ((high & ((U(1) << U(bit)) - U(1))) >> U(seen)) != U(0)
+        if beyond:
+            count = hash_run(data, open_at, i + bit, folding, tokens, count)
+        else:
+            tokens[count] = (
+                hash_ascii(data, open_at, i + bit) if safe else hash_ascii_at_end(data, open_at, i + bit)
+            )
+            count += 1
+        open_at, beyond = nb.int64(-1), False
+    if open_at >= 0:
+        beyond |= (high >> U(max(open_at - i, 0))) != U(0)
+    return open_at, beyond, count
+
+
+@kernel
+def hash_tokens(data, start, end, folding, edge, tokens):  # type: ignore[no-untyped-def]
+    """Write the hash of every token of the text data[start:end]; return how many there are.
+
+    Parameters
+    ----------
+    data : uint8[bytes]
+        UTF-8. Broken sequences count as gaps; nothing outside data[start:end] is used.
+    folding : (pages, entries, pool), see kernels/folding.py
+    edge : uint8[64]
+        Room to work in.
+    tokens : uint64[token capacity of text_bounds]
+        Where the hashes go.
+    """
+    count = 0
+    open_at = nb.int64(-1)  # where the current run started, -1 between runs
+    beyond = False  # has the current run bytes beyond ASCII?
+    for i in range(start, end + 1, BLOCK):
+        runs, high = U(0), U(0)
+        safe = i + BLOCK + 8 <= data.size  # whole words and blocks can be loaded
+        if safe:
+            runs, high = run_mask(data, i), high_mask(data, i)
+        elif i < end:
+            runs, high = _masks_at_end(data, i, end, edge)
+        if end - i < BLOCK:
+            inside = (U(1) << U(end - i)) - U(1)
+            runs &= inside
+            high &= inside
+        if high != U(0) or beyond or not safe:
+            open_at, beyond, count = _hash_block(
+                data, i, runs, high, open_at, beyond, safe, folding, tokens, count
+            )
+            continue
+        edges = runs ^ ((runs << U(1)) | (U(1) if open_at >= 0 else U(0)))
+        while edges != U(0):
+            at = i + trailing_zeros(edges)
+            edges &= edges - U(1)
+            if open_at < 0:
+                open_at = at
+            else:
+                tokens[count] = hash_ascii(data, open_at, at)
+                count += 1
+                open_at = nb.int64(-1)
+    return count
+
+
+@kernel
+def fold_characters(data, start, end, folding, characters):  # type: ignore[no-untyped-def]
+    """Write the characters of the tokens of data[start:end] joined by single spaces, hashed one by one.
+
+    Returns how many there are; `characters` is uint64[character_capacity(...)].
+    """
+    pages, entries, pool = folding
+    count = 0
+    inside = False  # are we in the middle of a token?
+    space = as_element(U(0x20) * U(0x9E3779B97F4A7C15))
+    i = start
+    while i < end:
+        code, i = decode(data, i, end)
+        entry = entry_of(pages, entries, code)
+        for k in range(_pieces(entry)):
+            folded, kind = _piece(entry, code, pool, k)
+            if kind == GAP:
+                inside = False
+                continue
+            if count > 0 and (kind == OWN or not inside):
+                characters[count] = space
+                count += 1
+            characters[count] = as_element(U(folded) * U(0x9E3779B97F4A7C15))
+            count += 1
+            inside = kind == WORD
+    return count
+
+
+@kernel
+def text_bounds(data, offsets):  # type: ignore[no-untyped-def]
+    """The largest (token capacity, character capacity) that any text data[offsets[i]:offsets[i + 1]] can need.
+
+    A run of ASCII gives at most one token per two bytes. Beyond ASCII no code point gives more than two
+    tokens, or eleven characters with spaces, per byte (features/unicode.py checks that of its table).
+    """
+    tokens, characters = nb.int64(0), nb.int64(0)
+    for row in range(offsets.size - 1):
+        high = length = offsets[row + 1] - offsets[row]
+        if length > LARGE_TEXT:
+            # Only here does it pay to count: room that is not used costs no memory in small amounts.
+            high = nb.int64(0)
+            for i in range(offsets[row], offsets[row + 1]):
+                high += data[i] >= 128
+        tokens = max(tokens, length // 2 + 2 * high + 2)
+        characters = max(characters, 2 * length + 11 * high + 2)
+    return tokens, characters
