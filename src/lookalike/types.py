@@ -5,7 +5,7 @@ Nothing here knows how these are made or used; the stages meet in this file and 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -22,6 +22,9 @@ Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]
 Bool = npt.NDArray[np.bool_]
+
+Mapper = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
+"""Like the built-in map; a job hands in one that uses its threads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,24 @@ class Signatures:
     def similarity(self, left: int, right: int) -> float:
         """The estimate of the Jaccard similarity of two items: the share of equal values."""
         return float(np.mean(self.values[left] == self.values[right]))
+
+
+@dataclass(frozen=True, slots=True)
+class Buckets:
+    """Groups of items to be compared with each other: bucket b is `members[starts[b]:starts[b + 1]]`."""
+
+    starts: Int64
+    """int64, one more than there are buckets."""
+    members: Int32
+    """Item numbers, ascending within a bucket."""
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def sizes(self) -> Int64:
+        """How many members each bucket has."""
+        return np.diff(self.starts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import numpy as np
 from lookalike.kernels.compile import inlined, kernel
 from lookalike.kernels.hashing import LARGEST, U, mix
 from lookalike.kernels.machine import multiply_high
+from lookalike.kernels.sets import fingerprint_sets
 from lookalike.kernels.shingles import list_shingles, work_space
 
 MERSENNE = np.uint64((1 << 61) - 1)
@@ -29,7 +30,7 @@ def fast_similarity_sketch(elements, count, seed, slots, sketch):  # type: ignor
     """
     for b in range(slots):
         sketch[b] = LARGEST
-    if count == 0:
+    if count == 0 or slots == 0:
         return
     size = U(slots)
     salt = mix(seed)
@@ -170,3 +171,18 @@ def digest_texts(data, offsets, kind, width, bag, folding, stop_words, seed, ban
         for band in range(bands):
             keys[band, i] = _band_key(sketch, band * rows, rows, band)
     return keys, counts, prints
+
+
+@kernel
+def digest_sets(indptr, elements, seed, bands, rows):  # type: ignore[no-untyped-def]
+    """digest_texts for sets that exist already: (keys, counts, prints), with prints of the sets themselves."""
+    sets = indptr.size - 1
+    sketch = np.empty(bands * rows, np.uint64)
+    keys = np.empty((bands, sets), np.uint64)
+    counts = np.empty(sets, np.int64)
+    for i in range(sets):
+        start, counts[i] = indptr[i], indptr[i + 1] - indptr[i]
+        fast_similarity_sketch(elements[start : indptr[i + 1]], counts[i], seed, bands * rows, sketch)
+        for band in range(bands):
+            keys[band, i] = _band_key(sketch, band * rows, rows, band)
+    return keys, counts, fingerprint_sets(indptr, elements)

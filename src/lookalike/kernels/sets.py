@@ -4,7 +4,7 @@ import numba as nb
 import numpy as np
 
 from lookalike.kernels.compile import inlined, kernel
-from lookalike.kernels.hashing import LARGEST, U, as_element, mix
+from lookalike.kernels.hashing import LARGEST, U, absorb, as_element, finish, mix
 from lookalike.kernels.machine import multiply_high
 
 JACCARD, DICE, COSINE, CONTAINMENT, OVERLAP = 0, 1, 2, 3, 4
@@ -107,14 +107,75 @@ def number_repeats(elements, count, work):  # type: ignore[no-untyped-def]
             elements[i] = as_element(mix(elements[i] + mix(occurrence)))
 
 
-@inlined
-def fingerprint(elements, count):  # type: ignore[no-untyped-def]
-    """Two independent 64-bit sums over a distinct set: equal sets agree, others differ but for one in 2^128."""
-    first, second = U(count), U(0)
-    for i in range(count):
-        first += mix(elements[i] ^ U(0x9E3779B97F4A7C15))
-        second += mix(elements[i] + U(0xC2B2AE3D27D4EB4F))
-    return first, second
+@kernel
+def fingerprint_sets(indptr, elements):  # type: ignore[no-untyped-def]
+    """Two independent 64-bit sums over each distinct set, as uint64[2, sets].
+
+    Equal sets agree; others differ but for one chance in 2^128.
+    """
+    prints = np.empty((2, indptr.size - 1), np.uint64)
+    for row in range(indptr.size - 1):
+        first, second = U(indptr[row + 1] - indptr[row]), U(0)
+        for k in range(indptr[row], indptr[row + 1]):
+            first += mix(elements[k] ^ U(0x9E3779B97F4A7C15))
+            second += mix(elements[k] + U(0xC2B2AE3D27D4EB4F))
+        prints[0, row], prints[1, row] = first, second
+    return prints
+
+
+@kernel
+def distinct_rows(indptr, elements):  # type: ignore[no-untyped-def]
+    """Rows of evenly spread elements, made sorted and distinct: (indptr, elements) of sets."""
+    longest = np.int64(1)
+    for row in range(indptr.size - 1):
+        longest = max(longest, indptr[row + 1] - indptr[row])
+    work = np.empty(sorting_capacity(longest), np.uint64)
+    row_elements = np.empty(longest, np.uint64)
+    new_indptr = np.zeros(indptr.size, np.int64)
+    new_elements = np.empty(elements.size, np.uint64)
+    for row in range(indptr.size - 1):
+        length = indptr[row + 1] - indptr[row]
+        row_elements[:length] = elements[indptr[row] : indptr[row + 1]]
+        count = sort_distinct(row_elements, length, work)
+        new_elements[new_indptr[row] : new_indptr[row] + count] = row_elements[:count]
+        new_indptr[row + 1] = new_indptr[row] + count
+    return new_indptr, new_elements[: new_indptr[indptr.size - 1]].copy()
+
+
+@kernel
+def number_row_repeats(indptr, elements):  # type: ignore[no-untyped-def]
+    """number_repeats for every row, in place."""
+    longest = np.int64(1)
+    for row in range(indptr.size - 1):
+        longest = max(longest, indptr[row + 1] - indptr[row])
+    work = np.empty(sorting_capacity(longest), np.uint64)
+    for row in range(indptr.size - 1):
+        number_repeats(elements[indptr[row] : indptr[row + 1]], indptr[row + 1] - indptr[row], work)
+
+
+@kernel
+def hash_integers(values):  # type: ignore[no-untyped-def]
+    """Integers (uint64) as elements of sets: evenly spread, one to one but for one value."""
+    elements = np.empty(values.size, np.uint64)
+    for i in range(values.size):
+        elements[i] = as_element(mix(values[i] + U(0x9E3779B97F4A7C15)))
+    return elements
+
+
+@kernel
+def hash_strings(data, offsets):  # type: ignore[no-untyped-def]
+    """The strings data[offsets[i]:offsets[i + 1]], byte for byte, as elements of sets."""
+    elements = np.empty(offsets.size - 1, np.uint64)
+    for i in range(offsets.size - 1):
+        state, word, length = U(0), U(0), nb.int64(0)
+        for k in range(offsets[i], offsets[i + 1]):
+            if length & 7 == 0 and length > 0:
+                state = absorb(state, word)
+                word = U(0)
+            word |= U(data[k]) << (U(8) * U(length & 7))
+            length += 1
+        elements[i] = as_element(finish(state, word, max(length, 1)) + U(length))
+    return elements
 
 
 @inlined
@@ -151,22 +212,6 @@ def needed_overlap(measure, num, den, left_size, right_size):  # type: ignore[no
     while not _cosine_holds(guess, num, den, left_size, right_size):
         guess += 1
     return max(1, guess)
-
-
-@kernel
-def similarity_of(measure, overlap, left_size, right_size):  # type: ignore[no-untyped-def]
-    """The measure of two sets of these sizes with this overlap; the empty set is similar to nothing."""
-    if overlap == 0:
-        return 0.0
-    if measure == JACCARD:
-        return overlap / (left_size + right_size - overlap)
-    if measure == DICE:
-        return 2.0 * overlap / (left_size + right_size)
-    if measure == CONTAINMENT:
-        return overlap / left_size
-    if measure == OVERLAP:
-        return np.float64(overlap)
-    return overlap / np.sqrt(np.float64(left_size) * np.float64(right_size))
 
 
 @kernel

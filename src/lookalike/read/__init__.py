@@ -1,1 +1,11 @@
-"""The read room."""
+"""Any source -> blocks of items.
+
+`open_inputs` takes what the command line takes, `open_data` what a Python caller has in memory. Both give
+sources (`lookalike.types.Source`); nothing here knows what is done with the items.
+"""
+
+from lookalike.read.columns import join_column
+from lookalike.read.inputs import open_inputs
+from lookalike.read.tables import looks_like_paths, open_data
+
+__all__ = ["join_column", "looks_like_paths", "open_data", "open_inputs"]

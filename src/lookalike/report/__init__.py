@@ -1,1 +1,1 @@
-"""The report room."""
+"""What people look at: charts of plans, and reports of finished runs."""

@@ -1,1 +1,4 @@
-"""The tuning room."""
+"""From what the user wants (threshold, recall) to what the stages need (bands, rows).
+
+The room knows probabilities and nothing of items, sets or files.
+"""

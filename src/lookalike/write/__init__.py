@@ -1,1 +1,24 @@
-"""The write room."""
+"""Results -> files, whole or not at all. Nothing here knows how they were found."""
+
+from lookalike.write.kept import KeptWriter, open_kept
+from lookalike.write.outputs import OutputFolder, output_file, whole_file
+from lookalike.write.results import (
+    TABLE_SUFFIXES,
+    write_json,
+    write_rejected,
+    write_table,
+    write_tsv,
+)
+
+__all__ = [
+    "TABLE_SUFFIXES",
+    "KeptWriter",
+    "OutputFolder",
+    "open_kept",
+    "output_file",
+    "whole_file",
+    "write_json",
+    "write_rejected",
+    "write_table",
+    "write_tsv",
+]

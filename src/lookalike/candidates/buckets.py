@@ -1,0 +1,88 @@
+"""Buckets: grouping by key, choosing among them, and putting them together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lookalike.kernels import join
+from lookalike.types import Bool, Buckets, Int32, Int64, UInt64
+
+
+def group_keys(keys: UInt64) -> Buckets:
+    """Buckets of the indices that share a key with another, ascending within each.
+
+    Upper key bits and index are packed in one word, because sorting plain 64-bit integers is vectorised and
+    several times as fast as an argsort.
+
+    Examples
+    --------
+    >>> group_keys(np.array([7, 3, 7, 9], np.uint64)).members.tolist()
+    [0, 2]
+    """
+    index_bits = max(1, (len(keys) - 1).bit_length())
+    mask = np.uint64((1 << index_bits) - 1)
+    packed = (keys & ~mask) | np.arange(len(keys), dtype=np.uint64)
+    packed.sort()
+    members, ends = np.empty(len(keys), np.int64), np.empty(len(keys) // 2 + 1, np.int64)
+    buckets, filled = join.group_runs(packed, index_bits, keys, members, ends)
+    return Buckets(np.concatenate([np.zeros(1, np.int64), ends[:buckets]]), members[:filled].astype(np.int32))
+
+
+def group_prints(prints: UInt64) -> Int64:
+    """For each item the first item with the same fingerprint (2 x 64 bits).
+
+    Examples
+    --------
+    >>> group_prints(np.array([[5, 6, 5], [1, 1, 1]], np.uint64)).tolist()
+    [0, 1, 0]
+    """
+    first = np.arange(prints.shape[1], dtype=np.int64)
+    same = group_keys(prints[0])
+    join.first_with_print(same.starts, same.members, prints[1], first)
+    return first
+
+
+def concatenate(parts: Sequence[Buckets]) -> Buckets:
+    """The buckets of several ways of finding them, as one.
+
+    Examples
+    --------
+    >>> one = Buckets(np.array([0, 2]), np.array([0, 1], np.int32))
+    >>> concatenate([one, one]).starts.tolist()
+    [0, 2, 4]
+    """
+    parts = [part for part in parts if len(part)]
+    if not parts:
+        return Buckets(np.zeros(1, np.int64), np.empty(0, np.int32))
+    shifts = np.cumsum([0] + [len(part.members) for part in parts[:-1]])
+    starts = [part.starts[:-1] + shift for part, shift in zip(parts, shifts)]
+    last = np.array([sum(len(part.members) for part in parts)], np.int64)
+    return Buckets(np.concatenate([*starts, last]), np.concatenate([part.members for part in parts]))
+
+
+def select(buckets: Buckets, chosen: Bool) -> Buckets:
+    """The chosen buckets only.
+
+    Examples
+    --------
+    >>> two = Buckets(np.array([0, 2, 5]), np.array([0, 1, 4, 5, 6], np.int32))
+    >>> select(two, np.array([False, True])).members.tolist()
+    [4, 5, 6]
+    """
+    sizes = buckets.sizes
+    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes[chosen])])
+    return Buckets(starts, buckets.members[np.repeat(chosen, sizes)])
+
+
+def renumber(buckets: Buckets, number: Int32) -> Buckets:
+    """Give every member its new number; drop members without one (-1) and buckets left with fewer than two.
+
+    Examples
+    --------
+    >>> two = Buckets(np.array([0, 2, 4]), np.array([0, 1, 1, 2], np.int32))
+    >>> renumber(two, np.array([1, 0, -1], np.int32)).members.tolist()
+    [0, 1]
+    """
+    return Buckets(*join.renumber_buckets(buckets.starts, buckets.members, number))

@@ -1,0 +1,63 @@
+"""Candidates by rare elements, for items in oversize buckets: exact, and no pair is lost.
+
+Boilerplate puts thousands of different items in one bucket. Comparing them all is quadratic, and cutting the
+bucket with further rows would lose pairs. Instead the lecture's index for high similarity is used: put each
+set's elements in one fixed order, rare ones first. Two sets of sizes n and m that share at least o elements
+share one among the first n - o + 1 of the one and the first m - o + 1 of the other. Boilerplate is common,
+so it comes last and brings nobody together.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lookalike.candidates.buckets import group_keys, select
+from lookalike.kernels import prefix as kernels
+from lookalike.types import Bool, Buckets, Int64, UInt64
+
+OVERSIZE = 200
+"""Members above which a bucket is refined. Measured in docs/log.md: lower costs more prefixes than it saves."""
+
+
+def oversize(buckets: Buckets) -> Bool:
+    """Which buckets have more members than are to be paired.
+
+    Examples
+    --------
+    >>> oversize(Buckets(np.array([0, 201]), np.arange(201, dtype=np.int32))).tolist()
+    [True]
+    """
+    return np.asarray(buckets.sizes > OVERSIZE)
+
+
+def join_prefixes(
+    items: Int64, begins: Int64, ends: Int64, elements: UInt64, measure: int, num: int, den: int, floor: tuple[int, int]
+) -> Buckets:
+    """Buckets in which every similar pair of `items` meets.
+
+    Parameters
+    ----------
+    items : int64[...]
+        Item numbers, ascending; item i has the set elements[begins[i]:ends[i]].
+    measure, num, den
+        The measure and its threshold num/den.
+    floor
+        The smallest share (numerator, denominator) of a set that a similar one can have in common with it.
+    """
+    counters = kernels.count_elements(items, begins, ends, elements)
+    starts, symbols, places = kernels.list_prefixes(items, begins, ends, elements, counters, *floor)
+    owners = np.repeat(np.arange(len(items)), np.diff(starts))
+    entries = group_keys(symbols)
+    entry_items = owners[entries.members]
+    sizes = (ends - begins)[items][entry_items]
+    useful = kernels.useful_entries(
+        entries.starts, sizes, places[entries.members].astype(np.int64), OVERSIZE, measure, num, den
+    )
+    return _keep_entries(entries, useful, items[entry_items].astype(np.int32))
+
+
+def _keep_entries(entries: Buckets, useful: Bool, members: np.ndarray) -> Buckets:
+    kept = np.add.reduceat(useful, entries.starts[:-1]) if len(entries) else np.empty(0, np.int64)
+    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(kept)])
+    remaining = Buckets(starts, members[useful])
+    return select(remaining, remaining.sizes > 1)

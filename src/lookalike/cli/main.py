@@ -1,0 +1,85 @@
+"""The command line: `lookalike COMMAND`. Commands are imported only when they are called."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+
+from lookalike.errors import LookalikeError
+from lookalike.version import __version__
+
+COMMANDS = {
+    "dedup": "Remove near-duplicates: the main job.",
+    "pairs": "List all similar pairs.",
+    "tune": "Threshold and recall to a plan, with its S-curve.",
+    "demo": "The main job on text found on this machine.",
+}
+"""Each is a module of this package with a click command named `command`."""
+
+INTERRUPTED = 130
+
+
+class LazyGroup(click.Group):
+    """Knows the commands by name and imports one only to run it: `--help` answers at once."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """In the order of their use."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import the command's module."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"lookalike.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """One line each, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog="\b\nExample:\n  lookalike dedup news.jsonl -o out --threshold 0.8",
+)
+@click.version_option(__version__, message="lookalike %(version)s")
+def group() -> None:
+    """Find similar items: near-duplicate documents and similar sets, each pair verified."""
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; ends the process with the documented exit code."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run a command and return its exit code; problems are said in one line on stderr."""
+    try:
+        group.main(arguments, prog_name="lookalike", standalone_mode=False)
+    except LookalikeError as error:
+        _complain(str(error))
+        return error.exit_code
+    except click.exceptions.Abort:
+        return INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code if not isinstance(error, click.FileError) else 2
+    except KeyboardInterrupt:
+        _complain("interrupted; nothing was written")
+        return INTERRUPTED
+    except MemoryError:
+        _complain("out of memory; use fewer --threads or split the input")
+        return 4
+    except BrokenPipeError:
+        # Whoever read our output has gone: that is not an error, but nothing more can be said.
+        sys.stderr.close()
+        return 0
+    return 0
+
+
+def _complain(message: str) -> None:
+    click.echo(f"lookalike: {message}", err=True)

@@ -1,0 +1,60 @@
+"""Options that several commands share, and what they become."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from lookalike.jobs.settings import Settings
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
+
+_SHARED = [
+    click.option("--column", default="text", show_default=True, help="The column that is compared."),
+    click.option("--id", "id_", metavar="COLUMN", help="The column that names an item. [default: id if there is one, else FILE:ROW]"),
+    click.option("--threshold", default="0.8", show_default=True, help="Smallest similarity of a pair."),
+    click.option("--recall", type=float, default=0.99, show_default=True, help="Share of the pairs at the threshold to be found."),
+    click.option("--hashes", type=int, default=256, show_default=True, help="Minhash values per item at most."),
+    click.option("--shingle", default="word:5", show_default=True, help="word:W, char:K or stopword:N."),
+    click.option("--bag", is_flag=True, help="Count repeated shingles."),
+    click.option("--language", default="en", show_default=True, help="Whose stop words, for --shingle stopword:N."),
+    click.option("--measure", default="jaccard", show_default=True, help="jaccard, dice, cosine, containment or overlap."),
+    click.option("--method", default="lsh", show_default=True, help="lsh (fast, recall as asked) or brute (every pair)."),
+    click.option("--seed", type=int, default=1, show_default=True, help="Another seed draws other hash functions."),
+    click.option("--threads", type=int, help="[default: one per processor]"),
+    click.option("--on-error", default="stop", show_default=True, help="At a bad line: stop, or skip and set it aside."),
+    click.option("--encoding", default="utf-8", show_default=True, help="Of text formats."),
+]  # fmt: skip
+_TALKING = [
+    click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON object on stdout."),
+    click.option("--quiet", is_flag=True, help="No plan, progress or summary."),
+]
+
+
+def shared_options(command: Command) -> Command:
+    """Add the options that describe what is similar."""
+    return _add(_SHARED, command)
+
+
+def talking_options(command: Command) -> Command:
+    """Add --json and --quiet."""
+    return _add(_TALKING, command)
+
+
+def _add(options: list[Callable[[Command], Command]], command: Command) -> Command:
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def settings_from(options: dict[str, Any]) -> Settings:
+    """Check the shared options."""
+    from lookalike.jobs.settings import Settings
+
+    options = dict(options)
+    return Settings.parse(id=options.pop("id_"), **options)

@@ -1,0 +1,120 @@
+"""`lookalike tune`: threshold and recall in, the plan and its S-curve out. Computes nothing itself.
+
+NumPy and what stands on it are imported when the command runs: `lookalike --help` must not wait for them.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from lookalike.tuning.plan import Plan
+
+_EXAMPLE = """\b
+Example:
+  lookalike tune --threshold 0.7 --recall 0.95 --plot curve.svg
+"""
+
+
+@click.command("tune", epilog=_EXAMPLE, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--threshold", default="0.8", show_default=True, help="Jaccard similarity from which pairs are wanted."
+)
+@click.option(
+    "--recall", default="0.99", show_default=True, help="Share of the pairs at the threshold to be found."
+)
+@click.option("--hashes", default=256, show_default=True, help="Values that a signature may have.")
+@click.option(
+    "--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the curve: FILE.svg or FILE.png."
+)
+@click.option("--overwrite", is_flag=True, help="Replace the plot if it exists.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--quiet", is_flag=True, help="Print the plan alone: no table, no curve, no messages.")
+def tune(
+    threshold: str, recall: str, hashes: int, plot: Path | None, overwrite: bool, as_json: bool, quiet: bool
+) -> None:
+    """Show the plan for a threshold and a recall: how many bands and rows, and what they find.
+
+    A pair becomes a candidate pair if its signatures agree in all rows of some band. Of the plans that reach
+    the recall, this is the one with the fewest false candidates.
+    """
+    from lookalike.tuning.plan import lecture_plan
+    from lookalike.tuning.plan import tune as make_plan
+
+    plan = make_plan(threshold, recall, hashes)
+    rule = lecture_plan(threshold, hashes)
+    if plot is not None:
+        _plot(plan, plot, overwrite)
+    if as_json:
+        click.echo(json.dumps(_summary(plan, rule, plot)))
+    else:
+        click.echo(plan.describe().replace(". ", ".\n"))
+        if not quiet:
+            click.echo("\n".join(["", *_table(plan, rule), "", *_comparison(plan, rule), "", _drawing(plan)]))
+    if plot is not None and not quiet:
+        click.echo(f"wrote {plot}", err=True)
+
+
+def _plot(plan: Plan, path: Path, overwrite: bool) -> None:
+    from lookalike.errors import UsageError
+    from lookalike.report.charts import check_plot_path, plot_curve
+
+    check_plot_path(path)
+    if path.exists() and not overwrite:
+        raise UsageError(f"--plot {path} exists: give --overwrite to replace it")
+    plot_curve(plan, path)
+
+
+def _summary(plan: Plan, rule: Plan, plot: Path | None) -> dict[str, Any]:
+    curve = [{"similarity": s, "probability": plan.curve(s)} for s in _similarities()]
+    return {**plan.to_dict(), "curve": curve, "lecture": rule.to_dict(), "plot": plot and str(plot)}
+
+
+def _similarities() -> list[float]:
+    return [tenth / 10 for tenth in range(1, 11)]
+
+
+def _table(plan: Plan, rule: Plan) -> list[str]:
+    """How likely pairs are to become candidate pairs, beside what the lecture's rule would give."""
+    from lookalike.tuning.curves import miss_probability
+    from lookalike.tuning.plan import percent
+
+    def chance(of: Plan, similarity: float) -> str:
+        return percent(of.curve(similarity), miss_probability(similarity, of.bands, of.rows))
+
+    heading = f"{'similarity':>10}  {'candidate pair':>14}  {'lecture rule':>14}"
+    lines = [f"{s:>10.1f}  {chance(plan, s):>14}  {chance(rule, s):>14}" for s in _similarities()]
+    return [heading, *lines]
+
+
+def _comparison(plan: Plan, rule: Plan) -> list[str]:
+    from lookalike.tuning.curves import lecture_threshold
+    from lookalike.tuning.plan import percent
+
+    near = f"(1/{rule.bands})^(1/{rule.rows}) = {lecture_threshold(rule.bands, rule.rows):.3f}"
+    return [
+        f"The lecture's rule takes {rule.bands} bands of {rule.rows} rows, since {near} is nearest to the threshold.",
+        f"It finds {percent(rule.recall)} of the pairs at {plan.threshold:g}; this plan {percent(plan.recall)}.",
+    ]
+
+
+def _drawing(plan: Plan) -> str:
+    """The curve, in plain characters where the terminal has no others."""
+    from lookalike.report.charts import terminal_curve
+
+    drawing = terminal_curve(plan, width=max(30, min(76, shutil.get_terminal_size().columns - 1)))
+    try:
+        drawing.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        plain = {"┤": "+", "│": "|", "└": "+", "┬": "+", "─": "-", "┊": ":", "▲": "^"}
+        return "".join(c if c.isascii() else plain.get(c, "*") for c in drawing)
+    return drawing
+
+
+command = tune

@@ -1,0 +1,83 @@
+"""Who stays: in order of priority, a set goes if an earlier one that stays is similar enough."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lookalike.kernels import join
+from lookalike.types import Buckets, Int32, Int64, Mapper, UInt64
+
+BLOCK = 2048
+"""Sets that are compared on threads with those kept before, until the next are settled. Any value gives the
+same result; this one keeps threads busy and the sequential part small."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """For each set its keeper (-1: it stays) and their overlap, and how much was compared."""
+
+    keeper: Int32
+    overlaps: Int32
+    candidates: int
+    pairs: int
+
+
+@dataclass(slots=True)
+class _Desk:
+    """Room that one thread works in."""
+
+    mark: Int32
+    found: Int32
+    counts: Int64
+
+    @classmethod
+    def of_size(cls, sets: int) -> _Desk:
+        return cls(np.full(sets, -1, np.int32), np.empty(sets, np.int32), np.zeros(2, np.int64))
+
+
+def decide(
+    buckets: Buckets,
+    sets: tuple[Int64, Int64, UInt64],
+    measure: tuple[int, int, int],
+    always_kept: int,
+    threads: int,
+    each: Mapper = map,
+) -> Decisions:
+    """Go through the sets in order of priority and find each one's keeper.
+
+    Buckets list only the sets that stay, so a thousand copies cost a thousand comparisons and not a million.
+
+    Parameters
+    ----------
+    buckets
+        Where sets meet; a set is compared with the kept ones in its buckets, the first in order first.
+    sets
+        (begins, ends, elements): set i is elements[begins[i]:ends[i]].
+    always_kept
+        The sets before this one stay whatever they resemble (reference items).
+    """
+    count = len(sets[0])
+    keeper, overlaps = np.full(count, -1, np.int32), np.zeros(count, np.int32)
+    members = buckets.members.copy()
+    fills = np.zeros(len(buckets), np.int64)
+    graph = (*join.buckets_by_item(buckets.starts, members, count), buckets.starts, fills, members)
+    desks = [_Desk.of_size(count) for _ in range(threads)]
+    shared = (keeper, overlaps)
+
+    def compare(job: tuple[_Desk, Int64]) -> None:
+        desk, items = job
+        join.find_keepers(items, 0, graph, sets, *measure, desk.mark, desk.found, *shared, desk.counts)
+
+    for first in range(0, count, BLOCK):
+        last = min(first + BLOCK, count)
+        items = np.arange(max(first, always_kept), last, dtype=np.int64)
+        for _ in each(compare, zip(desks, np.array_split(items, threads))):
+            pass
+        desk = desks[0]
+        join.settle_block(
+            first, last, always_kept, graph, sets, *measure, desk.mark, desk.found, *shared, desk.counts
+        )
+    counts = sum(desk.counts for desk in desks)
+    return Decisions(keeper, overlaps, int(counts[join.COMPARED]), int(counts[join.MATCHED]))

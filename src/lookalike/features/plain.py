@@ -1,0 +1,74 @@
+"""Tokens and shingles of one text as Python strings: slow and readable, for looking and explaining.
+
+The kernels give the same shingles as 64-bit hashes; jobs use only those.
+"""
+
+from __future__ import annotations
+
+from lookalike.features.shingles import Shingling
+from lookalike.features.stopwords import stop_words
+from lookalike.features.unicode import OWN, WORD, fold, kind_of
+
+
+def tokens(text: str) -> list[str]:
+    """The tokens of a text, folded.
+
+    Examples
+    --------
+    >>> tokens("L'été, 2 漢字")
+    ['l', 'ete', '2', '漢', '字']
+    """
+    found: list[str] = []
+    run = ""
+    for char in "".join(map(fold, text)) + " ":
+        kind = kind_of(char)
+        if kind == WORD:
+            run += char
+            continue
+        if run:
+            found.append(run)
+            run = ""
+        if kind == OWN:
+            found.append(char)
+    return found
+
+
+def _list_shingles(text: str, shingling: Shingling) -> list[str]:
+    words = tokens(text)
+    width = shingling.width
+    if not words:
+        return []
+    if shingling.kind == "char":
+        joined = " ".join(words)
+        return [joined[i : i + width] for i in range(max(1, len(joined) - width + 1))]
+    if shingling.kind == "stopword":
+        stops = {token for word in stop_words(shingling.language) for token in tokens(word)[:1]}
+        starts = [i for i in range(len(words) - width + 1) if words[i] in stops]
+    else:
+        starts = list(range(max(1, len(words) - width + 1)))
+    return [" ".join(words[i : i + width]) for i in starts]
+
+
+def shingles(
+    text: str, shingle: str = "word:5", *, bag: bool = False, language: str = "en"
+) -> set[str] | set[tuple[str, int]]:
+    """The set of shingles of one text; with `bag`, the j-th occurrence of a shingle is (shingle, j).
+
+    Examples
+    --------
+    >>> sorted(shingles("abcab", "char:2"))
+    ['ab', 'bc', 'ca']
+    >>> sorted(shingles("abcab", "char:2", bag=True))
+    [('ab', 1), ('ab', 2), ('bc', 1), ('ca', 1)]
+    >>> sorted(shingles("Get vaccinated, they said", "word:2"))
+    ['get vaccinated', 'they said', 'vaccinated they']
+    """
+    listed = _list_shingles(text, Shingling.parse(shingle, bag=bag, language=language))
+    if not bag:
+        return set(listed)
+    seen: dict[str, int] = {}
+    counted = set()
+    for element in listed:
+        seen[element] = seen.get(element, 0) + 1
+        counted.add((element, seen[element]))
+    return counted

@@ -1,0 +1,190 @@
+"""Remove near-duplicates: every removed item names a kept one that it resembles, with their exact similarity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.cluster.components import connect
+from lookalike.cluster.keepers import decide
+from lookalike.jobs.corpus import Corpus, read_corpus
+from lookalike.jobs.outcome import Outcome, settle
+from lookalike.jobs.parallel import Workers
+from lookalike.jobs.priority import order_items
+from lookalike.jobs.progress import Progress
+from lookalike.jobs.run import describe_run
+from lookalike.jobs.settings import Settings, check_policy, parse_keep
+from lookalike.jobs.similar import find_comparable
+from lookalike.read import open_inputs
+from lookalike.types import Block, Int64, Source
+from lookalike.write import OutputFolder, open_kept, write_json, write_rejected, write_table
+
+
+@dataclass(frozen=True, slots=True)
+class Deduplicated:
+    """The outcome of a run, before anything is written."""
+
+    corpus: Corpus
+    outcome: Outcome
+    references: int
+    """How many of the items, at the front, are reference items."""
+    reference_sources: int
+    candidates: int
+    pairs: int
+    alarms: list[dict[str, Any]]
+    connected: bool
+
+    @property
+    def removed_items(self) -> Int64:
+        """The items that go, in input order."""
+        return np.flatnonzero(self.outcome.keeper >= 0)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """What happened to how many."""
+        items, removed = len(self.corpus) - self.references, len(self.removed_items)
+        return {
+            "items": items,
+            "empty": int(np.count_nonzero(self.corpus.counts[self.references :] == 0)),
+            "kept": items - removed,
+            "removed": removed,
+            "candidates": self.candidates + self.outcome.identical,
+            "pairs": self.pairs + self.outcome.identical,
+            "rejected": len(self.corpus.rejected),
+            "identical": self.outcome.identical,
+            "reference": self.references,
+        }
+
+    def removed(self) -> pa.Table:
+        """Every removal with its reason, in input order."""
+        gone = self.removed_items
+        keeper = self.outcome.keeper[gone]
+        files, rows = self.corpus.locate(gone)
+        kept_files, kept_rows = self.corpus.locate(keeper)
+        columns = {
+            "id": self.corpus.ids(gone),
+            "file": files,
+            "row": rows,
+            "kept_id": self.corpus.ids(keeper),
+            "kept_file": kept_files,
+            "kept_row": kept_rows,
+            "similarity": self.outcome.similarity[gone],
+        }
+        if self.connected:
+            columns["pair_id"] = self.corpus.ids(self.outcome.partner[gone])
+            columns["pair_similarity"] = self.outcome.partner_similarity[gone]
+        return pa.table(columns)
+
+    def clusters(self) -> pa.Table:
+        """The items of clusters with two or more members; a cluster is a kept item with those removed for it."""
+        gone = self.removed_items
+        keepers, sizes = np.unique(self.outcome.keeper[gone], return_counts=True)
+        members = np.union1d(gone, keepers)
+        head = np.where(self.outcome.keeper[members] >= 0, self.outcome.keeper[members], members)
+        cluster = np.searchsorted(keepers, head)
+        by_cluster = np.argsort(cluster, kind="stable")
+        members, cluster = members[by_cluster], cluster[by_cluster]
+        return pa.table(
+            {
+                "id": self.corpus.ids(members),
+                "cluster": cluster,
+                "size": sizes[cluster] + 1,
+                "kept": self.outcome.keeper[members] < 0,
+            }
+        )
+
+
+def find_duplicates(
+    sources: list[Source],
+    references: list[Source],
+    settings: Settings,
+    keep: str,
+    policy: str,
+    progress: Progress,
+) -> Deduplicated:
+    """The recipe: read and sketch, join the bands, fetch the sets, verify and decide."""
+    rule, column = parse_keep(keep)
+    check_policy(policy)
+    everything = references + sources
+    measure = settings.measure.arguments
+    with Workers(settings.threads) as workers:
+        with progress.stage("reading", sum(source.nbytes for source in everything), "B"):
+            corpus = read_corpus(everything, settings, workers, progress, column, rule in ("longest", "shortest"))
+        fixed = int(corpus.starts[len(references)])
+        order = order_items(corpus, rule, column, fixed)
+        found = find_comparable(corpus, order[corpus.counts[order] > 0], workers, progress)
+        with progress.stage("verifying"):
+            fixed_sets = int(np.count_nonzero(found.order[found.places] < fixed))
+            direct = decide(found.buckets, found.sets, measure, fixed_sets, workers.threads, workers.map)
+            components = None
+            if policy == "connected":
+                components = connect(found.buckets, found.sets, measure, direct)
+            outcome = settle(found, settings.measure, direct, components, len(corpus), fixed)
+    return Deduplicated(
+        corpus,
+        outcome,
+        fixed,
+        len(references),
+        direct.candidates + (components.candidates if components else 0),
+        direct.pairs + (components.pairs if components else 0),
+        found.alarms,
+        policy == "connected",
+    )
+
+
+def _write_kept(found: Deduplicated, folder: Path, threads: int, progress: Progress) -> None:
+    """Every source's surviving rows, in its own format: rows are picked on threads, written in order."""
+    keep = found.outcome.keeper < 0
+
+    def pick(job: tuple[int, int, Block]) -> tuple[Any, int]:
+        first, last, block = job
+        return block.stored(keep[first:last]), block.nbytes
+
+    with Workers(threads) as workers:
+        for number in range(found.reference_sources, len(found.corpus.sources)):
+            with open_kept(folder, found.corpus.sources[number]) as writer:
+                for stored, nbytes in workers.map(pick, found.corpus.blocks(number)):
+                    writer.write(stored)
+                    progress.advance(nbytes)
+
+
+def dedup_to_folder(
+    inputs: Sequence[str | Path],
+    out: str | Path,
+    settings: Settings,
+    *,
+    keep: str = "first",
+    policy: str = "direct",
+    reference: Sequence[str | Path] = (),
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Deduplicate files into an output folder; returns what run.json holds."""
+    progress = progress or Progress()
+    options = {
+        "inputs": [str(path) for path in inputs],
+        "keep": keep,
+        "policy": policy,
+        "reference": [str(path) for path in reference],
+    }
+    parse_keep(keep)
+    check_policy(policy)
+    with OutputFolder(out, overwrite) as folder:
+        spool = folder / "work"
+        sources = open_inputs(inputs, encoding=settings.encoding, spool=spool)
+        references = open_inputs(reference, encoding=settings.encoding, spool=spool) if reference else []
+        found = find_duplicates(sources, references, settings, keep, policy, progress)
+        with progress.stage("writing", sum(source.nbytes for source in sources), "B"):
+            _write_kept(found, folder, settings.threads, progress)
+            write_table(folder / "removed.parquet", found.removed())
+            write_table(folder / "clusters.parquet", found.clusters())
+            if settings.skip_errors:
+                write_rejected(folder / "rejected.jsonl", found.corpus.rejected)
+        run = describe_run(settings, options, found.counts, found.alarms, progress)
+        write_json(folder / "run.json", run)
+    return run

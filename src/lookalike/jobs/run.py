@@ -1,0 +1,40 @@
+"""The record of a run: what was asked, planned, counted and timed."""
+
+from __future__ import annotations
+
+import resource
+import sys
+from typing import Any
+
+from lookalike.jobs.progress import Progress
+from lookalike.jobs.settings import Settings
+from lookalike.version import __version__
+
+
+def peak_memory_bytes() -> int:
+    """The largest resident memory that this process has had.
+
+    Examples
+    --------
+    >>> peak_memory_bytes() > 1_000_000
+    True
+    """
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return int(peak if sys.platform == "darwin" else peak * 1024)
+
+
+def describe_run(
+    settings: Settings, options: dict[str, Any], counts: dict[str, int], alarms: list[dict[str, Any]], progress: Progress
+) -> dict[str, Any]:
+    """What run.json holds."""
+    plan = settings.plan
+    return {
+        "version": __version__,
+        "options": {**settings.to_dict(), **options},
+        "plan": plan.to_dict() if plan else {"bands": 0, "rows": 0, "recall": 1.0},
+        "counts": counts,
+        "seconds": {name: round(seconds, 3) for name, seconds in progress.seconds.items()},
+        "peak_memory_bytes": peak_memory_bytes(),
+        "alarms": alarms,
+        "audit": None,
+    }

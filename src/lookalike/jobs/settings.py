@@ -1,0 +1,150 @@
+"""The options that jobs share, checked once and before any work."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from lookalike.errors import UsageError
+from lookalike.features.shingles import Shingling
+from lookalike.jobs.parallel import count_threads
+from lookalike.tuning.plan import Plan, tune
+from lookalike.verify.sets import Measure
+
+METHODS = ("lsh", "brute")
+POLICIES = ("direct", "connected")
+KEEP_RULES = ("first", "last", "longest", "shortest", "max:COL", "min:COL")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What every job on sets wants to know. `Settings.parse` reads what users give."""
+
+    column: str
+    id: str | None
+    measure: Measure
+    recall: float
+    hashes: int
+    shingling: Shingling
+    method: str
+    seed: int
+    threads: int
+    skip_errors: bool
+    encoding: str
+    plan: Plan | None
+    """Bands and rows; None where the method needs none."""
+
+    @classmethod
+    def parse(
+        cls,
+        *,
+        column: str = "text",
+        id: str | None = None,
+        threshold: float | str | Fraction = 0.8,
+        recall: float = 0.99,
+        hashes: int = 256,
+        shingle: str = "word:5",
+        bag: bool = False,
+        language: str = "en",
+        measure: str = "jaccard",
+        method: str = "lsh",
+        seed: int = 1,
+        threads: int | None = None,
+        on_error: str = "stop",
+        encoding: str = "utf-8",
+    ) -> Settings:
+        """Check every option; the message of an error names the option and says what would do.
+
+        Examples
+        --------
+        >>> Settings.parse(threshold=0.8).plan.bands
+        26
+        """
+        _one_of("method", method, METHODS)
+        _one_of("on-error", on_error, ("stop", "skip"))
+        if not 0 <= seed < 1 << 64:
+            raise UsageError(f"seed {seed}: from 0 to 2^64 - 1")
+        try:
+            "".encode(encoding)
+        except LookupError:
+            raise UsageError(f"encoding {encoding!r} is unknown; try utf-8, latin-1 or utf-16") from None
+        wanted = Measure.parse(measure, threshold)
+        return cls(
+            column=column,
+            id=id,
+            measure=wanted,
+            recall=recall,
+            hashes=hashes,
+            shingling=Shingling.parse(shingle, bag=bag, language=language),
+            method=method,
+            seed=seed,
+            threads=count_threads(threads),
+            skip_errors=on_error == "skip",
+            encoding=encoding,
+            plan=_plan(wanted, recall, hashes) if method == "lsh" else None,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As run.json shows them: what the user would write to get this run again."""
+        return {
+            "column": self.column,
+            "id": self.id,
+            "measure": self.measure.name,
+            "threshold": float(self.measure.threshold),
+            "recall": self.recall,
+            "hashes": self.hashes,
+            "shingle": f"{self.shingling.kind}:{self.shingling.width}",
+            "bag": self.shingling.bag,
+            "language": self.shingling.language,
+            "method": self.method,
+            "seed": self.seed,
+            "threads": self.threads,
+            "on_error": "skip" if self.skip_errors else "stop",
+            "encoding": self.encoding,
+        }
+
+
+def _one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise UsageError(f"{name} {value!r}: one of {', '.join(choices)}")
+
+
+def _plan(measure: Measure, recall: float, hashes: int) -> Plan:
+    """Bands and rows for pairs at the measure's threshold, by the Jaccard similarity they have at least."""
+    floor = measure.jaccard_floor
+    if floor is None:
+        raise UsageError(
+            f"measure {measure.name}: minhash cannot promise a recall for it, since a similar pair can have any "
+            "Jaccard similarity; use --method brute"
+        )
+    return tune(threshold=floor, recall=recall, hashes=hashes)
+
+
+def parse_keep(keep: str) -> tuple[str, str | None]:
+    """A keep rule as its name and, for max and min, the column.
+
+    Examples
+    --------
+    >>> parse_keep("longest"), parse_keep("max:score")
+    (('longest', None), ('max', 'score'))
+    """
+    match = re.fullmatch(r"(max|min):(.+)", keep, re.DOTALL)
+    if match:
+        return match[1], match[2]
+    if keep not in KEEP_RULES[:4]:
+        raise UsageError(f"keep {keep!r}: one of {', '.join(KEEP_RULES)}")
+    return keep, None
+
+
+def check_policy(policy: str) -> str:
+    """The policy, if there is such.
+
+    Examples
+    --------
+    >>> check_policy("direct")
+    'direct'
+    """
+    _one_of("policy", policy, POLICIES)
+    return policy

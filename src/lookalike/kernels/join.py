@@ -1,0 +1,277 @@
+"""From buckets of items to verified pairs, and to who stays.
+
+Items are numbered by priority, so 'earlier' means 'smaller'. An item lies in several *buckets*; bucket b has
+room members[starts[b]:starts[b + 1]], of which the first fills[b] places are in use, in ascending order.
+Item i's set is elements[begins[i]:ends[i]].
+"""
+
+import numba as nb
+import numpy as np
+
+from lookalike.kernels.compile import inlined, kernel
+from lookalike.kernels.hashing import U
+from lookalike.kernels.sets import CONTAINMENT, needed_overlap, overlap_at_least
+from lookalike.kernels.unionfind import root_of
+
+COMPARED, MATCHED = 0, 1
+"""Places in the `counts` that the kernels keep: candidate pairs compared, pairs found."""
+
+
+@kernel
+def group_runs(packed, index_bits, keys, members, ends):  # type: ignore[no-untyped-def]
+    """Walk sorted (upper key bits | index) words; keep the buckets with two or more members.
+
+    Equal upper bits make a run; whole keys decide, since a run can hold a few keys that differ below.
+
+    Parameters
+    ----------
+    packed : uint64[n], sorted
+    keys : uint64[n]
+    members : int64[n]
+        Gets the indices, bucket by bucket, ascending within each.
+    ends : int64[n]
+        Gets the end of each bucket in `members`.
+
+    Returns
+    -------
+    (buckets, members) : how many of each
+    """
+    mask = (U(1) << U(index_bits)) - U(1)
+    buckets = filled = 0
+    start = 0
+    while start < packed.size:
+        stop = start + 1
+        while stop < packed.size and packed[stop] >> U(index_bits) == packed[start] >> U(index_bits):
+            stop += 1
+        if stop - start > 1:
+            buckets, filled = _split_run(packed[start:stop], mask, keys, members, ends, buckets, filled)
+        start = stop
+    return buckets, filled
+
+
+@inlined
+def _split_run(run, mask, keys, members, ends, buckets, filled):  # type: ignore[no-untyped-def]
+    first = filled
+    uniform = True
+    for k in range(run.size):
+        members[first + k] = nb.int64(run[k] & mask)
+        uniform &= keys[members[first + k]] == keys[members[first]]
+    if not uniform:  # order by whole key; stable, so indices stay ascending
+        for i in range(first + 1, first + run.size):
+            index = members[i]
+            j = i
+            while j > first and keys[members[j - 1]] > keys[index]:
+                members[j] = members[j - 1]
+                j -= 1
+            members[j] = index
+    start = first
+    for i in range(first + 1, first + run.size + 1):
+        if i < first + run.size and keys[members[i]] == keys[members[start]]:
+            continue
+        if i - start > 1:
+            for k in range(start, i):
+                members[filled] = members[k]
+                filled += 1
+            ends[buckets] = filled
+            buckets += 1
+        start = i
+    return buckets, filled
+
+
+@kernel
+def first_with_print(starts, members, second, first):  # type: ignore[no-untyped-def]
+    """Within buckets of equal first halves, point each member at the first whose second half is equal too."""
+    for b in range(starts.size - 1):
+        for k in range(starts[b], starts[b + 1]):
+            for j in range(starts[b], k):  # ends at once but for chance agreements of the first half
+                if second[members[j]] == second[members[k]]:
+                    first[members[k]] = members[j]
+                    break
+
+
+@kernel
+def renumber_buckets(starts, members, number):  # type: ignore[no-untyped-def]
+    """Give members their new numbers, drop those with none (-1) and the buckets left with fewer than two.
+
+    Members of a bucket come out ascending.
+    """
+    new_members = np.empty(members.size, np.int32)
+    new_starts = np.zeros(starts.size, np.int64)
+    buckets = filled = 0
+    for b in range(starts.size - 1):
+        first = filled
+        for k in range(starts[b], starts[b + 1]):
+            if number[members[k]] >= 0:
+                new_members[filled] = number[members[k]]
+                filled += 1
+        if filled - first < 2:
+            filled = first
+            continue
+        new_members[first:filled].sort()
+        buckets += 1
+        new_starts[buckets] = filled
+    return new_starts[: buckets + 1].copy(), new_members[:filled].copy()
+
+
+@kernel
+def buckets_by_item(starts, members, items):  # type: ignore[no-untyped-def]
+    """Turn bucket -> members into item -> buckets (int64[items + 1], int32[...])."""
+    item_starts = np.zeros(items + 1, np.int64)
+    for k in range(members.size):
+        item_starts[members[k] + 1] += 1
+    for i in range(items):
+        item_starts[i + 1] += item_starts[i]
+    cursor = item_starts[:-1].copy()
+    item_buckets = np.empty(members.size, np.int32)
+    for b in range(starts.size - 1):
+        for k in range(starts[b], starts[b + 1]):
+            item_buckets[cursor[members[k]]] = b
+            cursor[members[k]] += 1
+    return item_starts, item_buckets
+
+
+@inlined
+def _earlier(item, lowest, item_starts, item_buckets, starts, fills, members, mark, found):  # type: ignore[no-untyped-def]
+    """The distinct members m of the item's buckets with lowest <= m < item, ascending, in `found`."""
+    count = 0
+    for p in range(item_starts[item], item_starts[item + 1]):
+        b = item_buckets[p]
+        k = starts[b] + fills[b] - 1
+        while k >= starts[b] and members[k] >= lowest:
+            other = members[k]
+            if other < item and mark[other] != item:
+                mark[other] = item
+                found[count] = other
+                count += 1
+            k -= 1
+    if count > 1:
+        found[:count].sort()
+    return count
+
+
+@inlined
+def _overlap(left, right, measure, num, den, begins, ends, elements):  # type: ignore[no-untyped-def]
+    """The overlap of two items if they are similar enough (for containment: left in right), else -1."""
+    left_size, right_size = ends[left] - begins[left], ends[right] - begins[right]
+    needed = needed_overlap(measure, num, den, left_size, right_size)
+    return overlap_at_least(elements, begins[left], ends[left], begins[right], ends[right], needed)
+
+
+@kernel
+def find_keepers(items, lowest, graph, sets, measure, num, den, mark, found, keeper, overlaps, counts):  # type: ignore[no-untyped-def]
+    """For each of `items` the first similar member m of its buckets with lowest <= m < item.
+
+    Parameters
+    ----------
+    items : int64[...], ascending
+    graph : (item_starts, item_buckets, starts, fills, members)
+    sets : (begins, ends, elements)
+    mark : int32[all items], anything but the items' own numbers
+    found : int32[all items], room to work in
+    keeper, overlaps : int32[all items]
+        keeper[item] gets the member's number, overlaps[item] the overlap; untouched where there is none.
+    counts : int64[2], added to
+    """
+    item_starts, item_buckets, starts, fills, members = graph
+    begins, ends, elements = sets
+    for k in range(items.size):
+        item = items[k]
+        count = _earlier(item, lowest, item_starts, item_buckets, starts, fills, members, mark, found)
+        for c in range(count):
+            overlap = _overlap(item, found[c], measure, num, den, begins, ends, elements)
+            counts[COMPARED] += 1
+            if overlap >= 0:
+                counts[MATCHED] += 1
+                keeper[item] = found[c]
+                overlaps[item] = overlap
+                break
+
+
+@kernel
+def settle_block(first, last, always_kept, graph, sets, measure, num, den, mark, found, keeper, overlaps, counts):  # type: ignore[no-untyped-def]
+    """Decide first..last-1 in order, given their keepers among earlier blocks; list those that stay.
+
+    Items below `always_kept` stay whatever they resemble (reference items).
+    """
+    item_starts, item_buckets, starts, fills, members = graph
+    one = np.empty(1, np.int64)
+    for item in range(first, last):
+        if keeper[item] >= 0:
+            continue
+        if item >= always_kept:
+            one[0] = item
+            find_keepers(one, first, graph, sets, measure, num, den, mark, found, keeper, overlaps, counts)
+            if keeper[item] >= 0:
+                continue
+        for p in range(item_starts[item], item_starts[item + 1]):
+            b = item_buckets[p]
+            members[starts[b] + fills[b]] = item
+            fills[b] += 1
+
+
+@kernel
+def find_pairs(first, last, graph, sets, measure, num, den, mark, found, left, right, overlaps, counts):  # type: ignore[no-untyped-def]
+    """All similar pairs of items first..last-1 with earlier members of their buckets.
+
+    For containment each direction that holds is a pair of its own, left contained in right. Stops early
+    when `left` is nearly full; returns (next item, pairs written).
+    """
+    item_starts, item_buckets, starts, fills, members = graph
+    begins, ends, elements = sets
+    written = 0
+    item = first
+    while item < last:
+        count = _earlier(item, 0, item_starts, item_buckets, starts, fills, members, mark, found)
+        if written + 2 * count > left.size:
+            break
+        counts[COMPARED] += count
+        for c in range(count):
+            other = found[c]
+            overlap = _overlap(other, item, measure, num, den, begins, ends, elements)
+            if overlap >= 0:
+                left[written], right[written], overlaps[written] = other, item, overlap
+                written += 1
+            if measure == CONTAINMENT:
+                overlap = _overlap(item, other, measure, num, den, begins, ends, elements)
+                if overlap >= 0:
+                    left[written], right[written], overlaps[written] = item, other, overlap
+                    written += 1
+        item += 1
+    counts[MATCHED] += written
+    return item, written
+
+
+@kernel
+def connect_buckets(starts, members, sets, measure, num, den, parent, left, right, overlaps, counts):  # type: ignore[no-untyped-def]
+    """Join the clusters that share a similar pair in some bucket; pairs within one cluster are not looked at.
+
+    `parent` as in kernels/unionfind.py; left, right, overlaps get the pairs that joined two clusters, of
+    which there are fewer than items. Returns how many.
+    """
+    begins, ends, elements = sets
+    written = 0
+    for b in range(starts.size - 1):
+        for k in range(starts[b] + 1, starts[b + 1]):
+            item = nb.int64(members[k])
+            for j in range(starts[b], k):
+                other = nb.int64(members[j])
+                root, other_root = root_of(parent, item), root_of(parent, other)
+                if root == other_root:
+                    continue
+                counts[COMPARED] += 1
+                overlap = _overlap(item, other, measure, num, den, begins, ends, elements)
+                if overlap < 0:
+                    continue
+                counts[MATCHED] += 1
+                left[written], right[written], overlaps[written] = item, other, overlap
+                written += 1
+                parent[max(root, other_root)] = min(root, other_root)
+    return written
+
+
+@kernel
+def overlaps_of(left, right, begins, ends, elements, overlaps):  # type: ignore[no-untyped-def]
+    """The exact overlap of each pair of items left[k], right[k]."""
+    for k in range(left.size):
+        a, b = left[k], right[k]
+        overlaps[k] = overlap_at_least(elements, begins[a], ends[a], begins[b], ends[b], 0)

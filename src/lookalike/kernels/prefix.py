@@ -1,0 +1,125 @@
+"""Prefixes of sets whose elements are put in order of rarity, for candidates/prefix.py."""
+
+import numba as nb
+import numpy as np
+
+from lookalike.kernels.compile import inlined, kernel
+from lookalike.kernels.hashing import U, mix
+from lookalike.kernels.sets import needed_overlap
+
+RARITY_BITS = 20
+"""A symbol is an element's rarity class in the upper bits and the element's own upper bits below."""
+
+MOST_SHAPES = 4096
+"""Different (size, place) in a bucket beyond which looking at all pairs of them costs more than it saves."""
+
+
+@kernel
+def count_elements(items, begins, ends, elements):  # type: ignore[no-untyped-def]
+    """How often elements occur in the items' sets, in a table of counters by their low bits.
+
+    Two elements can share a counter; any fixed order of the elements is right, a true count is only faster.
+    """
+    total = nb.int64(0)
+    for k in range(items.size):
+        total += ends[items[k]] - begins[items[k]]
+    size = nb.int64(1024)
+    while size < total and size < (nb.int64(1) << 26):
+        size *= 2
+    counters = np.zeros(size, np.uint32)
+    for k in range(items.size):
+        for e in range(begins[items[k]], ends[items[k]]):
+            counters[nb.int64(elements[e] & U(size - 1))] += np.uint32(1)
+    return counters
+
+
+@inlined
+def _symbol(element, counters):  # type: ignore[no-untyped-def]
+    count = U(counters[nb.int64(element & U(counters.size - 1))])
+    return (min(count, U((1 << RARITY_BITS) - 1)) << U(64 - RARITY_BITS)) | (element >> U(RARITY_BITS))
+
+
+@inlined
+def _prefix_length(size, floor_num, floor_den):  # type: ignore[no-untyped-def]
+    """size - o + 1 for the smallest possible overlap o of a similar set: ceil(size floor)."""
+    return size - max(nb.int64(1), (size * floor_num + floor_den - 1) // floor_den) + 1
+
+
+@kernel
+def list_prefixes(items, begins, ends, elements, counters, floor_num, floor_den):  # type: ignore[no-untyped-def]
+    """The first symbols of each set in order of rarity.
+
+    Elements that fall on the same symbol count as one kind: that can only bring more sets together.
+
+    Returns
+    -------
+    starts : int64[items + 1]
+    symbols : uint64[...], mixed so that they can serve as keys
+    places : int32[...], the position of each within its set's order
+    """
+    starts = np.zeros(items.size + 1, np.int64)
+    longest = nb.int64(0)
+    for k in range(items.size):
+        size = ends[items[k]] - begins[items[k]]
+        longest = max(longest, size)
+        starts[k + 1] = starts[k] + _prefix_length(size, floor_num, floor_den)
+    symbols, places = np.empty(starts[-1], np.uint64), np.empty(starts[-1], np.int32)
+    order = np.empty(longest, np.uint64)
+    filled = nb.int64(0)
+    for k in range(items.size):
+        begin, end = begins[items[k]], ends[items[k]]
+        for e in range(begin, end):
+            order[e - begin] = _symbol(elements[e], counters)
+        order[: end - begin].sort()
+        length = starts[k + 1] - starts[k]
+        starts[k] = filled
+        for p in range(length):
+            if p == 0 or order[p] != order[p - 1]:
+                symbols[filled], places[filled] = mix(order[p]), p
+                filled += 1
+    starts[items.size] = filled
+    return starts, symbols[:filled], places[:filled]
+
+
+@inlined
+def _distinct_shapes(shapes):  # type: ignore[no-untyped-def]
+    shapes.sort()
+    kept = 1
+    for k in range(1, shapes.size):
+        if shapes[k] != shapes[k - 1]:
+            shapes[kept] = shapes[k]
+            kept += 1
+    return kept
+
+
+@kernel
+def useful_entries(starts, sizes, places, limit, measure, num, den):  # type: ignore[no-untyped-def]
+    """Which members of a large bucket can be similar to any other member, by set size and position.
+
+    If a symbol is the first that two sets have in common, at places p and q, they share at most
+    min(n - p, m - q) elements. Buckets of up to `limit` members are left as they are.
+    """
+    useful = np.ones(sizes.size, np.bool_)
+    for b in range(starts.size - 1):
+        start, end = starts[b], starts[b + 1]
+        if end - start <= limit:
+            continue
+        shapes = np.empty(end - start, np.int64)
+        for k in range(start, end):
+            shapes[k - start] = (sizes[k] << 31) | places[k]
+        distinct = shapes.copy()
+        count = _distinct_shapes(distinct)
+        if count > MOST_SHAPES:
+            continue
+        hopeful = np.zeros(count, np.bool_)
+        for i in range(count):
+            n, p = distinct[i] >> 31, distinct[i] & 0x7FFFFFFF
+            for j in range(i, count):
+                m, q = distinct[j] >> 31, distinct[j] & 0x7FFFFFFF
+                most = min(n - p, m - q)
+                if most >= needed_overlap(measure, num, den, n, m) or most >= needed_overlap(measure, num, den, m, n):
+                    hopeful[i] = True
+                    hopeful[j] = True
+        for k in range(start, end):
+            useful[k] = hopeful[np.searchsorted(distinct[:count], shapes[k - start])]
+    return useful

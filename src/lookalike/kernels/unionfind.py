@@ -1,0 +1,73 @@
+"""Union-find: which items hang together."""
+
+import numba as nb
+import numpy as np
+
+from lookalike.kernels.compile import inlined, kernel
+
+
+@inlined
+def root_of(parent, item):  # type: ignore[no-untyped-def]
+    """The smallest item of the cluster that `item` is in; halves the path on the way."""
+    while parent[item] != item:
+        parent[item] = parent[parent[item]]
+        item = parent[item]
+    return item
+
+
+@kernel
+def unite(parent, left, right, joined):  # type: ignore[no-untyped-def]
+    """Join left[k] with right[k] for all k in order; joined[k] says whether that brought two clusters together.
+
+    `parent` is int32[items], each item its own parent to begin with; the root of a cluster is its smallest item.
+    """
+    for k in range(left.size):
+        a, b = root_of(parent, nb.int64(left[k])), root_of(parent, nb.int64(right[k]))
+        joined[k] = a != b
+        if a < b:
+            parent[b] = a
+        elif b < a:
+            parent[a] = b
+
+
+@kernel
+def flatten(parent):  # type: ignore[no-untyped-def]
+    """Point every item straight at its root. Parents are smaller than their children."""
+    for i in range(parent.size):
+        parent[i] = parent[parent[i]]
+
+
+@kernel
+def towards_root(parent, left, right, via):  # type: ignore[no-untyped-def]
+    """Walk a forest from its roots: via[item] = the pair by which the item hangs on its cluster, -1 for roots.
+
+    The pairs left[k], right[k] form a forest on the items; `parent` is flat.
+    """
+    degree = np.zeros(parent.size + 1, np.int64)
+    for k in range(left.size):
+        degree[left[k] + 1] += 1
+        degree[right[k] + 1] += 1
+    for i in range(parent.size):
+        degree[i + 1] += degree[i]
+    cursor = degree[:-1].copy()
+    pairs = np.empty(2 * left.size, np.int64)
+    for k in range(left.size):
+        for item in (left[k], right[k]):
+            pairs[cursor[item]] = k
+            cursor[item] += 1
+    via[:] = -1
+    queue = np.empty(parent.size, np.int64)
+    for root in range(parent.size):
+        if parent[root] != root:
+            continue
+        queue[0] = root
+        head, tail = 0, 1
+        while head < tail:
+            item = queue[head]
+            head += 1
+            for p in range(degree[item], degree[item + 1]):
+                other = left[pairs[p]] + right[pairs[p]] - item
+                if other != root and via[other] < 0:
+                    via[other] = pairs[p]
+                    queue[tail] = other
+                    tail += 1

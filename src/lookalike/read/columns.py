@@ -1,0 +1,214 @@
+"""Columns as they come -> what a job is handed: checked text or tokens, ids of one type.
+
+Shared by every format and by tables in memory.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence, Sized
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from lookalike.errors import BadDataError
+
+ACCEPTED = "text, or a list of strings or integers"
+
+
+class WrongKindError(ValueError):
+    """A column or value that is neither text nor tokens; the caller knows the place and says it."""
+
+
+@dataclass(frozen=True, slots=True)
+class BadRow:
+    """A row that cannot be read, by its place in what was parsed."""
+
+    row: int
+    error: str
+    raw: bytes = b""
+
+
+def bad_byte(error: UnicodeDecodeError) -> str:
+    """What is wrong with bytes that are no UTF-8."""
+    return f"not valid UTF-8: byte {error.object[error.start]:#04x} at {error.start}"
+
+
+def check_length(keep: Sized, items: Sized) -> None:
+    """Refuse to choose among the rows of a block that has not been parsed, or is another one."""
+    if len(keep) != len(items):
+        raise ValueError(f"{len(keep)} rows to choose from, but the block has {len(items)}: parse it first")
+
+
+def missing_column(name: str, file: str, present: Sequence[str]) -> BadDataError:
+    """The error for a column that a file does not have.
+
+    Examples
+    --------
+    >>> str(missing_column("text", "a.csv", ["id", "body"]))
+    "a.csv: no column 'text'; its columns are 'id', 'body'"
+    """
+    names = ", ".join(map(repr, present[:50])) or "none"
+    return BadDataError(f"{file}: no column {name!r}; its columns are {names}")
+
+
+def as_features(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Text as large_string, tokens as they are; not yet checked to be UTF-8.
+
+    Raises
+    ------
+    WrongKindError
+        For any other type; its message names the type and what is accepted.
+
+    Examples
+    --------
+    >>> as_features(pa.array(["a", "b", "a"]).dictionary_encode()).type
+    DataType(large_string)
+    """
+    column = one_array(column)
+    if isinstance(column, pa.ExtensionArray):
+        column = column.storage
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    kind = column.type
+    if pa.types.is_null(kind):
+        return column.cast(pa.large_string())
+    if is_text(kind):
+        return column.cast(pa.large_string())
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or kind == pa.binary_view():
+        return column.cast(pa.large_binary()).view(pa.large_string())
+    return _as_tokens(column)
+
+
+def _as_tokens(column: pa.Array) -> pa.Array:
+    """Lists of strings or integers; rarer layouts of lists become large lists."""
+    kind = column.type
+    listed = pa.types.is_list(kind) or pa.types.is_large_list(kind)
+    rarer = any(is_kind(kind) for is_kind in _RARER_LISTS)
+    if not listed and not rarer:
+        raise WrongKindError(f"is of type {kind}; accepted are {ACCEPTED}")
+    value = kind.value_type
+    if pa.types.is_null(value):
+        value = pa.large_string()
+    if pa.types.is_dictionary(value):
+        value = value.value_type
+    plain = pa.types.is_integer(value) or pa.types.is_string(value) or pa.types.is_large_string(value)
+    if not plain and not is_text(value):
+        raise WrongKindError(f"is of type {kind}; accepted are {ACCEPTED}")
+    if listed and plain and value == kind.value_type:
+        return column
+    return column.cast(pa.large_list(value if plain else pa.large_string()))
+
+
+_RARER_LISTS = (pa.types.is_fixed_size_list, pa.types.is_list_view, pa.types.is_large_list_view)
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a type is one of Arrow's three for strings."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view())
+
+
+def find_bad_utf8(features: pa.Array) -> list[int]:
+    """The rows whose text or tokens are no valid UTF-8; one fast look at all where there is none."""
+    try:
+        features.validate(full=True)
+    except (pa.ArrowInvalid, UnicodeDecodeError):
+        return [row for row in range(len(features)) if not _valid(features.slice(row, 1))]
+    return []
+
+
+def _valid(one: pa.Array) -> bool:
+    try:
+        one.validate(full=True)
+    except (pa.ArrowInvalid, UnicodeDecodeError):
+        return False
+    return True
+
+
+def one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """A column in one piece, without copying where it already is."""
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    if pa.types.is_string(column.type) or pa.types.is_binary(column.type):
+        # 32-bit offsets overflow at 2 GiB when pieces are joined
+        wide = pa.large_string() if pa.types.is_string(column.type) else pa.large_binary()
+        if column.nbytes > 1 << 30:
+            column = column.cast(wide)
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+
+
+def join_column(pieces: Iterable[pa.Array]) -> pa.ChunkedArray:
+    """Pieces of one column, from several blocks or files, as one column of one type.
+
+    Integers beside fractions become fractions; anything beside strings becomes strings, numbers as JSON
+    writes them. Pieces without a value agree with every type.
+
+    Examples
+    --------
+    >>> join_column([pa.array([1, 2]), pa.array(["x", None])]).to_pylist()
+    ['1', '2', 'x', None]
+    """
+    arrays = [piece.cast(pa.string()) if piece.type == pa.string_view() else piece for piece in pieces]
+    kinds = {array.type for array in arrays if not pa.types.is_null(array.type)}
+    if not kinds:
+        return pa.chunked_array(arrays, type=pa.null())
+    kind = kinds.pop() if len(kinds) == 1 else common_type([*kinds])
+    if kind is None:
+        kind = pa.large_string()
+        arrays = [_as_strings(array) for array in arrays]
+    return pa.chunked_array([array.cast(kind) for array in arrays], type=kind)
+
+
+def common_type(kinds: Sequence[pa.DataType]) -> pa.DataType | None:
+    """The number type that holds all of these, or None where they have to become strings."""
+    if all(map(pa.types.is_integer, kinds)):
+        return pa.int64() if pa.uint64() not in kinds else None
+    if all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in kinds):
+        return pa.float64()
+    return None
+
+
+def _as_strings(array: pa.Array) -> pa.Array:
+    if is_text(array.type) or pa.types.is_integer(array.type) or pa.types.is_null(array.type):
+        return array.cast(pa.large_string())
+    return pa.array([json_text(value) for value in array.to_pylist()], pa.large_string())
+
+
+def json_text(value: Any) -> str | None:
+    """A value as the string that stands for it in a column of mixed types.
+
+    Examples
+    --------
+    >>> json_text(1.5), json_text("a"), json_text([1]), json_text(None)
+    ('1.5', 'a', '[1]', None)
+    """
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def column_of(values: list[Any]) -> pa.Array:
+    """Python values of any mixture as one column: one type where there is one, else strings.
+
+    Examples
+    --------
+    >>> column_of([1, 2.5]).type, column_of([1, "a"]).to_pylist()
+    (DataType(double), ['1', 'a'])
+    """
+    kinds = {type(value) for value in values if value is not None}
+    if not kinds:
+        return pa.nulls(len(values))
+    if kinds == {int, float}:
+        return pa.array([None if value is None else float(value) for value in values], pa.float64())
+    if len(kinds) == 1 and kinds <= {int, float, str, bool}:
+        try:
+            return pa.array(values, _PLAIN[kinds.pop()])
+        except (OverflowError, pa.ArrowInvalid):  # an integer of more than 64 bits
+            pass
+    return pa.array([json_text(value) for value in values], pa.string())
+
+
+_PLAIN = {int: pa.int64(), float: pa.float64(), str: pa.string(), bool: pa.bool_()}

@@ -1,0 +1,174 @@
+"""Files that are one item each: HTML pages, and any other text.
+
+Files that follow each other are one source, so that ten thousand small ones cost little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.errors import BadDataError
+from lookalike.read.columns import check_length, missing_column
+from lookalike.read.files import File, first_line
+from lookalike.read.streams import settle_encoding
+from lookalike.types import Block, Bool, Int64, Items, Layout, Rejected, Wanted
+
+BLOCK_FILES = 256
+BLOCK_BYTES = 16 << 20
+COLUMN = "text"
+SHOWN_BYTES = 1024
+"""How much of a bad file is shown beside its error."""
+
+
+def page_text(page: str) -> str:
+    """The text that a reader of an HTML page sees, pieces joined by a space.
+
+    Examples
+    --------
+    >>> page_text("<h1>Hello</h1><script>x()</script><p>wor<b>ld</b>")
+    'Hello wor ld'
+    """
+    # imported here: a run without HTML does not need the parser
+    from selectolax.lexbor import LexborHTMLParser
+
+    tree = LexborHTMLParser(page)
+    tree.strip_tags(["script", "style", "noscript", "template"])
+    root = tree.root
+    return "" if root is None else str(root.text(separator=" ", strip=True))
+
+
+def plain_text(text: str) -> str:
+    """Text is its own text."""
+    return text
+
+
+TEXT_OF: dict[str, Callable[[str], str]] = {".html": page_text, ".htm": page_text}
+"""How to get at the text, by suffix; other files are plain text."""
+
+
+def decode(raw: bytes, encoding: str) -> str:
+    """Bytes as text, without a byte order mark."""
+    text = raw.decode(settle_encoding(encoding, raw[:4]))
+    # a text with lone surrogates (utf-7 and the like can make them) has no UTF-8
+    text.encode("utf-8")
+    return text.removeprefix("\ufeff")
+
+
+class DocumentsSource:
+    """Files that follow each other in the input, each of them an item."""
+
+    def __init__(self, name: str, files: Sequence[File], encoding: str = "utf-8") -> None:
+        self.name = name
+        self.files = files
+        self.encoding = encoding
+        self.kept_name = files[0].kept_name
+        self.nbytes = sum(file.nbytes for file in files)
+        self.set_aside: dict[int, Int64] = {}
+        """Files that could not be read, by block, as numbers within the block."""
+
+    def column_names(self) -> Sequence[str]:
+        """One column."""
+        return [COLUMN]
+
+    def layout(self) -> Layout:
+        """Each item is written back as a file."""
+        return Layout("files")
+
+    def locate(self, row: int) -> tuple[str, int]:
+        """The file that an item is; its row is always 0."""
+        number = row
+        for index, start, stop in self._spans():
+            aside = self.set_aside.get(index, np.zeros(0, np.int64))
+            if row < stop - start - len(aside):
+                number = start + int(np.setdiff1d(np.arange(stop - start), aside)[row])
+                return self.files[number].name, 0
+            row -= stop - start - len(aside)
+        raise IndexError(f"{self.name} has no item {number}")
+
+    def blocks(self) -> Iterator[Block]:
+        """Some hundred files at a time."""
+        for index, start, stop in self._spans():
+            files = self.files[start:stop]
+            yield DocumentBlock(self, index, files, sum(file.nbytes for file in files))
+
+    def _spans(self) -> Iterator[tuple[int, int, int]]:
+        """Block number, first file and the one after the last."""
+        index = start = nbytes = 0
+        for number, file in enumerate(self.files):
+            full = number - start >= BLOCK_FILES or nbytes + file.nbytes > BLOCK_BYTES
+            if number > start and full:
+                yield index, start, number
+                index, start, nbytes = index + 1, number, 0
+            nbytes += file.nbytes
+        yield index, start, len(self.files)
+
+
+@dataclass(slots=True)
+class DocumentBlock:
+    """Some files, read when they are asked for."""
+
+    source: DocumentsSource
+    index: int
+    files: Sequence[File]
+    nbytes: int
+
+    def items(self, wanted: Wanted, rows: Int64 | None = None) -> Items:
+        """The text of each file."""
+        for name in (wanted.features, *wanted.columns):
+            if name != COLUMN:
+                raise missing_column(name, self.source.name, [COLUMN])
+        numbers = range(len(self.files)) if rows is None else self._items()[rows].tolist()
+        texts: list[str] = []
+        rejected: list[Rejected] = []
+        aside: list[int] = []
+        for number in numbers:
+            try:
+                texts.append(self._text(self.files[number]))
+            except BadDataError as error:
+                if not wanted.skip_errors:
+                    raise
+                rejected.append(self._rejected(self.files[number], error))
+                aside.append(number)
+        if rows is None:
+            self.source.set_aside[self.index] = np.array(aside, np.int64)
+        features = pa.array(texts, pa.large_string())
+        return Items(features, dict.fromkeys(wanted.columns, features), rejected)
+
+    def stored(self, keep: Bool) -> list[tuple[str, bytes]]:
+        """Name below `kept/` and bytes of each file to keep."""
+        items = self._items()
+        check_length(keep, items)
+        files = [self.files[number] for number in items[np.asarray(keep, bool)]]
+        return [(file.kept_name, _read(file, compressed=True)) for file in files]
+
+    def _items(self) -> Int64:
+        aside = self.source.set_aside.get(self.index, np.zeros(0, np.int64))
+        return np.setdiff1d(np.arange(len(self.files)), aside)
+
+    def _text(self, file: File) -> str:
+        raw = _read(file)
+        try:
+            return TEXT_OF.get(file.suffix, plain_text)(decode(raw, self.source.encoding))
+        except UnicodeError as error:
+            raise BadDataError(
+                f"{file.name}: not valid {self.source.encoding}: {first_line(error)}"
+            ) from error
+
+    def _rejected(self, file: File, error: BadDataError) -> Rejected:
+        try:
+            raw = _read(file)[:SHOWN_BYTES]
+        except BadDataError:
+            raw = b""
+        return Rejected(file.name, 0, str(error).removeprefix(f"{file.name}: "), raw)
+
+
+def _read(file: File, compressed: bool = False) -> bytes:
+    """All of a file, checked to be the one that was found."""
+    with file.reading(), file.open() if compressed else file.open_decompressed() as opened:
+        raw: bytes = opened.read()
+    file.check_unchanged()
+    return raw

@@ -1,0 +1,203 @@
+"""INPUT of the command line (files, folders, globs, URLs, standard input) -> sources.
+
+Finds files and gives them names; what is in them, the formats know.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import shutil
+import sys
+import tempfile
+import weakref
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from lookalike.errors import BadDataError, ResourceError, UsageError
+from lookalike.read.documents import DocumentsSource
+from lookalike.read.files import File, first_line, stamp
+from lookalike.read.formats import FORMATS, UNCOMPRESSED_ONLY
+from lookalike.read.names import kept_names
+from lookalike.read.streams import check_encoding
+from lookalike.types import Source
+
+
+@dataclass(frozen=True)
+class Found:
+    """A file of the input and how it was come by."""
+
+    file: File
+    given: str
+    """What the user wrote."""
+    in_folder: bool
+    """Plain text in a folder is one item, elsewhere a line is."""
+
+    @property
+    def is_document(self) -> bool:
+        """Whether the file is one item."""
+        suffix = self.file.suffix
+        return suffix not in FORMATS or (self.in_folder and suffix == ".txt")
+
+
+def open_inputs(
+    inputs: Sequence[str | Path], *, encoding: str = "utf-8", spool: Path | None = None
+) -> list[Source]:
+    r"""Open what the user named, in that order; within folders and globs sorted by path.
+
+    Parameters
+    ----------
+    inputs
+        Files, folders, globs, URLs that fsspec knows, `-` for JSONL on standard input.
+    encoding
+        Of text formats.
+    spool
+        A folder for what comes on standard input, since sources are read more than once.
+
+    Raises
+    ------
+    UsageError
+        Where there is nothing to read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "a.txt").write_text("first line\nsecond line\n")
+    ...     [source.kept_name for source in open_inputs([f"{folder}/*.txt"])]
+    ['a.txt']
+    """
+    encoding = check_encoding(encoding)
+    found: list[Found] = []
+    for given in inputs:
+        found += _find(os.fspath(given), spool, found)
+    names = kept_names([one.file.kept_name for one in found], [_absolute(one.file) for one in found])
+    found = [replace(one, file=replace(one.file, kept_name=name)) for one, name in zip(found, names)]
+    sources: list[Source] = []
+    for is_document, group in groupby(found, lambda one: one.is_document):
+        members = list(group)
+        if is_document:
+            sources.append(_open_documents(members, encoding))
+        else:
+            sources += [_open_file(one.file, encoding) for one in members]
+    return sources
+
+
+def _open_documents(members: list[Found], encoding: str) -> Source:
+    given = {one.given for one in members}
+    name = given.pop() if len(given) == 1 else members[0].file.name
+    return DocumentsSource(name, [one.file for one in members], encoding)
+
+
+def _open_file(file: File, encoding: str) -> Source:
+    if file.compression and file.suffix in UNCOMPRESSED_ONLY:
+        raise UsageError(f"{file.name}: {file.suffix} files are not read compressed")
+    # standard input is JSON Lines in UTF-8, as JSON is
+    return FORMATS[file.suffix](file, encoding)
+
+
+def _find(given: str, spool: Path | None, before: list[Found]) -> list[Found]:
+    if given == "-":
+        if any(one.given == "-" for one in before):
+            raise UsageError("standard input (-) was given more than once")
+        return [Found(spool_stdin(spool), given, False)]
+    found = list(_find_url(given) if "://" in given else _find_local(given))
+    if not found:
+        raise UsageError(f"{given}: no files in it")
+    return found
+
+
+def _find_local(given: str) -> Iterator[Found]:
+    path = Path(given)
+    if path.is_dir():
+        yield from _find_in_folder(given, given)
+    elif path.is_file():
+        yield Found(_local(given, path.name), given, False)
+    elif path.exists():
+        raise UsageError(f"{given}: not a regular file; pipe it to standard input (-) instead")
+    elif glob.has_magic(given):
+        for match in sorted(glob.glob(given, recursive=True)):  # noqa: PTH207
+            # a folder's files are matches of their own where the glob is recursive
+            if Path(match).is_file():
+                yield Found(_local(match, Path(match).name), given, False)
+            elif Path(match).is_dir() and "**" not in given:
+                yield from _find_in_folder(match, given)
+    else:
+        raise UsageError(f"{given}: no such file, folder or glob match")
+
+
+def _find_in_folder(folder: str, given: str) -> Iterator[Found]:
+    """Every file below a folder that is not hidden, sorted by path."""
+    paths = []
+    for parent, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        paths += [Path(parent, name) for name in files if not name.startswith(".")]
+    for path in sorted(paths):
+        if path.is_file():
+            yield Found(_local(str(path), path.relative_to(folder).as_posix()), given, True)
+
+
+def _local(name: str, kept_name: str) -> File:
+    try:
+        found = stamp(Path(name))
+    except OSError as error:
+        raise UsageError(f"{name}: cannot be read: {error.strerror}") from error
+    if not os.access(name, os.R_OK):
+        raise UsageError(f"{name}: cannot be read: permission denied")
+    return File(name, kept_name, name, found[0], found)
+
+
+def _find_url(given: str) -> Iterator[Found]:
+    # imported here: a run on local files does not need it
+    import fsspec
+
+    try:
+        system, path = fsspec.core.url_to_fs(given)
+        if glob.has_magic(path) and not system.exists(path):
+            for match in sorted(system.glob(path)):
+                if system.isfile(match):
+                    yield Found(_remote(system, match, match.rsplit("/", 1)[-1]), given, False)
+        elif system.isdir(path):
+            for inner in sorted(system.find(path)):
+                within = inner.removeprefix(path).lstrip("/")
+                if not any(part.startswith(".") for part in within.split("/")):
+                    yield Found(_remote(system, inner, within), given, True)
+        elif system.exists(path):
+            yield Found(_remote(system, path, path.rsplit("/", 1)[-1], given), given, False)
+        else:
+            raise UsageError(f"{given}: no such file or folder")
+    except (ImportError, ValueError) as error:
+        if isinstance(error, UsageError):
+            raise
+        raise UsageError(f"{given}: {first_line(error)}") from error
+    except OSError as error:
+        raise BadDataError(f"{given}: cannot be read: {first_line(error)}") from error
+
+
+def _remote(system: Any, path: str, kept_name: str, name: str | None = None) -> File:
+    size = system.info(path).get("size") or 0
+    # what follows ? in a web address is no part of the file's name
+    return File(name or system.unstrip_protocol(path), kept_name.partition("?")[0], path, size, None, system)
+
+
+def _absolute(file: File) -> str:
+    return os.path.abspath(file.path) if file.system is None else file.name  # noqa: PTH100
+
+
+def spool_stdin(spool: Path | None) -> File:
+    """Copy standard input to a file: sources are read more than once; without `spool` a temporary one."""
+    folder = Path(tempfile.mkdtemp(prefix="lookalike-")) if spool is None else spool
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "stdin.jsonl"
+    try:
+        with path.open("wb") as out:
+            shutil.copyfileobj(sys.stdin.buffer, out, 1 << 20)
+    except OSError as error:
+        raise ResourceError(f"standard input could not be copied to {folder}: {error.strerror}") from error
+    file = File("stdin", "stdin.jsonl", str(path), path.stat().st_size, stamp(path))
+    if spool is None:
+        weakref.finalize(file, shutil.rmtree, folder, True)
+    return file

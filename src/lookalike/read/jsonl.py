@@ -1,0 +1,215 @@
+"""JSON Lines: an object a line.
+
+Arrow parses only the columns that are wanted, a block at a time. Its parser takes objects wherever they
+stand, so a block is believed only where every line starts with `{`, ends with `}` and there are as many
+objects as lines: within a JSON value no `}` is followed by `{`, so each line is then exactly one object.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.json
+
+from lookalike.read.columns import ACCEPTED, BadRow, bad_byte, column_of, missing_column, one_array
+from lookalike.read.lines import LineSource, Parsed, Rows, line_ends
+from lookalike.types import Bool, Int64, Wanted
+
+SAMPLED_ROWS = 32
+"""How many rows of a block are looked at to find out the types of the wanted columns."""
+
+_SPACES = b" \t\r\n"
+_TOKENS = {str: pa.list_(pa.string()), int: pa.list_(pa.int64())}
+
+
+class JsonlSource(LineSource):
+    """A file of JSON objects, one a line; blank lines are no items."""
+
+    def row_ends(self, data: bytes | pa.Buffer) -> Int64:
+        """Rows are lines."""
+        return line_ends(data)
+
+    def item_rows(self, rows: Rows) -> Int64:
+        """Lines that hold more than spaces."""
+        blank = np.zeros(len(rows), bool)
+        for row in np.flatnonzero(_starts_with_space(rows)):
+            blank[row] = not rows.row(int(row)).strip(_SPACES)
+        return np.flatnonzero(~blank)
+
+    def hint(self, rows: Rows, wanted: Wanted) -> dict[str, pa.DataType | None]:
+        """The type of each wanted column as a sample of the block has it; None where it is mixed."""
+        sample = [*_objects(rows, np.unique(np.linspace(0, len(rows) - 1, SAMPLED_ROWS).astype(int)))]
+        kinds = {name: _plain_type([one.get(name) for one in sample]) for name in wanted.columns}
+        # what is compared comes last: its type holds where it is asked for as a column as well
+        return kinds | {wanted.features: _features_type(one.get(wanted.features) for one in sample)}
+
+    def parse_fast(self, rows: Rows, wanted: Wanted, hint: object) -> Parsed | None:
+        """All lines at once with Arrow."""
+        assert isinstance(hint, dict)
+        if len(rows) == 0:
+            return Parsed(pa.array([], hint[wanted.features]), {name: pa.nulls(0) for name in wanted.columns})
+        if any(kind is None for kind in hint.values()) or not _looks_like_objects(rows) or not rows.is_utf8():
+            return None
+        table = _read_json(rows.data, pa.schema(list(hint.items())))
+        if table is None or table.num_rows != len(rows):
+            return None
+        arrays = {name: one_array(table.column(name)) for name in hint}
+        columns = {name: _or_nulls(arrays[name]) for name in wanted.columns}
+        return Parsed(arrays[wanted.features], columns)
+
+    def parse_each(self, rows: Rows, wanted: Wanted, hint: object) -> Parsed:
+        """Each line with Python's parser."""
+        assert isinstance(hint, dict)
+        kind = hint[wanted.features]
+        good: list[dict[str, Any]] = []
+        bad = []
+        for row in range(len(rows)):
+            try:
+                one = parse_object(rows.row(row))
+                check_features(one.get(wanted.features), wanted.features, kind)
+                good.append(one)
+            except ValueError as error:
+                bad.append(BadRow(row, str(error)))
+        features = pa.array([one.get(wanted.features) for one in good], kind)
+        return Parsed(
+            features, {name: column_of([one.get(name) for one in good]) for name in wanted.columns}, bad
+        )
+
+    def check_block(self, rows: Rows, parsed: Parsed, wanted: Wanted) -> None:
+        """A file that nowhere in its first block has the column does not have it at all."""
+        if len(parsed.features) == 0 or parsed.features.null_count < len(parsed.features):
+            return
+        names: dict[str, None] = {}
+        for one in _objects(rows, range(len(rows))):
+            names |= dict.fromkeys(one)
+            if wanted.features in names:
+                return
+        raise missing_column(wanted.features, self.name, [*names])
+
+
+def parse_object(line: bytes) -> dict[str, Any]:
+    """One line as an object; a ValueError says what is wrong with it.
+
+    Examples
+    --------
+    >>> parse_object(b'{"a": 1}')
+    {'a': 1}
+    """
+    try:
+        found = json.loads(line.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise ValueError(bad_byte(error)) from error
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not valid JSON: {error.msg} at character {error.pos}") from error
+    except RecursionError as error:
+        raise ValueError("not valid JSON: nested too deeply") from error
+    if not isinstance(found, dict):
+        raise ValueError(f"not a JSON object but {_json_kind(found)}")
+    if b"\\ud" in line.lower():
+        try:
+            json.dumps(found, ensure_ascii=False).encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise ValueError("half of a surrogate pair stands alone") from error
+    return found
+
+
+def check_features(value: Any, name: str, kind: pa.DataType) -> None:
+    """Refuse a value that is not of the kind that the block has."""
+    if value is None:
+        return
+    if not _is_features(value):
+        raise ValueError(f"column {name!r} is {_json_kind(value)}; accepted are {ACCEPTED}")
+    if _features_type([value]) != kind and value != []:
+        raise ValueError(f"column {name!r} is {_json_kind(value)}, in other rows {_KIND_WORDS[kind]}")
+
+
+def _is_features(value: Any) -> bool:
+    if isinstance(value, list):
+        return any(all(type(token) is kind for token in value) for kind in (str, int))
+    return isinstance(value, str)
+
+
+def _features_type(values: Iterable[Any]) -> pa.DataType:
+    """What the first value that tells is; text where none does."""
+    for value in values:
+        if isinstance(value, list) and value and type(value[0]) in _TOKENS:
+            return _TOKENS[type(value[0])]
+        if isinstance(value, str):
+            break
+    return pa.large_string()
+
+
+def _plain_type(values: list[Any]) -> pa.DataType | None:
+    kind = column_of(values).type
+    if any(isinstance(value, list | dict) for value in values):
+        return None
+    if pa.types.is_null(kind):
+        return pa.string()
+    mixed = pa.types.is_string(kind) and not all(isinstance(value, str | None) for value in values)
+    return None if mixed else kind
+
+
+def _json_kind(value: Any) -> str:
+    if isinstance(value, list):
+        inner = {_json_kind(one) for one in value}
+        return f"a list ({', '.join(sorted(inner))})" if inner else "an empty list"
+    kinds = {dict: "an object", bool: "a boolean", str: "a string", type(None): "null"}
+    return kinds.get(type(value), "a number")
+
+
+_KIND_WORDS = {
+    pa.large_string(): "a string",
+    _TOKENS[str]: "a list of strings",
+    _TOKENS[int]: "a list of integers",
+}
+
+
+def _objects(rows: Rows, numbers: Iterable[int]) -> Iterable[dict[str, Any]]:
+    """Those of the lines that are objects."""
+    if len(rows) == 0:
+        return
+    for row in numbers:
+        try:
+            yield parse_object(rows.row(int(row)))
+        except ValueError:
+            continue
+
+
+def _read_json(data: pa.Buffer, schema: pa.Schema) -> pa.Table | None:
+    try:
+        return pyarrow.json.read_json(
+            pa.BufferReader(data),
+            read_options=pyarrow.json.ReadOptions(use_threads=False, block_size=data.size + 1),
+            parse_options=pyarrow.json.ParseOptions(
+                explicit_schema=schema, unexpected_field_behavior="ignore"
+            ),
+        )
+    except (pa.ArrowException, OverflowError):  # more than 2 GiB in one line, besides what is no JSON
+        return None
+
+
+def _or_nulls(array: pa.Array) -> pa.Array:
+    """A column that has no value has no type either: the next block may show one."""
+    return pa.nulls(len(array)) if array.null_count == len(array) else array
+
+
+def _starts_with_space(rows: Rows) -> Bool:
+    first = rows.values[rows.starts]
+    return np.isin(first, list(_SPACES))
+
+
+def _looks_like_objects(rows: Rows) -> bool:
+    """Whether each line starts with `{` and ends with `}`, spaces aside."""
+    data, last = rows.values, rows.ends - 1
+    for byte in b"\n\r":
+        last = last - (data[last] == byte)
+    plain = (data[rows.starts] == ord("{")) & (data[last] == ord("}"))
+    return all(_is_braced(rows.row(int(row)).strip(_SPACES)) for row in np.flatnonzero(~plain))
+
+
+def _is_braced(line: bytes) -> bool:
+    return line.startswith(b"{") and line.endswith(b"}")

@@ -1,0 +1,267 @@
+"""Formats whose rows are runs of bytes that follow each other (JSONL, CSV, plain lines): what they share.
+
+Cutting into blocks, numbering, setting bad rows aside, handing rows back as they are stored. A format adds
+how rows are told apart and parsed; it does not know about blocks or files.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.errors import BadDataError
+from lookalike.read import streams
+from lookalike.read.columns import BadRow, check_length, find_bad_utf8, join_column, one_array
+from lookalike.read.files import File
+from lookalike.types import Block, Bool, Int64, Items, Layout, Rejected, UInt8, Wanted
+
+NEWLINE = ord("\n")
+FEW_ROWS = 64
+"""A run of rows this short that will not parse is read row by row; longer ones are halved first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows without a gap between them: row i is `data[ends[i - 1]:ends[i]]`, its line end included."""
+
+    data: pa.Buffer
+    ends: Int64
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    @property
+    def starts(self) -> Int64:
+        """Where each row begins."""
+        return np.concatenate([np.zeros(1, np.int64), self.ends[:-1]])[: len(self.ends)]
+
+    @property
+    def values(self) -> UInt8:
+        """The data as an array of bytes, not copied."""
+        return np.frombuffer(self.data, np.uint8)
+
+    def row(self, row: int) -> bytes:
+        """One row, with its line end."""
+        start = int(self.ends[row - 1]) if row else 0
+        return bytes(self.data.slice(start, int(self.ends[row]) - start))
+
+    def part(self, low: int, high: int) -> Rows:
+        """Rows `low` to `high`, not copied."""
+        start = int(self.ends[low - 1]) if low else 0
+        ends = self.ends[low:high]
+        return Rows(self.data.slice(start, int(ends[-1]) - start if len(ends) else 0), ends - start)
+
+    def take(self, rows: Int64) -> Rows:
+        """Some of the rows, in ascending order; not copied where it is all of them."""
+        if len(rows) == len(self):
+            return self
+        taken = self._array().take(pa.array(rows))
+        _, offsets, data = taken.buffers()
+        ends = np.frombuffer(offsets, np.int64)[: len(rows) + 1]
+        return Rows(pa.py_buffer(b"") if data is None else data.slice(0, int(ends[-1])), ends[1:])
+
+    def is_utf8(self) -> bool:
+        """Whether all the bytes are UTF-8: Arrow's parsers do not look at columns that nobody wants."""
+        ends = pa.py_buffer(np.array([0, self.data.size], np.int64))
+        whole = pa.Array.from_buffers(pa.large_string(), 1, [None, ends, self.data])
+        return not find_bad_utf8(whole)
+
+    def _array(self) -> pa.Array:
+        offsets = np.concatenate([np.zeros(1, np.int64), self.ends])
+        return pa.Array.from_buffers(pa.large_binary(), len(self), [None, pa.py_buffer(offsets), self.data])
+
+
+@dataclass(slots=True)
+class Parsed:
+    """What came of some rows: the good ones as columns, the bad ones by number."""
+
+    features: pa.Array
+    columns: dict[str, pa.Array]
+    bad: list[BadRow] = field(default_factory=list)
+
+
+class LineSource(ABC):
+    """A file of rows. Formats derive from it."""
+
+    def __init__(self, file: File, encoding: str) -> None:
+        self.file = file
+        self.name = file.name
+        self.kept_name = file.kept_name
+        self.nbytes = file.nbytes
+        self._encoding = encoding
+        self._layout: Layout | None = None
+        self._stored_encoding = encoding
+        self.set_aside: dict[int, Int64] = {}
+        """Bad rows, by block: found when a block is first parsed, needed whenever its rows are counted."""
+
+    @abstractmethod
+    def row_ends(self, data: bytes | pa.Buffer) -> Int64:
+        """Where each row of a block ends; the last ends with the data."""
+
+    @abstractmethod
+    def item_rows(self, rows: Rows) -> Int64:
+        """The numbers of the rows that hold an item: the others are blank."""
+
+    @abstractmethod
+    def parse_fast(self, rows: Rows, wanted: Wanted, hint: object) -> Parsed | None:
+        """Parse all rows at once, or None where any of them is not as it should be."""
+
+    @abstractmethod
+    def parse_each(self, rows: Rows, wanted: Wanted, hint: object) -> Parsed:
+        """Parse row by row, exactly, telling bad rows from good ones."""
+
+    def hint(self, rows: Rows, wanted: Wanted) -> object:  # noqa: ARG002
+        """What to tell the parsers about a whole block before it is parsed in parts."""
+        return None
+
+    def check_block(self, rows: Rows, parsed: Parsed, wanted: Wanted) -> None:  # noqa: B027
+        """Look at the outcome of the file's first block as a whole; raise where a column is missing."""
+
+    def head_end(self, data: bytes) -> int:  # noqa: ARG002
+        """Where the head (a CSV header) ends in the first piece of the file."""
+        return 0
+
+    def rows_end(self, data: bytes) -> int:
+        """Where the last whole row ends."""
+        return streams.last_line_end(data)
+
+    def column_names(self) -> Sequence[str] | None:
+        """The names of the columns, None where any row can have others."""
+        return None
+
+    def locate(self, row: int) -> tuple[str, int]:
+        """A row's file and its number therein."""
+        return self.name, row
+
+    def layout(self) -> Layout:
+        """How to write its rows back."""
+        if self._layout is None:
+            for _ in self.blocks():
+                break
+        assert self._layout is not None
+        return self._layout
+
+    def blocks(self) -> Iterator[Block]:
+        """The rows of the file, about `streams.BLOCK_BYTES` at a time."""
+        self.file.check_unchanged()
+        with self.file.reading(), closing(streams.TextStream(self.file, self._encoding)) as stream:
+            line = 1
+            self._stored_encoding = stream.encoding
+            if self._layout is None:
+                self._layout = Layout("lines", stream.mark, self.file.compression)
+            pieces = streams.cut_pieces(stream, self.rows_end, streams.BLOCK_BYTES)
+            for index, piece in enumerate(pieces):
+                start = self._skip_head(piece.data[: piece.end], stream) if index == 0 else 0
+                line += piece.data.count(b"\n", 0, start)
+                data = pa.py_buffer(piece.data).slice(start, piece.end - start)
+                yield LineBlock(self, index, line, data, piece.stored_bytes)
+                line += piece.data.count(b"\n", start, piece.end)
+        self.file.check_unchanged()
+
+    def _skip_head(self, data: bytes, stream: streams.TextStream) -> int:
+        end = self.head_end(data)
+        if end:
+            head = stream.mark + self.restore(data[:end])
+            self._layout = Layout("lines", head, self.file.compression)
+        return end
+
+    def restore(self, data: bytes) -> bytes:
+        """UTF-8 rows in the encoding that the file has."""
+        if self._stored_encoding == "utf-8":
+            return data
+        return data.decode("utf-8").encode(self._stored_encoding)
+
+    def parse(self, rows: Rows, wanted: Wanted) -> Parsed:
+        """Parse rows as fast as their faults allow: halve what will not parse, down to single rows."""
+        hint = self.hint(rows, wanted)
+        parts = [*self._parse_parts(rows, 0, len(rows), wanted, hint)]
+        if len(parts) == 1:
+            return parts[0]
+        features = one_array(join_column(part.features for part in parts))
+        columns = {
+            name: one_array(join_column(part.columns[name] for part in parts)) for name in wanted.columns
+        }
+        return Parsed(features, columns, [bad for part in parts for bad in part.bad])
+
+    def _parse_parts(self, rows: Rows, low: int, high: int, wanted: Wanted, hint: object) -> Iterator[Parsed]:
+        part = rows.part(low, high)
+        parsed = self.parse_fast(part, wanted, hint)
+        if parsed is None and high - low > FEW_ROWS:
+            middle = (low + high) // 2
+            yield from self._parse_parts(rows, low, middle, wanted, hint)
+            yield from self._parse_parts(rows, middle, high, wanted, hint)
+            return
+        if parsed is None:
+            parsed = self.parse_each(part, wanted, hint)
+            parsed.bad = [BadRow(low + bad.row, bad.error, part.row(bad.row)) for bad in parsed.bad]
+        yield parsed
+
+
+@dataclass(slots=True)
+class LineBlock:
+    """Consecutive rows of a `LineSource`, not yet told apart."""
+
+    source: LineSource
+    index: int
+    first_line: int
+    data: pa.Buffer
+    nbytes: int
+
+    def items(self, wanted: Wanted, rows: Int64 | None = None) -> Items:
+        """Parse the block, or only `rows` of its items."""
+        found = self._rows()
+        here = self.source.item_rows(found) if rows is None else self._item_rows(found)[rows]
+        taken = found.take(here)
+        parsed = self.source.parse(taken, wanted)
+        rejected = [self._rejected(found, here, bad) for bad in parsed.bad]
+        if rejected and (rows is not None or not wanted.skip_errors):
+            raise BadDataError(f"{self.source.name}:{rejected[0].line}: {rejected[0].error}")
+        if rows is None:
+            self.source.set_aside[self.index] = here[[bad.row for bad in parsed.bad]]
+            if self.index == 0:
+                self.source.check_block(taken, parsed, wanted)
+        return Items(parsed.features, parsed.columns, rejected)
+
+    def stored(self, keep: Bool) -> bytes:
+        """The rows of the items to keep, as they are stored."""
+        rows = self._rows()
+        items = self._item_rows(rows)
+        check_length(keep, items)
+        taken = rows.take(items[np.asarray(keep, bool)])
+        return self.source.restore(taken.data.to_pybytes())
+
+    def _rows(self) -> Rows:
+        return Rows(self.data, self.source.row_ends(self.data))
+
+    def _item_rows(self, rows: Rows) -> Int64:
+        """The rows that are items: neither blank nor set aside."""
+        found = self.source.item_rows(rows)
+        aside = self.source.set_aside.get(self.index)
+        if aside is None or len(aside) == 0:
+            return found
+        return np.setdiff1d(found, aside, assume_unique=True)
+
+    def _rejected(self, rows: Rows, here: Int64, bad: BadRow) -> Rejected:
+        row = int(here[bad.row])
+        start = int(rows.ends[row - 1]) if row else 0
+        line = self.first_line + int(np.count_nonzero(rows.values[:start] == NEWLINE))
+        return Rejected(self.source.name, line, bad.error, bad.raw.rstrip(b"\r\n"))
+
+
+def line_ends(data: bytes | pa.Buffer) -> Int64:
+    r"""Where each line ends, its newline included; text after the last newline is a line too.
+
+    Examples
+    --------
+    >>> line_ends(b"ab\n\nc").tolist()
+    [3, 4, 5]
+    """
+    ends = np.flatnonzero(np.frombuffer(data, np.uint8) == NEWLINE) + 1
+    if len(data) and (len(ends) == 0 or ends[-1] != len(data)):
+        ends = np.append(ends, len(data))
+    return ends

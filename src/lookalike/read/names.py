@@ -1,0 +1,66 @@
+"""Names below `kept/`: one for each input file, unique, and never outside of the folder."""
+
+from __future__ import annotations
+
+import posixpath
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+
+
+def kept_names(wished: Sequence[str], paths: Sequence[str]) -> list[str]:
+    """Settle where the survivors of each file go.
+
+    Parameters
+    ----------
+    wished
+        The file's own name, or its path within the folder that was given.
+    paths
+        Where each file is, absolute: what tells files of the same name apart.
+
+    Examples
+    --------
+    >>> kept_names(["a.csv", "b.csv"], ["/x/a.csv", "/y/b.csv"])
+    ['a.csv', 'b.csv']
+    >>> kept_names(["a.csv", "a.csv", "c.csv"], ["/x/1/a.csv", "/x/2/a.csv", "/x/c.csv"])
+    ['1/a.csv', '2/a.csv', 'c.csv']
+    """
+    names = [clean_path(name) for name in wished]
+    counted = Counter(names)
+    shared = [row for row, name in enumerate(names) if counted[name] > 1]
+    if shared:
+        parts = [PurePosixPath(clean_path(paths[row])).parts for row in shared]
+        depth = len(posixpath.commonpath(["/".join(one[:-1]) for one in parts]).split("/"))
+        depth = depth if all(one[:depth] == parts[0][:depth] and one[:-1] for one in parts) else 0
+        for row, one in zip(shared, parts):
+            names[row] = "/".join(one[depth:])
+    return _numbered(names)
+
+
+def clean_path(path: str) -> str:
+    """A path without anything that leads out of the folder it is put in.
+
+    Examples
+    --------
+    >>> clean_path("/a/../b.txt"), clean_path("memory://x/y.csv")
+    ('a/b.txt', 'memory/x/y.csv')
+    """
+    parts = [part for part in path.replace("://", "/").split("/") if part not in ("", ".", "..")]
+    return "/".join(parts) or "file"
+
+
+def _numbered(names: list[str]) -> list[str]:
+    """Give a number to names that are taken, or that are also the folder of another file."""
+    folders = {str(parent) for name in names for parent in PurePosixPath(name).parents}
+    taken: set[str] = set()
+    wished = set(names)
+    for row, name in enumerate(names):
+        number, free = 2, name
+        while free in taken or free in folders or (free != name and free in wished):
+            path = PurePosixPath(name)
+            stem, dot, suffixes = path.name.partition(".")
+            free = str(path.with_name(f"{stem}-{number}{dot}{suffixes}")) if stem else f"{name}-{number}"
+            number += 1
+        taken.add(free)
+        names[row] = free
+    return names

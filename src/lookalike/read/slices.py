@@ -1,0 +1,100 @@
+"""Slices of tables, in a Parquet file or in memory: what they share.
+
+Choosing rows, checking what is compared, setting bad rows aside. Where the columns come from, it is told.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.errors import BadDataError
+from lookalike.read.columns import (
+    WrongKindError,
+    as_features,
+    check_length,
+    find_bad_utf8,
+    missing_column,
+    one_array,
+)
+from lookalike.types import Bool, Int64, Items, Rejected, Wanted
+
+
+class SlicedSource(Protocol):
+    """What a slice needs of its source."""
+
+    name: str
+    set_aside: dict[int, Int64]
+    """Rows that are no items, by block: found when a block is first read."""
+
+    def column_names(self) -> Sequence[str]:
+        """The names of the columns."""
+
+
+class Slice(ABC):
+    """Consecutive rows of a table."""
+
+    def __init__(self, source: SlicedSource, index: int, first_row: int, length: int, nbytes: int) -> None:
+        self.source = source
+        self.index = index
+        self.first_row = first_row
+        self.length = length
+        self.nbytes = nbytes
+
+    @abstractmethod
+    def read(self, columns: tuple[str, ...] | None) -> pa.Table:
+        """Some columns of all its rows, or all columns."""
+
+    def items(self, wanted: Wanted, rows: Int64 | None = None) -> Items:
+        """The wanted columns, checked."""
+        names = tuple(dict.fromkeys((wanted.features, *wanted.columns)))
+        present = self.source.column_names()
+        for name in names:
+            if name not in present:
+                raise missing_column(name, self.source.name, present)
+        table = self.read(names)
+        chosen = np.arange(self.length)
+        if rows is not None:
+            chosen = self._item_rows()[rows]
+            table = table.take(pa.array(chosen))
+        features = self._features(table, wanted.features)
+        columns = {name: one_array(table.column(name)) for name in wanted.columns}
+        bad = find_bad_utf8(features)
+        if rows is None:
+            self.source.set_aside[self.index] = chosen[bad]
+        if not bad:
+            return Items(features, columns)
+        rejected = [self._rejected(int(chosen[row]), wanted) for row in bad]
+        good = pa.array(np.setdiff1d(np.arange(len(features)), bad))
+        return Items(features.take(good), {name: one.take(good) for name, one in columns.items()}, rejected)
+
+    def stored(self, keep: Bool) -> pa.Table:
+        """All columns of the rows to keep; the slice itself where that is all of them."""
+        items = self._item_rows()
+        check_length(keep, items)
+        chosen = np.zeros(self.length, bool)
+        chosen[items[np.asarray(keep, bool)]] = True
+        table = self.read(None)
+        return table if chosen.all() else table.filter(pa.array(chosen))
+
+    def _features(self, table: pa.Table, name: str) -> pa.Array:
+        try:
+            return as_features(table.column(name))
+        except WrongKindError as error:
+            raise BadDataError(f"{self.source.name}: column {name!r} {error}") from error
+
+    def _item_rows(self) -> Int64:
+        rows = np.arange(self.length)
+        aside = self.source.set_aside.get(self.index)
+        return rows if aside is None else np.setdiff1d(rows, aside, assume_unique=True)
+
+    def _rejected(self, row: int, wanted: Wanted) -> Rejected:
+        """Set a row aside, or raise where bad rows are not to be skipped."""
+        error = f"column {wanted.features!r}: not valid UTF-8"
+        if not wanted.skip_errors:
+            raise BadDataError(f"{self.source.name}: row {self.first_row + row}: {error}")
+        return Rejected(self.source.name, self.first_row + row + 1, error, b"")

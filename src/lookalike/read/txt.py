@@ -1,0 +1,65 @@
+"""Plain text, a line an item; a blank line is an empty item."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.read.columns import BadRow, find_bad_utf8, missing_column
+from lookalike.read.lines import LineSource, Parsed, Rows, line_ends
+from lookalike.types import Int64, Wanted
+
+COLUMN = "text"
+"""What the only column of plain text is called."""
+
+
+class TxtSource(LineSource):
+    """A file of lines."""
+
+    def row_ends(self, data: bytes | pa.Buffer) -> Int64:
+        """Rows are lines."""
+        return line_ends(data)
+
+    def item_rows(self, rows: Rows) -> Int64:
+        """Every line is an item."""
+        return np.arange(len(rows))
+
+    def column_names(self) -> Sequence[str]:
+        """One column."""
+        return [COLUMN]
+
+    def parse_fast(self, rows: Rows, wanted: Wanted, hint: object) -> Parsed | None:  # noqa: ARG002
+        """All lines at once."""
+        for name in (wanted.features, *wanted.columns):
+            if name != COLUMN:
+                raise missing_column(name, self.name, [COLUMN])
+        text = line_texts(rows)
+        return None if find_bad_utf8(text) else Parsed(text, dict.fromkeys(wanted.columns, text))
+
+    def parse_each(self, rows: Rows, wanted: Wanted, hint: object) -> Parsed:  # noqa: ARG002
+        """Only the lines that are UTF-8."""
+        text = line_texts(rows)
+        bad = find_bad_utf8(text)
+        good = text.take(pa.array(np.setdiff1d(np.arange(len(rows)), bad)))
+        return Parsed(
+            good, dict.fromkeys(wanted.columns, good), [BadRow(row, "not valid UTF-8") for row in bad]
+        )
+
+
+def line_texts(rows: Rows) -> pa.Array:
+    r"""The lines without their ends (`\n` or `\r\n`), as large_string, copied in one go and not checked."""
+    if len(rows) == 0:
+        return pa.array([], pa.large_string())
+    data, starts = rows.values, rows.starts
+    last = rows.ends.copy()
+    for byte in b"\n\r":
+        ended = (last > starts) & (data[last - 1] == byte)
+        # a carriage return is part of the line end only where the newline follows it
+        last = last - (ended if byte == ord("\n") else ended & (last < rows.ends))
+    # each row is two runs of bytes, the text and its end: take the even ones
+    offsets = np.empty(2 * len(rows) + 1, np.int64)
+    offsets[0:-1:2], offsets[1::2], offsets[-1] = starts, last, rows.ends[-1]
+    runs = pa.Array.from_buffers(pa.large_binary(), 2 * len(rows), [None, pa.py_buffer(offsets), rows.data])
+    return runs.take(pa.array(np.arange(0, 2 * len(rows), 2))).view(pa.large_string())

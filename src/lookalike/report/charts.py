@@ -1,0 +1,225 @@
+"""The S-curve of a plan as a picture: in the terminal, or as an SVG or PNG file.
+
+Nothing here decides anything; it draws the numbers of `tuning`.
+"""
+
+from __future__ import annotations
+
+import os
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lookalike.errors import UsageError
+from lookalike.tuning.curves import false_negatives, false_positives, similarity_at
+from lookalike.tuning.plan import Plan, lecture_plan, percent
+
+PLOT_SUFFIXES = (".svg", ".png")
+_MARGIN = 5  # "1.0 " and the axis
+# The bit of each dot in a braille character (U+2800 and on), by row from the top and column.
+_DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
+_BLUE, _GREEN, _INK, _GREY = "#3b75af", "#519e3e", "#222222", "#777777"
+
+
+def terminal_curve(plan: Plan, width: int = 72, height: int = 18) -> str:
+    """Draw the curve with braille dots: similarity to the right, chance to be a candidate pair upwards.
+
+    Parameters
+    ----------
+    plan : Plan
+        What is drawn.
+    width, height : int
+        Room for the whole drawing in characters, at least 30 x 9.
+
+    Returns
+    -------
+    str
+        Lines without colours or trailing spaces. Their number is odd, so that 0.5 has a line of its own.
+
+    Examples
+    --------
+    >>> from lookalike.tuning.plan import tune
+    >>> drawing = terminal_curve(tune(threshold=0.8), width=40, height=10)
+    >>> print(drawing.splitlines()[-1].strip())
+    threshold 0.8 ▲ 99.16%
+    """
+    if width < 30 or height < 9:
+        raise UsageError(f"the drawing needs at least 30 x 9 characters, not {width} x {height}")
+    columns, lines = width - _MARGIN - 1, (height - 5) // 2 * 2 + 1
+    cells = _curve_cells(plan, columns, lines)
+    mark = round(plan.threshold * (columns - 1))
+    drawing = ["chance to be a candidate pair"]
+    for number, cell_line in enumerate(cells):
+        level = 1 - number / (lines - 1)
+        label = f"{level:.1f} ┤" if level in (0, 0.5, 1) else "    │"
+        characters = [chr(0x2800 + bits) if bits else " " for bits in cell_line]
+        if not cell_line[mark]:
+            characters[mark] = "┊"
+        drawing.append(label + "".join(characters))
+    drawing += _horizontal_axis(columns)
+    return "\n".join(line.rstrip() for line in [*drawing, _threshold_line(plan, mark, width)])
+
+
+def _curve_cells(plan: Plan, columns: int, lines: int) -> list[list[int]]:
+    """The braille bits of every cell. Steep stretches are filled so that the curve has no holes."""
+    heights = plan.curve(np.linspace(0, 1, 2 * columns))
+    levels = np.rint((1 - heights) * (4 * lines - 1)).astype(int).tolist()
+    cells = [[0] * columns for _ in range(lines)]
+    for x, level in enumerate(levels):
+        before = levels[max(x - 1, 0)]
+        for y in range(level, max(level, before - 1) + 1):
+            cells[y // 4][x // 2] |= _DOTS[y % 4][x % 2]
+    return cells
+
+
+def _horizontal_axis(columns: int) -> list[str]:
+    """The axis with a tick and a number every fifth of the way."""
+    ticks = [round(share / 5 * (columns - 1)) for share in range(6)]
+    axis = "".join("┬" if column in ticks else "─" for column in range(columns))
+    labels = [" "] * (columns + 3)
+    for share, tick in enumerate(ticks):
+        start = max(tick - 1, 0)
+        labels[start : start + 3] = f"{share / 5:.1f}"
+    return ["    └" + axis, " " * _MARGIN + "".join(labels)]
+
+
+def _threshold_line(plan: Plan, mark: int, width: int) -> str:
+    """An arrow below the threshold, with words on the side that has room."""
+    name, chance = f"threshold {plan.threshold:g}", percent(plan.recall)
+    before = f"{name} "
+    if mark + _MARGIN >= len(before) and mark + _MARGIN + 2 + len(chance) <= width:
+        return " " * (mark + _MARGIN - len(before)) + f"{before}▲ {chance}"
+    if mark + _MARGIN >= len(before) + len(chance) + 2:
+        before = f"{name}: {chance} "
+        return " " * (mark + _MARGIN - len(before)) + f"{before}▲"
+    return " " * (mark + _MARGIN) + f"▲ {name}: {chance}"
+
+
+def plot_curve(plan: Plan, path: str | os.PathLike[str]) -> Path:
+    """Draw the curve into an SVG or PNG file, with the areas of false negatives and false positives.
+
+    The same plan gives the same bytes. The file appears whole or not at all; one that exists is replaced.
+
+    Parameters
+    ----------
+    plan : Plan
+        What is drawn.
+    path : path
+        Ends in `.svg` or `.png`.
+
+    Raises
+    ------
+    UsageError
+        If the suffix is another, the folder cannot be written, or matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from lookalike.tuning.plan import tune
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     plot_curve(tune(threshold=0.8), f"{folder}/plan.svg").stat().st_size > 10_000
+    True
+    """
+    target = check_plot_path(path)
+    figure = _draw(plan)
+    picture = BytesIO()
+    from matplotlib import rc_context
+
+    # A fixed salt names the parts of an SVG; without it, and with a date, no two files would be the same.
+    with rc_context({"svg.hashsalt": "lookalike"}):
+        kind = target.suffix.lower()[1:]
+        metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
+        figure.savefig(picture, format=kind, dpi=150, metadata=metadata)
+    return _write_whole(target, picture.getvalue())
+
+
+def check_plot_path(path: str | os.PathLike[str]) -> Path:
+    """The path, once it is known to name a kind of picture that can be drawn.
+
+    Examples
+    --------
+    >>> check_plot_path("plan.pdf")
+    Traceback (most recent call last):
+    lookalike.errors.UsageError: a plot ends in .svg or .png: plan.pdf does not
+    """
+    target = Path(path)
+    if target.suffix.lower() not in PLOT_SUFFIXES:
+        raise UsageError(f"a plot ends in {' or '.join(PLOT_SUFFIXES)}: {target} does not")
+    return target
+
+
+def _write_whole(target: Path, content: bytes) -> Path:
+    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        beside.write_bytes(content)
+        beside.replace(target)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise UsageError(f"cannot write {target}: {error.strerror}") from None
+    return target
+
+
+def _draw(plan: Plan) -> Any:
+    """The figure. Figure objects stand alone: nothing of the caller's own plots is touched."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise UsageError("drawing plots needs matplotlib: pip install 'lookalike[plot]'") from None
+    figure = Figure(figsize=(8, 5), layout="constrained")
+    axes = figure.add_subplot()
+    # Evenly spaced points alone would miss the rise of a very steep curve.
+    rise = [similarity_at(chance, plan.bands, plan.rows) for chance in np.linspace(0.001, 0.999, 200)]
+    similarity = np.unique(np.concatenate([np.linspace(0, 1, 401), rise, [plan.threshold]]))
+    chance = plan.curve(similarity)
+    _shade(axes, plan, similarity, chance)
+    _draw_lines(axes, plan, similarity, chance)
+    _label(axes, plan)
+    return figure
+
+
+def _shade(axes: Any, plan: Plan, similarity: Any, chance: Any) -> None:
+    above, below = similarity >= plan.threshold, similarity <= plan.threshold
+    missed = false_negatives(plan.threshold, plan.bands, plan.rows)
+    false = false_positives(plan.threshold, plan.bands, plan.rows)
+    axes.fill_between(
+        similarity[above], chance[above], 1, color=_BLUE, alpha=0.35, lw=0,
+        label=f"false negatives: area {missed:.2g}",
+    )  # fmt: skip
+    axes.fill_between(
+        similarity[below], 0, chance[below], color=_GREEN, alpha=0.3, lw=0,
+        label=f"false positives: area {false:.2g}",
+    )  # fmt: skip
+
+
+def _draw_lines(axes: Any, plan: Plan, similarity: Any, chance: Any) -> None:
+    rule = lecture_plan(plan.threshold, plan.hashes)
+    axes.plot(
+        similarity, rule.curve(similarity), color=_GREY, lw=1.2, ls=(0, (4, 3)),
+        label=f"lecture's rule: {rule.bands} × {rule.rows}, recall {percent(rule.recall)}",
+    )  # fmt: skip
+    axes.plot(
+        similarity, chance, color=_INK, lw=2.2,
+        label=f"this plan: {plan.bands} × {plan.rows}, recall {percent(plan.recall)}",
+    )  # fmt: skip
+    axes.axvline(plan.threshold, color="#c44e52", lw=1.2)
+    axes.plot([plan.threshold], [plan.recall], "o", color="#c44e52", ms=6, zorder=5, clip_on=False)
+
+
+def _label(axes: Any, plan: Plan) -> None:
+    axes.set(xlim=(0, 1), ylim=(0, 1.0), xlabel="Jaccard similarity of a pair")
+    axes.set_ylabel("chance to be a candidate pair")
+    axes.set_title(
+        f"{plan.bands} bands × {plan.rows} rows: {percent(plan.recall)} recall at {plan.threshold:g}",
+        loc="left", fontsize=13, pad=18,
+    )  # fmt: skip
+    side = "right" if plan.threshold > 0.5 else "left"
+    axes.annotate(
+        f"threshold {plan.threshold:g}", (plan.threshold, 1), xytext=(0, 5), textcoords="offset points",
+        ha=side, va="bottom", color="#c44e52", fontsize=9, annotation_clip=False,
+    )  # fmt: skip
+    axes.grid(color="#dddddd", lw=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(loc="upper left" if plan.threshold > 0.5 else "lower right", frameon=True, fontsize=9)

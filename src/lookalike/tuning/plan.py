@@ -1,0 +1,277 @@
+"""From threshold and recall to bands and rows.
+
+Every further row makes fewer false candidates and misses more pairs; every further band does the reverse.
+So: as many rows as the wanted recall allows with the hashes there are. Where rounding could decide, whole
+numbers do, so that the plan is the same on every machine. Nothing here knows how signatures are made or
+compared.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from bisect import bisect_right
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any, overload
+
+from lookalike.errors import UsageError
+from lookalike.tuning.curves import lecture_threshold, miss_probability, probability, similarity_at
+from lookalike.tuning.thresholds import check_threshold, parse_threshold
+from lookalike.types import Float64
+
+MOST_HASHES = 65536
+"""Beyond this a signature is larger than most documents."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How signatures are cut into bands, and what that finds.
+
+    Examples
+    --------
+    >>> plan = tune(threshold=0.8, recall=0.99, hashes=256)
+    >>> plan.bands, plan.rows, round(plan.recall, 4)
+    (26, 8, 0.9916)
+    """
+
+    threshold: float
+    """The Jaccard similarity from which pairs are wanted."""
+    wanted_recall: float | None
+    """What was asked for; None where nothing was (the lecture's rule)."""
+    hashes: int
+    """How many hashes there may be."""
+    bands: int
+    rows: int
+    recall: float
+    """How likely a pair at the threshold is to be found; above the threshold it is more likely."""
+
+    @property
+    def used_hashes(self) -> int:
+        """How many values of a signature the bands use."""
+        return self.bands * self.rows
+
+    @overload
+    def curve(self, similarity: float) -> float: ...
+    @overload
+    def curve(self, similarity: Float64) -> Float64: ...
+    def curve(self, similarity: float | Float64) -> float | Float64:
+        """How likely a pair of this similarity is to be a candidate pair.
+
+        Examples
+        --------
+        >>> round(lecture_plan(threshold=0.55, hashes=100).curve(0.5), 3)
+        0.47
+        """
+        return probability(similarity, self.bands, self.rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `run.json` and `--json` show.
+
+        Examples
+        --------
+        >>> lecture_plan(threshold=0.55, hashes=100).to_dict()["used_hashes"]
+        100
+        """
+        return {**asdict(self), "used_hashes": self.used_hashes}
+
+    def describe(self) -> str:
+        """What the plan is and how sure it is, in a few sentences for people.
+
+        Examples
+        --------
+        >>> for sentence in tune(threshold=0.8, recall=0.99, hashes=256).describe().split(". "):
+        ...     print(sentence)
+        26 bands of 8 rows, using 208 of 256 hashes
+        A pair of similarity 0.8 is found with probability 99.16% (wanted: 99%), one of 0.9 with 99.999956%
+        Verification will drop the false candidates: 35.6% of pairs of similarity 0.6 and 1.7% of those of 0.4
+        The chance is even at similarity 0.635.
+        """
+        used = f"{_count(self.bands, 'band')} of {_count(self.rows, 'row')}, using {self.used_hashes:,} of "
+        return " ".join([f"{used}{_count(self.hashes, 'hash')}.", *_promises(self)])
+
+
+def _promises(plan: Plan) -> list[str]:
+    """How likely pairs at, above and below the threshold are to become candidate pairs."""
+    missed = miss_probability(plan.threshold, plan.bands, plan.rows)
+    sentences = [
+        f"A pair of similarity {plan.threshold:g} is found with probability {percent(plan.recall, missed)}"
+    ]
+    if plan.wanted_recall is not None:
+        sentences[0] += f" (wanted: {percent(plan.wanted_recall)})"
+    above = (plan.threshold + 1) / 2
+    if plan.threshold < 1:
+        chance = percent(plan.curve(above), miss_probability(above, plan.bands, plan.rows))
+        sentences[0] += f", one of {above:g} with {chance}"
+    below = [s for s in (plan.threshold - 0.2, plan.threshold - 0.4) if s > 0.005]
+    if below:
+        nouns = ("pairs of similarity", "those of")
+        chances = " and ".join(f"{percent(plan.curve(s))} of {noun} {s:.3g}" for s, noun in zip(below, nouns))
+        sentences.append(f"Verification will drop the false candidates: {chances}")
+    half = similarity_at(0.5, plan.bands, plan.rows)
+    sentences.append(f"The chance is even at similarity {half:.3f}")
+    return [f"{sentence}." for sentence in sentences]
+
+
+def percent(share: float, rest: float | None = None) -> str:
+    """A share as a percentage that never rounds to 0% or 100% what is not.
+
+    Parameters
+    ----------
+    share : float
+        From 0 to 1.
+    rest : float, optional
+        1 - share, where it is known to more digits than the subtraction gives.
+
+    Examples
+    --------
+    >>> percent(0.5), percent(0.99644), percent(0.9999996), percent(0.0000123), percent(1.0)
+    ('50%', '99.64%', '99.99996%', '0.0012%', '100%')
+    """
+    rest = 1 - share if rest is None else rest
+    if share == 0 or rest == 0:
+        return "0%" if share == 0 else "100%"
+    smaller = 100 * min(share, rest)
+    if smaller < 1e-10:
+        return "almost 0%" if share < rest else "almost 100%"
+    digits = max(2 if rest < 0.1 else 1, 1 - math.floor(math.log10(smaller))) if smaller < 1 else 1
+    text = f"{100 * share:.{digits}f}"
+    return f"{text.rstrip('0').rstrip('.')}%"
+
+
+def _count(number: int, noun: str) -> str:
+    plural = f"{noun}es" if noun == "hash" else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"
+
+
+def tune(
+    threshold: float | str | Fraction = 0.8, recall: float | str | Fraction = 0.99, hashes: int = 256
+) -> Plan:
+    """The plan with the fewest false candidates that finds pairs at the threshold with the wanted recall.
+
+    Among bands x rows <= hashes with 1 - (1 - threshold^rows)^bands >= recall it has the most rows, and
+    then the fewest bands.
+
+    Parameters
+    ----------
+    threshold : float, str or Fraction
+        The Jaccard similarity from which pairs are wanted, above 0 and at most 1.
+    recall : float, str or Fraction
+        The share of pairs at the threshold to be found, above 0 and below 1.
+    hashes : int
+        How many values a signature may have, from 1 to 65536.
+
+    Raises
+    ------
+    UsageError
+        If a value is out of range, or the hashes are too few for any plan.
+
+    Examples
+    --------
+    >>> plan = tune(threshold=0.8, recall=0.99, hashes=256)
+    >>> plan.bands, plan.rows, round(plan.recall, 4)
+    (26, 8, 0.9916)
+    >>> tune(threshold=0.8, recall=0.9996, hashes=100).rows
+    5
+    """
+    exact, wanted, limit = check_threshold("jaccard", threshold), _check_recall(recall), _check_hashes(hashes)
+    # Bands needed grow with the rows, so the rows that fit are a first stretch of 1, 2, ..., hashes.
+    rows = bisect_right(
+        range(1, limit + 1),
+        False,
+        key=lambda rows: not _fits(_bands_needed(exact, wanted, rows, limit), rows, limit),
+    )
+    bands = _bands_needed(exact, wanted, rows, limit) if rows else None
+    if bands is None:
+        raise UsageError(_too_few_hashes(exact, wanted, limit))
+    # Exactly computed the recall is never below what is wanted; a last rounded digit must not say otherwise.
+    reached = max(probability(float(exact), bands, rows), float(wanted))
+    return Plan(float(exact), float(wanted), limit, bands, rows, reached)
+
+
+def lecture_plan(threshold: float | str | Fraction = 0.8, hashes: int = 256) -> Plan:
+    """The plan of the lecture's rule: (1/bands)^(1/rows) as near to the threshold as can be.
+
+    The bands divide the hashes. The rule aims at where the curve rises, not at a recall. Of two plans
+    equally near it takes the one with fewer bands.
+
+    Examples
+    --------
+    >>> plan = lecture_plan(threshold=0.55, hashes=100)
+    >>> plan.bands, plan.rows, round(plan.recall, 3)
+    (20, 5, 0.644)
+    """
+    similarity, limit = float(check_threshold("jaccard", threshold)), _check_hashes(hashes)
+    divisors = [bands for bands in range(1, limit + 1) if limit % bands == 0]
+    bands = min(divisors, key=lambda bands: abs(lecture_threshold(bands, limit // bands) - similarity))
+    rows = limit // bands
+    return Plan(similarity, None, limit, bands, rows, probability(similarity, bands, rows))
+
+
+def _bands_needed(threshold: Fraction, recall: Fraction, rows: int, limit: int) -> int | None:
+    """The fewest bands of so many rows that reach the recall; None if that takes more than `limit`.
+
+    log(1 - recall)/log(1 - threshold^rows), rounded up. Within the limit its error is far below 1e-6; only
+    so near to a whole number can rounding decide, and there the exact powers do.
+    """
+    if threshold == 1:
+        return 1
+    log_power = rows * (math.log1p(-float(1 - threshold)) if threshold > 0.5 else math.log(threshold))
+    near_one = log_power > math.log(0.5)
+    log_missed = math.log(-math.expm1(log_power)) if near_one else math.log1p(-math.exp(log_power))
+    log_allowed = math.log1p(-float(recall)) if recall < 0.5 else math.log(1 - recall)
+    if log_missed == 0 or log_allowed / log_missed > limit + 1:
+        return None
+    quotient = log_allowed / log_missed
+    bands = max(1, math.ceil(quotient))
+    if abs(quotient - (whole := round(quotient))) < 1e-6 and whole >= 1:
+        bands = whole if _reaches(threshold, recall, whole, rows) else whole + 1
+    return bands if bands <= limit else None
+
+
+def _reaches(threshold: Fraction, recall: Fraction, bands: int, rows: int) -> bool:
+    """Whether (1 - threshold^rows)^bands <= 1 - recall, in whole numbers."""
+    whole = threshold.denominator**rows
+    missed = (whole - threshold.numerator**rows) ** bands
+    return bool(missed * recall.denominator <= (recall.denominator - recall.numerator) * whole**bands)
+
+
+def _fits(bands: int | None, rows: int, limit: int) -> bool:
+    return bands is not None and bands * rows <= limit
+
+
+def _check_recall(value: float | str | Fraction) -> Fraction:
+    try:
+        recall = parse_threshold(value)
+    except UsageError:
+        raise UsageError(f"recall must be a number such as 0.99, not {value!r}") from None
+    if recall == 1:
+        raise UsageError(
+            "recall must be below 1, since hashing can miss a pair: take a recall such as 0.999, "
+            "or the exact --method brute, which finds every pair"
+        )
+    if not 0 < recall < 1:
+        raise UsageError(f"recall must be above 0 and below 1, not {value}; try 0.99")
+    return recall
+
+
+def _check_hashes(value: int) -> int:
+    try:
+        hashes = operator.index(value)
+    except TypeError:
+        hashes = 0
+    if isinstance(value, bool) or not 1 <= hashes <= MOST_HASHES:
+        raise UsageError(f"hashes must be a whole number from 1 to {MOST_HASHES}, not {value!r}; try 256")
+    return hashes
+
+
+def _too_few_hashes(threshold: Fraction, recall: Fraction, hashes: int) -> str:
+    """What would do instead. One row a band is the cheapest plan, and its bands are its hashes."""
+    aim = f"pairs of similarity {float(threshold):g} with recall {float(recall):g}"
+    start = f"{_count(hashes, 'hash')} cannot find {aim}"
+    needed = _bands_needed(threshold, recall, 1, MOST_HASHES)
+    if needed is None:
+        return (
+            f"{start}, nor can the most there may be ({MOST_HASHES}): raise the threshold or lower the recall"
+        )
+    return f"{start}: set hashes to {needed} or more, raise the threshold, or lower the recall"

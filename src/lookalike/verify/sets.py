@@ -1,0 +1,73 @@
+"""Exact similarity of candidate pairs, by measure, compared in whole numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from lookalike.errors import UsageError
+from lookalike.kernels import sets as kernels
+from lookalike.tuning.thresholds import check_threshold, jaccard_floor
+from lookalike.types import Float64, Int64
+
+NUMBERS = {
+    "jaccard": kernels.JACCARD,
+    "dice": kernels.DICE,
+    "cosine": kernels.COSINE,
+    "containment": kernels.CONTAINMENT,
+    "overlap": kernels.OVERLAP,
+}
+LARGEST_TERM = 1 << 31
+"""Numerator and denominator of a threshold stay below this, so that kernels compare in 64 bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A measure of two sets and the threshold that a pair must reach.
+
+    Examples
+    --------
+    >>> Measure.parse("jaccard", 0.8)
+    Measure(name='jaccard', threshold=Fraction(4, 5))
+    """
+
+    name: str
+    threshold: Fraction
+
+    @classmethod
+    def parse(cls, name: str, threshold: float | str | Fraction) -> Measure:
+        """Check that measure and threshold make sense."""
+        fraction = check_threshold(name, threshold)
+        if fraction.numerator >= LARGEST_TERM or fraction.denominator >= LARGEST_TERM:
+            raise UsageError(f"threshold {threshold}: at most nine decimals")
+        return cls(name, fraction)
+
+    @property
+    def arguments(self) -> tuple[int, int, int]:
+        """What the kernels want to know: number of the measure, numerator and denominator of the threshold."""
+        return NUMBERS[self.name], self.threshold.numerator, self.threshold.denominator
+
+    @property
+    def jaccard_floor(self) -> Fraction | None:
+        """The smallest Jaccard similarity of a pair that reaches the threshold; None if there is no such."""
+        return jaccard_floor(self.name, self.threshold)
+
+    def of_overlaps(self, overlaps: Int64, left_sizes: Int64, right_sizes: Int64) -> Float64:
+        """The measure of pairs by their overlap and set sizes (containment: of left in right).
+
+        Examples
+        --------
+        >>> Measure.parse("jaccard", 0.8).of_overlaps(np.array([3]), np.array([4]), np.array([5])).tolist()
+        [0.5]
+        """
+        if self.name == "jaccard":
+            return np.asarray(overlaps / (left_sizes + right_sizes - overlaps))
+        if self.name == "dice":
+            return np.asarray(2 * overlaps / (left_sizes + right_sizes))
+        if self.name == "containment":
+            return np.asarray(overlaps / left_sizes)
+        if self.name == "overlap":
+            return np.asarray(overlaps, np.float64)
+        return np.asarray(overlaps / np.sqrt(left_sizes.astype(np.float64) * right_sizes))

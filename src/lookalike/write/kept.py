@@ -1,0 +1,146 @@
+"""Surviving rows, written the way their source is stored: lines, Parquet tables or files."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Protocol, Self
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lookalike.types import Layout, Source
+
+GROUP_BYTES = 512 << 20
+"""A row group is written when this much is waiting, whatever its number of rows."""
+GROUP_ROWS = 1 << 20
+"""Rows of a row group where the input does not tell."""
+GZIP_LEVEL = 6
+
+
+class KeptWriter(Protocol):
+    """Takes what `Block.stored` gives, in input order."""
+
+    def write(self, stored: Any) -> None:
+        """Add the surviving rows of one block."""
+
+    def close(self) -> None:
+        """Complete the file."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+
+class _Closing:
+    """Close at the end of a `with` block."""
+
+    def close(self) -> None:
+        """Complete the file."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def open_kept(folder: Path, source: Source) -> KeptWriter:
+    """Open the file (or folder) below `folder/kept` that gets the survivors of a source.
+
+    Examples
+    --------
+    >>> open_kept(Path("out"), source)  # doctest: +SKIP
+    """
+    layout = source.layout()
+    path = folder / "kept" / source.kept_name
+    if layout.kind == "files":
+        return FileWriter(folder / "kept")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return LineWriter(path, layout) if layout.kind == "lines" else TableWriter(path, layout)
+
+
+class LineWriter(_Closing):
+    """Rows as bytes, compressed as the input was; the same rows give the same bytes."""
+
+    def __init__(self, path: Path, layout: Layout) -> None:
+        self._raw: Any = None
+        self._out: IO[bytes] | Any
+        if layout.compression == "zstd":
+            self._raw = pa.OSFile(str(path), "wb")
+            self._out = pa.CompressedOutputStream(self._raw, "zstd")
+        elif layout.compression == "gzip":
+            self._raw = path.open("wb")
+            # neither name nor time in the header: they would differ from run to run
+            self._out = gzip.GzipFile("", "wb", GZIP_LEVEL, self._raw, mtime=0)
+        else:
+            self._out = path.open("wb")
+        self._out.write(layout.prefix)
+
+    def write(self, stored: bytes) -> None:
+        """Add lines."""
+        self._out.write(stored)
+
+    def close(self) -> None:
+        """Complete the file."""
+        self._out.close()
+        if self._raw is not None:
+            self._raw.close()
+
+
+class TableWriter(_Closing):
+    """Rows as Arrow tables, in row groups of about the size that the input has."""
+
+    def __init__(self, path: Path, layout: Layout) -> None:
+        self._rows = layout.row_group_rows or GROUP_ROWS
+        self._schema = layout.schema
+        self._writer = pq.ParquetWriter(path, layout.schema, compression=layout.compression or "none")
+        self._waiting: list[pa.Table] = []
+        self._waiting_rows = self._waiting_bytes = 0
+
+    def write(self, stored: pa.Table) -> None:
+        """Add rows; whole row groups go to disk."""
+        while self._waiting_rows + stored.num_rows >= self._rows:
+            room = self._rows - self._waiting_rows
+            self._wait(stored.slice(0, room))
+            self._write_group()
+            stored = stored.slice(room)
+        self._wait(stored)
+        if self._waiting_bytes >= GROUP_BYTES:
+            self._write_group()
+
+    def _wait(self, table: pa.Table) -> None:
+        if table.num_rows:
+            self._waiting.append(table)
+            self._waiting_rows += table.num_rows
+            self._waiting_bytes += table.nbytes
+
+    def _write_group(self) -> None:
+        if self._waiting:
+            self._writer.write_table(pa.concat_tables(self._waiting), row_group_size=self._waiting_rows)
+        self._waiting, self._waiting_rows, self._waiting_bytes = [], 0, 0
+
+    def close(self) -> None:
+        """Write what waits, and the footer."""
+        self._write_group()
+        self._writer.close()
+
+
+class FileWriter(_Closing):
+    """Each item a file."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def write(self, stored: list[tuple[str, bytes]]) -> None:
+        """Add files: name below the folder, and bytes."""
+        for name, raw in stored:
+            path = self._folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(raw)

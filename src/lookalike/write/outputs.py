@@ -1,0 +1,195 @@
+"""Where results go: a folder or a file that appears whole or not at all.
+
+Everything is written under a hidden name beside the final one and renamed when it is complete.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+
+from lookalike.errors import ResourceError, UsageError
+
+RUN_FILE = "run.json"
+"""The file that makes a folder recognisable as a finished output."""
+
+_NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+class OutputFolder:
+    """An output folder, to be filled within a `with` block.
+
+    The block gets the path of a hidden folder beside the final one. When the block ends, all of it is flushed
+    to disk and renamed; when it raises, all of it is removed.
+
+    Parameters
+    ----------
+    path
+        The final name; its parent folders are made.
+    overwrite
+        Replace an earlier output (a folder with `run.json` in it) or an empty folder; never anything else.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as parent:
+    ...     with OutputFolder(Path(parent, "out")) as folder:
+    ...         _ = (folder / "run.json").write_text("{}")
+    ...     sorted(found.name for found in Path(parent).rglob("*"))
+    ['out', 'run.json']
+    """
+
+    def __init__(self, path: str | Path, overwrite: bool = False) -> None:
+        self.path = Path(path).resolve()
+        self.overwrite = overwrite
+        self._partial: Path | None = None
+        self._check()
+
+    def __enter__(self) -> Path:
+        with disk_errors(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._partial = _beside(self.path, "partial")
+        return self._partial
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._partial is not None
+        try:
+            with disk_errors(self.path):
+                if error is not None:
+                    if isinstance(error, OSError):
+                        raise error
+                    return
+                flush_tree(self._partial)
+                self._publish()
+        finally:
+            shutil.rmtree(self._partial, ignore_errors=True)
+
+    def _check(self) -> None:
+        """Refuse what must not be replaced."""
+        if not os.path.lexists(self.path):
+            return
+        if not self.overwrite:
+            raise UsageError(f"{self.path}: exists already; choose another name or overwrite it")
+        if not self.path.is_dir():
+            raise UsageError(f"{self.path}: is a file, where an output folder should go")
+        if any(self.path.iterdir()) and not (self.path / RUN_FILE).is_file():
+            raise UsageError(
+                f"{self.path}: is not an output of lookalike ({RUN_FILE} is missing); not replaced"
+            )
+
+    def _publish(self) -> None:
+        """Put the new folder in place; the old one goes only when the new one stands."""
+        assert self._partial is not None
+        self._check()
+        if not self.path.exists():
+            self._partial.rename(self.path)
+        else:
+            old = _beside(self.path, "old")
+            self.path.rename(old)
+            try:
+                self._partial.rename(self.path)
+            except BaseException:
+                old.rename(self.path)
+                raise
+            shutil.rmtree(old, ignore_errors=True)
+        _flush(self.path.parent)
+
+
+def _beside(path: Path, what: str) -> Path:
+    """A new hidden folder in the same parent, so that renaming it is atomic; as readable as any other."""
+    made = Path(tempfile.mkdtemp(prefix=f".{path.name}.{what}-", dir=path.parent))
+    made.chmod(0o777 & ~_umask())
+    return made
+
+
+def _umask() -> int:
+    # there is no way to read it but to set it
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """A hidden name to write a file to; it gets its own name when the block ends well.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as parent:
+    ...     with whole_file(Path(parent, "a.txt")) as partial:
+    ...         _ = partial.write_text("all of it")
+    ...     Path(parent, "a.txt").read_text()
+    'all of it'
+    """
+    with disk_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.partial-", dir=path.parent)
+        os.close(handle)
+        partial = Path(name)
+        try:
+            partial.chmod(0o666 & ~_umask())
+            yield partial
+            _flush(partial)
+            partial.replace(path)
+            _flush(path.parent)
+        finally:
+            partial.unlink(missing_ok=True)
+
+
+def output_file(path: str | Path, suffixes: tuple[str, ...], overwrite: bool = False) -> Path:
+    """Check that a file may be written, before the work is done.
+
+    Examples
+    --------
+    >>> output_file("pairs.csv", (".csv", ".parquet")).name
+    'pairs.csv'
+    """
+    found = Path(path)
+    if found.suffix.lower() not in suffixes:
+        raise UsageError(f"{found}: the name must end in {', '.join(suffixes)}")
+    if found.is_dir():
+        raise UsageError(f"{found}: is a folder, where a file should go")
+    if found.exists() and not overwrite:
+        raise UsageError(f"{found}: exists already; choose another name or overwrite it")
+    return found
+
+
+@contextmanager
+def disk_errors(path: Path) -> Iterator[None]:
+    """Say where the disk is full, and how much was free, instead of a bare system error."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _NO_SPACE:
+            raise ResourceError(f"{path}: no space left on the disk ({_free(path)} free)") from error
+        if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR}:
+            raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from error
+        raise
+
+
+def _free(path: Path) -> str:
+    there = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
+    return f"{shutil.disk_usage(there).free / 1e6:,.0f} MB"
+
+
+def flush_tree(folder: Path) -> None:
+    """Make sure that everything in a folder is on disk."""
+    for parent, _, files in os.walk(folder, topdown=False):
+        for name in files:
+            _flush(Path(parent, name))
+        _flush(Path(parent))
+
+
+def _flush(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,160 @@
+"""Tables and summaries: Parquet, CSV, TSV and JSON Lines by the file's name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from lookalike.errors import UsageError
+from lookalike.types import Rejected
+from lookalike.write.outputs import disk_errors, whole_file
+
+TABLE_SUFFIXES = (".parquet", ".csv", ".jsonl", ".tsv")
+"""What a table's file name can end in."""
+
+
+def write_table(path: str | Path, table: pa.Table) -> None:
+    """Write a table in the format that the file's name tells; the file appears whole or not at all.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "pairs.csv")
+    ...     write_table(path, pa.table({"left": ["a"], "similarity": [0.5]}))
+    ...     print(path.read_text())
+    left,similarity
+    a,0.5
+    <BLANKLINE>
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in TABLE_SUFFIXES:
+        raise UsageError(f"{path}: the name must end in {', '.join(TABLE_SUFFIXES)}")
+    with whole_file(path) as partial:
+        if suffix == ".parquet":
+            pq.write_table(table, partial, compression="zstd")
+            return
+        with partial.open("wb") as stream:
+            if suffix == ".jsonl":
+                _write_jsonl(stream, table)
+            else:
+                _write_separated(stream, table, "," if suffix == ".csv" else "\t")
+
+
+def write_tsv(stream: IO[bytes], table: pa.Table) -> None:
+    r"""Write a table with tabs between the columns, header first.
+
+    Examples
+    --------
+    >>> import io
+    >>> out = io.BytesIO()
+    >>> write_tsv(out, pa.table({"left": ["a"], "right": ["b"]}))
+    >>> out.getvalue()
+    b'left\tright\na\tb\n'
+    """
+    _write_separated(stream, table, "\t")
+
+
+def _write_separated(stream: IO[bytes], table: pa.Table, delimiter: str) -> None:
+    names = _quoted(pa.array(table.column_names, pa.large_string()), delimiter)
+    stream.write((delimiter.join(names.to_pylist()) + "\n").encode())
+    for batch in table.to_batches(1 << 16):
+        fields = [_quoted(_texts(column), delimiter) for column in batch.columns]
+        if batch.num_rows and fields:
+            # one line end per row: joined with an empty last field
+            lines = pc.binary_join_element_wise(*fields, _large(delimiter))
+            ended = pc.binary_join_element_wise(lines, _large("\n"), _large(""))
+            stream.write(_joined(ended))
+
+
+def _joined(lines: pa.Array) -> memoryview:
+    """All lines as they lie in memory, one after the other."""
+    _, offsets, data = lines.buffers()
+    ends = memoryview(offsets).cast("q")
+    start, stop = ends[lines.offset], ends[lines.offset + len(lines)]
+    return memoryview(data)[start:stop]
+
+
+def _texts(column: pa.Array) -> pa.Array:
+    """Values as text; nulls are empty, nested values are JSON."""
+    if pa.types.is_nested(column.type) or pa.types.is_binary(column.type):
+        values = [None if one is None else _json(one) for one in column.to_pylist()]
+        column = pa.array(values, pa.large_string())
+    return pc.fill_null(column.cast(pa.large_string()), "")
+
+
+def _quoted(texts: pa.Array, delimiter: str) -> pa.Array:
+    """Quotes around the texts that need them: Arrow's own writer quotes either all or none."""
+    special = pc.match_substring_regex(texts, f'[{delimiter}"\\n\\r]')
+    if not pc.any(special).as_py():
+        return texts
+    mark = _large('"')
+    doubled = pc.replace_substring(texts, '"', '""')
+    return pc.if_else(special, pc.binary_join_element_wise(mark, doubled, mark, _large("")), texts)
+
+
+def _large(text: str) -> pa.Scalar:
+    return pa.scalar(text, pa.large_string())
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=_plain)
+
+
+def _write_jsonl(stream: IO[bytes], table: pa.Table) -> None:
+    for batch in table.to_batches(1 << 14):
+        lines = [_json(row) for row in batch.to_pylist()]
+        stream.write(("\n".join(lines) + "\n").encode() if lines else b"")
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a summary for people and programs: indented, keys in the order given.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_json(Path(folder, "run.json"), {"items": 3})
+    ...     json.loads(Path(folder, "run.json").read_text())
+    {'items': 3}
+    """
+    text = json.dumps(value, indent=2, ensure_ascii=False, default=_plain) + "\n"
+    with whole_file(path) as partial:
+        partial.write_text(text, "utf-8")
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has no word for: NumPy scalars as numbers, anything else (a path) as text."""
+    return value.item() if hasattr(value, "item") else str(value)
+
+
+def write_rejected(path: Path, rejected: Iterable[Rejected]) -> int:
+    r"""Write what was set aside, a JSON object a line; how many there were.
+
+    Bytes that are no UTF-8 are shown as `\xff`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     found = [Rejected("a.jsonl", 2, "not valid JSON", b"oops")]
+    ...     write_rejected(Path(folder, "rejected.jsonl"), found)
+    ...     Path(folder, "rejected.jsonl").read_text()
+    1
+    '{"file": "a.jsonl", "line": 2, "error": "not valid JSON", "raw": "oops"}\n'
+    """
+    count = 0
+    with disk_errors(path), whole_file(path) as partial, partial.open("w", encoding="utf-8") as out:
+        for one in rejected:
+            raw = one.raw.decode("utf-8", "backslashreplace")
+            row = {"file": one.file, "line": one.line, "error": one.error, "raw": raw}
+            out.write(json.dumps(row, ensure_ascii=False) + "\n")
+            count += 1
+    return count

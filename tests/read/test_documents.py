@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from looking import features, rejected, stored, write
+
+from lookalike.errors import BadDataError
+from lookalike.read import documents, open_inputs
+from lookalike.types import Wanted
+
+
+def folder_of(folder: Path, files: dict[str, bytes]) -> Path:
+    for name, data in files.items():
+        path = folder / "in" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(path, data)
+    return folder / "in"
+
+
+def test_a_folder_of_text_files(tmp_path: Path, small_blocks: None) -> None:
+    files = {f"{n % 3}/{n:02}.txt": f"text\nnumber {n}\n".encode() for n in range(10)}
+    (source,) = open_inputs([folder_of(tmp_path, files)])
+    names = sorted(files)
+    assert features(source) == [files[name].decode() for name in names]
+    assert [source.locate(row) for row in range(10)] == [(str(tmp_path / "in" / name), 0) for name in names]
+    assert len(list(source.blocks())) == 4
+    kept = [one for part in stored(source, lambda row: row % 2 == 0) for one in part]
+    assert kept == [(name, files[name]) for name in names[::2]]
+    assert source.layout().kind == "files"
+    assert source.nbytes == sum(block.nbytes for block in source.blocks()) == sum(map(len, files.values()))
+    with pytest.raises(IndexError):
+        source.locate(10)
+
+
+def test_blocks_are_cut_by_size_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(documents, "BLOCK_BYTES", 100)
+    (source,) = open_inputs(
+        [folder_of(tmp_path, {f"{n}.md": b"x" * 45 for n in range(5)} | {"9.md": b"x" * 500})]
+    )
+    assert [block.nbytes for block in source.blocks()] == [90, 90, 45, 500]
+
+
+def test_bad_files_are_set_aside(tmp_path: Path, small_blocks: None) -> None:
+    files = {f"{n}.txt": b"\xff\xfe" if n in (1, 4) else b"good %d" % n for n in range(8)}
+    (source,) = open_inputs([folder_of(tmp_path, files)])
+    with pytest.raises(BadDataError, match=r"1\.txt: not valid utf-8"):
+        features(source)
+    assert [(one.file, one.line, one.raw) for one in rejected(source)] == [
+        (str(tmp_path / "in" / name), 0, b"\xff\xfe") for name in ("1.txt", "4.txt")
+    ]
+    assert features(source, skip_errors=True) == [f"good {n}" for n in (0, 2, 3, 5, 6, 7)]
+    assert source.locate(3) == (str(tmp_path / "in" / "5.txt"), 0)
+    assert [name for part in stored(source, lambda row: row > 1) for name, _ in part] == [
+        "3.txt",
+        "5.txt",
+        "6.txt",
+        "7.txt",
+    ]
+    second = list(source.blocks())[1]
+    assert second.items(Wanted("text"), np.array([1])).features.to_pylist() == ["good 5"]
+
+
+def test_html(tmp_path: Path) -> None:
+    page = b"""<!doctype html><html><head><title>T</title><style>p {}</style><script>var x</script></head>
+    <body><p>one <b>two</b></p><noscript>no</noscript><template>no</template><!-- no --><p>three &amp; f&ouml;ur</body>"""
+    files = {"a.html": page, "b.HTM": b"<p>x", "c.html.gz": b"<p>zipped", "d.html": b""}
+    (source,) = open_inputs([folder_of(tmp_path, files)])
+    assert [text.split() for text in features(source)] == [
+        ["T", "one", "two", "three", "&", "för".replace("r", "ur")],
+        ["x"],
+        ["zipped"],
+        [],
+    ]
+    assert dict(stored(source)[0])["c.html.gz"] == (tmp_path / "in/c.html.gz").read_bytes()
+    (alone,) = open_inputs([tmp_path / "in/a.html"])
+    assert features(alone)[0].startswith("T one two three")
+
+
+def test_encodings_and_marks(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"a.md": "Noël".encode("utf-16"), "b.md": "Noël".encode("utf-16-le")})
+    assert features(open_inputs([folder], encoding="utf-16")[0]) == ["Noël", "Noël"]
+    (tmp_path / "c.md").write_bytes("Noël".encode("utf-8-sig"))
+    assert features(open_inputs([tmp_path / "c.md"])[0]) == ["Noël"]
+
+
+def test_a_file_that_changes_is_refused(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"a.md": b"one"})
+    (source,) = open_inputs([folder])
+    (folder / "a.md").write_bytes(b"another")
+    with pytest.raises(BadDataError, match=r"a\.md: changed while it was read"):
+        features(source)
+
+
+def test_the_only_column_is_text(tmp_path: Path) -> None:
+    (source,) = open_inputs([folder_of(tmp_path, {"a.md": b"one"})])
+    assert source.column_names() == ["text"]
+    with pytest.raises(BadDataError, match="no column 'body'"):
+        features(source, "body")
