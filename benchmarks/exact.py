@@ -85,7 +85,7 @@ def shingle_texts(texts: Iterable[str]) -> list[npt.NDArray[np.uint64]]:
 def group_identical(sets: list[npt.NDArray[np.uint64]]) -> tuple[Integers, list[npt.NDArray[np.uint64]]]:
     """Number the distinct sets; return each item's number (-1 for the empty set) and the distinct sets."""
     numbers: dict[bytes, int] = {}
-    distinct = []
+    distinct: list[npt.NDArray[np.uint64]] = []
     groups = np.full(len(sets), -1, np.int64)
     for item, elements in enumerate(sets):
         if not len(elements):

@@ -1,8 +1,9 @@
 """Run a command and measure it from outside: seconds, processor seconds, memory of its whole process tree.
 
 The command runs in a session of its own. Every 50 ms the proportional set sizes (PSS: shared pages are
-counted once) of the processes of that session are summed; the largest sum is the peak. Where a process
-is alone and short-lived, the kernel's own high-water mark (`ru_maxrss`) is exact and is used if larger.
+counted once) of the processes of that session are summed; the largest sum is the peak. The kernel's own
+high-water mark of a single process (`VmHWM`) sees what falls between two polls and is used if larger.
+`ru_maxrss` is no help: a child inherits it from the process that starts it.
 """
 
 import os
@@ -61,16 +62,13 @@ def find_session(session: int) -> list[int]:
     return found
 
 
-def memory_of(pid: int) -> int:
-    """Return the proportional set size of a process in bytes; 0 if it has gone."""
+def read_bytes_of(pid: int, file: str, field: str) -> int:
+    """Return a field of a process's memory statistics in bytes; 0 if it has gone."""
     try:
-        rollup = (PROC / str(pid) / "smaps_rollup").read_text()
+        lines = (PROC / str(pid) / file).read_text("utf-8", "replace").splitlines()
     except OSError:
         return 0
-    for line in rollup.splitlines():
-        if line.startswith("Pss:"):
-            return int(line.split()[1]) * 1024
-    return 0
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(field)), 0)
 
 
 class MemoryWatch(threading.Thread):
@@ -84,11 +82,13 @@ class MemoryWatch(threading.Thread):
 
     def run(self) -> None:
         """Poll every 50 ms, or less often if polling would take more than its share of time."""
-        pause = INTERVAL_SECONDS
+        pause = 0.0
         while not self._done.wait(pause):
             started = time.perf_counter()
-            total = sum(memory_of(pid) for pid in find_session(self.session))
-            self.peak_bytes = max(self.peak_bytes, total)
+            processes = find_session(self.session)
+            total = sum(read_bytes_of(pid, "smaps_rollup", "Pss:") for pid in processes)
+            marks = [read_bytes_of(pid, "status", "VmHWM:") for pid in processes]
+            self.peak_bytes = max(self.peak_bytes, total, *marks)
             pause = max(INTERVAL_SECONDS, (time.perf_counter() - started) / MOST_OVERHEAD)
 
     def stop(self) -> int:
@@ -142,7 +142,7 @@ def run_measured(
             process.returncode = os.waitstatus_to_exitcode(status)  # so that Popen does not wait again
         finally:
             alarm.cancel()
-            sampled = watch.stop()
+            peak_bytes = watch.stop()
             end_session(process.pid)  # helpers that outlive their parent
         out.seek(0)
         err.seek(0)
@@ -150,7 +150,7 @@ def run_measured(
         return Measured(
             seconds=seconds,
             cpu_seconds=usage.ru_utime + usage.ru_stime,
-            peak_bytes=max(sampled, usage.ru_maxrss * 1024),
+            peak_bytes=peak_bytes,
             exit_code=code if code >= 0 else 128 - code,
             stdout=out.read().decode("utf-8", "replace"),
             stderr=err.read().decode("utf-8", "replace"),

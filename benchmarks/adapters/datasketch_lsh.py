@@ -10,7 +10,7 @@ import xxhash
 from datasketch import LeanMinHash, MinHash, MinHashLSH
 from shared import NUM_PERM, read_arguments, report, shingle, sketch_in_pool, write_kept
 
-Sketch = tuple[int, str, np.ndarray] | None  # type: ignore[type-arg]
+Sketch = tuple[int, str, np.ndarray] | None
 
 
 def sketch(texts: list[str]) -> list[Sketch]:

@@ -1,1 +1,48 @@
-"""Find similar items."""
+"""Find similar items: near-duplicate documents and similar sets, verified and fast.
+
+>>> import lookalike as la
+>>> la.pairs(["the cat sat on the mat", "the cat sat on a mat"], shingle="char:3", threshold=0.5).num_rows
+1
+
+The names below are imported when they are first used, so that importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lookalike.version import __version__
+
+if TYPE_CHECKING:
+    from lookalike.api import DedupResult, MinHash, Plan, dedup, jaccard, pairs, shingles, sketch, tune
+    from lookalike.errors import BadDataError, LookalikeError, ResourceError, UsageError
+
+__all__ = [
+    "BadDataError",
+    "DedupResult",
+    "LookalikeError",
+    "MinHash",
+    "Plan",
+    "ResourceError",
+    "UsageError",
+    "__version__",
+    "dedup",
+    "jaccard",
+    "pairs",
+    "shingles",
+    "sketch",
+    "tune",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        import importlib
+
+        home = "lookalike.errors" if name.endswith("Error") else "lookalike.api"
+        return getattr(importlib.import_module(home), name)
+    raise AttributeError(f"module 'lookalike' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

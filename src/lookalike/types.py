@@ -27,6 +27,39 @@ Mapper = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 """Like the built-in map; a job hands in one that uses its threads."""
 
 
+def to_arrow(values: npt.NDArray[Any]) -> pa.Array:
+    """A NumPy array as an Arrow array.
+
+    `pa.array` would do, but it imports pandas where that is installed, which takes longer than small jobs.
+
+    Examples
+    --------
+    >>> to_arrow(np.array([True, False])).to_pylist(), to_arrow(np.arange(2)).to_pylist()
+    ([True, False], [0, 1])
+    """
+    import pyarrow as pa
+
+    kind = pa.from_numpy_dtype(values.dtype)
+    stored = np.packbits(values, bitorder="little") if values.dtype == np.bool_ else np.ascontiguousarray(values)
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(stored)])
+
+
+def strings_to_arrow(values: Sequence[str]) -> pa.Array:
+    """Strings as an Arrow array of large_string; see to_arrow for why not `pa.array`.
+
+    Examples
+    --------
+    >>> strings_to_arrow(["a", "", "bc"]).to_pylist()
+    ['a', '', 'bc']
+    """
+    import pyarrow as pa
+
+    stored = [value.encode() for value in values]
+    offsets = np.cumsum([0, *map(len, stored)], dtype=np.int64)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(stored))]
+    return pa.Array.from_buffers(pa.large_string(), len(stored), buffers)
+
+
 @dataclass(frozen=True, slots=True)
 class Sets:
     """Sets of 64-bit elements in compressed rows: row i is `elements[indptr[i]:indptr[i + 1]]`.

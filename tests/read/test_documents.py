@@ -64,18 +64,19 @@ def test_bad_files_are_set_aside(tmp_path: Path, small_blocks: None) -> None:
 
 def test_html(tmp_path: Path) -> None:
     page = b"""<!doctype html><html><head><title>T</title><style>p {}</style><script>var x</script></head>
-    <body><p>one <b>two</b></p><noscript>no</noscript><template>no</template><!-- no --><p>three &amp; f&ouml;ur</body>"""
+    <body><p>one <b>two</b></p><noscript>no</noscript><template>no</template><!-- no -->
+    <p>three &amp; f&ouml;ur</body>"""
     files = {"a.html": page, "b.HTM": b"<p>x", "c.html.gz": b"<p>zipped", "d.html": b""}
     (source,) = open_inputs([folder_of(tmp_path, files)])
     assert [text.split() for text in features(source)] == [
-        ["T", "one", "two", "three", "&", "för".replace("r", "ur")],
+        ["T", "one", "two", "three", "&", "föur"],
         ["x"],
         ["zipped"],
         [],
     ]
     assert dict(stored(source)[0])["c.html.gz"] == (tmp_path / "in/c.html.gz").read_bytes()
     (alone,) = open_inputs([tmp_path / "in/a.html"])
-    assert features(alone)[0].startswith("T one two three")
+    assert features(alone)[0].split()[:3] == ["T", "one", "two"]
 
 
 def test_encodings_and_marks(tmp_path: Path) -> None:

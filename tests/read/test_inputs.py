@@ -67,7 +67,7 @@ def test_names_are_what_the_user_wrote(tree: Path, monkeypatch: pytest.MonkeyPat
         "y.txt",
         "code.py",
         "a/x.jsonl",
-        "z.csv",
+        "a/z-2.csv",
     ]
 
 

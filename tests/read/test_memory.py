@@ -16,32 +16,51 @@ TEXTS = ["first text", None, "third text", "l'été"] * 5
 TABLE = pa.table({"id": range(20), "text": TEXTS, "nested": [{"a": [1, None]}, None] * 10})
 
 
-def frames() -> dict[str, Any]:
+def frame(kind: str) -> Any:
+    """The same table as others know it."""
     import datasets
     import duckdb
     import pandas as pd
     import polars as pl
 
-    frame = pl.DataFrame({"id": list(range(20)), "text": TEXTS, "nested": TABLE["nested"].to_pylist()})
-    doubled = datasets.Dataset(pa.concat_tables([TABLE, TABLE.slice(0, 3)]))
-    return {
-        "table": TABLE,
-        "batch": TABLE.to_batches()[0],
-        "reader": TABLE.to_reader(),
-        "chunks": pa.concat_tables([TABLE.slice(0, 7), TABLE.slice(7)]),
-        "dicts": TABLE.to_pylist(),
-        "polars": frame,
-        "pandas": pd.DataFrame({"id": range(20), "text": TEXTS, "nested": TABLE["nested"].to_pylist()}),
-        "pandas, Arrow types": TABLE.to_pandas(types_mapper=pd.ArrowDtype),
-        "duckdb": duckdb.from_arrow(TABLE),
-        "datasets": datasets.Dataset(TABLE),
-        "datasets, rows chosen": doubled.select(range(20)),
+    values = {"id": list(range(20)), "text": TEXTS, "nested": TABLE["nested"].to_pylist()}
+    makers = {
+        "table": lambda: TABLE,
+        "batch": lambda: TABLE.to_batches()[0],
+        "reader": TABLE.to_reader,
+        "chunks": lambda: pa.concat_tables([TABLE.slice(0, 7), TABLE.slice(7)]),
+        "dicts": TABLE.to_pylist,
+        "polars": lambda: pl.DataFrame(values),
+        "pandas": lambda: pd.DataFrame(values),
+        "pandas, Arrow types": lambda: TABLE.to_pandas(types_mapper=pd.ArrowDtype),
+        "duckdb": lambda: duckdb.from_arrow(TABLE),
+        "datasets": lambda: datasets.Dataset(TABLE),
+        "datasets, rows chosen": lambda: datasets.Dataset(
+            pa.concat_tables([TABLE, TABLE.slice(0, 3)])
+        ).select(range(20)),
     }
+    assert sorted(makers) == sorted(FRAMES)
+    return makers[kind]()
 
 
-@pytest.mark.parametrize("kind", frames())
+FRAMES = [
+    "table",
+    "batch",
+    "reader",
+    "chunks",
+    "dicts",
+    "polars",
+    "pandas",
+    "pandas, Arrow types",
+    "duckdb",
+    "datasets",
+    "datasets, rows chosen",
+]
+
+
+@pytest.mark.parametrize("kind", FRAMES)
 def test_tables_of_every_kind(kind: str, small_blocks: None) -> None:
-    source = open_data(frames()[kind], "text")
+    source = open_data(frame(kind), "text")
     assert features(source) == TEXTS
     assert column(source, "id").to_pylist() == list(range(20))
     assert source.table["nested"].to_pylist() == TABLE["nested"].to_pylist()

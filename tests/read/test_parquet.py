@@ -49,9 +49,25 @@ def test_rows_come_back_whole(tmp_path: Path, group: int, small_blocks: None) ->
 def test_layout(tmp_path: Path) -> None:
     layout = source_of(tmp_path, row_group_size=7, compression="zstd").layout()
     assert (layout.kind, layout.compression, layout.row_group_rows) == ("table", "zstd", 7)
-    assert layout.schema.equals(TABLE.schema, check_metadata=True)
+    assert layout.schema.equals(pq.read_schema(tmp_path / "in.parquet"), check_metadata=True)
+    assert layout.schema.metadata == {b"origin": b"a test"}
     assert source_of(tmp_path, compression="none").layout().compression == "none"
     assert source_of(tmp_path, TABLE.slice(0, 0)).layout().row_group_rows in (0, None)
+
+
+def test_views_of_strings(tmp_path: Path, small_blocks: None) -> None:
+    views = pa.table(
+        {
+            "text": pa.array(["a", "b", "c"], pa.string_view()),
+            "more": pa.array([["x"], None, []], pa.list_(pa.string_view())),
+        }
+    )
+    source = source_of(tmp_path, views)
+    (kept,) = stored(source, lambda row: row != 1)
+    assert kept.schema.field("text").type == source.layout().schema.field("text").type == pa.string_view()
+    assert kept.to_pydict() == {"text": ["a", "c"], "more": [["x"], []]}
+    (block,) = source.blocks()
+    assert block.items(Wanted("text"), np.array([2])).features.to_pylist() == ["c"]
 
 
 def test_only_some_rows(tmp_path: Path, small_blocks: None) -> None:
@@ -155,7 +171,7 @@ def test_slices_in_any_order_on_threads(tmp_path: Path, small_blocks: None) -> N
     blocks = list(source.blocks())
     with ThreadPoolExecutor(4) as pool:
         parts = list(pool.map(lambda block: block.items(Wanted("text")).features.to_pylist(), blocks[::-1]))
-    assert sum(parts[::-1], []) == [f"t{n}" for n in range(300)]
+    assert [text for part in parts[::-1] for text in part] == [f"t{n}" for n in range(300)]
     assert [block.items(Wanted("text")).features[0].as_py() for block in blocks[:3]] == ["t0", "t3", "t6"]
 
 

@@ -37,7 +37,7 @@ def search_every_plan(threshold: Fraction, recall: Fraction, hashes: int) -> tup
 def test_tune_agrees_with_a_search_of_every_plan(threshold, recall, hashes):
     best = search_every_plan(threshold, recall, hashes)
     if best is None:
-        with pytest.raises(UsageError, match="set hashes to|raise the threshold"):
+        with pytest.raises(UsageError, match=r"set hashes to|raise the threshold"):
             tune(threshold, recall, hashes)
     else:
         plan = tune(threshold, recall, hashes)
@@ -106,7 +106,7 @@ def test_many_hashes_and_extreme_values_are_quick_and_right():
 
 
 def test_too_few_hashes_says_how_many_would_do():
-    with pytest.raises(UsageError, match="16 hashes cannot find .* set hashes to 90 or more"):
+    with pytest.raises(UsageError, match=r"16 hashes cannot find .* set hashes to 90 or more"):
         tune(threshold=0.05, hashes=16)
     assert tune(threshold=0.05, hashes=90).bands == 90
     with pytest.raises(UsageError, match="set hashes to 90 or more"):

@@ -97,10 +97,13 @@ def _comparison(plan: Plan, rule: Plan) -> list[str]:
     from lookalike.tuning.curves import lecture_threshold
     from lookalike.tuning.plan import percent
 
-    near = f"(1/{rule.bands})^(1/{rule.rows}) = {lecture_threshold(rule.bands, rule.rows):.3f}"
+    aim = f"(1/{rule.bands})^(1/{rule.rows}) = {lecture_threshold(rule.bands, rule.rows):.3f}"
+    found = (
+        f"{percent(rule.recall)} of the pairs at {plan.threshold:g}; this plan finds {percent(plan.recall)}"
+    )
     return [
-        f"The lecture's rule takes {rule.bands} bands of {rule.rows} rows, since {near} is nearest to the threshold.",
-        f"It finds {percent(rule.recall)} of the pairs at {plan.threshold:g}; this plan {percent(plan.recall)}.",
+        f"The lecture's rule takes {rule.bands} bands of {rule.rows} rows: {aim} is nearest to the threshold.",
+        f"It finds {found}.",
     ]
 
 

@@ -15,7 +15,7 @@ from lookalike.jobs.parallel import Workers
 from lookalike.jobs.progress import Progress
 from lookalike.jobs.settings import Settings
 from lookalike.read import join_column
-from lookalike.types import Block, Int64, Items, Rejected, Sets, Source, UInt64, Wanted
+from lookalike.types import Block, Int64, Items, Rejected, Sets, Source, UInt64, Wanted, strings_to_arrow, to_arrow
 
 DEFAULT_ID = "id"
 
@@ -88,11 +88,11 @@ class Corpus:
         """The ids of items: the id column, and FILE:ROW where there is none."""
         column = self.columns.get(self.settings.id or DEFAULT_ID)
         if column is None or column.null_count == len(column):
-            return pa.array(self._places(items), pa.string())
+            return strings_to_arrow(self._places(items))
         taken = _take(column, items)
         if not taken.null_count:
             return taken
-        return pc.if_else(taken.is_valid(), taken.cast(pa.string()), pa.array(self._places(items), pa.string()))
+        return pc.if_else(taken.is_valid(), taken.cast(pa.large_string()), strings_to_arrow(self._places(items)))
 
     def _places(self, items: Int64) -> list[str]:
         files, rows = self.locate(items)
@@ -103,14 +103,14 @@ class Corpus:
         owners = np.searchsorted(self.starts, items, side="right") - 1
         rows = items - self.starts[owners]
         names = [_single_name(source, int(n)) for source, n in zip(self.sources, np.diff(self.starts))]
-        if all(name is not None for name in names):
-            return pa.array(names, pa.string()).take(pa.array(owners)), rows
+        if None not in names:
+            return strings_to_arrow(names).take(to_arrow(owners)), rows
         places = [self.sources[owner].locate(row) for owner, row in zip(owners.tolist(), rows.tolist())]
-        return pa.array([p[0] for p in places], pa.string()), np.array([p[1] for p in places], np.int64)
+        return strings_to_arrow([p[0] for p in places]), np.array([p[1] for p in places], np.int64)
 
 
 def _take(column: pa.ChunkedArray, items: Int64) -> pa.Array:
-    taken = column.take(pa.array(items))
+    taken = column.take(to_arrow(items))
     return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,10 +10,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from lookalike.cluster.components import connect
 from lookalike.cluster.keepers import decide
 from lookalike.jobs.corpus import Corpus, read_corpus
+from lookalike.jobs.kept import kept_table
 from lookalike.jobs.outcome import Outcome, settle
 from lookalike.jobs.parallel import Workers
 from lookalike.jobs.priority import order_items
@@ -21,8 +24,26 @@ from lookalike.jobs.run import describe_run
 from lookalike.jobs.settings import Settings, check_policy, parse_keep
 from lookalike.jobs.similar import find_comparable
 from lookalike.read import open_inputs
-from lookalike.types import Block, Int64, Source
+from lookalike.types import Block, Int64, Source, to_arrow
 from lookalike.write import OutputFolder, open_kept, write_json, write_rejected, write_table
+
+
+@dataclass(frozen=True, slots=True)
+class DedupResult:
+    """What `dedup` gives back."""
+
+    kept: pa.Table | None
+    """Surviving rows with all their columns, in input order; None where they were written to a folder."""
+    removed: pa.Table
+    """id, file, row, kept_id, kept_file, kept_row, similarity of every removed item."""
+    clusters: pa.Table
+    """id, cluster, size, kept of the items of clusters with two or more members."""
+    run: dict[str, Any]
+    """As run.json: options, plan, counts, seconds by stage."""
+
+    def __repr__(self) -> str:
+        counts = self.run["counts"]
+        return f"DedupResult({counts['items']} items: {counts['kept']} kept, {counts['removed']} removed)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +90,15 @@ class Deduplicated:
         columns = {
             "id": self.corpus.ids(gone),
             "file": files,
-            "row": rows,
+            "row": to_arrow(rows),
             "kept_id": self.corpus.ids(keeper),
             "kept_file": kept_files,
-            "kept_row": kept_rows,
-            "similarity": self.outcome.similarity[gone],
+            "kept_row": to_arrow(kept_rows),
+            "similarity": to_arrow(self.outcome.similarity[gone]),
         }
         if self.connected:
             columns["pair_id"] = self.corpus.ids(self.outcome.partner[gone])
-            columns["pair_similarity"] = self.outcome.partner_similarity[gone]
+            columns["pair_similarity"] = to_arrow(self.outcome.partner_similarity[gone])
         return pa.table(columns)
 
     def clusters(self) -> pa.Table:
@@ -92,9 +113,9 @@ class Deduplicated:
         return pa.table(
             {
                 "id": self.corpus.ids(members),
-                "cluster": cluster,
-                "size": sizes[cluster] + 1,
-                "kept": self.outcome.keeper[members] < 0,
+                "cluster": to_arrow(cluster),
+                "size": to_arrow(sizes[cluster] + 1),
+                "kept": to_arrow(self.outcome.keeper[members] < 0),
             }
         )
 
@@ -188,3 +209,27 @@ def dedup_to_folder(
         run = describe_run(settings, options, found.counts, found.alarms, progress)
         write_json(folder / "run.json", run)
     return run
+
+
+def read_result(folder: Path) -> DedupResult:
+    """An output folder as a result; the kept rows stay in its files."""
+    return DedupResult(
+        None,
+        pq.read_table(folder / "removed.parquet"),
+        pq.read_table(folder / "clusters.parquet"),
+        json.loads((folder / "run.json").read_text("utf-8")),
+    )
+
+
+def dedup_in_memory(
+    sources: list[Source], references: list[Source], settings: Settings, keep: str, policy: str
+) -> DedupResult:
+    """Deduplicate and hand everything back as tables."""
+    progress = Progress()
+    found = find_duplicates(sources, references, settings, keep, policy, progress)
+    with progress.stage("writing"):
+        kept = kept_table(found.corpus, found.outcome.keeper < 0, found.reference_sources)
+        removed, clusters = found.removed(), found.clusters()
+    options = {"inputs": [source.name for source in sources], "keep": keep, "policy": policy}
+    run = describe_run(settings, options, found.counts, found.alarms, progress)
+    return DedupResult(kept, removed, clusters, run)

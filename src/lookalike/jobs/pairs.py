@@ -20,7 +20,7 @@ from lookalike.jobs.settings import Settings
 from lookalike.jobs.similar import Comparable, find_comparable
 from lookalike.kernels import pairs as kernels
 from lookalike.read import open_inputs
-from lookalike.types import Pairs, Source
+from lookalike.types import Pairs, Source, to_arrow
 from lookalike.verify.pairs import list_pairs
 from lookalike.verify.sets import Measure
 
@@ -54,9 +54,9 @@ class FoundPairs:
         left, right = self.pairs.left, self.pairs.right
         return pa.table(
             {
-                "left": self.corpus.ids(left) if ids else left,
-                "right": self.corpus.ids(right) if ids else right,
-                "similarity": self.pairs.similarity,
+                "left": self.corpus.ids(left) if ids else to_arrow(left),
+                "right": self.corpus.ids(right) if ids else to_arrow(right),
+                "similarity": to_arrow(self.pairs.similarity),
             }
         )
 

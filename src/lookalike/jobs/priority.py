@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from lookalike.errors import BadDataError
 from lookalike.jobs.corpus import Corpus
-from lookalike.types import Int64
+from lookalike.types import Int64, to_arrow
 
 
 def order_items(corpus: Corpus, rule: str, column: str | None, references: int) -> Int64:
@@ -24,7 +24,7 @@ def order_items(corpus: Corpus, rule: str, column: str | None, references: int) 
         items = items[np.argsort(-lengths if rule == "longest" else lengths, kind="stable")]
     elif column is not None:
         values = _comparable(corpus.columns[column].slice(references), column)
-        table = pa.table({"value": values, "item": items})
+        table = pa.table({"value": values, "item": to_arrow(items)})
         direction = "descending" if rule == "max" else "ascending"
         keys = [("value", direction, "at_end"), ("item", "ascending", "at_end")]
         items = items[pc.sort_indices(table, sort_keys=keys).to_numpy()]

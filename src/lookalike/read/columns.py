@@ -101,6 +101,28 @@ def _as_tokens(column: pa.Array) -> pa.Array:
     return column.cast(pa.large_list(value if plain else pa.large_string()))
 
 
+def without_views(table: pa.Table) -> pa.Table:
+    """The table with strings in the layout that Arrow can filter: for views of strings it has no code yet."""
+    schema = pa.schema(
+        [field.with_type(_without_views(field.type)) for field in table.schema], table.schema.metadata
+    )
+    return table if schema.equals(table.schema) else table.cast(schema)
+
+
+def _without_views(kind: pa.DataType) -> pa.DataType:
+    if kind == pa.string_view():
+        return pa.large_string()
+    if kind == pa.binary_view():
+        return pa.large_binary()
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_without_views(field.type)) for field in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_without_views(kind.value_type)))
+    if pa.types.is_large_list(kind):
+        return pa.large_list(kind.value_field.with_type(_without_views(kind.value_type)))
+    return kind
+
+
 _RARER_LISTS = (pa.types.is_fixed_size_list, pa.types.is_list_view, pa.types.is_large_list_view)
 
 

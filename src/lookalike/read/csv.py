@@ -1,10 +1,8 @@
 """CSV and TSV with a header: RFC 4180 quoting, newlines within quotes included.
 
-Rows are told apart by counting runs of quotes: a run of odd length opens or closes a quoted field if it
-touches a delimiter or a line end, and a newline ends a row where the number of such runs before it is even.
-Other quotes stand within an unquoted field and mean themselves. Arrow parses a block where opening and
-closing runs alternate as they should: then it tells the rows apart in the same way. Any other block is read row
-by row.
+Rows are told apart just as Arrow and Python do it, so that a row can be kept as it is stored: quotes at the
+start of a field open it, an odd number of them ends it, elsewhere they mean themselves, and a newline that is
+not within quotes ends a row.
 """
 
 from __future__ import annotations
@@ -12,7 +10,6 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +20,7 @@ from lookalike.errors import BadDataError
 from lookalike.read.columns import BadRow, bad_byte, missing_column, one_array
 from lookalike.read.files import File
 from lookalike.read.lines import LineSource, Parsed, Rows
-from lookalike.types import Bool, Int64, UInt8, Wanted
+from lookalike.types import Int64, UInt8, Wanted
 
 QUOTE, NEWLINE, RETURN = b'"'[0], b"\n"[0], b"\r"[0]
 
@@ -52,7 +49,10 @@ class CsvSource(LineSource):
             return len(data)
         line = 1 + data.count(b"\n", 0, int(rows.starts[filled[0]]))
         try:
-            self._names = split_row(rows.row(int(filled[0])), self.delimiter)
+            names = split_row(rows.row(int(filled[0])), self.delimiter)
+            if any("\r" in name for name in names):
+                raise ValueError("carriage returns as line ends; save the file with newlines")
+            self._names = names
         except ValueError as error:
             raise BadDataError(f"{self.name}:{line}: in the header: {error}") from error
         return int(rows.ends[filled[0]])
@@ -81,11 +81,11 @@ class CsvSource(LineSource):
 
     def parse_fast(self, rows: Rows, wanted: Wanted, hint: object) -> Parsed | None:  # noqa: ARG002
         """All rows at once with Arrow."""
-        places = {name: self._place(name) for name in (wanted.features, *wanted.columns)}
         if len(rows) == 0:
             nothing = pa.array([], pa.large_string())
             return Parsed(nothing, dict.fromkeys(wanted.columns, nothing))
-        if not rows.is_utf8() or not is_well_quoted(rows.values, self.delimiter):
+        places = {name: self._place(name) for name in (wanted.features, *wanted.columns)}
+        if not rows.is_utf8() or self._is_open(rows) or has_lone_return(rows.values):
             return None
         table = self._read_csv(rows, [str(place) for place in places.values()])
         if table is None or table.num_rows != len(rows):
@@ -93,12 +93,18 @@ class CsvSource(LineSource):
         found = {name: _strip(table.column(str(place))) for name, place in places.items()}
         return Parsed(found[wanted.features], {name: found[name] for name in wanted.columns})
 
+    def _is_open(self, rows: Rows) -> bool:
+        """Whether the last row ends within quotes, which parsers do not mind."""
+        return len(quote_switches(rows.values, self.delimiter)) % 2 == 1
+
     def _read_csv(self, rows: Rows, names: list[str]) -> pa.Table | None:
         fields = [str(place) for place in range(len(self.column_names()))]
         try:
             return pyarrow.csv.read_csv(
                 pa.BufferReader(rows.data),
-                pyarrow.csv.ReadOptions(False, block_size=rows.data.size + 1, column_names=fields),
+                pyarrow.csv.ReadOptions(
+                    use_threads=False, block_size=rows.data.size + 1, column_names=fields
+                ),
                 pyarrow.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
                 pyarrow.csv.ConvertOptions(
                     column_types=dict.fromkeys(names, pa.large_string()),
@@ -115,6 +121,8 @@ class CsvSource(LineSource):
         for row in range(len(rows)):
             try:
                 values = split_row(rows.row(row), self.delimiter)
+                if row == len(rows) - 1 and self._is_open(rows):
+                    raise ValueError("not valid CSV: a quote is not closed")
                 if len(values) != len(names):
                     raise ValueError(f"{len(values)} fields where the header has {len(names)}")
                 good.append(values)
@@ -144,47 +152,50 @@ def split_row(row: bytes, delimiter: str) -> list[str]:
     (['1', '"5"" disk', 'new"'], ['1', '5" disk, new'])
     """
     try:
-        text = row.decode("utf-8")
-        found = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
+        text = row.decode("utf-8").removesuffix("\n").removesuffix("\r")
+        # Python and Arrow take a lone carriage return for the end of a row: hide it from them
+        hidden = (
+            next(mark for mark in map(chr, range(0xE000, 0xF8FF)) if mark not in text)
+            if "\r" in text
+            else "\r"
+        )
+        lines = io.StringIO(text.replace("\r", hidden), newline="")
+        found = list(csv.reader(lines, delimiter=delimiter))
     except UnicodeDecodeError as error:
         raise ValueError(bad_byte(error)) from error
     except csv.Error as error:
         raise ValueError(f"not valid CSV: {error}") from error
     if len(found) != 1:
-        raise ValueError("not valid CSV: a quote that opens or closes nothing")
-    return [value.strip() for value in found[0]]
+        raise ValueError(f"not valid CSV: {len(found)} rows in one")
+    return [value.replace(hidden, "\r").strip() for value in found[0]]
 
 
-@dataclass(frozen=True, slots=True)
-class QuoteRuns:
-    """The runs of an odd number of quotes that touch a delimiter or line end."""
+def quote_switches(data: UInt8, delimiter: str) -> Int64:
+    r"""Where quoting begins and ends, in turn.
 
-    starts: Int64
-    opening: Bool
-    """Whether a delimiter or line end stands before."""
-    closing: Bool
-    """Whether one stands after."""
-    strays: int
-    """Odd runs that touch neither."""
+    A run of quotes switches only if their number is odd: the others are escaped, or an empty field. Outside
+    of quotes it does so only at the start of a field; elsewhere in a field quotes mean themselves.
 
-
-def quote_runs(data: UInt8, delimiter: str) -> QuoteRuns:
-    """Find the quotes that can open or close a field."""
+    Examples
+    --------
+    >>> quote_switches(np.frombuffer(b'"a ""b"" c",5" disk', np.uint8), ",").tolist()
+    [0, 10]
+    """
     quotes = np.flatnonzero(data == QUOTE)
-    if len(quotes) == 0:
-        none = np.zeros(0, bool)
-        return QuoteRuns(quotes, none, none, 0)
     first = np.flatnonzero(np.diff(quotes, prepend=-2) != 1)
-    length = np.diff(first, append=len(quotes))
-    starts, length = quotes[first][length % 2 == 1], length[length % 2 == 1]
+    odd = np.diff(first, append=len(quotes)) % 2 == 1
+    starts: Int64 = quotes[first][odd]
     edge = np.zeros(256, bool)
-    edge[[NEWLINE, RETURN, ord(delimiter)]] = True
-    after = starts + length
-    opening = (starts == 0) | edge[data[np.maximum(starts - 1, 0)]]
-    closing = (after == len(data)) | edge[data[np.minimum(after, len(data) - 1)]]
-    touching = opening | closing
-    strays = len(starts) - int(touching.sum())
-    return QuoteRuns(starts[touching], opening[touching], closing[touching], strays)
+    edge[[NEWLINE, ord(delimiter)]] = True
+    opens = (starts == 0) | edge[data[np.maximum(starts - 1, 0)]]
+    if opens[0::2].all():
+        return starts
+    # quotes within unquoted fields: each run has to be looked at, knowing what came before
+    switches, quoted = np.zeros(len(starts), bool), False
+    for run, can_open in enumerate(opens.tolist()):
+        switches[run] = quoted or can_open
+        quoted ^= bool(switches[run])
+    return np.compress(switches, starts)
 
 
 def row_ends(data: UInt8, delimiter: str) -> Int64:
@@ -196,17 +207,16 @@ def row_ends(data: UInt8, delimiter: str) -> Int64:
     [8, 18]
     """
     newlines = np.flatnonzero(data == NEWLINE)
-    runs = quote_runs(data, delimiter)
-    if len(runs.starts):
-        newlines = newlines[np.searchsorted(runs.starts, newlines) % 2 == 0]
+    switches = quote_switches(data, delimiter)
+    if len(switches):
+        newlines = newlines[np.searchsorted(switches, newlines) % 2 == 0]
     return newlines + 1
 
 
-def is_well_quoted(data: UInt8, delimiter: str) -> bool:
-    """Whether runs that open and runs that close take turns, with no stray quote between."""
-    runs = quote_runs(data, delimiter)
-    even = len(runs.starts) % 2 == 0
-    return runs.strays == 0 and even and bool(runs.opening[0::2].all() and runs.closing[1::2].all())
+def has_lone_return(data: UInt8) -> bool:
+    """Whether a carriage return stands before anything but a newline."""
+    returns = np.flatnonzero(data == RETURN)
+    return bool((data[np.minimum(returns + 1, len(data) - 1)] != NEWLINE).any())
 
 
 def _strip(column: pa.ChunkedArray) -> pa.Array:

@@ -40,6 +40,8 @@ class File:
     """Size and time of change of a local file when it was found."""
     system: Any = None
     """The fsspec file system of a URL; None for local files."""
+    held: Any = None
+    """Something that has to live as long as the file is of use (a temporary folder)."""
 
     @property
     def compression(self) -> str | None:

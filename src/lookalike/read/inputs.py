@@ -197,7 +197,12 @@ def spool_stdin(spool: Path | None) -> File:
             shutil.copyfileobj(sys.stdin.buffer, out, 1 << 20)
     except OSError as error:
         raise ResourceError(f"standard input could not be copied to {folder}: {error.strerror}") from error
-    file = File("stdin", "stdin.jsonl", str(path), path.stat().st_size, stamp(path))
-    if spool is None:
-        weakref.finalize(file, shutil.rmtree, folder, True)
-    return file
+    held = None if spool else TemporaryFolder(folder)
+    return File("stdin", "stdin.jsonl", str(path), path.stat().st_size, stamp(path), held=held)
+
+
+class TemporaryFolder:
+    """A folder that goes when nobody holds this any more, or when the program ends."""
+
+    def __init__(self, path: Path) -> None:
+        weakref.finalize(self, shutil.rmtree, path, True)

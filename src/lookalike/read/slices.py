@@ -20,6 +20,7 @@ from lookalike.read.columns import (
     find_bad_utf8,
     missing_column,
     one_array,
+    without_views,
 )
 from lookalike.types import Bool, Int64, Items, Rejected, Wanted
 
@@ -60,7 +61,7 @@ class Slice(ABC):
         chosen = np.arange(self.length)
         if rows is not None:
             chosen = self._item_rows()[rows]
-            table = table.take(pa.array(chosen))
+            table = without_views(table).take(pa.array(chosen))
         features = self._features(table, wanted.features)
         columns = {name: one_array(table.column(name)) for name in wanted.columns}
         bad = find_bad_utf8(features)
@@ -79,7 +80,9 @@ class Slice(ABC):
         chosen = np.zeros(self.length, bool)
         chosen[items[np.asarray(keep, bool)]] = True
         table = self.read(None)
-        return table if chosen.all() else table.filter(pa.array(chosen))
+        if chosen.all():
+            return table
+        return without_views(table).filter(pa.array(chosen)).cast(table.schema)
 
     def _features(self, table: pa.Table, name: str) -> pa.Array:
         try:

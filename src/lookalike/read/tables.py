@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from lookalike.errors import BadDataError, UsageError
+from lookalike.read.columns import without_views
 from lookalike.read.slices import Slice
 from lookalike.types import Block, Int64, Layout
 
@@ -56,7 +57,7 @@ def open_data(data: Any, column: str) -> TableSource:
     [2]
     """
     try:
-        return TableSource(as_table(data, column), column)
+        return TableSource(without_views(as_table(data, column)), column)
     except (pa.ArrowException, TypeError, OverflowError) as error:
         raise UsageError(f"data cannot be read as items: {error}; accepted: {ACCEPTED}") from error
 

@@ -43,7 +43,7 @@ def parse_threshold(value: float | str | Fraction | int) -> Fraction:
     try:
         # Fraction would write 1e-999999999 out in full, a billion digits: look at the size first.
         size = abs(float(Fraction(text) if "/" in text else text))
-        number = Fraction(text) if size == 0 or 1e-60 < size < 1e60 else None
+        number = Fraction(text) if 1e-60 < size < 1e60 else Fraction(0) if size == 0 else None
     except (ValueError, OverflowError, ZeroDivisionError):
         number = None
     if number is None or number.denominator > 10**60:

@@ -125,7 +125,7 @@ def write_json(path: Path, value: Any) -> None:
     ...     json.loads(Path(folder, "run.json").read_text())
     {'items': 3}
     """
-    text = json.dumps(value, indent=2, ensure_ascii=False, default=_plain) + "\n"
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False, default=_plain) + "\n"
     with whole_file(path) as partial:
         partial.write_text(text, "utf-8")
 

@@ -1,0 +1,177 @@
+"""The Python functions: thin doors to the jobs, for data in memory and for paths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from lookalike.errors import UsageError
+from lookalike.features.plain import shingles
+from lookalike.features.shingles import Shingling, hash_lists, sketch_features
+from lookalike.jobs.dedup import DedupResult, dedup_in_memory, dedup_to_folder, read_result
+from lookalike.jobs.pairs import find_similar_pairs
+from lookalike.jobs.parallel import Workers, count_threads
+from lookalike.jobs.progress import Progress
+from lookalike.jobs.settings import Settings
+from lookalike.read import looks_like_paths, open_data, open_inputs
+from lookalike.read.tables import as_table
+from lookalike.families.minhash import METHODS, merge
+from lookalike.families.minhash import MinHash as MinHashFamily
+from lookalike.tuning.plan import Plan, tune
+from lookalike.types import Sets, Signatures, Source, Wanted
+
+__all__ = ["DedupResult", "MinHash", "Plan", "dedup", "jaccard", "pairs", "shingles", "sketch", "tune"]
+
+
+def _open(data: Any, column: str, encoding: str) -> list[Source]:
+    if not looks_like_paths(data):
+        return [open_data(data, column)]
+    paths = [data] if isinstance(data, str | Path) else list(data)
+    if "-" in map(str, paths):
+        raise UsageError("standard input can only be read by the command line; give a path or the data itself")
+    return open_inputs(paths, encoding=encoding)
+
+
+def dedup(
+    data: Any,
+    column: str = "text",
+    *,
+    out: str | Path | None = None,
+    keep: str = "first",
+    policy: str = "direct",
+    reference: Any = None,
+    overwrite: bool = False,
+    **options: Any,
+) -> DedupResult:
+    """Remove near-duplicates.
+
+    Parameters
+    ----------
+    data
+        A list of str, of token lists or sets, or of dicts; a table (pyarrow, polars, pandas, DuckDB, Hugging
+        Face datasets); or paths (a str, a Path, a list of Path).
+    column
+        The column that is compared.
+    out
+        With paths: the folder to write to, as `lookalike dedup -o` does.
+    keep, policy, reference
+        Who stays, as on the command line.
+    options
+        threshold, recall, hashes, shingle, bag, language, measure, method, seed, threads, id, on_error,
+        encoding: as on the command line.
+
+    Examples
+    --------
+    >>> result = dedup(["The cat sat on the mat.", "the cat sat on the mat", "A dog barked at the moon all night"])
+    >>> result
+    DedupResult(3 items: 2 kept, 1 removed)
+    >>> result.removed.select(["id", "kept_id", "similarity"]).to_pylist()
+    [{'id': 'data:1', 'kept_id': 'data:0', 'similarity': 1.0}]
+    """
+    settings = Settings.parse(column=column, **options)
+    references = [] if reference is None else _open(reference, column, settings.encoding)
+    if out is None:
+        return dedup_in_memory(_open(data, column, settings.encoding), references, settings, keep, policy)
+    if not looks_like_paths(data) or (reference is not None and not looks_like_paths(reference)):
+        raise UsageError("out= writes files like the input's: it goes with paths, not with data in memory")
+    dedup_to_folder(
+        _paths(data),
+        out,
+        settings,
+        keep=keep,
+        policy=policy,
+        reference=_paths(reference) if reference is not None else (),
+        overwrite=overwrite,
+    )
+    return read_result(Path(out))
+
+
+def _paths(data: Any) -> Sequence[str | Path]:
+    return [data] if isinstance(data, str | Path) else list(data)
+
+
+def pairs(data: Any, column: str = "text", *, id: str | None = None, **options: Any) -> pa.Table:
+    """All similar pairs: left, right, similarity; row numbers, or ids with `id=` (and for paths).
+
+    Examples
+    --------
+    >>> pairs(["a b c d e f", "x", "a b c d e f g"], threshold=0.6).to_pylist()
+    [{'left': 0, 'right': 2, 'similarity': 0.6666666666666666}]
+    """
+    settings = Settings.parse(column=column, id=id, **options)
+    found = find_similar_pairs(_open(data, column, settings.encoding), settings, Progress())
+    return found.table(ids=id is not None or looks_like_paths(data))
+
+
+def sketch(
+    data: Any,
+    column: str = "text",
+    shingle: str = "word:5",
+    hashes: int = 256,
+    seed: int = 1,
+    threads: int | None = None,
+    *,
+    bag: bool = False,
+    language: str = "en",
+    encoding: str = "utf-8",
+) -> Signatures:
+    """Minhash signatures of texts (or token lists), by Fast Similarity Sketching.
+
+    Examples
+    --------
+    >>> signatures = sketch(["one two three four five six", "One, two: three four five six!"], hashes=64)
+    >>> signatures.values.shape, signatures.similarity(0, 1)
+    ((2, 64), 1.0)
+    """
+    MinHashFamily(hashes, seed)  # checks both
+    shingling = Shingling.parse(shingle, bag=bag, language=language)
+    wanted = Wanted(column)
+    blocks = (block for source in _open(data, column, encoding) for block in source.blocks())
+    with Workers(count_threads(threads)) as workers:
+        values = workers.map(
+            lambda block: sketch_features(block.items(wanted).features, shingling, seed, hashes), blocks
+        )
+        parts = [Signatures(part, METHODS[0], seed) for part in values]
+    return merge(parts) if parts else MinHashFamily(hashes, seed).signatures(hash_lists(pa.array([], pa.list_(pa.int64()))))
+
+
+def jaccard(left: Any, right: Any, shingle: str | None = None) -> float:
+    """The Jaccard similarity of two sets, or of two texts with `shingle=`; the empty set is similar to nothing.
+
+    Examples
+    --------
+    >>> jaccard({0, 1, 2, 5, 6}, {0, 2, 3, 5, 7, 9})
+    0.3333333333333333
+    >>> jaccard("Nadal", "Nadia", shingle="char:2")
+    0.3333333333333333
+    """
+    if isinstance(left, str) or isinstance(right, str):
+        if shingle is None or not isinstance(left, str) or not isinstance(right, str):
+            raise UsageError("two texts are compared with shingle=, such as shingle='word:5'; otherwise give two sets")
+        left, right = shingles(left, shingle), shingles(right, shingle)
+    left = left if isinstance(left, AbstractSet) else set(left)
+    right = right if isinstance(right, AbstractSet) else set(right)
+    either = len(left | right)
+    return len(left & right) / either if either else 0.0
+
+
+class MinHash(MinHashFamily):
+    """Minhash signatures of sets: of `Sets`, or of Python collections of strings or integers.
+
+    Examples
+    --------
+    >>> signatures = MinHash(hashes=128, seed=1).signatures([{"ad", "bc"}, {"bc", "ad"}, {"zz"}])
+    >>> signatures.similarity(0, 1), signatures.similarity(0, 2)
+    (1.0, 0.0)
+    """
+
+    def signatures(self, sets: Sets | Iterable[Iterable[Any]]) -> Signatures:
+        """The signatures of sets; that of the empty set has the largest number everywhere."""
+        if not isinstance(sets, Sets):
+            lists = as_table([list(one) for one in sets], "set")["set"].combine_chunks()
+            sets = hash_lists(lists)
+        return super().signatures(sets)

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import zstandard
+
+from lookalike.types import Layout
+from lookalike.write import kept, open_kept
+
+
+class Stored:
+    """As much of a source as the writer looks at."""
+
+    name = "in"
+    nbytes = 0
+
+    def __init__(self, kept_name: str, layout: Layout) -> None:
+        self.kept_name = kept_name
+        self._layout = layout
+
+    def layout(self) -> Layout:
+        return self._layout
+
+
+def write(folder: Path, name: str, layout: Layout, parts: list[Any]) -> Path:
+    source: Any = Stored(name, layout)
+    with open_kept(folder, source) as writer:
+        for part in parts:
+            writer.write(part)
+    return folder / "kept" / name
+
+
+def unzstd(data: bytes) -> bytes:
+    return zstandard.ZstdDecompressor().decompressobj().decompress(data)
+
+
+@pytest.mark.parametrize(
+    ("compression", "read"), [(None, bytes), ("gzip", gzip.decompress), ("zstd", unzstd)]
+)
+@pytest.mark.parametrize("parts", [[b"1,a\n", b"", b"2,b\n"], []])
+def test_lines(
+    tmp_path: Path, compression: str | None, read: Callable[[bytes], bytes], parts: list[bytes]
+) -> None:
+    layout = Layout("lines", b"\xef\xbb\xbfid,text\n", compression)
+    first = write(tmp_path / "1", "sub/in.csv", layout, parts).read_bytes()
+    assert read(first) == b"\xef\xbb\xbfid,text\n" + b"".join(parts)
+    assert write(tmp_path / "2", "other.csv", layout, parts).read_bytes() == first
+
+
+@pytest.mark.parametrize("compression", [None, "gzip", "zstd"])
+def test_no_lines_at_all(tmp_path: Path, compression: str | None) -> None:
+    data = write(tmp_path, "in.jsonl", Layout("lines", b"", compression), []).read_bytes()
+    assert {None: bytes, "gzip": gzip.decompress, "zstd": unzstd}[compression](data) == b""
+
+
+TABLE = pa.table(
+    {
+        "id": pa.array(range(100), pa.uint8()),
+        "nested": [{"a": [n, None]} if n % 2 else None for n in range(100)],
+        "class": pa.array(["x", "y"] * 50).dictionary_encode(),
+    }
+).replace_schema_metadata({"origin": "a test"})
+
+
+@pytest.mark.parametrize("codec", ["zstd", "snappy", "none", "gzip", "lz4"])
+def test_tables(tmp_path: Path, codec: str) -> None:
+    layout = Layout("table", b"", codec, TABLE.schema, 30)
+    parts = [TABLE.slice(0, 7), TABLE.slice(7, 0), TABLE.slice(7, 70), TABLE.slice(77)]
+    path = write(tmp_path / "1", "in.parquet", layout, parts)
+    assert pq.read_table(path).equals(TABLE)
+    found = pq.ParquetFile(path)
+    assert [found.metadata.row_group(n).num_rows for n in range(4)] == [30, 30, 30, 10]
+    stored = {"none": "UNCOMPRESSED"}.get(codec, codec.upper())
+    assert found.metadata.row_group(0).column(0).compression == stored
+    assert found.schema_arrow.metadata == {b"origin": b"a test"}
+    again = write(tmp_path / "2", "in.parquet", layout, [TABLE.slice(n, 1) for n in range(100)])
+    assert again.read_bytes() == path.read_bytes()
+
+
+def test_no_rows_at_all(tmp_path: Path) -> None:
+    path = write(tmp_path, "in.parquet", Layout("table", b"", "zstd", TABLE.schema, 30), [])
+    assert pq.read_table(path).equals(TABLE.slice(0, 0))
+
+
+def test_row_groups_are_bounded_in_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "GROUP_BYTES", 2000)
+    wide = pa.table({"text": ["x" * 100] * 100})
+    layout = Layout("table", b"", "zstd", wide.schema, None)
+    path = write(tmp_path, "in.parquet", layout, [wide.slice(n, 10) for n in range(0, 100, 10)])
+    assert pq.read_table(path).equals(wide)
+    assert pq.ParquetFile(path).metadata.num_row_groups == 5
+
+
+def test_files(tmp_path: Path) -> None:
+    write(tmp_path, "a.md", Layout("files"), [[("a.md", b"a"), ("sub/b.md", b"\xff")], [("sub/c/d.md", b"")]])
+    found = {path.relative_to(tmp_path).as_posix(): path.read_bytes() for path in tmp_path.rglob("*.md")}
+    assert found == {"kept/a.md": b"a", "kept/sub/b.md": b"\xff", "kept/sub/c/d.md": b""}

@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from lookalike.errors import ResourceError, UsageError
+from lookalike.write import OutputFolder, output_file, outputs, whole_file
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+
+
+def fill(folder: Path, text: str = "{}") -> None:
+    (folder / "kept").mkdir()
+    (folder / "kept/a.txt").write_text("a")
+    (folder / "run.json").write_text(text)
+
+
+def test_a_folder_appears_whole(tmp_path: Path) -> None:
+    with OutputFolder(tmp_path / "new/out") as folder:
+        fill(folder)
+        assert not (tmp_path / "new/out").exists()
+        assert folder.name.startswith(".out.partial-")
+        assert folder.parent == tmp_path / "new"
+    assert names(tmp_path) == ["new", "new/out", "new/out/kept", "new/out/kept/a.txt", "new/out/run.json"]
+    (tmp_path / "plain").mkdir()
+    assert (tmp_path / "new/out").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
+def test_nothing_is_left_of_a_failed_run(tmp_path: Path, error: type[BaseException]) -> None:
+    with pytest.raises(error), OutputFolder(tmp_path / "out") as folder:
+        fill(folder)
+        raise error
+    assert names(tmp_path) == []
+
+
+def test_what_exists_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "folder")
+    for name in ("file", "folder", "link"):
+        with pytest.raises(UsageError, match="exists already"):
+            OutputFolder(tmp_path / name)
+
+
+def test_overwrite_replaces_outputs_and_nothing_else(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    with OutputFolder(out, overwrite=True) as folder:
+        fill(folder, "first")
+    with OutputFolder(out, overwrite=True) as folder:
+        (folder / "run.json").write_text("second")
+        assert (out / "run.json").read_text() == "first"
+    assert names(tmp_path) == ["out", "out/run.json"]
+    assert (out / "run.json").read_text() == "second"
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/thesis.tex").write_text("years of work")
+    with pytest.raises(UsageError, match=r"is not an output of lookalike"):
+        OutputFolder(tmp_path / "mine", overwrite=True)
+    with pytest.raises(UsageError, match="is a file"):
+        OutputFolder(tmp_path / "mine/thesis.tex", overwrite=True)
+    assert (tmp_path / "mine/thesis.tex").exists()
+
+
+def test_a_failed_overwrite_leaves_the_old_output(tmp_path: Path) -> None:
+    with OutputFolder(tmp_path / "out") as folder:
+        fill(folder, "old")
+    with pytest.raises(ValueError, match="no"), OutputFolder(tmp_path / "out", overwrite=True):
+        raise ValueError("no")
+    assert (tmp_path / "out/run.json").read_text() == "old"
+    assert names(tmp_path) == ["out", "out/kept", "out/kept/a.txt", "out/run.json"]
+
+
+def test_the_old_output_comes_back_where_renaming_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with OutputFolder(tmp_path / "out") as folder:
+        fill(folder, "old")
+    rename = Path.rename
+
+    def failing(self: Path, target: Path) -> Path:
+        if ".partial-" in self.name:
+            raise OSError(errno.EIO, "broken")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", failing)
+    with pytest.raises(OSError, match="broken"), OutputFolder(tmp_path / "out", overwrite=True):
+        pass
+    assert (tmp_path / "out/run.json").read_text() == "old"
+    assert len(os.listdir(tmp_path)) == 1
+
+
+def test_a_name_taken_meanwhile_is_not_replaced(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="exists already"), OutputFolder(tmp_path / "out"):
+        (tmp_path / "out").mkdir()
+        (tmp_path / "out/theirs").write_text("theirs")
+    assert names(tmp_path) == ["out", "out/theirs"]
+
+
+def test_a_full_disk_says_where(tmp_path: Path) -> None:
+    with (
+        pytest.raises(ResourceError, match=r"out: no space left on the disk \([\d,]+ MB free\)"),
+        OutputFolder(tmp_path / "out") as folder,
+    ):
+        fill(folder)
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert names(tmp_path) == []
+    with pytest.raises(ResourceError, match=r"a\.csv"), whole_file(tmp_path / "a.csv"):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
+def test_arrow_tells_a_full_disk_too(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with pytest.raises(ResourceError), OutputFolder(tmp_path / "out"):
+        pq.write_table(pa.table({"a": range(10)}), "/dev/full")
+
+
+def test_everything_is_flushed_before_it_gets_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushed = []
+    monkeypatch.setattr(
+        outputs, "_flush", lambda path: flushed.append((path.name, (tmp_path / "out").exists()))
+    )
+    with OutputFolder(tmp_path / "out") as folder:
+        fill(folder)
+    before = [name for name, published in flushed if not published]
+    assert before == ["a.txt", "kept", "run.json", folder.name]
+    assert flushed[-1] == (tmp_path.name, True)
+
+
+def test_a_parent_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match="cannot be written"), OutputFolder(tmp_path / "file/out"):
+        pass
+
+
+def test_whole_files(tmp_path: Path) -> None:
+    path = tmp_path / "deep/a.txt"
+    with whole_file(path) as partial:
+        partial.write_text("one")
+        assert not path.exists()
+    with pytest.raises(ValueError, match="no"), whole_file(path) as partial:
+        partial.write_text("two")
+        raise ValueError("no")
+    assert path.read_text() == "one"
+    assert names(tmp_path) == ["deep", "deep/a.txt"]
+
+
+def test_output_files_are_checked_beforehand(tmp_path: Path) -> None:
+    (tmp_path / "old.csv").write_text("")
+    (tmp_path / "folder.csv").mkdir()
+    assert output_file(tmp_path / "new.CSV", (".csv",)) == tmp_path / "new.CSV"
+    assert output_file(tmp_path / "old.csv", (".csv",), overwrite=True) == tmp_path / "old.csv"
+    for name, says in (
+        ("old.csv", "exists already"),
+        ("folder.csv", "is a folder"),
+        ("a.xls", "must end in .csv"),
+    ):
+        with pytest.raises(UsageError, match=says):
+            output_file(tmp_path / name, (".csv",))

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from lookalike.errors import UsageError
+from lookalike.types import Rejected
+from lookalike.write import write_json, write_rejected, write_table, write_tsv
+
+TABLE = pa.table({"left": ["a", 'say "b"', "c,d\te\nf"], "n": [1, None, 3], "similarity": [0.8, 1.0, 2 / 3]})
+
+
+def test_by_name(tmp_path: Path) -> None:
+    for name in ("t.parquet", "t.csv", "t.tsv", "t.JSONL"):
+        write_table(tmp_path / name, TABLE)
+    assert pq.read_table(tmp_path / "t.parquet").equals(TABLE)
+    lines = (tmp_path / "t.JSONL").read_text().splitlines()
+    assert [json.loads(line) for line in lines] == TABLE.to_pylist()
+    for name, delimiter in (("t.csv", ","), ("t.tsv", "\t")):
+        with (tmp_path / name).open(newline="") as file:
+            rows = list(csv.reader(file, delimiter=delimiter))
+        assert rows[0] == ["left", "n", "similarity"]
+        assert [row[:2] for row in rows[1:]] == [["a", "1"], ['say "b"', ""], ["c,d\te\nf", "3"]]
+        assert [float(row[2]) for row in rows[1:]] == TABLE["similarity"].to_pylist()
+    with pytest.raises(UsageError, match=r"t\.xls: the name must end in \.parquet"):
+        write_table(tmp_path / "t.xls", TABLE)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["t.JSONL", "t.csv", "t.parquet", "t.tsv"]
+
+
+cells = (
+    st.none()
+    | st.text(st.characters(codec="utf-8"), max_size=5)
+    | st.sampled_from(['"', ",", "\n", "\r", "\t"])
+)
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(cells, st.floats(allow_nan=False)), max_size=8), st.text(max_size=3))
+def test_any_values_can_be_read_back(rows: list[tuple[str | None, float]], name: str) -> None:
+    table = pa.table([[text for text, _ in rows], [number for _, number in rows]], [name, "number"])
+    table = table.cast(pa.schema([(name, pa.string()), ("number", pa.float64())]))
+    out = io.BytesIO()
+    write_tsv(out, table)
+    text = out.getvalue().decode()
+    found = list(csv.reader(io.StringIO(text, newline=""), delimiter="\t"))
+    assert found[0] == [name, "number"]
+    assert [(one, float(number)) for one, number in found[1:]] == [
+        (one or "", number) for one, number in rows
+    ]
+
+
+def test_tables_of_odd_shapes() -> None:
+    for table in (TABLE.slice(0, 0), pa.table({}), TABLE.slice(1, 1)):
+        out = io.BytesIO()
+        write_tsv(out, table)
+        assert out.getvalue().count(b"\n") == 1 + table.num_rows
+    nested = pa.table({"a": [[1, 2], None], "b": [{"c": "é"}, None], "d": [datetime.date(2020, 1, 2), None]})
+    out = io.BytesIO()
+    write_tsv(out, nested)
+    rows = list(csv.reader(io.StringIO(out.getvalue().decode()), delimiter="\t"))
+    assert rows == [["a", "b", "d"], ["[1, 2]", '{"c": "é"}', "2020-01-02"], ["", "", ""]]
+
+
+def test_json(tmp_path: Path) -> None:
+    write_json(
+        tmp_path / "run.json", {"b": np.int64(3), "a": np.float64(0.5), "path": Path("x"), "é": [None]}
+    )
+    text = (tmp_path / "run.json").read_text("utf-8")
+    assert json.loads(text) == {"b": 3, "a": 0.5, "path": "x", "é": [None]}
+    assert list(json.loads(text)) == ["b", "a", "path", "é"]
+    assert text.endswith("}\n")
+    with pytest.raises(ValueError, match="JSON"):
+        write_json(tmp_path / "nan.json", {"x": float("nan")})
+
+
+def test_rejected(tmp_path: Path) -> None:
+    found = [Rejected("a.jsonl", 2, "not valid JSON", b"oops\xff \xc3\xa9"), Rejected("b.txt", 0, "é", b"")]
+    assert write_rejected(tmp_path / "rejected.jsonl", iter(found)) == 2
+    lines = (tmp_path / "rejected.jsonl").read_text("utf-8").splitlines()
+    assert [json.loads(line) for line in lines] == [
+        {"file": "a.jsonl", "line": 2, "error": "not valid JSON", "raw": "oops\\xff é"},
+        {"file": "b.txt", "line": 0, "error": "é", "raw": ""},
+    ]
