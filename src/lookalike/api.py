@@ -145,7 +145,7 @@ def jaccard(left: Any, right: Any, shingle: str | None = None) -> float:
     Examples
     --------
     >>> jaccard({0, 1, 2, 5, 6}, {0, 2, 3, 5, 7, 9})
-    0.3333333333333333
+    0.375
     >>> jaccard("Nadal", "Nadia", shingle="char:2")
     0.3333333333333333
     """

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import errno
-import os
 from pathlib import Path
 
 import pytest
@@ -33,7 +32,7 @@ def test_a_folder_appears_whole(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
 def test_nothing_is_left_of_a_failed_run(tmp_path: Path, error: type[BaseException]) -> None:
-    with pytest.raises(error), OutputFolder(tmp_path / "out") as folder:
+    with pytest.raises(error), OutputFolder(tmp_path / "out") as folder:  # noqa: PT012
         fill(folder)
         raise error
     assert names(tmp_path) == []
@@ -92,18 +91,18 @@ def test_the_old_output_comes_back_where_renaming_fails(
     with pytest.raises(OSError, match="broken"), OutputFolder(tmp_path / "out", overwrite=True):
         pass
     assert (tmp_path / "out/run.json").read_text() == "old"
-    assert len(os.listdir(tmp_path)) == 1
+    assert len(list(tmp_path.iterdir())) == 1
 
 
 def test_a_name_taken_meanwhile_is_not_replaced(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="exists already"), OutputFolder(tmp_path / "out"):
+    with pytest.raises(UsageError, match="exists already"), OutputFolder(tmp_path / "out"):  # noqa: PT012
         (tmp_path / "out").mkdir()
         (tmp_path / "out/theirs").write_text("theirs")
     assert names(tmp_path) == ["out", "out/theirs"]
 
 
 def test_a_full_disk_says_where(tmp_path: Path) -> None:
-    with (
+    with (  # noqa: PT012
         pytest.raises(ResourceError, match=r"out: no space left on the disk \([\d,]+ MB free\)"),
         OutputFolder(tmp_path / "out") as folder,
     ):
@@ -137,6 +136,15 @@ def test_everything_is_flushed_before_it_gets_its_name(
     assert flushed[-1] == (tmp_path.name, True)
 
 
+def test_many_files_are_flushed_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced = []
+    monkeypatch.setattr(outputs, "MANY_FILES", 3)
+    monkeypatch.setattr(outputs.os, "sync", lambda: synced.append((tmp_path / "out").exists()))
+    with OutputFolder(tmp_path / "out") as folder:
+        fill(folder)
+    assert synced == [False]
+
+
 def test_a_parent_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UsageError, match="cannot be written"), OutputFolder(tmp_path / "file/out"):
@@ -148,7 +156,7 @@ def test_whole_files(tmp_path: Path) -> None:
     with whole_file(path) as partial:
         partial.write_text("one")
         assert not path.exists()
-    with pytest.raises(ValueError, match="no"), whole_file(path) as partial:
+    with pytest.raises(ValueError, match="no"), whole_file(path) as partial:  # noqa: PT012
         partial.write_text("two")
         raise ValueError("no")
     assert path.read_text() == "one"
@@ -158,12 +166,12 @@ def test_whole_files(tmp_path: Path) -> None:
 def test_output_files_are_checked_beforehand(tmp_path: Path) -> None:
     (tmp_path / "old.csv").write_text("")
     (tmp_path / "folder.csv").mkdir()
-    assert output_file(tmp_path / "new.CSV", (".csv",)) == tmp_path / "new.CSV"
-    assert output_file(tmp_path / "old.csv", (".csv",), overwrite=True) == tmp_path / "old.csv"
+    assert output_file(tmp_path / "new.CSV") == tmp_path / "new.CSV"
+    assert output_file(tmp_path / "old.csv", overwrite=True) == tmp_path / "old.csv"
     for name, says in (
         ("old.csv", "exists already"),
         ("folder.csv", "is a folder"),
-        ("a.xls", "must end in .csv"),
+        ("a.xls", "must end in .parquet"),
     ):
         with pytest.raises(UsageError, match=says):
-            output_file(tmp_path / name, (".csv",))
+            output_file(tmp_path / name)

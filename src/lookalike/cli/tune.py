@@ -24,10 +24,18 @@ Example:
 
 @click.command("tune", epilog=_EXAMPLE, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
-    "--threshold", default="0.8", show_default=True, help="Jaccard similarity from which pairs are wanted."
+    "--threshold",
+    default="0.8",
+    metavar="NUMBER",
+    show_default=True,
+    help="Jaccard similarity from which pairs are wanted.",
 )
 @click.option(
-    "--recall", default="0.99", show_default=True, help="Share of the pairs at the threshold to be found."
+    "--recall",
+    default="0.99",
+    metavar="NUMBER",
+    show_default=True,
+    help="Share of the pairs at the threshold to be found.",
 )
 @click.option("--hashes", default=256, show_default=True, help="Values that a signature may have.")
 @click.option(
@@ -102,7 +110,7 @@ def _comparison(plan: Plan, rule: Plan) -> list[str]:
         f"{percent(rule.recall)} of the pairs at {plan.threshold:g}; this plan finds {percent(plan.recall)}"
     )
     return [
-        f"The lecture's rule takes {rule.bands} bands of {rule.rows} rows: {aim} is nearest to the threshold.",
+        f"The lecture's rule takes {rule.banding}: {aim} is nearest the threshold.",
         f"It finds {found}.",
     ]
 
@@ -111,7 +119,7 @@ def _drawing(plan: Plan) -> str:
     """The curve, in plain characters where the terminal has no others."""
     from lookalike.report.charts import terminal_curve
 
-    drawing = terminal_curve(plan, width=max(30, min(76, shutil.get_terminal_size().columns - 1)))
+    drawing = terminal_curve(plan, width=max(44, min(76, shutil.get_terminal_size().columns - 1)))
     try:
         drawing.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from lookalike.kernels import join
-from lookalike.types import Buckets, Int32, Int64, Mapper, UInt64
+from lookalike.types import Bool, Buckets, Int32, Int64, Mapper, UInt64
 
 BLOCK = 2048
 """Sets that are compared on threads with those kept before, until the next are settled. Any value gives the
@@ -41,8 +41,9 @@ def decide(
     buckets: Buckets,
     sets: tuple[Int64, Int64, UInt64],
     measure: tuple[int, int, int],
-    always_kept: int,
-    threads: int,
+    fixed: int = 0,
+    asked: Bool | None = None,
+    threads: int = 1,
     each: Mapper = map,
 ) -> Decisions:
     """Go through the sets in order of priority and find each one's keeper.
@@ -55,8 +56,10 @@ def decide(
         Where sets meet; a set is compared with the kept ones in its buckets, the first in order first.
     sets
         (begins, ends, elements): set i is elements[begins[i]:ends[i]].
-    always_kept
+    fixed
         The sets before this one stay whatever they resemble (reference items).
+    asked
+        For which sets a keeper is sought; all but the fixed ones unless told.
     """
     count = len(sets[0])
     keeper, overlaps = np.full(count, -1, np.int32), np.zeros(count, np.int32)
@@ -65,6 +68,7 @@ def decide(
     graph = (*join.buckets_by_item(buckets.starts, members, count), buckets.starts, fills, members)
     desks = [_Desk.of_size(count) for _ in range(threads)]
     shared = (keeper, overlaps)
+    asked = np.arange(count) >= fixed if asked is None else asked
 
     def compare(job: tuple[_Desk, Int64]) -> None:
         desk, items = job
@@ -72,12 +76,12 @@ def decide(
 
     for first in range(0, count, BLOCK):
         last = min(first + BLOCK, count)
-        items = np.arange(max(first, always_kept), last, dtype=np.int64)
+        items = first + np.flatnonzero(asked[first:last])
         for _ in each(compare, zip(desks, np.array_split(items, threads))):
             pass
         desk = desks[0]
         join.settle_block(
-            first, last, always_kept, graph, sets, *measure, desk.mark, desk.found, *shared, desk.counts
+            first, last, fixed, asked, graph, sets, *measure, desk.mark, desk.found, *shared, desk.counts
         )
     counts = sum(desk.counts for desk in desks)
     return Decisions(keeper, overlaps, int(counts[join.COMPARED]), int(counts[join.MATCHED]))

@@ -141,7 +141,8 @@ def find_duplicates(
         found = find_comparable(corpus, order[corpus.counts[order] > 0], workers, progress)
         with progress.stage("verifying"):
             fixed_sets = int(np.count_nonzero(found.order[found.places] < fixed))
-            direct = decide(found.buckets, found.sets, measure, fixed_sets, workers.threads, workers.map)
+            asked = found.has_copies(found.order >= fixed) | (np.arange(len(found)) >= fixed_sets)
+            direct = decide(found.buckets, found.sets, measure, fixed_sets, asked, workers.threads, workers.map)
             components = None
             if policy == "connected":
                 components = connect(found.buckets, found.sets, measure, direct)

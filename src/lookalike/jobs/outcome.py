@@ -64,9 +64,9 @@ def _follow(links: Links, found: Comparable, own: Float64, copies: Int64, onward
     return Links(to, similarity)
 
 
-def _to_items(links: Links, order: Int64, items: int) -> tuple[Int64, Float64]:
+def _to_items(links: Links, order: Int64, items: int, references: int) -> tuple[Int64, Float64]:
     keeper, similarity = np.full(items, -1, np.int64), np.zeros(items)
-    gone = links.to >= 0
+    gone = (links.to >= 0) & (order >= references)
     keeper[order[gone]] = order[links.to[gone]]
     similarity[order[gone]] = links.similarity[gone]
     return keeper, similarity
@@ -99,5 +99,7 @@ def settle(
     to_keeper = _follow(to_keeper, found, own, copies, onward=True)
     to_partner = _follow(to_partner, found, own, copies, onward=components is None)
     return Outcome(
-        *_to_items(to_keeper, found.order, items), *_to_items(to_partner, found.order, items), len(copies)
+        *_to_items(to_keeper, found.order, items, references),
+        *_to_items(to_partner, found.order, items, references),
+        len(copies),
     )

@@ -18,7 +18,7 @@ from lookalike.jobs.corpus import Corpus
 from lookalike.jobs.parallel import Workers
 from lookalike.jobs.progress import Progress
 from lookalike.kernels.sets import fingerprint_sets
-from lookalike.types import Buckets, Int64, UInt64
+from lookalike.types import Bool, Buckets, Int64, UInt64
 from lookalike.verify.sets import Measure
 
 
@@ -49,6 +49,12 @@ class Comparable:
     def sizes(self) -> Int64:
         """How many elements each set has."""
         return self.ends - self.begins
+
+    def has_copies(self, among: Bool) -> Bool:
+        """Which sets are equal to that of some later place among these."""
+        copied = np.zeros(len(self.order), np.bool_)
+        copied[self.first[among & (self.first != np.arange(len(self.first)))]] = True
+        return copied[self.places]
 
     @property
     def sets(self) -> tuple[Int64, Int64, UInt64]:

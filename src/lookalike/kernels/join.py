@@ -188,21 +188,21 @@ def find_keepers(items, lowest, graph, sets, measure, num, den, mark, found, kee
 
 
 @kernel
-def settle_block(first, last, always_kept, graph, sets, measure, num, den, mark, found, keeper, overlaps, counts):  # type: ignore[no-untyped-def]
+def settle_block(
+    first, last, fixed, asked, graph, sets, measure, num, den, mark, found, keeper, overlaps, counts
+):  # type: ignore[no-untyped-def]
     """Decide first..last-1 in order, given their keepers among earlier blocks; list those that stay.
 
-    Items below `always_kept` stay whatever they resemble (reference items).
+    Items below `fixed` stay whatever they resemble; a keeper is sought only for items that are `asked` for.
     """
     item_starts, item_buckets, starts, fills, members = graph
     one = np.empty(1, np.int64)
     for item in range(first, last):
-        if keeper[item] >= 0:
-            continue
-        if item >= always_kept:
+        if asked[item] and keeper[item] < 0:
             one[0] = item
             find_keepers(one, first, graph, sets, measure, num, den, mark, found, keeper, overlaps, counts)
-            if keeper[item] >= 0:
-                continue
+        if keeper[item] >= 0 and item >= fixed:
+            continue
         for p in range(item_starts[item], item_starts[item + 1]):
             b = item_buckets[p]
             members[starts[b] + fills[b]] = item

@@ -20,7 +20,7 @@ from lookalike.errors import BadDataError
 from lookalike.read.columns import BadRow, bad_byte, missing_column, one_array
 from lookalike.read.files import File
 from lookalike.read.lines import LineSource, Parsed, Rows
-from lookalike.types import Int64, UInt8, Wanted
+from lookalike.types import Bool, Int64, UInt8, Wanted
 
 QUOTE, NEWLINE, RETURN = b'"'[0], b"\n"[0], b"\r"[0]
 
@@ -171,31 +171,37 @@ def split_row(row: bytes, delimiter: str) -> list[str]:
 
 
 def quote_switches(data: UInt8, delimiter: str) -> Int64:
-    r"""Where quoting begins and ends, in turn.
-
-    A run of quotes switches only if their number is odd: the others are escaped, or an empty field. Outside
-    of quotes it does so only at the start of a field; elsewhere in a field quotes mean themselves.
+    r"""Where quoting begins and ends, in turn; an escaped quote ends it and begins it again.
 
     Examples
     --------
-    >>> quote_switches(np.frombuffer(b'"a ""b"" c",5" disk', np.uint8), ",").tolist()
-    [0, 10]
+    >>> quote_switches(np.frombuffer(b'"a ""b",c', np.uint8), ",").tolist()
+    [0, 3, 4, 6]
+    >>> quote_switches(np.frombuffer(b'5" disk,"c"', np.uint8), ",").tolist()
+    [8, 10]
     """
     quotes = np.flatnonzero(data == QUOTE)
+    begins = np.zeros(256, bool)
+    begins[[NEWLINE, ord(delimiter), QUOTE]] = True
+    before = data[np.maximum(quotes - 1, 0)]
+    can_begin = begins[before] | (quotes == 0)
+    if can_begin[0::2].all():
+        return quotes
+    return _exact_switches(quotes, begins[before] & (before != QUOTE) | (quotes == 0))
+
+
+def _exact_switches(quotes: Int64, at_start: Bool) -> Int64:
+    """The same with quotes that mean themselves: each run has to be looked at, knowing what came before.
+
+    A run switches only if its length is odd, and outside of quotes only at the start of a field.
+    """
     first = np.flatnonzero(np.diff(quotes, prepend=-2) != 1)
-    odd = np.diff(first, append=len(quotes)) % 2 == 1
-    starts: Int64 = quotes[first][odd]
-    edge = np.zeros(256, bool)
-    edge[[NEWLINE, ord(delimiter)]] = True
-    opens = (starts == 0) | edge[data[np.maximum(starts - 1, 0)]]
-    if opens[0::2].all():
-        return starts
-    # quotes within unquoted fields: each run has to be looked at, knowing what came before
-    switches, quoted = np.zeros(len(starts), bool), False
-    for run, can_open in enumerate(opens.tolist()):
+    odd = first[np.diff(first, append=len(quotes)) % 2 == 1]
+    switches, quoted = np.zeros(len(odd), bool), False
+    for run, can_open in enumerate(at_start[odd].tolist()):
         switches[run] = quoted or can_open
         quoted ^= bool(switches[run])
-    return np.compress(switches, starts)
+    return np.compress(switches, quotes[odd])
 
 
 def row_ends(data: UInt8, delimiter: str) -> Int64:

@@ -69,6 +69,7 @@ class DocumentsSource:
         self.nbytes = sum(file.nbytes for file in files)
         self.set_aside: dict[int, Int64] = {}
         """Files that could not be read, by block, as numbers within the block."""
+        self._items: Int64 | None = None
 
     def column_names(self) -> Sequence[str]:
         """One column."""
@@ -80,14 +81,12 @@ class DocumentsSource:
 
     def locate(self, row: int) -> tuple[str, int]:
         """The file that an item is; its row is always 0."""
-        number = row
-        for index, start, stop in self._spans():
-            aside = self.set_aside.get(index, np.zeros(0, np.int64))
-            if row < stop - start - len(aside):
-                number = start + int(np.setdiff1d(np.arange(stop - start), aside)[row])
-                return self.files[number].name, 0
-            row -= stop - start - len(aside)
-        raise IndexError(f"{self.name} has no item {number}")
+        aside = sum(map(len, self.set_aside.values()))
+        if self._items is None or len(self._items) != len(self.files) - aside:
+            parts = [np.arange(start, stop) for _, start, stop in self._spans()]
+            bad = [parts[index][numbers] for index, numbers in self.set_aside.items()]
+            self._items = np.setdiff1d(np.concatenate(parts), np.concatenate([np.zeros(0, np.int64), *bad]))
+        return self.files[int(self._items[row])].name, 0
 
     def blocks(self) -> Iterator[Block]:
         """Some hundred files at a time."""

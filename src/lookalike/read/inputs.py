@@ -95,7 +95,6 @@ def _open_documents(members: list[Found], encoding: str) -> Source:
 def _open_file(file: File, encoding: str) -> Source:
     if file.compression and file.suffix in UNCOMPRESSED_ONLY:
         raise UsageError(f"{file.name}: {file.suffix} files are not read compressed")
-    # standard input is JSON Lines in UTF-8, as JSON is
     return FORMATS[file.suffix](file, encoding)
 
 

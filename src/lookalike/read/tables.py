@@ -57,13 +57,23 @@ def open_data(data: Any, column: str) -> TableSource:
     [2]
     """
     try:
-        return TableSource(without_views(as_table(data, column)), column)
+        return TableSource(as_table(data, column), column)
     except (pa.ArrowException, TypeError, OverflowError) as error:
         raise UsageError(f"data cannot be read as items: {error}; accepted: {ACCEPTED}") from error
 
 
 def as_table(data: Any, column: str) -> pa.Table:
-    """Any accepted data as one Arrow table, not copied where it is Arrow already."""
+    """Any accepted data as one Arrow table that can be filtered, not copied where it is one already.
+
+    Examples
+    --------
+    >>> as_table([{"id": 1, "text": "a"}], "text").column_names
+    ['id', 'text']
+    """
+    return without_views(_as_table(data, column))
+
+
+def _as_table(data: Any, column: str) -> pa.Table:
     if isinstance(data, pa.Table):
         return data
     if isinstance(data, pa.Array | pa.ChunkedArray) and not isinstance(data, pa.StructArray):

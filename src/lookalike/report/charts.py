@@ -31,7 +31,7 @@ def terminal_curve(plan: Plan, width: int = 72, height: int = 18) -> str:
     plan : Plan
         What is drawn.
     width, height : int
-        Room for the whole drawing in characters, at least 30 x 9.
+        Room for the whole drawing in characters, at least 44 x 9.
 
     Returns
     -------
@@ -41,12 +41,12 @@ def terminal_curve(plan: Plan, width: int = 72, height: int = 18) -> str:
     Examples
     --------
     >>> from lookalike.tuning.plan import tune
-    >>> drawing = terminal_curve(tune(threshold=0.8), width=40, height=10)
+    >>> drawing = terminal_curve(tune(threshold=0.8), width=44, height=10)
     >>> print(drawing.splitlines()[-1].strip())
     threshold 0.8 ▲ 99.16%
     """
-    if width < 30 or height < 9:
-        raise UsageError(f"the drawing needs at least 30 x 9 characters, not {width} x {height}")
+    if width < 44 or height < 9:
+        raise UsageError(f"the drawing needs at least 44 x 9 characters, not {width} x {height}")
     columns, lines = width - _MARGIN - 1, (height - 5) // 2 * 2 + 1
     cells = _curve_cells(plan, columns, lines)
     mark = round(plan.threshold * (columns - 1))
@@ -211,7 +211,7 @@ def _label(axes: Any, plan: Plan) -> None:
     axes.set(xlim=(0, 1), ylim=(0, 1.0), xlabel="Jaccard similarity of a pair")
     axes.set_ylabel("chance to be a candidate pair")
     axes.set_title(
-        f"{plan.bands} bands × {plan.rows} rows: {percent(plan.recall)} recall at {plan.threshold:g}",
+        f"{plan.banding}: {percent(plan.recall)} recall at {plan.threshold:g}",
         loc="left", fontsize=13, pad=18,
     )  # fmt: skip
     side = "right" if plan.threshold > 0.5 else "left"

@@ -51,6 +51,11 @@ class Plan:
         """How many values of a signature the bands use."""
         return self.bands * self.rows
 
+    @property
+    def banding(self) -> str:
+        """Bands and rows in words: "26 bands of 8 rows"."""
+        return f"{_count(self.bands, 'band')} of {_count(self.rows, 'row')}"
+
     @overload
     def curve(self, similarity: float) -> float: ...
     @overload
@@ -87,8 +92,8 @@ class Plan:
         Verification will drop the false candidates: 35.6% of pairs of similarity 0.6 and 1.7% of those of 0.4
         The chance is even at similarity 0.635.
         """
-        used = f"{_count(self.bands, 'band')} of {_count(self.rows, 'row')}, using {self.used_hashes:,} of "
-        return " ".join([f"{used}{_count(self.hashes, 'hash')}.", *_promises(self)])
+        used = f"{self.banding}, using {self.used_hashes:,} of {_count(self.hashes, 'hash')}."
+        return " ".join([used, *_promises(self)])
 
 
 def _promises(plan: Plan) -> list[str]:

@@ -1,9 +1,8 @@
 """Results -> files, whole or not at all. Nothing here knows how they were found."""
 
 from lookalike.write.kept import KeptWriter, open_kept
-from lookalike.write.outputs import OutputFolder, output_file, whole_file
+from lookalike.write.outputs import TABLE_SUFFIXES, OutputFolder, output_file, whole_file
 from lookalike.write.results import (
-    TABLE_SUFFIXES,
     write_json,
     write_rejected,
     write_table,

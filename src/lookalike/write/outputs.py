@@ -18,6 +18,10 @@ from lookalike.errors import ResourceError, UsageError
 
 RUN_FILE = "run.json"
 """The file that makes a folder recognisable as a finished output."""
+MANY_FILES = 200
+"""From here on, everything is flushed at once."""
+TABLE_SUFFIXES = (".parquet", ".csv", ".jsonl", ".tsv")
+"""What a table's file name can end in."""
 
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
@@ -143,12 +147,14 @@ def whole_file(path: Path) -> Iterator[Path]:
             partial.unlink(missing_ok=True)
 
 
-def output_file(path: str | Path, suffixes: tuple[str, ...], overwrite: bool = False) -> Path:
+def output_file(
+    path: str | Path, suffixes: tuple[str, ...] = TABLE_SUFFIXES, overwrite: bool = False
+) -> Path:
     """Check that a file may be written, before the work is done.
 
     Examples
     --------
-    >>> output_file("pairs.csv", (".csv", ".parquet")).name
+    >>> output_file("pairs.csv").name
     'pairs.csv'
     """
     found = Path(path)
@@ -169,7 +175,7 @@ def disk_errors(path: Path) -> Iterator[None]:
     except OSError as error:
         if error.errno in _NO_SPACE:
             raise ResourceError(f"{path}: no space left on the disk ({_free(path)} free)") from error
-        if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR}:
+        if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}:
             raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from error
         raise
 
@@ -181,10 +187,15 @@ def _free(path: Path) -> str:
 
 def flush_tree(folder: Path) -> None:
     """Make sure that everything in a folder is on disk."""
-    for parent, _, files in os.walk(folder, topdown=False):
-        for name in files:
-            _flush(Path(parent, name))
-        _flush(Path(parent))
+    found = [
+        Path(parent, name) for parent, _, files in os.walk(folder, topdown=False) for name in (*files, ".")
+    ]
+    if len(found) > MANY_FILES:
+        # one by one, each would wait for the disk
+        os.sync()
+        return
+    for path in found:
+        _flush(path)
 
 
 def _flush(path: Path) -> None:

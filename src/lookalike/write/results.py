@@ -13,10 +13,7 @@ import pyarrow.parquet as pq
 
 from lookalike.errors import UsageError
 from lookalike.types import Rejected
-from lookalike.write.outputs import disk_errors, whole_file
-
-TABLE_SUFFIXES = (".parquet", ".csv", ".jsonl", ".tsv")
-"""What a table's file name can end in."""
+from lookalike.write.outputs import TABLE_SUFFIXES, disk_errors, whole_file
 
 
 def write_table(path: str | Path, table: pa.Table) -> None:

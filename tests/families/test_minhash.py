@@ -1,0 +1,106 @@
+import math
+
+import numpy as np
+import pytest
+
+import lookalike as la
+from lookalike.errors import ResourceError, UsageError
+from lookalike.families.minhash import METHODS, MinHash
+from lookalike.kernels.minhash import band_keys, digest_sets
+from lookalike.kernels.sets import distinct_rows, hash_integers
+from lookalike.tuning.curves import probability
+from lookalike.types import Sets
+
+HASHES = 64
+
+
+def sets_of(rows):
+    indptr = np.cumsum([0, *[len(row) for row in rows]]).astype(np.int64)
+    values = np.array([value for row in rows for value in row], np.uint64)
+    return Sets(*distinct_rows(indptr, hash_integers(values)))
+
+
+def pairs_with(size, similarity, trials, first=0):
+    """Pairs of sets of `size` elements each, over fresh elements every time, and their exact similarity."""
+    shared = round(2 * size * similarity / (1 + similarity))
+    rows = []
+    for trial in range(trials):
+        start = first + trial * 2 * size
+        rows.append(range(start, start + size))
+        rows.append(range(start + size - shared, start + 2 * size - shared))
+    return sets_of(rows), shared / (2 * size - shared)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("size", [1, 5, 50, 5000])
+@pytest.mark.parametrize("similarity", [0.0, 0.2, 0.5, 0.8, 1.0])
+def test_values_agree_as_often_as_the_sets_are_similar(method, size, similarity):
+    trials = 12 if size == 5000 else 60
+    if method == "permutation" and size == 5000:
+        trials = 2
+    sets, exact = pairs_with(size, similarity, trials)
+    agree = 0
+    for seed in range(4):
+        values = MinHash(HASHES, seed, method).signatures(sets).values
+        agree += int((values[::2] == values[1::2]).sum())
+    draws = 4 * trials * HASHES
+    # The values of one signature are drawn from the same set, so they vary no more than independent draws do.
+    slack = 5 * math.sqrt(draws * exact * (1 - exact))
+    assert abs(agree - draws * exact) <= slack
+
+
+def test_small_sets_vary_less_than_with_independent_hashes():
+    sets, exact = pairs_with(20, 0.5, 400)
+    values = MinHash(HASHES, 1, "fast").signatures(sets).values
+    shares = (values[::2] == values[1::2]).mean(axis=1)
+    assert shares.var() < 0.9 * exact * (1 - exact) / HASHES
+
+
+@pytest.mark.parametrize(("bands", "rows"), [(20, 5), (26, 8), (5, 2)])
+@pytest.mark.parametrize("size", [30, 400])
+def test_bands_find_what_the_curve_says(bands, rows, size):
+    trials = 300
+    for similarity in (0.3, 0.6, 0.8):
+        sets, exact = pairs_with(size, similarity, trials)
+        keys = band_keys(MinHash(bands * rows, 3).signatures(sets).values, bands, rows)
+        found = int((keys[:, ::2] == keys[:, 1::2]).any(axis=0).sum())
+        expected = probability(exact, bands, rows)
+        assert abs(found - trials * expected) <= 5 * math.sqrt(trials * expected * (1 - expected)) + 1
+
+
+def test_signatures_depend_on_the_set_and_the_seed_alone():
+    one, two = sets_of([[1, 2, 3], [9]]), sets_of([[9], [3, 2, 1, 1]])
+    first, second = MinHash(32, 1).signatures(one).values, MinHash(32, 1).signatures(two).values
+    assert np.array_equal(first[0], second[1])
+    assert np.array_equal(first[1], second[0])
+    assert not np.array_equal(first, MinHash(32, 2).signatures(one).values)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_empty_set_has_the_largest_value_everywhere(method):
+    values = MinHash(8, 1, method).signatures(sets_of([[], [1], []])).values
+    assert (values[[0, 2]] == np.iinfo(np.uint32).max).all()
+    assert (values[1] != np.iinfo(np.uint32).max).any()
+
+
+def test_digest_gives_the_keys_of_the_signature():
+    sets = sets_of([[1, 2, 3], [], range(1000)])
+    keys, counts, _ = digest_sets(sets.indptr, sets.elements, np.uint64(5), 4, 3)
+    assert counts.tolist() == [3, 0, 1000]
+    assert np.array_equal(keys, band_keys(MinHash(12, 5).signatures(sets).values, 4, 3))
+
+
+def test_python_sets_are_taken_as_they_are():
+    signatures = la.MinHash(hashes=256, seed=1).signatures([{"a", "b", "c"}, {"b", "c", "d"}, set()])
+    assert signatures.values.shape == (3, 256)
+    assert 0.3 < signatures.similarity(0, 1) < 0.7
+    numbers = la.MinHash(hashes=16).signatures([{1, 2}, [2, 1, 1]])
+    assert numbers.similarity(0, 1) == 1
+
+
+def test_wrong_parameters_are_refused():
+    for wrong in ({"method": "md5"}, {"hashes": 0}, {"hashes": 65537}):
+        with pytest.raises(UsageError):
+            MinHash(**wrong)
+    with pytest.raises(ResourceError, match="fast"):
+        MinHash(65536, method="permutation").signatures(sets_of([range(5000)]))

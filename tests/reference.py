@@ -1,0 +1,114 @@
+"""The definitions in plain Python: slow, obvious, and written without a look at the kernels."""
+
+import unicodedata
+from collections import Counter
+from fractions import Fraction
+from functools import lru_cache
+from math import isqrt
+
+SPACELESS = [
+    range(0x3400, 0x4DC0), range(0x4E00, 0xA000), range(0xF900, 0xFB00), range(0x20000, 0x40000),
+    range(0x3040, 0x3100), range(0x31F0, 0x3200), range(0x0E00, 0x0F00), range(0x1000, 0x10A0), range(0x1780, 0x1800),
+]  # fmt: skip
+
+
+@lru_cache(maxsize=None)
+def fold(char):
+    decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", char).casefold())
+    return "".join(d for d in decomposed if not unicodedata.combining(d))
+
+
+@lru_cache(maxsize=None)
+def is_word(char):
+    return unicodedata.category(char)[0] in "LMN"
+
+
+@lru_cache(maxsize=None)
+def stands_alone(char):
+    return is_word(char) and any(ord(char) in block for block in SPACELESS)
+
+
+def tokens(text):
+    found = [""]
+    for char in "".join(fold(c) for c in text):
+        if stands_alone(char):
+            found += [char, ""]
+        elif is_word(char):
+            found[-1] += char
+        else:
+            found.append("")
+    return [token for token in found if token]
+
+
+def shingles(text, spec="word:5", bag=False, stop_words=()):
+    kind, _, width = spec.partition(":")
+    width = int(width)
+    sequence = tokens(text)
+    if not sequence:
+        return frozenset()
+    if kind == "char":
+        sequence = " ".join(sequence)
+    if kind == "stopword":
+        listed = [
+            tuple(sequence[i : i + width])
+            for i in range(len(sequence))
+            if sequence[i] in stop_words and i + width <= len(sequence)
+        ]
+    elif len(sequence) < width:
+        listed = [tuple(sequence)]
+    else:
+        listed = [tuple(sequence[i : i + width]) for i in range(len(sequence) - width + 1)]
+    if not bag:
+        return frozenset(listed)
+    seen = Counter()
+    counted = set()
+    for shingle in listed:
+        seen[shingle] += 1
+        counted.add((shingle, seen[shingle]))
+    return frozenset(counted)
+
+
+def holds(measure, left, right, threshold):
+    """Does the measure of two sets reach the threshold (a Fraction)?"""
+    both, n, m = len(left & right), len(left), len(right)
+    if not both:
+        return False
+    if measure == "cosine":
+        return both * both >= threshold * threshold * n * m
+    return exact(measure, left, right) >= threshold
+
+
+def exact(measure, left, right):
+    both, n, m = len(left & right), len(left), len(right)
+    if not both:
+        return Fraction(0)
+    if measure == "cosine":
+        return Fraction(both) / Fraction(isqrt(n * m * 10**30), 10**15)
+    return {
+        "jaccard": Fraction(both, n + m - both),
+        "dice": Fraction(2 * both, n + m),
+        "containment": Fraction(both, n),
+        "overlap": Fraction(both),
+    }[measure]
+
+
+def greedy(sets, order, measure, threshold, fixed=0):
+    """The keeper of each item (or None): in priority order, removed if an earlier kept item is similar."""
+    keeper, kept = {}, []
+    for place, item in enumerate(order):
+        similar = [k for k in kept if holds(measure, sets[item], sets[k], threshold)]
+        keeper[item] = similar[0] if similar and place >= fixed else None
+        if keeper[item] is None:
+            kept.append(item)
+    return keeper
+
+
+def components(sets, measure, threshold):
+    """The smallest member of each item's connected component."""
+    label = list(range(len(sets)))
+    for i in range(len(sets)):
+        for j in range(i):
+            if holds(measure, sets[i], sets[j], threshold) or holds(measure, sets[j], sets[i], threshold):
+                old, new = max(label[i], label[j]), min(label[i], label[j])
+                label = [new if one == old else one for one in label]
+    return label

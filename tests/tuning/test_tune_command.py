@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from lookalike.cli.tune import command
+from lookalike.errors import UsageError
+from lookalike.tuning.plan import lecture_plan, tune
+
+
+def run(*arguments: str):
+    return CliRunner().invoke(command, list(arguments))
+
+
+def test_text_has_the_plan_the_table_the_curve_and_the_lecture():
+    result = run()
+    assert result.exit_code == 0
+    text = result.stdout
+    assert "26 bands of 8 rows, using 208 of 256 hashes." in text
+    rows = {
+        line.split()[0]: line.split()[1:] for line in text.splitlines() if line.strip()[:2] in ("0.", "1.")
+    }
+    assert rows["0.8"] == ["99.16%", "36.7%"]
+    assert [f"{tenth / 10:.1f}" in rows for tenth in range(1, 11)] == [True] * 10
+    assert "threshold 0.8 ▲" in text
+    assert any("⠀" < character <= "⣿" for character in text)
+    assert "16 bands of 16 rows: (1/16)^(1/16) = 0.841" in text
+    assert "\x1b" not in text
+
+
+def test_json_is_one_object_on_standard_output():
+    result = run("--threshold", "0.7", "--recall", "0.95", "--hashes", "128", "--json")
+    summary = json.loads(result.stdout)
+    plan = tune(0.7, 0.95, 128)
+    assert {key: summary[key] for key in plan.to_dict()} == plan.to_dict()
+    assert summary["lecture"] == lecture_plan(0.7, 128).to_dict()
+    assert [point["similarity"] for point in summary["curve"]] == [t / 10 for t in range(1, 11)]
+    assert summary["curve"][6]["probability"] == pytest.approx(plan.recall, rel=1e-12)
+    assert summary["plot"] is None
+
+
+def test_one_band_is_not_called_bands():
+    text = run("--threshold", "1").stdout
+    assert "The lecture's rule takes 1 band of 256 rows" in text
+    assert "1 bands" not in text
+
+
+def test_quiet_leaves_the_plan_alone():
+    assert run("--quiet").stdout == tune().describe().replace(". ", ".\n") + "\n"
+
+
+@pytest.mark.parametrize("suffix", [".svg", ".png", ".SVG"])
+def test_plot_is_written_and_named_on_standard_error(tmp_path, suffix):
+    target = tmp_path / f"curve{suffix}"
+    result = run("--plot", str(target), "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["plot"] == str(target)
+    assert f"wrote {target}" in result.stderr
+    assert target.read_bytes()[:5] in (b"<?xml", b"\x89PNG\r")
+    assert [path.name for path in tmp_path.iterdir()] == [target.name]
+
+
+def test_an_existing_plot_stays_unless_overwrite_is_given(tmp_path):
+    target = tmp_path / "curve.svg"
+    target.write_text("mine")
+    result = run("--plot", str(target))
+    assert isinstance(result.exception, UsageError)
+    assert "--overwrite" in str(result.exception)
+    assert result.stdout == ""
+    assert target.read_text() == "mine"
+    assert run("--plot", str(target), "--overwrite").exit_code == 0
+    assert target.read_text().startswith("<?xml")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--plot", "curve.pdf"], r"\.svg or \.png"),
+        (["--plot", "curve"], r"\.svg or \.png"),
+        (["--plot", "no/such/folder/curve.svg"], "cannot write"),
+        (["--threshold", "0"], "threshold must be above 0"),
+        (["--threshold", "much"], "threshold must be a number"),
+        (["--recall", "1"], "--method brute"),
+        (["--hashes", "0"], "hashes must be a whole number"),
+        (["--threshold", "0.05", "--hashes", "16"], "set hashes to 90"),
+    ],
+)
+def test_bad_values_are_usage_errors(tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    result = run(*arguments)
+    with pytest.raises(UsageError, match=message):
+        raise result.exception
+    assert result.stdout == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_hashes_that_are_no_number_are_refused_by_the_command_line():
+    result = run("--hashes", "many")
+    assert result.exit_code == 2
+    assert "--hashes" in result.stderr
+
+
+@pytest.mark.parametrize("flag", ["-h", "--help"])
+def test_help_has_options_and_an_example(flag):
+    result = run(flag)
+    assert result.exit_code == 0
+    for text in (
+        "--threshold",
+        "--recall",
+        "--hashes",
+        "--plot",
+        "--overwrite",
+        "--json",
+        "--quiet",
+        "Example:",
+    ):
+        assert text in result.stdout
+
+
+def test_a_terminal_without_unicode_gets_plain_characters():
+    code = "from lookalike.cli.tune import command; command(['--threshold', '0.7'])"
+    environment = {"PYTHONIOENCODING": "ascii", "PYTHONPATH": ":".join(sys.path)}
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, env=environment, check=True)
+    assert b"threshold 0.7 ^" in result.stdout
+    assert b"*" in result.stdout
+
+
+def test_importing_the_command_imports_nothing_heavy():
+    code = """
+import sys
+import lookalike.cli.tune
+print([name for name in ("numpy", "numba", "pyarrow", "matplotlib", "rich") if name in sys.modules])
+"""
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert result.stdout.strip() == "[]"
