@@ -36,6 +36,4 @@ def install_packages(packages: tuple[str, ...]) -> str | None:
 def version_of(package: str) -> str:
     """Return the installed version of a package."""
     code = f"from importlib.metadata import version; print(version({package!r}))"
-    return subprocess.run(
-        [str(PYTHON), "-c", code], capture_output=True, text=True, check=True
-    ).stdout.strip()
+    return subprocess.run([str(PYTHON), "-c", code], capture_output=True, text=True, check=True).stdout.strip()

@@ -146,9 +146,7 @@ def prepare_tool(tool: str, corpus: Corpus, timeout: float) -> str:
     return version
 
 
-def measure_tool(
-    tool: str, corpus: Corpus, ids: list[str], answer: ExactAnswer, repeat: int, timeout: float
-) -> Row:
+def measure_tool(tool: str, corpus: Corpus, ids: list[str], answer: ExactAnswer, repeat: int, timeout: float) -> Row:
     """Run a tool `repeat` times and judge its output."""
     row = Row(tool, note=PEERS[tool].note if tool in PEERS else "every removal verified")
     try:

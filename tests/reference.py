@@ -3,7 +3,7 @@
 import unicodedata
 from collections import Counter
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache
 from math import isqrt
 
 SPACELESS = [
@@ -12,18 +12,18 @@ SPACELESS = [
 ]  # fmt: skip
 
 
-@lru_cache(maxsize=None)
+@cache
 def fold(char):
     decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", char).casefold())
     return "".join(d for d in decomposed if not unicodedata.combining(d))
 
 
-@lru_cache(maxsize=None)
+@cache
 def is_word(char):
     return unicodedata.category(char)[0] in "LMN"
 
 
-@lru_cache(maxsize=None)
+@cache
 def stands_alone(char):
     return is_word(char) and any(ord(char) in block for block in SPACELESS)
 

@@ -70,9 +70,7 @@ TABLE_10_BANDS_OF_5 = {
 def test_10_bands_of_5_rows(similarity, chance):
     # The notes draw this curve without numbers; these follow from 1 - (1 - s^5)^10.
     assert round(probability(similarity, bands=10, rows=5), 4) == chance
-    assert probability(similarity, bands=10, rows=5) == pytest.approx(
-        1 - (1 - similarity**5) ** 10, rel=1e-12
-    )
+    assert probability(similarity, bands=10, rows=5) == pytest.approx(1 - (1 - similarity**5) ** 10, rel=1e-12)
 
 
 def test_fewer_bands_mean_fewer_false_positives_and_more_false_negatives():

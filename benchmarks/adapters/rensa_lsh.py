@@ -25,8 +25,7 @@ def main() -> None:
     table = pq.read_table(arguments.source)
     index = RMinHashDeduplicator(arguments.threshold, NUM_PERM, use_lsh=True, num_bands=BANDS, seed=SEED)
     kept = [
-        minhash is None or index.add(str(item), minhash)
-        for item, minhash in enumerate(sketch_in_pool(table, sketch))
+        minhash is None or index.add(str(item), minhash) for item, minhash in enumerate(sketch_in_pool(table, sketch))
     ]
     write_kept(table, kept, arguments.target)
     report(f"num_perm {NUM_PERM}, {BANDS} bands, estimate checked by its deduplicator, process pool")

@@ -33,9 +33,7 @@ def main() -> None:
     offline = {"HF_HOME": str(cache), "HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
     subprocess.run(command, check=True, env={**os.environ, **offline}, stdout=sys.stderr)
     shutil.rmtree(cache, ignore_errors=True)
-    report(
-        f"num_perm {NUM_PERM}, its bands, xxh3, {HASH_BITS}-bit hashes, {CORES} processes, nothing checked"
-    )
+    report(f"num_perm {NUM_PERM}, its bands, xxh3, {HASH_BITS}-bit hashes, {CORES} processes, nothing checked")
 
 
 if __name__ == "__main__":

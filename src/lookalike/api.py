@@ -10,6 +10,8 @@ from typing import Any
 import pyarrow as pa
 
 from lookalike.errors import UsageError
+from lookalike.families.minhash import METHODS, merge
+from lookalike.families.minhash import MinHash as MinHashFamily
 from lookalike.features.plain import shingles
 from lookalike.features.shingles import Shingling, hash_lists, sketch_features
 from lookalike.jobs.dedup import DedupResult, dedup_in_memory, dedup_to_folder, read_result
@@ -19,8 +21,6 @@ from lookalike.jobs.progress import Progress
 from lookalike.jobs.settings import Settings
 from lookalike.read import looks_like_paths, open_data, open_inputs
 from lookalike.read.tables import as_table
-from lookalike.families.minhash import METHODS, merge
-from lookalike.families.minhash import MinHash as MinHashFamily
 from lookalike.tuning.plan import Plan, tune
 from lookalike.types import Sets, Signatures, Source, Wanted
 
@@ -136,7 +136,11 @@ def sketch(
             lambda block: sketch_features(block.items(wanted).features, shingling, seed, hashes), blocks
         )
         parts = [Signatures(part, METHODS[0], seed) for part in values]
-    return merge(parts) if parts else MinHashFamily(hashes, seed).signatures(hash_lists(pa.array([], pa.list_(pa.int64()))))
+    return (
+        merge(parts)
+        if parts
+        else MinHashFamily(hashes, seed).signatures(hash_lists(pa.array([], pa.list_(pa.int64()))))
+    )
 
 
 def jaccard(left: Any, right: Any, shingle: str | None = None) -> float:

@@ -22,7 +22,10 @@ def grouped(keys):
 
 
 # Small keys all agree in their upper bits, so whole keys have to decide.
-keys = st.lists(st.integers(0, 6) | st.sampled_from([2**63, 2**63 + 1, 2**64 - 1]) | st.integers(0, 2**64 - 1), max_size=80)
+keys = st.lists(
+    st.integers(0, 6) | st.sampled_from([2**63, 2**63 + 1, 2**64 - 1]) | st.integers(0, 2**64 - 1),
+    max_size=80,
+)
 
 
 @given(keys)
@@ -37,7 +40,10 @@ def test_group_prints_needs_both_halves(values):
     assert first.tolist() == [values.index(value) for value in values]
 
 
-@given(st.lists(st.lists(st.integers(0, 3), min_size=8, max_size=8), min_size=1, max_size=3), st.permutations(range(8)))
+@given(
+    st.lists(st.lists(st.integers(0, 3), min_size=8, max_size=8), min_size=1, max_size=3),
+    st.permutations(range(8)),
+)
 def test_bands_are_joined_one_by_one(bands, order):
     items = np.array(order[:6])
     found = join_bands(np.array(bands, np.uint64), items)
@@ -47,7 +53,10 @@ def test_bands_are_joined_one_by_one(bands, order):
     assert set(np.flatnonzero(inside)) == {member for group in expected for member in group}
 
 
-@given(st.lists(st.sets(st.integers(0, 9), min_size=2), max_size=8), st.lists(st.integers(-1, 30), min_size=10, max_size=10, unique=True))
+@given(
+    st.lists(st.sets(st.integers(0, 9), min_size=2), max_size=8),
+    st.lists(st.integers(-1, 30), min_size=10, max_size=10, unique=True),
+)
 def test_renumber_drops_what_has_no_number(groups, numbers):
     lists = [sorted(group) for group in groups]
     starts = np.cumsum([0, *map(len, lists)])

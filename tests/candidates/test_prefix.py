@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import holds
 
 from lookalike.candidates import prefix
 from lookalike.kernels.sets import distinct_rows, hash_integers
 from lookalike.tuning.thresholds import jaccard_floor
 from lookalike.verify.sets import NUMBERS
+from reference import holds
 
 
 def buckets_of(rows, measure, threshold):
@@ -44,9 +44,7 @@ def test_every_similar_pair_meets(limit, measure, data):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(prefix, "OVERSIZE", limit)  # 0: every bucket is looked at for hopeless members
         met = pairs_met(buckets_of(rows, measure, threshold))
-    similar = {
-        (i, j) for j in range(len(rows)) for i in range(j) if holds(measure, rows[i], rows[j], threshold)
-    }
+    similar = {(i, j) for j in range(len(rows)) for i in range(j) if holds(measure, rows[i], rows[j], threshold)}
     assert similar <= met
 
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import components, exact, greedy, holds
 
 from lookalike.candidates.brute import all_together
 from lookalike.cluster import keepers
@@ -13,6 +12,7 @@ from lookalike.jobs.parallel import Workers
 from lookalike.types import Buckets
 from lookalike.verify.pairs import list_pairs
 from lookalike.verify.sets import NUMBERS, Measure
+from reference import components, exact, greedy, holds
 
 collections = st.lists(st.sets(st.integers(0, 12), min_size=1, max_size=8), min_size=1, max_size=14)
 thresholds = st.sampled_from([Fraction(1, 4), Fraction(1, 2), Fraction(11, 20), Fraction(4, 5), Fraction(1)])

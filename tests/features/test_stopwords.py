@@ -8,9 +8,7 @@ import pytest
 from lookalike.errors import UsageError
 from lookalike.features.stopwords import languages, stop_words
 
-ARTICLE = (
-    "A spokesperson for WHO says today that studies have shown it is important for people to get vaccinated."
-)
+ARTICLE = "A spokesperson for WHO says today that studies have shown it is important for people to get vaccinated."
 
 
 def words(text: str) -> list[str]:

@@ -2,23 +2,29 @@ from fractions import Fraction
 
 import pyarrow.parquet as pq
 import pytest
-from corpora import corpus
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference import exact, holds, shingles
 
 import lookalike as la
+from corpora import corpus
 from lookalike.errors import ResourceError
 from lookalike.jobs import pairs as job
+from reference import exact, holds, shingles
 
-texts = st.lists(st.lists(st.sampled_from("a b c d e".split()), max_size=7).map(" ".join), min_size=1, max_size=10)
+texts = st.lists(
+    st.lists(st.sampled_from(["a", "b", "c", "d", "e"]), max_size=7).map(" ".join), min_size=1, max_size=10
+)
 token_sets = st.lists(st.sets(st.integers(0, 6), max_size=6), min_size=1, max_size=10)
 
 
 def brute(sets, measure, threshold):
     both_ways = measure == "containment"
     return [
-        {"left": i, "right": j, "similarity": pytest.approx(float(exact(measure, sets[i], sets[j])), rel=1e-12)}
+        {
+            "left": i,
+            "right": j,
+            "similarity": pytest.approx(float(exact(measure, sets[i], sets[j])), rel=1e-12),
+        }
         for i in range(len(sets))
         for j in range(len(sets))
         if (i < j or (both_ways and i != j)) and holds(measure, sets[i], sets[j], threshold)
@@ -66,9 +72,7 @@ def test_too_many_pairs_are_refused_before_they_fill_the_memory(monkeypatch):
 def test_planted_articles_are_found_and_nothing_else(data_folder, count, tmp_path):
     folder = data_folder / "articles"
     rows = [line.split(" ", 1) for line in (folder / f"articles_{count}.train").read_text().splitlines()]
-    truth = {
-        frozenset(line.split()) for line in (folder / f"articles_{count}.truth").read_text().splitlines() if line
-    }
+    truth = {frozenset(line.split()) for line in (folder / f"articles_{count}.truth").read_text().splitlines() if line}
     found = la.pairs([{"id": a, "text": b} for a, b in rows], id="id", threshold=0.8)
     assert {frozenset((p["left"], p["right"])) for p in found.to_pylist()} == truth
     result = la.dedup([{"id": a, "text": b} for a, b in rows], threshold=0.8)

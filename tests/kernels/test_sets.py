@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from reference import holds
 
 from lookalike.kernels import sets as kernels
 from lookalike.verify.sets import NUMBERS
+from reference import holds
 
 WORDS = st.integers(0, 2**64 - 2)
 

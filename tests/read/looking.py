@@ -19,11 +19,7 @@ COMPRESS: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".zst": z
 
 def features(source: Source, column: str = "text", **options: Any) -> list[Any]:
     """What is compared, over all blocks."""
-    return [
-        value
-        for block in source.blocks()
-        for value in block.items(Wanted(column, **options)).features.to_pylist()
-    ]
+    return [value for block in source.blocks() for value in block.items(Wanted(column, **options)).features.to_pylist()]
 
 
 def column(source: Source, name: str, compared: str = "text") -> pa.ChunkedArray:

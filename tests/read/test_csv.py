@@ -38,9 +38,7 @@ def test_any_rows_come_back(
 ) -> None:
     out = io.StringIO(newline="")
     delimiter = "," if suffix == ".csv" else "\t"
-    csv.writer(out, delimiter=delimiter, lineterminator=end, quoting=quoting).writerows(
-        [("id", "text", "z"), *rows]
-    )
+    csv.writer(out, delimiter=delimiter, lineterminator=end, quoting=quoting).writerows([("id", "text", "z"), *rows])
     data = out.getvalue().encode()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(streams, "BLOCK_BYTES", nbytes)

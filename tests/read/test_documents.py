@@ -36,9 +36,7 @@ def test_a_folder_of_text_files(tmp_path: Path, small_blocks: None) -> None:
 
 def test_blocks_are_cut_by_size_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(documents, "BLOCK_BYTES", 100)
-    (source,) = open_inputs(
-        [folder_of(tmp_path, {f"{n}.md": b"x" * 45 for n in range(5)} | {"9.md": b"x" * 500})]
-    )
+    (source,) = open_inputs([folder_of(tmp_path, {f"{n}.md": b"x" * 45 for n in range(5)} | {"9.md": b"x" * 500})])
     assert [block.nbytes for block in source.blocks()] == [90, 90, 45, 500]
 
 

@@ -51,9 +51,7 @@ def test_any_rows_come_back(tmp_path: Path, rows: list[Any], ascii_only: bool, e
         assert features(source) == [row["text"] for row in rows]
         ids = [row.get("id") for row in rows]
         wanted = ids
-        if any(isinstance(one, str) for one in ids) or any(
-            one is not None and abs(one) >= 2**63 for one in ids
-        ):
+        if any(isinstance(one, str) for one in ids) or any(one is not None and abs(one) >= 2**63 for one in ids):
             wanted = [one if one is None or isinstance(one, str) else str(one) for one in ids]
         assert column(source, "id").to_pylist() == wanted
         assert stored_bytes(source) == data

@@ -35,9 +35,9 @@ def frame(kind: str) -> Any:
         "pandas, Arrow types": lambda: TABLE.to_pandas(types_mapper=pd.ArrowDtype),
         "duckdb": lambda: duckdb.from_arrow(TABLE),
         "datasets": lambda: datasets.Dataset(TABLE),
-        "datasets, rows chosen": lambda: datasets.Dataset(
-            pa.concat_tables([TABLE, TABLE.slice(0, 3)])
-        ).select(range(20)),
+        "datasets, rows chosen": lambda: datasets.Dataset(pa.concat_tables([TABLE, TABLE.slice(0, 3)])).select(
+            range(20)
+        ),
     }
     assert sorted(makers) == sorted(FRAMES)
     return makers[kind]()

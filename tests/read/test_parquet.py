@@ -107,9 +107,7 @@ def test_tokens_come_as_they_are(tmp_path: Path, kind: pa.DataType) -> None:
 @pytest.mark.parametrize("values", [[1, 2], [1.5], [{"a": 1}], [True], [[1.5]]])
 def test_other_types_are_refused(tmp_path: Path, values: list[Any]) -> None:
     source = source_of(tmp_path, pa.table({"text": values}))
-    with pytest.raises(
-        BadDataError, match=r"in\.parquet: column 'text' is of type .*; accepted are text, or a list"
-    ):
+    with pytest.raises(BadDataError, match=r"in\.parquet: column 'text' is of type .*; accepted are text, or a list"):
         features(source)
 
 
@@ -123,9 +121,7 @@ def test_missing_columns_are_named(tmp_path: Path) -> None:
 def test_text_that_is_no_utf8(tmp_path: Path, small_blocks: None) -> None:
     raw = [b"good %d" % n for n in range(10)]
     raw[4] = raw[8] = b"\xff"
-    source = source_of(
-        tmp_path, pa.table({"text": pa.array(raw, pa.binary()).view(pa.string()), "id": range(10)})
-    )
+    source = source_of(tmp_path, pa.table({"text": pa.array(raw, pa.binary()).view(pa.string()), "id": range(10)}))
     with pytest.raises(BadDataError, match=r"in\.parquet: row 4: column 'text': not valid UTF-8"):
         features(source)
     assert [one.line for one in rejected(source)] == [5, 9]
@@ -175,9 +171,7 @@ def test_slices_in_any_order_on_threads(tmp_path: Path, small_blocks: None) -> N
     assert [block.items(Wanted("text")).features[0].as_py() for block in blocks[:3]] == ["t0", "t3", "t6"]
 
 
-def test_a_row_group_is_decoded_once(
-    tmp_path: Path, small_blocks: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_row_group_is_decoded_once(tmp_path: Path, small_blocks: None, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = []
     open_ = parquet.ParquetSource.open
     monkeypatch.setattr(parquet.ParquetSource, "open", lambda self: opened.append(1) or open_(self))

@@ -18,9 +18,7 @@ def source_of(folder: Path, data: bytes, name: str = "in.txt", **options: Any) -
     return open_inputs([write(folder / name, data)], **options)[0]
 
 
-lines = st.lists(
-    st.text(st.characters(codec="utf-8", exclude_characters="\n\r\ufeff"), max_size=20), max_size=12
-)
+lines = st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\n\r\ufeff"), max_size=20), max_size=12)
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -47,9 +45,7 @@ def test_any_lines_come_back(
 def test_encodings(tmp_path: Path, encoding: str, suffix: str, small_blocks: None) -> None:
     word = "日本" if encoding == "shift-jis" else "l'été à Noël"
     texts = [f"{word} {n}" for n in range(20)]
-    head, row = {".txt": ("", "{}\n"), ".csv": ("text\n", "{}\n"), ".jsonl": ("", '{{"text": "{}"}}\n')}[
-        suffix
-    ]
+    head, row = {".txt": ("", "{}\n"), ".csv": ("text\n", "{}\n"), ".jsonl": ("", '{{"text": "{}"}}\n')}[suffix]
     data = (head + "".join(row.format(text) for text in texts)).encode(encoding)
     source = source_of(tmp_path, data, "in" + suffix, encoding=encoding)
     assert features(source) == texts
@@ -61,9 +57,7 @@ def test_encodings(tmp_path: Path, encoding: str, suffix: str, small_blocks: Non
 @pytest.mark.parametrize("suffix", [".txt", ".csv", ".jsonl"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16-be"])
 def test_a_byte_order_mark_is_no_text_and_is_kept(tmp_path: Path, suffix: str, encoding: str) -> None:
-    body = {".txt": "é\nb\n", ".csv": "text,id\né,1\nb,2\n", ".jsonl": '{"text": "é"}\n{"text": "b"}\n'}[
-        suffix
-    ]
+    body = {".txt": "é\nb\n", ".csv": "text,id\né,1\nb,2\n", ".jsonl": '{"text": "é"}\n{"text": "b"}\n'}[suffix]
     data = ("\ufeff" + body).encode(encoding)
     source = source_of(tmp_path, data, "in" + suffix, encoding=encoding)
     assert features(source) == ["é", "b"]

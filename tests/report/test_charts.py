@@ -23,11 +23,7 @@ def heights(drawing: str) -> list[float]:
             if not 0 < bits <= 0xFF:
                 continue
             for right in (0, 1):
-                rows = [
-                    row
-                    for row, masks in enumerate(((1, 8), (2, 16), (4, 32), (64, 128)))
-                    if bits & masks[right]
-                ]
+                rows = [row for row, masks in enumerate(((1, 8), (2, 16), (4, 32), (64, 128))) if bits & masks[right]]
                 if rows:
                     found.setdefault(2 * column + right, 1 - (4 * number + rows[0]) / (4 * len(lines) - 1))
     return [found[x] for x in range(len(found))]

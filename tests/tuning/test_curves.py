@@ -124,8 +124,7 @@ def exact_area(start: Fraction, end: Fraction, bands: int, rows: int) -> Fractio
     """The integral of (1 - s^rows)^bands by the binomial theorem."""
     return sum(
         (
-            Fraction((-1) ** k * math.comb(bands, k), rows * k + 1)
-            * (end ** (rows * k + 1) - start ** (rows * k + 1))
+            Fraction((-1) ** k * math.comb(bands, k), rows * k + 1) * (end ** (rows * k + 1) - start ** (rows * k + 1))
             for k in range(bands + 1)
         ),
         Fraction(0),

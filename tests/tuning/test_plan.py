@@ -197,7 +197,5 @@ def test_percent_with_a_rest_too_small_for_a_float():
 def test_lecture_plan_is_the_nearest_of_all_divisors(hashes, threshold):
     plan = lecture_plan(threshold, hashes)
     assert plan.bands * plan.rows == hashes
-    distances = {
-        b: abs((1 / b) ** (b / hashes) - float(threshold)) for b in range(1, hashes + 1) if hashes % b == 0
-    }
+    distances = {b: abs((1 / b) ** (b / hashes) - float(threshold)) for b in range(1, hashes + 1) if hashes % b == 0}
     assert distances[plan.bands] == pytest.approx(min(distances.values()), abs=1e-12)

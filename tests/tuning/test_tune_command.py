@@ -21,9 +21,7 @@ def test_text_has_the_plan_the_table_the_curve_and_the_lecture():
     assert result.exit_code == 0
     text = result.stdout
     assert "26 bands of 8 rows, using 208 of 256 hashes." in text
-    rows = {
-        line.split()[0]: line.split()[1:] for line in text.splitlines() if line.strip()[:2] in ("0.", "1.")
-    }
+    rows = {line.split()[0]: line.split()[1:] for line in text.splitlines() if line.strip()[:2] in ("0.", "1.")}
     assert rows["0.8"] == ["99.16%", "36.7%"]
     assert [f"{tenth / 10:.1f}" in rows for tenth in range(1, 11)] == [True] * 10
     assert "threshold 0.8 ▲" in text

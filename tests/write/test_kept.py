@@ -40,13 +40,9 @@ def unzstd(data: bytes) -> bytes:
     return zstandard.ZstdDecompressor().decompressobj().decompress(data)
 
 
-@pytest.mark.parametrize(
-    ("compression", "read"), [(None, bytes), ("gzip", gzip.decompress), ("zstd", unzstd)]
-)
+@pytest.mark.parametrize(("compression", "read"), [(None, bytes), ("gzip", gzip.decompress), ("zstd", unzstd)])
 @pytest.mark.parametrize("parts", [[b"1,a\n", b"", b"2,b\n"], []])
-def test_lines(
-    tmp_path: Path, compression: str | None, read: Callable[[bytes], bytes], parts: list[bytes]
-) -> None:
+def test_lines(tmp_path: Path, compression: str | None, read: Callable[[bytes], bytes], parts: list[bytes]) -> None:
     layout = Layout("lines", b"\xef\xbb\xbfid,text\n", compression)
     first = write(tmp_path / "1", "sub/in.csv", layout, parts).read_bytes()
     assert read(first) == b"\xef\xbb\xbfid,text\n" + b"".join(parts)

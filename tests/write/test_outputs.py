@@ -75,9 +75,7 @@ def test_a_failed_overwrite_leaves_the_old_output(tmp_path: Path) -> None:
     assert names(tmp_path) == ["out", "out/kept", "out/kept/a.txt", "out/run.json"]
 
 
-def test_the_old_output_comes_back_where_renaming_fails(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_old_output_comes_back_where_renaming_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with OutputFolder(tmp_path / "out") as folder:
         fill(folder, "old")
     rename = Path.rename
@@ -122,13 +120,9 @@ def test_arrow_tells_a_full_disk_too(tmp_path: Path) -> None:
         pq.write_table(pa.table({"a": range(10)}), "/dev/full")
 
 
-def test_everything_is_flushed_before_it_gets_its_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_everything_is_flushed_before_it_gets_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     flushed = []
-    monkeypatch.setattr(
-        outputs, "_flush", lambda path: flushed.append((path.name, (tmp_path / "out").exists()))
-    )
+    monkeypatch.setattr(outputs, "_flush", lambda path: flushed.append((path.name, (tmp_path / "out").exists())))
     with OutputFolder(tmp_path / "out") as folder:
         fill(folder)
     before = [name for name, published in flushed if not published]

@@ -37,11 +37,7 @@ def test_by_name(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["t.JSONL", "t.csv", "t.parquet", "t.tsv"]
 
 
-cells = (
-    st.none()
-    | st.text(st.characters(codec="utf-8"), max_size=5)
-    | st.sampled_from(['"', ",", "\n", "\r", "\t"])
-)
+cells = st.none() | st.text(st.characters(codec="utf-8"), max_size=5) | st.sampled_from(['"', ",", "\n", "\r", "\t"])
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -54,9 +50,7 @@ def test_any_values_can_be_read_back(rows: list[tuple[str | None, float]], name:
     text = out.getvalue().decode()
     found = list(csv.reader(io.StringIO(text, newline=""), delimiter="\t"))
     assert found[0] == [name, "number"]
-    assert [(one, float(number)) for one, number in found[1:]] == [
-        (one or "", number) for one, number in rows
-    ]
+    assert [(one, float(number)) for one, number in found[1:]] == [(one or "", number) for one, number in rows]
 
 
 def test_tables_of_odd_shapes() -> None:
@@ -72,9 +66,7 @@ def test_tables_of_odd_shapes() -> None:
 
 
 def test_json(tmp_path: Path) -> None:
-    write_json(
-        tmp_path / "run.json", {"b": np.int64(3), "a": np.float64(0.5), "path": Path("x"), "é": [None]}
-    )
+    write_json(tmp_path / "run.json", {"b": np.int64(3), "a": np.float64(0.5), "path": Path("x"), "é": [None]})
     text = (tmp_path / "run.json").read_text("utf-8")
     assert json.loads(text) == {"b": 3, "a": 0.5, "path": "x", "é": [None]}
     assert list(json.loads(text)) == ["b", "a", "path", "é"]

@@ -31,7 +31,14 @@ def oversize(buckets: Buckets) -> Bool:
 
 
 def join_prefixes(
-    items: Int64, begins: Int64, ends: Int64, elements: UInt64, measure: int, num: int, den: int, floor: tuple[int, int]
+    items: Int64,
+    begins: Int64,
+    ends: Int64,
+    elements: UInt64,
+    measure: int,
+    num: int,
+    den: int,
+    floor: tuple[int, int],
 ) -> Buckets:
     """Buckets in which every similar pair of `items` meets.
 

@@ -10,8 +10,7 @@ import click
 from lookalike.cli.options import CONTEXT, settings_from, shared_options, talking_options
 
 if TYPE_CHECKING:
-    from lookalike.jobs.progress import Progress
-    from lookalike.jobs.settings import Settings
+    pass
 
 _EXAMPLE = """\b
 Examples:
@@ -25,9 +24,24 @@ Examples:
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option("-o", "--out", required=True, metavar="OUT", help="The output folder; must not exist yet.")
 @shared_options
-@click.option("--keep", default="first", show_default=True, help="Who stays: first, last, longest, shortest, max:COL or min:COL.")
-@click.option("--policy", default="direct", show_default=True, help="direct (a kept item resembles each removed one) or connected (one per cluster).")
-@click.option("--reference", multiple=True, metavar="INPUT", help="Items that stay and remove what resembles them; may be repeated.")  # fmt: skip
+@click.option(
+    "--keep",
+    default="first",
+    show_default=True,
+    help="Who stays: first, last, longest, shortest, max:COL or min:COL.",
+)
+@click.option(
+    "--policy",
+    default="direct",
+    show_default=True,
+    help="direct (a kept item resembles each removed one) or connected (one per cluster).",
+)
+@click.option(
+    "--reference",
+    multiple=True,
+    metavar="INPUT",
+    help="Items that stay and remove what resembles them; may be repeated.",
+)
 @click.option("--overwrite", is_flag=True, help="Replace an output folder of an earlier run.")
 @talking_options
 def command(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -16,18 +16,18 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
 _SHARED = [
     click.option("--column", default="text", show_default=True, help="The column that is compared."),
-    click.option("--id", "id_", metavar="COLUMN", help="The column that names an item. [default: id if there is one, else FILE:ROW]"),
+    click.option("--id", "id_", metavar="COLUMN", help="The column that names an item. [default: id, or FILE:ROW]"),
     click.option("--threshold", default="0.8", show_default=True, help="Smallest similarity of a pair."),
-    click.option("--recall", type=float, default=0.99, show_default=True, help="Share of the pairs at the threshold to be found."),
+    click.option("--recall", type=float, default=0.99, show_default=True, help="Share of similar pairs to find."),
     click.option("--hashes", type=int, default=256, show_default=True, help="Minhash values per item at most."),
     click.option("--shingle", default="word:5", show_default=True, help="word:W, char:K or stopword:N."),
     click.option("--bag", is_flag=True, help="Count repeated shingles."),
     click.option("--language", default="en", show_default=True, help="Whose stop words, for --shingle stopword:N."),
-    click.option("--measure", default="jaccard", show_default=True, help="jaccard, dice, cosine, containment or overlap."),
-    click.option("--method", default="lsh", show_default=True, help="lsh (fast, recall as asked) or brute (every pair)."),
+    click.option("--measure", default="jaccard", show_default=True, help="jaccard dice cosine containment overlap."),
+    click.option("--method", default="lsh", show_default=True, help="lsh (recall as asked) or brute (every pair)."),
     click.option("--seed", type=int, default=1, show_default=True, help="Another seed draws other hash functions."),
     click.option("--threads", type=int, help="[default: one per processor]"),
-    click.option("--on-error", default="stop", show_default=True, help="At a bad line: stop, or skip and set it aside."),
+    click.option("--on-error", default="stop", show_default=True, help="At a bad line: stop, or skip it."),
     click.option("--encoding", default="utf-8", show_default=True, help="Of text formats."),
 ]  # fmt: skip
 _TALKING = [
@@ -46,7 +46,7 @@ def talking_options(command: Command) -> Command:
     return _add(_TALKING, command)
 
 
-def _add(options: list[Callable[[Command], Command]], command: Command) -> Command:
+def _add(options: Sequence[Callable[[Any], Any]], command: Command) -> Command:
     for option in reversed(options):
         command = option(command)
     return command

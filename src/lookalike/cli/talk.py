@@ -63,7 +63,8 @@ def say_pairs(run: dict[str, Any], out: str | None, progress: Progress) -> None:
 def _how_sure(run: dict[str, Any]) -> str:
     if run["options"]["method"] == "brute":
         return "Every pair was looked at: nothing is missed."
-    return f"Of the pairs right at the threshold {run['plan']['recall']:.2%} are expected to be found, of closer ones more."
+    recall = run["plan"]["recall"]
+    return f"Of the pairs right at the threshold {recall:.2%} are expected to be found, of closer ones more."
 
 
 def _say_alarms(run: dict[str, Any], progress: Progress) -> None:

@@ -38,9 +38,7 @@ Example:
     help="Share of the pairs at the threshold to be found.",
 )
 @click.option("--hashes", default=256, show_default=True, help="Values that a signature may have.")
-@click.option(
-    "--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the curve: FILE.svg or FILE.png."
-)
+@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the curve: FILE.svg or FILE.png.")
 @click.option("--overwrite", is_flag=True, help="Replace the plot if it exists.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--quiet", is_flag=True, help="Print the plan alone: no table, no curve, no messages.")
@@ -106,9 +104,7 @@ def _comparison(plan: Plan, rule: Plan) -> list[str]:
     from lookalike.tuning.plan import percent
 
     aim = f"(1/{rule.bands})^(1/{rule.rows}) = {lecture_threshold(rule.bands, rule.rows):.3f}"
-    found = (
-        f"{percent(rule.recall)} of the pairs at {plan.threshold:g}; this plan finds {percent(plan.recall)}"
-    )
+    found = f"{percent(rule.recall)} of the pairs at {plan.threshold:g}; this plan finds {percent(plan.recall)}"
     return [
         f"The lecture's rule takes {rule.banding}: {aim} is nearest the threshold.",
         f"It finds {found}.",

@@ -48,6 +48,4 @@ def connect(
     partner, partner_overlap = np.full(count, -1, np.int32), np.zeros(count, np.int32)
     partner[hangs] = ends[0][via[hangs]] + ends[1][via[hangs]] - hangs
     partner_overlap[hangs] = shared[via[hangs]]
-    return Components(
-        parent, partner, partner_overlap, int(counts[join.COMPARED]), int(counts[join.MATCHED])
-    )
+    return Components(parent, partner, partner_overlap, int(counts[join.COMPARED]), int(counts[join.MATCHED]))

@@ -80,8 +80,6 @@ def decide(
         for _ in each(compare, zip(desks, np.array_split(items, threads))):
             pass
         desk = desks[0]
-        join.settle_block(
-            first, last, fixed, asked, graph, sets, *measure, desk.mark, desk.found, *shared, desk.counts
-        )
-    counts = sum(desk.counts for desk in desks)
+        join.settle_block(first, last, fixed, asked, graph, sets, *measure, desk.mark, desk.found, *shared, desk.counts)
+    counts = np.sum([desk.counts for desk in desks], axis=0)
     return Decisions(keeper, overlaps, int(counts[join.COMPARED]), int(counts[join.MATCHED]))

@@ -82,9 +82,7 @@ class MinHash:
     def _permute(self, sets: Sets, values: UInt32) -> None:
         universe, rows = np.unique(sets.elements, return_inverse=True)
         if len(universe) * self.hashes > LARGEST_PERMUTATIONS:
-            raise ResourceError(
-                f"{self.hashes} permutations of {len(universe)} elements do not fit; use method='fast'"
-            )
+            raise ResourceError(f"{self.hashes} permutations of {len(universe)} elements do not fit; use method='fast'")
         random = np.random.default_rng(self.seed)
         filled = sets.sizes > 0
         values[~filled] = np.iinfo(np.uint32).max

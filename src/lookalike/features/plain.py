@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from lookalike.features.shingles import Shingling
 from lookalike.features.stopwords import stop_words
-from lookalike.features.unicode import OWN, WORD, fold, kind_of
+from lookalike.features.unicode import fold, kind_of
+from lookalike.kernels.folding import OWN, WORD
 
 
 def tokens(text: str) -> list[str]:

@@ -15,7 +15,18 @@ from lookalike.jobs.parallel import Workers
 from lookalike.jobs.progress import Progress
 from lookalike.jobs.settings import Settings
 from lookalike.read import join_column
-from lookalike.types import Block, Int64, Items, Rejected, Sets, Source, UInt64, Wanted, strings_to_arrow, to_arrow
+from lookalike.types import (
+    Block,
+    Int64,
+    Items,
+    Rejected,
+    Sets,
+    Source,
+    UInt64,
+    Wanted,
+    strings_to_arrow,
+    to_arrow,
+)
 
 DEFAULT_ID = "id"
 
@@ -103,8 +114,9 @@ class Corpus:
         owners = np.searchsorted(self.starts, items, side="right") - 1
         rows = items - self.starts[owners]
         names = [_single_name(source, int(n)) for source, n in zip(self.sources, np.diff(self.starts))]
-        if None not in names:
-            return strings_to_arrow(names).take(to_arrow(owners)), rows
+        single = [name for name in names if name is not None]
+        if len(single) == len(names):
+            return strings_to_arrow(single).take(to_arrow(owners)), rows
         places = [self.sources[owner].locate(row) for owner, row in zip(owners.tolist(), rows.tolist())]
         return strings_to_arrow([p[0] for p in places]), np.array([p[1] for p in places], np.int64)
 
@@ -196,7 +208,4 @@ def _assemble(sources: list[Source], settings: Settings, parts: list[list[_Part]
 
 def _join_columns(parts: Sequence[_Part]) -> dict[str, pa.ChunkedArray]:
     names = dict.fromkeys(name for part in parts for name in part.columns)
-    return {
-        name: join_column([part.columns.get(name, pa.nulls(len(part.counts))) for part in parts]) for name in names
-    }
-
+    return {name: join_column([part.columns.get(name, pa.nulls(len(part.counts))) for part in parts]) for name in names}

@@ -42,9 +42,7 @@ def _parse(rows: bytes, suffixes: list[str], encoding: str, name: str) -> pa.Tab
     text = io.BytesIO(rows.decode(encoding).encode().removeprefix(b"\xef\xbb\xbf"))
     try:
         if ".csv" in suffixes or ".tsv" in suffixes:
-            options = pyarrow.csv.ParseOptions(
-                delimiter="\t" if ".tsv" in suffixes else ",", newlines_in_values=True
-            )
+            options = pyarrow.csv.ParseOptions(delimiter="\t" if ".tsv" in suffixes else ",", newlines_in_values=True)
             return pyarrow.csv.read_csv(text, parse_options=options)
         return pyarrow.json.read_json(text) if text.getbuffer().nbytes else pa.table({})
     except pa.ArrowInvalid as error:

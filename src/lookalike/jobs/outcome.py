@@ -93,9 +93,7 @@ def settle(
         to_partner = _link_sets(found, measure, gone, partner, components.overlaps[gone].astype(np.int64))
     own = self_similarity(found, measure)
     places = np.arange(len(found.order))
-    copies = np.flatnonzero(
-        (found.first != places) & (found.order >= references) & (own >= float(measure.threshold))
-    )
+    copies = np.flatnonzero((found.first != places) & (found.order >= references) & (own >= float(measure.threshold)))
     to_keeper = _follow(to_keeper, found, own, copies, onward=True)
     to_partner = _follow(to_partner, found, own, copies, onward=components is None)
     return Outcome(

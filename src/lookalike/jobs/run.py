@@ -24,7 +24,11 @@ def peak_memory_bytes() -> int:
 
 
 def describe_run(
-    settings: Settings, options: dict[str, Any], counts: dict[str, int], alarms: list[dict[str, Any]], progress: Progress
+    settings: Settings,
+    options: dict[str, Any],
+    counts: dict[str, int],
+    alarms: list[dict[str, Any]],
+    progress: Progress,
 ) -> dict[str, Any]:
     """What run.json holds."""
     plan = settings.plan

@@ -109,7 +109,13 @@ def _with_sets(
         number[candidates[roots]] = np.arange(len(roots), dtype=np.int32)
         rows = row_of[roots]
         found = Comparable(
-            order, first, places[roots], renumber(buckets, number), sets.indptr[rows], sets.indptr[rows + 1], sets.elements
+            order,
+            first,
+            places[roots],
+            renumber(buckets, number),
+            sets.indptr[rows],
+            sets.indptr[rows + 1],
+            sets.elements,
         )
         if corpus.settings.method != "brute":
             _refine(found, corpus.settings.measure)

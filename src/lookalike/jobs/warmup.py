@@ -10,7 +10,12 @@ from lookalike.jobs.settings import Settings
 from lookalike.kernels.join import find_keepers
 from lookalike.read import open_data
 
-_TEXTS = ["a rose is a rose is a rose", "A rose is a rose is a rose!", "a rose is a rose is a rose is a rose", "ü"]
+_TEXTS = [
+    "a rose is a rose is a rose",
+    "A rose is a rose is a rose!",
+    "a rose is a rose is a rose is a rose",
+    "ü",
+]
 
 
 def is_compiled() -> bool:

@@ -24,7 +24,7 @@ MAPPED = 4
 
 
 @inlined
-def decode(data, i, end):  # type: ignore[no-untyped-def]
+def decode(data, i, end):
     """The code point at data[i] and where the next one starts; a broken sequence is one GAP byte (space)."""
     b0 = nb.int64(data[i])
     if b0 < 0x80:
@@ -34,9 +34,7 @@ def decode(data, i, end):  # type: ignore[no-untyped-def]
             return ((b0 & 0x1F) << 6) | (nb.int64(data[i + 1]) & 0x3F), i + 2
     elif b0 < 0xF0:
         if i + 2 < end:
-            return (
-                ((b0 & 0x0F) << 12) | ((nb.int64(data[i + 1]) & 0x3F) << 6) | (nb.int64(data[i + 2]) & 0x3F)
-            ), i + 3
+            return (((b0 & 0x0F) << 12) | ((nb.int64(data[i + 1]) & 0x3F) << 6) | (nb.int64(data[i + 2]) & 0x3F)), i + 3
     elif i + 3 < end and b0 < 0xF5:
         code = (
             ((b0 & 0x07) << 18)
@@ -50,6 +48,6 @@ def decode(data, i, end):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def entry_of(pages, entries, code):  # type: ignore[no-untyped-def]
+def entry_of(pages, entries, code):
     """The table's entry of a code point below 0x110000."""
     return nb.int64(entries[pages[code >> 8], code & 0xFF])

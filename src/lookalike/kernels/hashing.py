@@ -20,7 +20,7 @@ LARGEST = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @inlined
-def mix(x):  # type: ignore[no-untyped-def]
+def mix(x):
     """Spread every bit of `x` over the word; one to one."""
     x ^= x >> U(32)
     x *= U(0xD6E8FEB86659FD93)
@@ -30,7 +30,7 @@ def mix(x):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def spread(x):  # type: ignore[no-untyped-def]
+def spread(x):
     """A cheaper `mix` for numbers that are sums and products of hashes already; one to one."""
     x ^= x >> U(32)
     x *= U(0xD6E8FEB86659FD93)
@@ -38,28 +38,28 @@ def spread(x):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def as_element(x):  # type: ignore[no-untyped-def]
+def as_element(x):
     """Make the hash `x` an element of a set; the largest number is kept free."""
     mixed = spread(x)
     return mixed if mixed != U(0xFFFFFFFFFFFFFFFF) else U(0)
 
 
 @inlined
-def absorb(state, word):  # type: ignore[no-untyped-def]
+def absorb(state, word):
     """Take eight bytes of a token into its hash."""
     state = (state ^ word) * U(0xFF51AFD7ED558CCD)
     return state ^ (state >> U(32))
 
 
 @inlined
-def finish(state, word, length):  # type: ignore[no-untyped-def]
+def finish(state, word, length):
     """Take in the last one to eight bytes (at the low end of `word`) of a token of `length` bytes."""
     word <<= U(56) - (U(length - 1) & U(7)) * U(8)
     return absorb(state ^ (U(length) * U(0x9E3779B97F4A7C15)), word)
 
 
 @inlined
-def hash_ascii(data, start, end):  # type: ignore[no-untyped-def]
+def hash_ascii(data, start, end):
     """The hash of the ASCII letters and digits data[start:end], folded to lower case (bit 0x20 set).
 
     Needs end + 7 <= data.size, since whole words are loaded.
@@ -74,7 +74,7 @@ def hash_ascii(data, start, end):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def hash_ascii_at_end(data, start, end):  # type: ignore[no-untyped-def]
+def hash_ascii_at_end(data, start, end):
     """hash_ascii for a token near the end of the array: no byte at or after `end` is touched."""
     state, word = U(0), U(0)
     for i in range(start, end):

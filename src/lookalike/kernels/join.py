@@ -18,7 +18,7 @@ COMPARED, MATCHED = 0, 1
 
 
 @kernel
-def group_runs(packed, index_bits, keys, members, ends):  # type: ignore[no-untyped-def]
+def group_runs(packed, index_bits, keys, members, ends):
     """Walk sorted (upper key bits | index) words; keep the buckets with two or more members.
 
     Equal upper bits make a run; whole keys decide, since a run can hold a few keys that differ below.
@@ -50,7 +50,7 @@ def group_runs(packed, index_bits, keys, members, ends):  # type: ignore[no-unty
 
 
 @inlined
-def _split_run(run, mask, keys, members, ends, buckets, filled):  # type: ignore[no-untyped-def]
+def _split_run(run, mask, keys, members, ends, buckets, filled):
     first = filled
     uniform = True
     for k in range(run.size):
@@ -79,7 +79,7 @@ def _split_run(run, mask, keys, members, ends, buckets, filled):  # type: ignore
 
 
 @kernel
-def first_with_print(starts, members, second, first):  # type: ignore[no-untyped-def]
+def first_with_print(starts, members, second, first):
     """Within buckets of equal first halves, point each member at the first whose second half is equal too."""
     for b in range(starts.size - 1):
         for k in range(starts[b], starts[b + 1]):
@@ -90,7 +90,7 @@ def first_with_print(starts, members, second, first):  # type: ignore[no-untyped
 
 
 @kernel
-def renumber_buckets(starts, members, number):  # type: ignore[no-untyped-def]
+def renumber_buckets(starts, members, number):
     """Give members their new numbers, drop those with none (-1) and the buckets left with fewer than two.
 
     Members of a bucket come out ascending.
@@ -114,7 +114,7 @@ def renumber_buckets(starts, members, number):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def buckets_by_item(starts, members, items):  # type: ignore[no-untyped-def]
+def buckets_by_item(starts, members, items):
     """Turn bucket -> members into item -> buckets (int64[items + 1], int32[...])."""
     item_starts = np.zeros(items + 1, np.int64)
     for k in range(members.size):
@@ -131,7 +131,7 @@ def buckets_by_item(starts, members, items):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _earlier(item, lowest, item_starts, item_buckets, starts, fills, members, mark, found):  # type: ignore[no-untyped-def]
+def _earlier(item, lowest, item_starts, item_buckets, starts, fills, members, mark, found):
     """The distinct members m of the item's buckets with lowest <= m < item, ascending, in `found`."""
     count = 0
     for p in range(item_starts[item], item_starts[item + 1]):
@@ -150,7 +150,7 @@ def _earlier(item, lowest, item_starts, item_buckets, starts, fills, members, ma
 
 
 @inlined
-def _overlap(left, right, measure, num, den, begins, ends, elements):  # type: ignore[no-untyped-def]
+def _overlap(left, right, measure, num, den, begins, ends, elements):
     """The overlap of two items if they are similar enough (for containment: left in right), else -1."""
     left_size, right_size = ends[left] - begins[left], ends[right] - begins[right]
     needed = needed_overlap(measure, num, den, left_size, right_size)
@@ -158,7 +158,7 @@ def _overlap(left, right, measure, num, den, begins, ends, elements):  # type: i
 
 
 @kernel
-def find_keepers(items, lowest, graph, sets, measure, num, den, mark, found, keeper, overlaps, counts):  # type: ignore[no-untyped-def]
+def find_keepers(items, lowest, graph, sets, measure, num, den, mark, found, keeper, overlaps, counts):
     """For each of `items` the first similar member m of its buckets with lowest <= m < item.
 
     Parameters
@@ -188,9 +188,7 @@ def find_keepers(items, lowest, graph, sets, measure, num, den, mark, found, kee
 
 
 @kernel
-def settle_block(
-    first, last, fixed, asked, graph, sets, measure, num, den, mark, found, keeper, overlaps, counts
-):  # type: ignore[no-untyped-def]
+def settle_block(first, last, fixed, asked, graph, sets, measure, num, den, mark, found, keeper, overlaps, counts):
     """Decide first..last-1 in order, given their keepers among earlier blocks; list those that stay.
 
     Items below `fixed` stay whatever they resemble; a keeper is sought only for items that are `asked` for.
@@ -210,7 +208,7 @@ def settle_block(
 
 
 @kernel
-def find_pairs(first, last, graph, sets, measure, num, den, mark, found, left, right, overlaps, counts):  # type: ignore[no-untyped-def]
+def find_pairs(first, last, graph, sets, measure, num, den, mark, found, left, right, overlaps, counts):
     """All similar pairs of items first..last-1 with earlier members of their buckets.
 
     For containment each direction that holds is a pair of its own, left contained in right. Stops early
@@ -242,7 +240,7 @@ def find_pairs(first, last, graph, sets, measure, num, den, mark, found, left, r
 
 
 @kernel
-def connect_buckets(starts, members, sets, measure, num, den, parent, left, right, overlaps, counts):  # type: ignore[no-untyped-def]
+def connect_buckets(starts, members, sets, measure, num, den, parent, left, right, overlaps, counts):
     """Join the clusters that share a similar pair in some bucket; pairs within one cluster are not looked at.
 
     `parent` as in kernels/unionfind.py; left, right, overlaps get the pairs that joined two clusters, of
@@ -270,7 +268,7 @@ def connect_buckets(starts, members, sets, measure, num, den, parent, left, righ
 
 
 @kernel
-def overlaps_of(left, right, begins, ends, elements, overlaps):  # type: ignore[no-untyped-def]
+def overlaps_of(left, right, begins, ends, elements, overlaps):
     """The exact overlap of each pair of items left[k], right[k]."""
     for k in range(left.size):
         a, b = left[k], right[k]

@@ -14,7 +14,7 @@ MERSENNE = np.uint64((1 << 61) - 1)
 
 
 @inlined
-def _hash_in_round(element, salt):  # type: ignore[no-untyped-def]
+def _hash_in_round(element, salt):
     h = (element ^ salt) * U(0xD6E8FEB86659FD93)
     h ^= h >> U(32)
     h *= U(0xFF51AFD7ED558CCD)
@@ -22,7 +22,7 @@ def _hash_in_round(element, salt):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def fast_similarity_sketch(elements, count, seed, slots, sketch):  # type: ignore[no-untyped-def]
+def fast_similarity_sketch(elements, count, seed, slots, sketch):
     """Fill sketch[:slots] with the smallest (round, value) of each slot.
 
     Round i sends every element to one slot; from round `slots` on, to slot i - slots, so that all are filled
@@ -55,7 +55,7 @@ def fast_similarity_sketch(elements, count, seed, slots, sketch):  # type: ignor
 
 
 @kernel
-def sketch_sets(indptr, elements, seed, values):  # type: ignore[no-untyped-def]
+def sketch_sets(indptr, elements, seed, values):
     """Fast Similarity Sketches of sets: values (uint32[sets, slots]) get the low half of each slot.
 
     The low half is the winner's own hash value: equal where the same element won, otherwise by a chance of
@@ -71,7 +71,7 @@ def sketch_sets(indptr, elements, seed, values):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _hash_universal(a, b, x):  # type: ignore[no-untyped-def]
+def _hash_universal(a, b, x):
     """(a x + b) mod 2^61 - 1 for a, b, x below it."""
     prime = U(0x1FFFFFFFFFFFFFFF)
     low, high = a * x, multiply_high(a, x)
@@ -82,7 +82,7 @@ def _hash_universal(a, b, x):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def universal_sets(indptr, elements, multipliers, offsets, values):  # type: ignore[no-untyped-def]
+def universal_sets(indptr, elements, multipliers, offsets, values):
     """Minhash by the lecture's universal hashing: the smallest (a x + b) mod p over the set, per (a, b)."""
     hashes = values.shape[1]
     smallest = np.empty(hashes, np.uint64)
@@ -97,7 +97,7 @@ def universal_sets(indptr, elements, multipliers, offsets, values):  # type: ign
 
 
 @inlined
-def _band_key(sketch, first, rows, band):  # type: ignore[no-untyped-def]
+def _band_key(sketch, first, rows, band):
     """One 64-bit bucket key of the rows sketch[first : first + rows]."""
     key = U(band)
     for j in range(first, first + rows):
@@ -106,7 +106,7 @@ def _band_key(sketch, first, rows, band):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def band_keys(values, bands, rows):  # type: ignore[no-untyped-def]
+def band_keys(values, bands, rows):
     """The bucket keys of signatures: uint64[bands, items]."""
     keys = np.empty((bands, values.shape[0]), np.uint64)
     sketch = np.empty(values.shape[1], np.uint64)
@@ -119,14 +119,25 @@ def band_keys(values, bands, rows):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def sketch_texts(data, offsets, kind, width, bag, folding, stop_words, seed, values):  # type: ignore[no-untyped-def]
+def sketch_texts(data, offsets, kind, width, bag, folding, stop_words, seed, values):
     """Signatures of texts in one pass: values (uint32[texts, slots]) as sketch_sets gives them."""
     edge, tokens, elements, work = work_space(data, offsets, kind)
     slots = values.shape[1]
     sketch = np.empty(slots, np.uint64)
     for i in range(offsets.size - 1):
         listed, _ = list_shingles(
-            data, offsets[i], offsets[i + 1], kind, width, bag, folding, stop_words, edge, tokens, elements, work
+            data,
+            offsets[i],
+            offsets[i + 1],
+            kind,
+            width,
+            bag,
+            folding,
+            stop_words,
+            edge,
+            tokens,
+            elements,
+            work,
         )
         fast_similarity_sketch(elements, listed, seed, slots, sketch)
         for b in range(slots):
@@ -134,7 +145,7 @@ def sketch_texts(data, offsets, kind, width, bag, folding, stop_words, seed, val
 
 
 @inlined
-def _sequence_print(tokens, count):  # type: ignore[no-untyped-def]
+def _sequence_print(tokens, count):
     """Two 64-bit polynomials of a sequence of hashes: equal sequences agree, others but for one in 2^128."""
     first, second = U(count), U(count)
     for i in range(count):
@@ -145,7 +156,7 @@ def _sequence_print(tokens, count):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def digest_texts(data, offsets, kind, width, bag, folding, stop_words, seed, bands, rows):  # type: ignore[no-untyped-def]
+def digest_texts(data, offsets, kind, width, bag, folding, stop_words, seed, bands, rows):
     """All that a job keeps of each text: bucket keys, number of shingles, fingerprint, in one pass.
 
     Returns
@@ -164,7 +175,18 @@ def digest_texts(data, offsets, kind, width, bag, folding, stop_words, seed, ban
     prints = np.empty((2, texts), np.uint64)
     for i in range(texts):
         counts[i], length = list_shingles(
-            data, offsets[i], offsets[i + 1], kind, width, bag, folding, stop_words, edge, tokens, elements, work
+            data,
+            offsets[i],
+            offsets[i + 1],
+            kind,
+            width,
+            bag,
+            folding,
+            stop_words,
+            edge,
+            tokens,
+            elements,
+            work,
         )
         prints[0, i], prints[1, i] = _sequence_print(tokens, length)
         fast_similarity_sketch(elements, counts[i], seed, bands * rows, sketch)
@@ -174,7 +196,7 @@ def digest_texts(data, offsets, kind, width, bag, folding, stop_words, seed, ban
 
 
 @kernel
-def digest_sets(indptr, elements, seed, bands, rows):  # type: ignore[no-untyped-def]
+def digest_sets(indptr, elements, seed, bands, rows):
     """digest_texts for sets that exist already: (keys, counts, prints), with prints of the sets themselves."""
     sets = indptr.size - 1
     sketch = np.empty(bands * rows, np.uint64)

@@ -9,7 +9,7 @@ from lookalike.kernels.compile import kernel
 
 
 @kernel
-def count_expanded(left, right, firsts, starts, both):  # type: ignore[no-untyped-def]
+def count_expanded(left, right, firsts, starts, both):
     """How many pairs of items there will be, and how many of them are of equal sets.
 
     `both`: pairs of equal sets count in each direction (containment).
@@ -25,7 +25,7 @@ def count_expanded(left, right, firsts, starts, both):  # type: ignore[no-untype
 
 
 @kernel
-def expand_pairs(left, right, similarity, firsts, own, starts, by_set, both, total):  # type: ignore[no-untyped-def]
+def expand_pairs(left, right, similarity, firsts, own, starts, by_set, both, total):
     """The pairs that count_expanded counted: (left int64, right int64, similarity float64), unordered.
 
     Unless `both`, the smaller place is on the left.

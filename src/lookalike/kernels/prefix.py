@@ -15,7 +15,7 @@ MOST_SHAPES = 4096
 
 
 @kernel
-def count_elements(items, begins, ends, elements):  # type: ignore[no-untyped-def]
+def count_elements(items, begins, ends, elements):
     """How often elements occur in the items' sets, in a table of counters by their low bits.
 
     Two elements can share a counter; any fixed order of the elements is right, a true count is only faster.
@@ -34,19 +34,19 @@ def count_elements(items, begins, ends, elements):  # type: ignore[no-untyped-de
 
 
 @inlined
-def _symbol(element, counters):  # type: ignore[no-untyped-def]
+def _symbol(element, counters):
     count = U(counters[nb.int64(element & U(counters.size - 1))])
     return (min(count, U((1 << RARITY_BITS) - 1)) << U(64 - RARITY_BITS)) | (element >> U(RARITY_BITS))
 
 
 @inlined
-def _prefix_length(size, floor_num, floor_den):  # type: ignore[no-untyped-def]
-    """size - o + 1 for the smallest possible overlap o of a similar set: ceil(size floor)."""
+def _prefix_length(size, floor_num, floor_den):
+    """Size - o + 1 for the smallest possible overlap o of a similar set: ceil(size floor)."""
     return size - max(nb.int64(1), (size * floor_num + floor_den - 1) // floor_den) + 1
 
 
 @kernel
-def list_prefixes(items, begins, ends, elements, counters, floor_num, floor_den):  # type: ignore[no-untyped-def]
+def list_prefixes(items, begins, ends, elements, counters, floor_num, floor_den):
     """The first symbols of each set in order of rarity.
 
     Elements that fall on the same symbol count as one kind: that can only bring more sets together.
@@ -82,7 +82,7 @@ def list_prefixes(items, begins, ends, elements, counters, floor_num, floor_den)
 
 
 @inlined
-def _distinct_shapes(shapes):  # type: ignore[no-untyped-def]
+def _distinct_shapes(shapes):
     shapes.sort()
     kept = 1
     for k in range(1, shapes.size):
@@ -93,7 +93,7 @@ def _distinct_shapes(shapes):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def useful_entries(starts, sizes, places, limit, measure, num, den):  # type: ignore[no-untyped-def]
+def useful_entries(starts, sizes, places, limit, measure, num, den):
     """Which members of a large bucket can be similar to any other member, by set size and position.
 
     If a symbol is the first that two sets have in common, at places p and q, they share at most

@@ -12,7 +12,7 @@ JACCARD, DICE, COSINE, CONTAINMENT, OVERLAP = 0, 1, 2, 3, 4
 
 
 @inlined
-def _power_of_two(count):  # type: ignore[no-untyped-def]
+def _power_of_two(count):
     """The number of bits of the smallest power of two that is at least `count`."""
     bits = nb.int64(0)
     while (nb.int64(1) << bits) < count:
@@ -21,13 +21,13 @@ def _power_of_two(count):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def sorting_capacity(count):  # type: ignore[no-untyped-def]
+def sorting_capacity(count):
     """How long the working array of sort_distinct and number_repeats must be for `count` elements."""
     return 4 * (nb.int64(1) << _power_of_two(count)) + 2
 
 
 @kernel
-def _insertion_sort(values, start, end):  # type: ignore[no-untyped-def]
+def _insertion_sort(values, start, end):
     for i in range(start + 1, end):
         value = values[i]
         j = i
@@ -38,7 +38,7 @@ def _insertion_sort(values, start, end):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _spread_by_top_bits(elements, count, bits, spread, ends):  # type: ignore[no-untyped-def]
+def _spread_by_top_bits(elements, count, bits, spread, ends):
     """Copy elements[:count] to `spread`, grouped by their top `bits` bits; return the largest group."""
     shift = U(64 - bits)
     buckets = nb.int64(1) << bits
@@ -58,7 +58,7 @@ def _spread_by_top_bits(elements, count, bits, spread, ends):  # type: ignore[no
 
 
 @kernel
-def sort_distinct(elements, count, work):  # type: ignore[no-untyped-def]
+def sort_distinct(elements, count, work):
     """Sort elements[:count] and drop repeats, in place; return how many remain.
 
     Elements are evenly spread hashes, so their top bits tell about where each belongs: one counting pass
@@ -86,7 +86,7 @@ def sort_distinct(elements, count, work):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def number_repeats(elements, count, work):  # type: ignore[no-untyped-def]
+def number_repeats(elements, count, work):
     """Make a bag a set: the j-th occurrence of an element becomes the element (element, j). Unordered.
 
     `work` is uint64[sorting_capacity(count)]: open addressing, keys first and their counts behind.
@@ -108,7 +108,7 @@ def number_repeats(elements, count, work):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def fingerprint_sets(indptr, elements):  # type: ignore[no-untyped-def]
+def fingerprint_sets(indptr, elements):
     """Two independent 64-bit sums over each distinct set, as uint64[2, sets].
 
     Equal sets agree; others differ but for one chance in 2^128.
@@ -124,7 +124,7 @@ def fingerprint_sets(indptr, elements):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def distinct_rows(indptr, elements):  # type: ignore[no-untyped-def]
+def distinct_rows(indptr, elements):
     """Rows of evenly spread elements, made sorted and distinct: (indptr, elements) of sets."""
     longest = np.int64(1)
     for row in range(indptr.size - 1):
@@ -143,7 +143,7 @@ def distinct_rows(indptr, elements):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def number_row_repeats(indptr, elements):  # type: ignore[no-untyped-def]
+def number_row_repeats(indptr, elements):
     """number_repeats for every row, in place."""
     longest = np.int64(1)
     for row in range(indptr.size - 1):
@@ -154,7 +154,7 @@ def number_row_repeats(indptr, elements):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def hash_integers(values):  # type: ignore[no-untyped-def]
+def hash_integers(values):
     """Integers (uint64) as elements of sets: evenly spread, one to one but for one value."""
     elements = np.empty(values.size, np.uint64)
     for i in range(values.size):
@@ -163,7 +163,7 @@ def hash_integers(values):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def hash_strings(data, offsets):  # type: ignore[no-untyped-def]
+def hash_strings(data, offsets):
     """The strings data[offsets[i]:offsets[i + 1]], byte for byte, as elements of sets."""
     elements = np.empty(offsets.size - 1, np.uint64)
     for i in range(offsets.size - 1):
@@ -179,12 +179,12 @@ def hash_strings(data, offsets):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _ceil_divide(numerator, denominator):  # type: ignore[no-untyped-def]
+def _ceil_divide(numerator, denominator):
     return (numerator + denominator - 1) // denominator
 
 
 @inlined
-def _cosine_holds(overlap, num, den, left_size, right_size):  # type: ignore[no-untyped-def]
+def _cosine_holds(overlap, num, den, left_size, right_size):
     """(overlap den)^2 >= (num left_size) (num right_size), in 128 bits."""
     a = U(overlap) * U(den)
     b, c = U(num) * U(left_size), U(num) * U(right_size)
@@ -193,7 +193,7 @@ def _cosine_holds(overlap, num, den, left_size, right_size):  # type: ignore[no-
 
 
 @kernel
-def needed_overlap(measure, num, den, left_size, right_size):  # type: ignore[no-untyped-def]
+def needed_overlap(measure, num, den, left_size, right_size):
     """The smallest overlap at which the measure of two sets reaches num/den, in whole numbers.
 
     Sizes below 2^31 and num, den below 2^31 keep every product inside 64 (cosine: 128) bits.
@@ -215,7 +215,7 @@ def needed_overlap(measure, num, den, left_size, right_size):  # type: ignore[no
 
 
 @kernel
-def overlap_at_least(elements, i, i_end, j, j_end, needed):  # type: ignore[no-untyped-def]
+def overlap_at_least(elements, i, i_end, j, j_end, needed):
     """|A & B| of the sorted sets elements[i:i_end] and elements[j:j_end], or -1 as soon as it is below `needed`."""
     spare_i, spare_j = i_end - i - needed, j_end - j - needed  # how many each side may leave unmatched
     if spare_i < 0 or spare_j < 0:

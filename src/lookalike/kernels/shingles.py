@@ -13,7 +13,7 @@ WORD_SHINGLES, CHAR_SHINGLES, STOPWORD_SHINGLES = 0, 1, 2
 
 
 @inlined
-def _windows(tokens, count, width, out):  # type: ignore[no-untyped-def]
+def _windows(tokens, count, width, out):
     """Every `width` consecutive token hashes, as a polynomial of them; fewer tokens are one shingle."""
     base = U(0x9E3779B97F4A7C15)
     leaving = U(1)
@@ -35,7 +35,7 @@ def _windows(tokens, count, width, out):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def is_member(table, token):  # type: ignore[no-untyped-def]
+def is_member(table, token):
     """Is the token in the open-addressing `table` (a power of two long, LARGEST where empty)?"""
     at = nb.int64(token & U(table.size - 1))
     while table[at] != LARGEST:
@@ -46,7 +46,7 @@ def is_member(table, token):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _stopword_windows(tokens, count, width, stop_words, out):  # type: ignore[no-untyped-def]
+def _stopword_windows(tokens, count, width, stop_words, out):
     """Each stop word with the width - 1 tokens after it."""
     base = U(0x9E3779B97F4A7C15)
     written = 0
@@ -61,7 +61,7 @@ def _stopword_windows(tokens, count, width, stop_words, out):  # type: ignore[no
 
 
 @kernel
-def list_shingles(data, start, end, kind, width, bag, folding, stop_words, edge, tokens, elements, work):  # type: ignore[no-untyped-def]
+def list_shingles(data, start, end, kind, width, bag, folding, stop_words, edge, tokens, elements, work):
     """Write the shingles of one text to `elements` as they come, repeats and all; return (shingles, tokens)."""
     if kind == CHAR_SHINGLES:
         count = fold_characters(data, start, end, folding, tokens)
@@ -77,7 +77,7 @@ def list_shingles(data, start, end, kind, width, bag, folding, stop_words, edge,
 
 
 @kernel
-def work_space(data, offsets, kind):  # type: ignore[no-untyped-def]
+def work_space(data, offsets, kind):
     """Arrays that list_shingles works in, large enough for every text of the batch."""
     tokens, characters = text_bounds(data, offsets)
     capacity = characters if kind == CHAR_SHINGLES else tokens
@@ -90,7 +90,7 @@ def work_space(data, offsets, kind):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def shingle_texts(data, offsets, rows, kind, width, bag, folding, stop_words):  # type: ignore[no-untyped-def]
+def shingle_texts(data, offsets, rows, kind, width, bag, folding, stop_words):
     """The sets of the texts data[offsets[i]:offsets[i + 1]] for i in `rows`.
 
     Returns
@@ -104,7 +104,18 @@ def shingle_texts(data, offsets, rows, kind, width, bag, folding, stop_words):  
     for k in range(rows.size):
         i = rows[k]
         listed, _ = list_shingles(
-            data, offsets[i], offsets[i + 1], kind, width, bag, folding, stop_words, edge, tokens, elements, work
+            data,
+            offsets[i],
+            offsets[i + 1],
+            kind,
+            width,
+            bag,
+            folding,
+            stop_words,
+            edge,
+            tokens,
+            elements,
+            work,
         )
         count = sort_distinct(elements, listed, work)
         if indptr[k] + count > found.size:
@@ -117,7 +128,7 @@ def shingle_texts(data, offsets, rows, kind, width, bag, folding, stop_words):  
 
 
 @kernel
-def hash_words(data, offsets, folding):  # type: ignore[no-untyped-def]
+def hash_words(data, offsets, folding):
     """The hash of the first token of each text; LARGEST for a text without one. For lists of stop words."""
     edge, tokens, _, _ = work_space(data, offsets, WORD_SHINGLES)
     hashes = np.full(offsets.size - 1, LARGEST, np.uint64)

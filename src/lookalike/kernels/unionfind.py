@@ -7,7 +7,7 @@ from lookalike.kernels.compile import inlined, kernel
 
 
 @inlined
-def root_of(parent, item):  # type: ignore[no-untyped-def]
+def root_of(parent, item):
     """The smallest item of the cluster that `item` is in; halves the path on the way."""
     while parent[item] != item:
         parent[item] = parent[parent[item]]
@@ -16,7 +16,7 @@ def root_of(parent, item):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def unite(parent, left, right, joined):  # type: ignore[no-untyped-def]
+def unite(parent, left, right, joined):
     """Join left[k] with right[k] for all k in order; joined[k] says whether that brought two clusters together.
 
     `parent` is int32[items], each item its own parent to begin with; the root of a cluster is its smallest item.
@@ -31,14 +31,14 @@ def unite(parent, left, right, joined):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def flatten(parent):  # type: ignore[no-untyped-def]
+def flatten(parent):
     """Point every item straight at its root. Parents are smaller than their children."""
     for i in range(parent.size):
         parent[i] = parent[parent[i]]
 
 
 @kernel
-def towards_root(parent, left, right, via):  # type: ignore[no-untyped-def]
+def towards_root(parent, left, right, via):
     """Walk a forest from its roots: via[item] = the pair by which the item hangs on its cluster, -1 for roots.
 
     The pairs left[k], right[k] form a forest on the items; `parent` is flat.

@@ -19,7 +19,7 @@ LARGE_TEXT = 1 << 20
 
 
 @inlined
-def _append(code, state, word, length):  # type: ignore[no-untyped-def]
+def _append(code, state, word, length):
     """Take the UTF-8 bytes of a folded code point into a token's hash (state, pending word, length)."""
     if code < 0x80:
         count, packed = 1, U(code)
@@ -45,7 +45,7 @@ def _append(code, state, word, length):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _piece(entry, code, pool, k):  # type: ignore[no-untyped-def]
+def _piece(entry, code, pool, k):
     """The k-th folded code point of a character and its kind (GAP, WORD, OWN)."""
     if entry & 7 != MAPPED:
         return code, entry & 7
@@ -54,7 +54,7 @@ def _piece(entry, code, pool, k):  # type: ignore[no-untyped-def]
 
 
 @inlined
-def _pieces(entry):  # type: ignore[no-untyped-def]
+def _pieces(entry):
     """How many folded code points a character has."""
     if entry & 7 == MAPPED:
         return (entry >> 3) & 31
@@ -62,7 +62,7 @@ def _pieces(entry):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def hash_run(data, start, end, folding, tokens, count):  # type: ignore[no-untyped-def]
+def hash_run(data, start, end, folding, tokens, count):
     """Fold data[start:end] by table; append the hashes of its tokens to `tokens`, return the new count."""
     pages, entries, pool = folding
     state, word, length = U(0), U(0), nb.int64(0)
@@ -89,7 +89,7 @@ def hash_run(data, start, end, folding, tokens, count):  # type: ignore[no-untyp
 
 
 @kernel
-def _masks_at_end(data, i, end, edge):  # type: ignore[no-untyped-def]
+def _masks_at_end(data, i, end, edge):
     """run_mask and high_mask of data[i:end] where fewer than 64 bytes are left in the array."""
     for k in range(BLOCK):
         edge[k] = data[i + k] if i + k < end else np.uint8(0)
@@ -97,7 +97,7 @@ def _masks_at_end(data, i, end, edge):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _hash_block(data, i, runs, high, open_at, beyond, safe, folding, tokens, count):  # type: ignore[no-untyped-def]
+def _hash_block(data, i, runs, high, open_at, beyond, safe, folding, tokens, count):
     """hash_tokens for a block with bytes beyond ASCII, or with a run that has some, or at the array's end."""
     edges = runs ^ ((runs << U(1)) | (U(1) if open_at >= 0 else U(0)))
     seen = nb.int64(0)  # bits of `high` below this belong to earlier runs
@@ -111,9 +111,7 @@ def _hash_block(data, i, runs, high, open_at, beyond, safe, folding, tokens, cou
         if beyond:
             count = hash_run(data, open_at, i + bit, folding, tokens, count)
         else:
-            tokens[count] = (
-                hash_ascii(data, open_at, i + bit) if safe else hash_ascii_at_end(data, open_at, i + bit)
-            )
+            tokens[count] = hash_ascii(data, open_at, i + bit) if safe else hash_ascii_at_end(data, open_at, i + bit)
             count += 1
         open_at, beyond = nb.int64(-1), False
     if open_at >= 0:
@@ -122,7 +120,7 @@ def _hash_block(data, i, runs, high, open_at, beyond, safe, folding, tokens, cou
 
 
 @kernel
-def hash_tokens(data, start, end, folding, edge, tokens):  # type: ignore[no-untyped-def]
+def hash_tokens(data, start, end, folding, edge, tokens):
     """Write the hash of every token of the text data[start:end]; return how many there are.
 
     Parameters
@@ -150,9 +148,7 @@ def hash_tokens(data, start, end, folding, edge, tokens):  # type: ignore[no-unt
             runs &= inside
             high &= inside
         if high != U(0) or beyond or not safe:
-            open_at, beyond, count = _hash_block(
-                data, i, runs, high, open_at, beyond, safe, folding, tokens, count
-            )
+            open_at, beyond, count = _hash_block(data, i, runs, high, open_at, beyond, safe, folding, tokens, count)
             continue
         edges = runs ^ ((runs << U(1)) | (U(1) if open_at >= 0 else U(0)))
         while edges != U(0):
@@ -168,7 +164,7 @@ def hash_tokens(data, start, end, folding, edge, tokens):  # type: ignore[no-unt
 
 
 @kernel
-def fold_characters(data, start, end, folding, characters):  # type: ignore[no-untyped-def]
+def fold_characters(data, start, end, folding, characters):
     """Write the characters of the tokens of data[start:end] joined by single spaces, hashed one by one.
 
     Returns how many there are; `characters` is uint64[character_capacity(...)].
@@ -196,7 +192,7 @@ def fold_characters(data, start, end, folding, characters):  # type: ignore[no-u
 
 
 @kernel
-def text_bounds(data, offsets):  # type: ignore[no-untyped-def]
+def text_bounds(data, offsets):
     """The largest (token capacity, character capacity) that any text data[offsets[i]:offsets[i + 1]] can need.
 
     A run of ASCII gives at most one token per two bytes. Beyond ASCII no code point gives more than two

@@ -103,9 +103,7 @@ def _as_tokens(column: pa.Array) -> pa.Array:
 
 def without_views(table: pa.Table) -> pa.Table:
     """The table with strings in the layout that Arrow can filter: for views of strings it has no code yet."""
-    schema = pa.schema(
-        [field.with_type(_without_views(field.type)) for field in table.schema], table.schema.metadata
-    )
+    schema = pa.schema([field.with_type(_without_views(field.type)) for field in table.schema], table.schema.metadata)
     return table if schema.equals(table.schema) else table.cast(schema)
 
 

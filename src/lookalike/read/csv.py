@@ -102,9 +102,7 @@ class CsvSource(LineSource):
         try:
             return pyarrow.csv.read_csv(
                 pa.BufferReader(rows.data),
-                pyarrow.csv.ReadOptions(
-                    use_threads=False, block_size=rows.data.size + 1, column_names=fields
-                ),
+                pyarrow.csv.ReadOptions(use_threads=False, block_size=rows.data.size + 1, column_names=fields),
                 pyarrow.csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
                 pyarrow.csv.ConvertOptions(
                     column_types=dict.fromkeys(names, pa.large_string()),
@@ -154,11 +152,7 @@ def split_row(row: bytes, delimiter: str) -> list[str]:
     try:
         text = row.decode("utf-8").removesuffix("\n").removesuffix("\r")
         # Python and Arrow take a lone carriage return for the end of a row: hide it from them
-        hidden = (
-            next(mark for mark in map(chr, range(0xE000, 0xF8FF)) if mark not in text)
-            if "\r" in text
-            else "\r"
-        )
+        hidden = next(mark for mark in map(chr, range(0xE000, 0xF8FF)) if mark not in text) if "\r" in text else "\r"
         lines = io.StringIO(text.replace("\r", hidden), newline="")
         found = list(csv.reader(lines, delimiter=delimiter))
     except UnicodeDecodeError as error:

@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 
 from lookalike.errors import BadDataError
 from lookalike.read.columns import check_length, missing_column
 from lookalike.read.files import File, first_line
 from lookalike.read.streams import settle_encoding
-from lookalike.types import Block, Bool, Int64, Items, Layout, Rejected, Wanted
+from lookalike.types import Block, Bool, Int64, Items, Layout, Rejected, Wanted, strings_to_arrow
 
 BLOCK_FILES = 256
 BLOCK_BYTES = 16 << 20
@@ -134,7 +133,7 @@ class DocumentBlock:
                 aside.append(number)
         if rows is None:
             self.source.set_aside[self.index] = np.array(aside, np.int64)
-        features = pa.array(texts, pa.large_string())
+        features = strings_to_arrow(texts)
         return Items(features, dict.fromkeys(wanted.columns, features), rejected)
 
     def stored(self, keep: Bool) -> list[tuple[str, bytes]]:
@@ -153,9 +152,7 @@ class DocumentBlock:
         try:
             return TEXT_OF.get(file.suffix, plain_text)(decode(raw, self.source.encoding))
         except UnicodeError as error:
-            raise BadDataError(
-                f"{file.name}: not valid {self.source.encoding}: {first_line(error)}"
-            ) from error
+            raise BadDataError(f"{file.name}: not valid {self.source.encoding}: {first_line(error)}") from error
 
     def _rejected(self, file: File, error: BadDataError) -> Rejected:
         try:

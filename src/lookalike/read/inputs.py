@@ -43,9 +43,7 @@ class Found:
         return suffix not in FORMATS or (self.in_folder and suffix == ".txt")
 
 
-def open_inputs(
-    inputs: Sequence[str | Path], *, encoding: str = "utf-8", spool: Path | None = None
-) -> list[Source]:
+def open_inputs(inputs: Sequence[str | Path], *, encoding: str = "utf-8", spool: Path | None = None) -> list[Source]:
     r"""Open what the user named, in that order; within folders and globs sorted by path.
 
     Parameters

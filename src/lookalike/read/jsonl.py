@@ -75,9 +75,7 @@ class JsonlSource(LineSource):
             except ValueError as error:
                 bad.append(BadRow(row, str(error)))
         features = pa.array([one.get(wanted.features) for one in good], kind)
-        return Parsed(
-            features, {name: column_of([one.get(name) for one in good]) for name in wanted.columns}, bad
-        )
+        return Parsed(features, {name: column_of([one.get(name) for one in good]) for name in wanted.columns}, bad)
 
     def check_block(self, rows: Rows, parsed: Parsed, wanted: Wanted) -> None:
         """A file that nowhere in its first block has the column does not have it at all."""
@@ -184,9 +182,7 @@ def _read_json(data: pa.Buffer, schema: pa.Schema) -> pa.Table | None:
         return pyarrow.json.read_json(
             pa.BufferReader(data),
             read_options=pyarrow.json.ReadOptions(use_threads=False, block_size=data.size + 1),
-            parse_options=pyarrow.json.ParseOptions(
-                explicit_schema=schema, unexpected_field_behavior="ignore"
-            ),
+            parse_options=pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
         )
     except (pa.ArrowException, OverflowError):  # more than 2 GiB in one line, besides what is no JSON
         return None

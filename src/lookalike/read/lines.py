@@ -18,7 +18,7 @@ from lookalike.errors import BadDataError
 from lookalike.read import streams
 from lookalike.read.columns import BadRow, check_length, find_bad_utf8, join_column, one_array
 from lookalike.read.files import File
-from lookalike.types import Block, Bool, Int64, Items, Layout, Rejected, UInt8, Wanted
+from lookalike.types import Block, Bool, Int64, Items, Layout, Rejected, UInt8, Wanted, to_arrow
 
 NEWLINE = ord("\n")
 FEW_ROWS = 64
@@ -60,7 +60,7 @@ class Rows:
         """Some of the rows, in ascending order; not copied where it is all of them."""
         if len(rows) == len(self):
             return self
-        taken = self._array().take(pa.array(rows))
+        taken = self._array().take(to_arrow(rows))
         _, offsets, data = taken.buffers()
         ends = np.frombuffer(offsets, np.int64)[: len(rows) + 1]
         return Rows(pa.py_buffer(b"") if data is None else data.slice(0, int(ends[-1])), ends[1:])
@@ -183,9 +183,7 @@ class LineSource(ABC):
         if len(parts) == 1:
             return parts[0]
         features = one_array(join_column(part.features for part in parts))
-        columns = {
-            name: one_array(join_column(part.columns[name] for part in parts)) for name in wanted.columns
-        }
+        columns = {name: one_array(join_column(part.columns[name] for part in parts)) for name in wanted.columns}
         return Parsed(features, columns, [bad for part in parts for bad in part.bad])
 
     def _parse_parts(self, rows: Rows, low: int, high: int, wanted: Wanted, hint: object) -> Iterator[Parsed]:

@@ -48,9 +48,7 @@ class ParquetSource:
 
     def open(self) -> pq.ParquetFile:
         """A reader of its own for a thread; columns are streamed, not loaded whole."""
-        return pq.ParquetFile(
-            self.file.open(), metadata=self.footer()[0], buffer_size=BUFFER_BYTES, pre_buffer=False
-        )
+        return pq.ParquetFile(self.file.open(), metadata=self.footer()[0], buffer_size=BUFFER_BYTES, pre_buffer=False)
 
     def column_names(self) -> Sequence[str]:
         """The names of the columns."""

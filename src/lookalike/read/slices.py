@@ -22,7 +22,7 @@ from lookalike.read.columns import (
     one_array,
     without_views,
 )
-from lookalike.types import Bool, Int64, Items, Rejected, Wanted
+from lookalike.types import Bool, Int64, Items, Rejected, Wanted, to_arrow
 
 
 class SlicedSource(Protocol):
@@ -61,7 +61,7 @@ class Slice(ABC):
         chosen = np.arange(self.length)
         if rows is not None:
             chosen = self._item_rows()[rows]
-            table = without_views(table).take(pa.array(chosen))
+            table = without_views(table).take(to_arrow(chosen))
         features = self._features(table, wanted.features)
         columns = {name: one_array(table.column(name)) for name in wanted.columns}
         bad = find_bad_utf8(features)
@@ -70,7 +70,7 @@ class Slice(ABC):
         if not bad:
             return Items(features, columns)
         rejected = [self._rejected(int(chosen[row]), wanted) for row in bad]
-        good = pa.array(np.setdiff1d(np.arange(len(features)), bad))
+        good = to_arrow(np.setdiff1d(np.arange(len(features)), bad))
         return Items(features.take(good), {name: one.take(good) for name, one in columns.items()}, rejected)
 
     def stored(self, keep: Bool) -> pa.Table:
@@ -82,7 +82,7 @@ class Slice(ABC):
         table = self.read(None)
         if chosen.all():
             return table
-        return without_views(table).filter(pa.array(chosen)).cast(table.schema)
+        return without_views(table).filter(to_arrow(chosen)).cast(table.schema)
 
     def _features(self, table: pa.Table, name: str) -> pa.Array:
         try:

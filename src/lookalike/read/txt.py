@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from lookalike.read.columns import BadRow, find_bad_utf8, missing_column
 from lookalike.read.lines import LineSource, Parsed, Rows, line_ends
-from lookalike.types import Int64, Wanted
+from lookalike.types import Int64, Wanted, to_arrow
 
 COLUMN = "text"
 """What the only column of plain text is called."""
@@ -42,10 +42,8 @@ class TxtSource(LineSource):
         """Only the lines that are UTF-8."""
         text = line_texts(rows)
         bad = find_bad_utf8(text)
-        good = text.take(pa.array(np.setdiff1d(np.arange(len(rows)), bad)))
-        return Parsed(
-            good, dict.fromkeys(wanted.columns, good), [BadRow(row, "not valid UTF-8") for row in bad]
-        )
+        good = text.take(to_arrow(np.setdiff1d(np.arange(len(rows)), bad)))
+        return Parsed(good, dict.fromkeys(wanted.columns, good), [BadRow(row, "not valid UTF-8") for row in bad])
 
 
 def line_texts(rows: Rows) -> pa.Array:
@@ -62,4 +60,4 @@ def line_texts(rows: Rows) -> pa.Array:
     offsets = np.empty(2 * len(rows) + 1, np.int64)
     offsets[0:-1:2], offsets[1::2], offsets[-1] = starts, last, rows.ends[-1]
     runs = pa.Array.from_buffers(pa.large_binary(), 2 * len(rows), [None, pa.py_buffer(offsets), rows.data])
-    return runs.take(pa.array(np.arange(0, 2 * len(rows), 2))).view(pa.large_string())
+    return runs.take(to_arrow(np.arange(0, 2 * len(rows), 2))).view(pa.large_string())

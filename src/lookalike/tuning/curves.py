@@ -18,9 +18,7 @@ from lookalike.types import Float64
 _LOG_HALF = math.log(0.5)
 # Breakpoints of the integrals, as probabilities: between two of them the curve is smooth, however steep it
 # is.
-_LEVELS = np.concatenate(
-    [10.0 ** np.arange(-16, 0), np.arange(2, 10) / 10, 1 - 10.0 ** np.arange(-2, -16, -1)]
-)
+_LEVELS = np.concatenate([10.0 ** np.arange(-16, 0), np.arange(2, 10) / 10, 1 - 10.0 ** np.arange(-2, -16, -1)])
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 
@@ -97,9 +95,7 @@ def check_bands(bands: int, rows: int) -> None:
     Traceback (most recent call last):
     lookalike.errors.UsageError: bands and rows must be whole numbers from 1, not 20 and 0
     """
-    if not (
-        isinstance(bands, int | np.integer) and isinstance(rows, int | np.integer) and min(bands, rows) >= 1
-    ):
+    if not (isinstance(bands, int | np.integer) and isinstance(rows, int | np.integer) and min(bands, rows) >= 1):
         raise UsageError(f"bands and rows must be whole numbers from 1, not {bands} and {rows}")
 
 
@@ -145,9 +141,7 @@ def fixed_point(bands: int, rows: int) -> float:
     """
     check_bands(bands, rows)
     if bands == rows == 1:
-        raise UsageError(
-            "one band of one row leaves every similarity as it is: there is no single fixed point"
-        )
+        raise UsageError("one band of one row leaves every similarity as it is: there is no single fixed point")
     if bands == 1 or rows == 1:
         return 0.0 if rows == 1 else 1.0
     low, high = 0.0, 1.0

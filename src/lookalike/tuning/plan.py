@@ -99,9 +99,7 @@ class Plan:
 def _promises(plan: Plan) -> list[str]:
     """How likely pairs at, above and below the threshold are to become candidate pairs."""
     missed = miss_probability(plan.threshold, plan.bands, plan.rows)
-    sentences = [
-        f"A pair of similarity {plan.threshold:g} is found with probability {percent(plan.recall, missed)}"
-    ]
+    sentences = [f"A pair of similarity {plan.threshold:g} is found with probability {percent(plan.recall, missed)}"]
     if plan.wanted_recall is not None:
         sentences[0] += f" (wanted: {percent(plan.wanted_recall)})"
     above = (plan.threshold + 1) / 2
@@ -149,9 +147,7 @@ def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else plural}"
 
 
-def tune(
-    threshold: float | str | Fraction = 0.8, recall: float | str | Fraction = 0.99, hashes: int = 256
-) -> Plan:
+def tune(threshold: float | str | Fraction = 0.8, recall: float | str | Fraction = 0.99, hashes: int = 256) -> Plan:
     """The plan with the fewest false candidates that finds pairs at the threshold with the wanted recall.
 
     Among bands x rows <= hashes with 1 - (1 - threshold^rows)^bands >= recall it has the most rows, and
@@ -276,7 +272,5 @@ def _too_few_hashes(threshold: Fraction, recall: Fraction, hashes: int) -> str:
     start = f"{_count(hashes, 'hash')} cannot find {aim}"
     needed = _bands_needed(threshold, recall, 1, MOST_HASHES)
     if needed is None:
-        return (
-            f"{start}, nor can the most there may be ({MOST_HASHES}): raise the threshold or lower the recall"
-        )
+        return f"{start}, nor can the most there may be ({MOST_HASHES}): raise the threshold or lower the recall"
     return f"{start}: set hashes to {needed} or more, raise the threshold, or lower the recall"

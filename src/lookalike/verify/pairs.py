@@ -45,8 +45,12 @@ def list_pairs(
     if not found:
         none = np.empty(0, np.int32)
         return FoundPairs(none, none, none, 0)
-    arrays = [np.concatenate([part[k] for part in found]) for k in range(3)]
-    return FoundPairs(*arrays, sum(part.candidates for part in found))
+    return FoundPairs(
+        np.concatenate([part.left for part in found]),
+        np.concatenate([part.right for part in found]),
+        np.concatenate([part.overlaps for part in found]),
+        sum(part.candidates for part in found),
+    )
 
 
 def _pairs_of(
@@ -62,9 +66,10 @@ def _pairs_of(
     left, right, overlaps = (np.empty(room, np.int32) for _ in range(3))
     while first < last:
         counts = np.zeros(2, np.int64)
-        first, written = join.find_pairs(
-            first, last, graph, sets, *measure, mark, found, left, right, overlaps, counts
-        )
+        first, written = join.find_pairs(first, last, graph, sets, *measure, mark, found, left, right, overlaps, counts)
         yield FoundPairs(
-            left[:written].copy(), right[:written].copy(), overlaps[:written].copy(), int(counts[join.COMPARED])
+            left[:written].copy(),
+            right[:written].copy(),
+            overlaps[:written].copy(),
+            int(counts[join.COMPARED]),
         )

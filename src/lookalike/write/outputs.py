@@ -84,9 +84,7 @@ class OutputFolder:
         if not self.path.is_dir():
             raise UsageError(f"{self.path}: is a file, where an output folder should go")
         if any(self.path.iterdir()) and not (self.path / RUN_FILE).is_file():
-            raise UsageError(
-                f"{self.path}: is not an output of lookalike ({RUN_FILE} is missing); not replaced"
-            )
+            raise UsageError(f"{self.path}: is not an output of lookalike ({RUN_FILE} is missing); not replaced")
 
     def _publish(self) -> None:
         """Put the new folder in place; the old one goes only when the new one stands."""
@@ -147,9 +145,7 @@ def whole_file(path: Path) -> Iterator[Path]:
             partial.unlink(missing_ok=True)
 
 
-def output_file(
-    path: str | Path, suffixes: tuple[str, ...] = TABLE_SUFFIXES, overwrite: bool = False
-) -> Path:
+def output_file(path: str | Path, suffixes: tuple[str, ...] = TABLE_SUFFIXES, overwrite: bool = False) -> Path:
     """Check that a file may be written, before the work is done.
 
     Examples
@@ -187,9 +183,7 @@ def _free(path: Path) -> str:
 
 def flush_tree(folder: Path) -> None:
     """Make sure that everything in a folder is on disk."""
-    found = [
-        Path(parent, name) for parent, _, files in os.walk(folder, topdown=False) for name in (*files, ".")
-    ]
+    found = [Path(parent, name) for parent, _, files in os.walk(folder, topdown=False) for name in (*files, ".")]
     if len(found) > MANY_FILES:
         # one by one, each would wait for the disk
         os.sync()

@@ -11,14 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookalike.errors import UsageError
-from lookalike.sketch.teaching import permutation_signatures, universal_signatures
+from lookalike.families.teaching import permutation_signatures, universal_signatures
 
 
 def columns(*rows: str) -> list[set[int]]:
     """The sets that a printed boolean matrix shows: a set of row numbers per column."""
-    return [
-        {row for row, bits in enumerate(rows) if bits.split()[c] == "1"} for c in range(len(rows[0].split()))
-    ]
+    return [{row for row, bits in enumerate(rows) if bits.split()[c] == "1"} for c in range(len(rows[0].split()))]
 
 
 def jaccard(left: set[int], right: set[int]) -> Fraction:
@@ -88,10 +86,7 @@ def test_three_permutations_of_seven_rows():
 
 def test_the_same_signatures_as_row_numbers():
     signatures = permutation_signatures(SEVEN_ROWS, SEVEN_ORDERS)
-    rows = [
-        [int(np.flatnonzero(order == v)[0]) + 1 for v in row]
-        for order, row in zip(SEVEN_ORDERS, signatures.T)
-    ]
+    rows = [[int(np.flatnonzero(order == v)[0]) + 1 for v in row] for order, row in zip(SEVEN_ORDERS, signatures.T)]
     assert rows == [[1, 5, 1, 5], [2, 3, 1, 3], [6, 4, 6, 4]]
 
 

@@ -82,9 +82,7 @@ def permutation_signatures(sets: Sequence[Collection[int]], orders: npt.ArrayLik
     positions = np.atleast_2d(np.asarray(orders, np.int64))
     repeats = np.diff(np.sort(positions, axis=1), axis=1) == 0
     if positions.ndim != 2 or repeats.any() or (positions < 0).any():
-        raise UsageError(
-            "orders must be hashes x universe, each a permutation: no position twice, none below 0"
-        )
+        raise UsageError("orders must be hashes x universe, each a permutation: no position twice, none below 0")
     universe = positions.shape[1]
     largest = max((max(members) for members in sets if members), default=-1)
     if largest >= universe:

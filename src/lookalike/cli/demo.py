@@ -1,0 +1,95 @@
+"""`lookalike demo`: the main job on the Python sources of this machine, where vendored copies are real duplicates."""
+
+from __future__ import annotations
+
+import site
+import sysconfig
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lookalike.cli.options import CONTEXT, settings_from, shared_options, talking_options
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SHOWN = 8
+"""How many members of a cluster are listed."""
+
+_EXAMPLE = "\b\nExample:\n  lookalike demo --threshold 0.7"
+
+
+@click.command("demo", epilog=_EXAMPLE, context_settings=CONTEXT)
+@click.option("-o", "--out", default="lookalike-demo", show_default=True, help="The output folder.")
+@shared_options
+@click.option("--overwrite", is_flag=True, help="Replace an output folder of an earlier run.")
+@talking_options
+def command(out: str, overwrite: bool, as_json: bool, quiet: bool, **options: Any) -> None:
+    """Deduplicate the Python source files of this installation and its packages.
+
+    Nothing is deleted: the files that stay are copied to OUT/kept, and OUT/removed.parquet says why the others went.
+    """
+    import json
+
+    from lookalike.cli.progress import open_progress
+    from lookalike.cli.talk import say_plan, say_run, warm_up
+    from lookalike.jobs.dedup import dedup_to_folder, read_result
+
+    settings = settings_from({**options, "on_error": "skip"})
+    progress = open_progress(quiet)
+    sources = find_sources()
+    progress.say(f"Looking for near-duplicates among the Python files below {', '.join(map(str, sources))}")
+    say_plan(settings, progress)
+    warm_up(progress)
+    run = dedup_to_folder(
+        [f"{folder}/**/*.py" for folder in sources], out, settings, overwrite=overwrite, progress=progress
+    )
+    if as_json:
+        click.echo(json.dumps(run))
+    say_run(run, out, progress)
+    progress.say("")
+    for line in describe_cluster(read_result(Path(out)).removed, sources):
+        progress.say(line)
+    progress.say("\nNext: lookalike dedup YOUR_FILES -o out   (lookalike dedup -h lists all options)")
+
+
+def find_sources() -> list[Path]:
+    """Where Python keeps its library and its packages; folders inside another are left out."""
+    found = [sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), *site.getsitepackages()]
+    folders = sorted({Path(folder).resolve() for folder in found if folder and Path(folder).is_dir()})
+    return [one for one in folders if not any(other in one.parents for other in folders)]
+
+
+def describe_cluster(removed: pa.Table, sources: list[Path]) -> list[str]:
+    """The most telling cluster: copies of one file, not all identical, in the largest number of packages."""
+    by_keeper: dict[str, list[tuple[str, float]]] = {}
+    for row in removed.select(["file", "kept_file", "similarity"]).to_pylist():
+        by_keeper.setdefault(row["kept_file"], []).append((row["file"], row["similarity"]))
+    if not by_keeper:
+        return ["No near-duplicates here; try a lower --threshold."]
+
+    def tells(keeper: str) -> tuple[bool, int, int]:
+        members = by_keeper[keeper]
+        packages = {_package(file, sources) for file, _ in members} | {_package(keeper, sources)}
+        return any(similarity < 1 for _, similarity in members), len(packages), len(members)
+
+    keeper = max(sorted(by_keeper), key=tells)
+    members = sorted(by_keeper[keeper], key=lambda member: (-member[1], member[0]))
+    lines = [f"The most telling cluster ({len(members) + 1} files):", f"  kept     {_short(keeper, sources)}"]
+    lines += [f"  {similarity:7.4f}  {_short(file, sources)}" for file, similarity in members[:SHOWN]]
+    return lines + ([f"  ... and {len(members) - SHOWN} more"] if len(members) > SHOWN else [])
+
+
+def _short(file: str, sources: list[Path]) -> str:
+    path = Path(file)
+    for folder in sources:
+        if folder in path.parents:
+            return str(path.relative_to(folder))
+    return file
+
+
+def _package(file: str, sources: list[Path]) -> str:
+    parts = Path(_short(file, sources)).parts
+    inside = parts[parts.index("site-packages") + 1 :] if "site-packages" in parts else parts
+    return inside[0] if inside else file

@@ -1,1 +1,0 @@
-"""The sketch room."""
