@@ -49,6 +49,19 @@ def test_values_agree_as_often_as_the_sets_are_similar(method, size, similarity)
     assert abs(agree - draws * exact) <= slack
 
 
+@pytest.mark.parametrize("hashes", [1, 2, 3, 5])
+def test_long_and_short_sets_see_the_same_rounds(hashes):
+    # With so few values, sets on both sides of every case in the code are small, and rounds run out often.
+    agree = expected = draws = 0
+    for size in range(1, 4 * hashes):
+        rows = [range(100 * t, 100 * t + size + extra) for t in range(400) for extra in (0, 3)]
+        values = MinHash(hashes, 9).signatures(sets_of(rows)).values
+        agree += int((values[::2] == values[1::2]).sum())
+        expected += 400 * hashes * size / (size + 3)
+        draws += 400 * hashes
+    assert abs(agree - expected) <= 5 * math.sqrt(draws * 0.25)
+
+
 def test_small_sets_vary_less_than_with_independent_hashes():
     sets, exact = pairs_with(20, 0.5, 400)
     values = MinHash(HASHES, 1, "fast").signatures(sets).values

@@ -29,6 +29,8 @@ from lookalike.types import (
 )
 
 DEFAULT_ID = "id"
+HELD_BYTES = 256 << 20
+"""Texts of the first blocks that stay in memory, so that a small corpus is read and decoded only once."""
 
 
 class _Part(NamedTuple):
@@ -41,6 +43,7 @@ class _Part(NamedTuple):
     columns: dict[str, pa.Array]
     rejected: Sequence[Rejected]
     nbytes: int
+    features: pa.Array | None
 
 
 @dataclass(slots=True)
@@ -63,6 +66,8 @@ class Corpus:
     """Characters (tokens, of token lists) of each item."""
     columns: dict[str, pa.ChunkedArray]
     rejected: list[Rejected]
+    held: dict[tuple[int, int], pa.Array]
+    """By source and block: what is compared, where it was kept for the second reading."""
 
     def __len__(self) -> int:
         return int(self.starts[-1])
@@ -77,17 +82,18 @@ class Corpus:
         """The sets of some items (ascending), by reading them again."""
         wanted = Wanted(self.settings.column, (), self.settings.skip_errors)
 
-        def shingle(job: tuple[Int64, Block]) -> tuple[Sets, int]:
-            rows, block = job
+        def shingle(job: tuple[Int64, Block, pa.Array | None]) -> tuple[Sets, int]:
+            rows, block, features = job
             if not len(rows):
                 return Sets(np.zeros(1, np.int64), np.empty(0, np.uint64)), block.nbytes
-            return sets_of(block.items(wanted, rows).features, self.settings.shingling), block.nbytes
+            features = features.take(to_arrow(rows)) if features is not None else block.items(wanted, rows).features
+            return sets_of(features, self.settings.shingling), block.nbytes
 
-        def jobs() -> Iterator[tuple[Int64, Block]]:
+        def jobs() -> Iterator[tuple[Int64, Block, pa.Array | None]]:
             for source in range(len(self.sources)):
-                for first, last, block in self.blocks(source):
+                for number, (first, last, block) in enumerate(self.blocks(source)):
                     low, high = np.searchsorted(items, [first, last])
-                    yield items[low:high] - first, block
+                    yield items[low:high] - first, block, self.held.pop((source, number), None)
 
         parts = []
         for sets, nbytes in workers.map(shingle, jobs()):
@@ -163,7 +169,7 @@ def read_corpus(
         items: Items = block.items(wanted)
         kept = digest(items.features, settings.shingling, settings.seed, bands, rows)
         lengths = _lengths(items.features) if want_lengths else np.zeros(len(items), np.int64)
-        return number, _Part(*kept, lengths, items.columns, items.rejected, block.nbytes)
+        return number, _Part(*kept, lengths, items.columns, items.rejected, block.nbytes, items.features)
 
     def jobs() -> Iterator[tuple[int, Block, Wanted]]:
         for number, source in enumerate(sources):
@@ -172,10 +178,16 @@ def read_corpus(
                 yield number, block, wanted
 
     parts: list[list[_Part]] = [[] for _ in sources]
+    held: dict[tuple[int, int], pa.Array] = {}
+    held_bytes = 0
     for number, part in workers.map(work, jobs()):
-        parts[number].append(part)
+        assert part.features is not None
+        held_bytes += part.features.nbytes
+        if held_bytes <= HELD_BYTES:
+            held[number, len(parts[number])] = part.features
+        parts[number].append(part._replace(features=None))
         progress.advance(part.nbytes)
-    return _assemble(sources, settings, parts, bands)
+    return _assemble(sources, settings, parts, bands, held)
 
 
 def _wanted(source: Source, settings: Settings, rank_column: str | None) -> Wanted:
@@ -188,7 +200,13 @@ def _wanted(source: Source, settings: Settings, rank_column: str | None) -> Want
     return Wanted(settings.column, tuple(dict.fromkeys(columns)), settings.skip_errors)
 
 
-def _assemble(sources: list[Source], settings: Settings, parts: list[list[_Part]], bands: int) -> Corpus:
+def _assemble(
+    sources: list[Source],
+    settings: Settings,
+    parts: list[list[_Part]],
+    bands: int,
+    held: dict[tuple[int, int], pa.Array],
+) -> Corpus:
     flat = [part for of_source in parts for part in of_source]
     sizes = [np.array([len(part.counts) for part in of_source], np.int64) for of_source in parts]
     none = np.zeros(1, np.int64)
@@ -203,6 +221,7 @@ def _assemble(sources: list[Source], settings: Settings, parts: list[list[_Part]
         lengths=np.concatenate([part.lengths for part in flat] or [np.empty(0, np.int64)]),
         columns=_join_columns(flat),
         rejected=[bad for part in flat for bad in part.rejected],
+        held=held,
     )
 
 

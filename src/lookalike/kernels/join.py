@@ -11,6 +11,7 @@ import numpy as np
 from lookalike.kernels.compile import inlined, kernel
 from lookalike.kernels.hashing import U
 from lookalike.kernels.sets import CONTAINMENT, needed_overlap, overlap_at_least
+from lookalike.kernels.sorting import sort_stretch
 from lookalike.kernels.unionfind import root_of
 
 COMPARED, MATCHED = 0, 1
@@ -93,7 +94,7 @@ def first_with_print(starts, members, second, first):
 def renumber_buckets(starts, members, number):
     """Give members their new numbers, drop those with none (-1) and the buckets left with fewer than two.
 
-    Members of a bucket come out ascending.
+    Numbers rise with the members, so buckets stay in order.
     """
     new_members = np.empty(members.size, np.int32)
     new_starts = np.zeros(starts.size, np.int64)
@@ -107,7 +108,6 @@ def renumber_buckets(starts, members, number):
         if filled - first < 2:
             filled = first
             continue
-        new_members[first:filled].sort()
         buckets += 1
         new_starts[buckets] = filled
     return new_starts[: buckets + 1].copy(), new_members[:filled].copy()
@@ -144,8 +144,7 @@ def _earlier(item, lowest, item_starts, item_buckets, starts, fills, members, ma
                 found[count] = other
                 count += 1
             k -= 1
-    if count > 1:
-        found[:count].sort()
+    sort_stretch(found, 0, count)
     return count
 
 

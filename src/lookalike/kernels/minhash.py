@@ -4,13 +4,17 @@ import numba as nb
 import numpy as np
 
 from lookalike.kernels.compile import inlined, kernel
-from lookalike.kernels.hashing import LARGEST, U, mix
+from lookalike.kernels.hashing import LARGEST, U, mix, spread
 from lookalike.kernels.machine import multiply_high
 from lookalike.kernels.sets import fingerprint_sets
 from lookalike.kernels.shingles import list_shingles, work_space
 
 MERSENNE = np.uint64((1 << 61) - 1)
 """The prime of universal hashing."""
+
+
+TURNS = 4
+"""One hash of an element serves this many rounds, turned by 16 bits for each."""
 
 
 @inlined
@@ -21,37 +25,85 @@ def _hash_in_round(element, salt):
     return h ^ (h >> U(29))
 
 
+@inlined
+def _offer(h, i, slots, sketch):
+    """Offer an element's hash of round i to its slot: the upper half chooses the slot, the lower is the value."""
+    b = nb.int64(((h >> U(32)) * U(slots)) >> U(32))
+    sketch[b] = min(sketch[b], (U(i) << U(32)) | (h & U(0xFFFFFFFF)))
+
+
+@kernel
+def _one_round(elements, count, salt, i, turn, slots, sketch):
+    shift = U(16 * turn)
+    back = U(64 - 16 * turn) & U(63)
+    for k in range(count):
+        h = _hash_in_round(elements[k], salt)
+        _offer((h << shift) | (h >> back) if turn > 0 else h, i, slots, sketch)
+
+
+@kernel
+def _all_turns(elements, count, salt, i, slots, sketch):
+    for k in range(count):
+        h = _hash_in_round(elements[k], salt)
+        _offer(h, i, slots, sketch)
+        _offer((h << U(16)) | (h >> U(48)), i + 1, slots, sketch)
+        _offer((h << U(32)) | (h >> U(32)), i + 2, slots, sketch)
+        _offer((h << U(48)) | (h >> U(16)), i + 3, slots, sketch)
+
+
+@inlined
+def _count_empty(slots, sketch):
+    empty = 0
+    for b in range(slots):
+        empty += sketch[b] == LARGEST
+    return empty
+
+
 @kernel
 def fast_similarity_sketch(elements, count, seed, slots, sketch):
     """Fill sketch[:slots] with the smallest (round, value) of each slot.
 
-    Round i sends every element to one slot; from round `slots` on, to slot i - slots, so that all are filled
-    after 2 * slots rounds at most. The first round that leaves no slot empty is the last.
+    Round i sends every element to one slot with a value; rounds go on until no slot is empty. What about `slots` rounds
+    leave empty is filled by one round of all elements for each such slot. Several rounds take their slots and
+    values from different bits of one hash: that is as good as fresh hashes, since all that matters is that
+    elements are treated alike, and every element of the union is then equally likely to win a slot.
+
+    Rounds after the last empty slot was filled change nothing, so it does not matter how often one looks: long
+    texts look after every round, short ones run several rounds between looks.
     """
     for b in range(slots):
         sketch[b] = LARGEST
     if count == 0 or slots == 0:
         return
-    size = U(slots)
-    salt = mix(seed)
-    for k in range(count):  # round 0, the only one for most long texts
-        h = _hash_in_round(elements[k], salt)
-        b = nb.int64(multiply_high(h, size))
-        sketch[b] = min(sketch[b], h & U(0xFFFFFFFF))
-    empty = 0
+    long = count >= 2 * slots
+    look = max(nb.int64(1), 64 // count)
+    rounds = (slots + TURNS - 1) // TURNS * TURNS  # the same for long and short: both must see the same rounds
+    i = 0
+    empty = slots
+    while empty > 0 and i < rounds:
+        salt = mix(seed + U(i // TURNS) * U(0x9E3779B97F4A7C15))
+        if long:
+            _one_round(elements, count, salt, i, i % TURNS, slots, sketch)
+            i += 1
+            empty = _count_empty(slots, sketch)
+        else:
+            _all_turns(elements, count, salt, i, slots, sketch)
+            i += TURNS
+            if (i // TURNS) % look == 0 or i >= rounds:
+                empty = _count_empty(slots, sketch)
+    if empty > 0:
+        _fill_the_rest(elements, count, seed, slots, sketch)
+
+
+@kernel
+def _fill_the_rest(elements, count, seed, slots, sketch):
+    """One round of all elements for each slot that is still empty."""
     for b in range(slots):
-        empty += sketch[b] == LARGEST
-    i = 1
-    while empty > 0:
-        salt = mix(seed + U(i) * U(0x9E3779B97F4A7C15))
-        for k in range(count):
-            h = _hash_in_round(elements[k], salt)
-            b = nb.int64(multiply_high(h, size)) if i < slots else i - slots
-            value = (U(i) << U(32)) | (h & U(0xFFFFFFFF))
-            if value < sketch[b]:
-                empty -= sketch[b] == LARGEST
-                sketch[b] = value
-        i += 1
+        if sketch[b] == LARGEST:
+            salt = mix(seed + U(2 * slots + b) * U(0x9E3779B97F4A7C15))
+            for k in range(count):
+                h = _hash_in_round(elements[k], salt)
+                sketch[b] = min(sketch[b], (U(2 * slots + b) << U(32)) | (h & U(0xFFFFFFFF)))
 
 
 @kernel
@@ -146,12 +198,12 @@ def sketch_texts(data, offsets, kind, width, bag, folding, stop_words, seed, val
 
 @inlined
 def _sequence_print(tokens, count):
-    """Two 64-bit polynomials of a sequence of hashes: equal sequences agree, others but for one in 2^128."""
+    """Two 64-bit sums over (place, hash): equal sequences agree, others but for one chance in 2^128."""
     first, second = U(count), U(count)
     for i in range(count):
-        first = first * U(0x9E3779B97F4A7C15) + tokens[i]
-        second = (second ^ tokens[i]) * U(0xFF51AFD7ED558CCD)
-        second ^= second >> U(32)
+        place = U(i) * U(0x9E3779B97F4A7C15)
+        first += spread(tokens[i] + place)
+        second += spread((tokens[i] ^ place) * U(0xFF51AFD7ED558CCD))
     return first, second
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from lookalike.kernels.compile import inlined, kernel
 from lookalike.kernels.hashing import U, mix
 from lookalike.kernels.sets import needed_overlap
+from lookalike.kernels.sorting import sort_stretch
 
 RARITY_BITS = 20
 """A symbol is an element's rarity class in the upper bits and the element's own upper bits below."""
@@ -70,7 +71,7 @@ def list_prefixes(items, begins, ends, elements, counters, floor_num, floor_den)
         begin, end = begins[items[k]], ends[items[k]]
         for e in range(begin, end):
             order[e - begin] = _symbol(elements[e], counters)
-        order[: end - begin].sort()
+        sort_stretch(order, 0, end - begin)
         length = starts[k + 1] - starts[k]
         starts[k] = filled
         for p in range(length):
@@ -83,7 +84,7 @@ def list_prefixes(items, begins, ends, elements, counters, floor_num, floor_den)
 
 @inlined
 def _distinct_shapes(shapes):
-    shapes.sort()
+    sort_stretch(shapes, 0, shapes.size)
     kept = 1
     for k in range(1, shapes.size):
         if shapes[k] != shapes[k - 1]:

@@ -6,6 +6,7 @@ import numpy as np
 from lookalike.kernels.compile import inlined, kernel
 from lookalike.kernels.hashing import LARGEST, U, absorb, as_element, finish, mix
 from lookalike.kernels.machine import multiply_high
+from lookalike.kernels.sorting import insertion_sort, sort_stretch
 
 JACCARD, DICE, COSINE, CONTAINMENT, OVERLAP = 0, 1, 2, 3, 4
 """Measures by number, as kernels know them."""
@@ -24,17 +25,6 @@ def _power_of_two(count):
 def sorting_capacity(count):
     """How long the working array of sort_distinct and number_repeats must be for `count` elements."""
     return 4 * (nb.int64(1) << _power_of_two(count)) + 2
-
-
-@kernel
-def _insertion_sort(values, start, end):
-    for i in range(start + 1, end):
-        value = values[i]
-        j = i
-        while j > start and values[j - 1] > value:
-            values[j] = values[j - 1]
-            j -= 1
-        values[j] = value
 
 
 @kernel
@@ -73,9 +63,9 @@ def sort_distinct(elements, count, work):
             for b in range(nb.int64(1) << bits):
                 end = nb.int64(ends[b])
                 if end - start > 32:
-                    spread[start:end].sort()
+                    sort_stretch(spread, start, end)
                 start = end
-        _insertion_sort(spread, 0, count)
+        insertion_sort(spread, 0, count)
         kept = 1
         elements[0] = spread[0]
         for i in range(1, count):
@@ -135,9 +125,11 @@ def distinct_rows(indptr, elements):
     new_elements = np.empty(elements.size, np.uint64)
     for row in range(indptr.size - 1):
         length = indptr[row + 1] - indptr[row]
-        row_elements[:length] = elements[indptr[row] : indptr[row + 1]]
+        for k in range(length):
+            row_elements[k] = elements[indptr[row] + k]
         count = sort_distinct(row_elements, length, work)
-        new_elements[new_indptr[row] : new_indptr[row] + count] = row_elements[:count]
+        for k in range(count):
+            new_elements[new_indptr[row] + k] = row_elements[k]
         new_indptr[row + 1] = new_indptr[row] + count
     return new_indptr, new_elements[: new_indptr[indptr.size - 1]].copy()
 

@@ -120,9 +120,11 @@ def shingle_texts(data, offsets, rows, kind, width, bag, folding, stop_words):
         count = sort_distinct(elements, listed, work)
         if indptr[k] + count > found.size:
             larger = np.empty(2 * found.size + count, np.uint64)
-            larger[: indptr[k]] = found[: indptr[k]]
+            for e in range(indptr[k]):
+                larger[e] = found[e]
             found = larger
-        found[indptr[k] : indptr[k] + count] = elements[:count]
+        for e in range(count):
+            found[indptr[k] + e] = elements[e]
         indptr[k + 1] = indptr[k] + count
     return indptr, found[: indptr[rows.size]].copy()
 
@@ -131,8 +133,9 @@ def shingle_texts(data, offsets, rows, kind, width, bag, folding, stop_words):
 def hash_words(data, offsets, folding):
     """The hash of the first token of each text; LARGEST for a text without one. For lists of stop words."""
     edge, tokens, _, _ = work_space(data, offsets, WORD_SHINGLES)
-    hashes = np.full(offsets.size - 1, LARGEST, np.uint64)
+    hashes = np.empty(offsets.size - 1, np.uint64)
     for i in range(offsets.size - 1):
+        hashes[i] = LARGEST
         if hash_tokens(data, offsets[i], offsets[i + 1], folding, edge, tokens) > 0:
             hashes[i] = tokens[0]
     return hashes

@@ -120,20 +120,37 @@ class RowGroup:
     def read(self, place: int, columns: tuple[str, ...] | None) -> pa.Table:
         """The rows of one slice."""
         with self._lock:
-            decoder = self._decoders.setdefault(columns, Decoder(self, columns))
+            decoder = self._decoders.setdefault(columns, self._open(columns))
         table = decoder.read(place)
         if table is None:
             # its turn is over (a slice parsed twice): decode the group again up to it
-            table = Decoder(self, columns).read(place)
+            table = self._open(columns).read(place)
         assert table is not None
         return table
 
+    def _open(self, columns: tuple[str, ...] | None) -> Decoder:
+        return Decoder(self.source, self.number, self.rows, self.slices, columns)
+
 
 class Decoder:
-    """Decodes a row group once from start to end, whoever asks for its slices, in whatever order."""
+    """Decodes a row group once from start to end, whoever asks for its slices, in whatever order.
 
-    def __init__(self, group: RowGroup, columns: tuple[str, ...] | None) -> None:
-        self._group = group
+    Neither it nor its generator knows its owner: they would hold each other, and their rows, until a garbage
+    collection.
+    """
+
+    def __init__(
+        self,
+        source: ParquetSource,
+        number: int,
+        rows: int,
+        slices: list[weakref.ref[ParquetBlock]],
+        columns: tuple[str, ...] | None,
+    ) -> None:
+        self._source = source
+        self._number = number
+        self._rows = rows
+        self._slices = slices
         self._columns = columns
         self._lock = threading.Lock()
         self._tables: Iterator[pa.Table] | None = None
@@ -143,15 +160,15 @@ class Decoder:
     def read(self, place: int) -> pa.Table | None:
         """A slice, or None where it has gone by."""
         with self._lock:
-            block = self._group.slices[place]()
+            block = self._slices[place]()
             if block is not None and block in self._waiting:
                 return self._waiting.pop(block)
             if place < self._next:
                 return None
             if self._tables is None:
-                self._tables = self._decode()
+                self._tables = decode(self._source, self._number, self._rows, self._columns)
             while self._next < place:
-                passed, table = self._group.slices[self._next](), self._step()
+                passed, table = self._slices[self._next](), self._step()
                 if passed is not None:
                     self._waiting[passed] = table
             return self._step()
@@ -162,26 +179,27 @@ class Decoder:
         try:
             return next(self._tables)
         except StopIteration:
-            raise BadDataError(f"{self._group.source.name}: has fewer rows than its footer tells") from None
+            raise BadDataError(f"{self._source.name}: has fewer rows than its footer tells") from None
 
-    def _decode(self) -> Iterator[pa.Table]:
-        source, rows = self._group.source, self._group.rows
-        names = None if self._columns is None else list(self._columns)
-        with source.file.reading(), source.open() as opened:
-            batches = opened.iter_batches(rows, [self._group.number], names, use_threads=False)
-            held: list[pa.RecordBatch] = []
-            count = 0
-            for batch in batches:
-                # Arrow ends a batch early where a column's decoded pieces end
-                while count + batch.num_rows >= rows:
-                    held.append(batch.slice(0, rows - count))
-                    yield pa.Table.from_batches(held)
-                    batch, held, count = batch.slice(rows - count), [], 0
-                if batch.num_rows:
-                    held.append(batch)
-                    count += batch.num_rows
-            if held:
+
+def decode(source: ParquetSource, number: int, rows: int, columns: tuple[str, ...] | None) -> Iterator[pa.Table]:
+    """The slices of a row group, one after the other."""
+    names = None if columns is None else list(columns)
+    with source.file.reading(), source.open() as opened:
+        batches = opened.iter_batches(rows, [number], names, use_threads=False)
+        held: list[pa.RecordBatch] = []
+        count = 0
+        for batch in batches:
+            # Arrow ends a batch early where a column's decoded pieces end
+            while count + batch.num_rows >= rows:
+                held.append(batch.slice(0, rows - count))
                 yield pa.Table.from_batches(held)
+                batch, held, count = batch.slice(rows - count), [], 0
+            if batch.num_rows:
+                held.append(batch)
+                count += batch.num_rows
+        if held:
+            yield pa.Table.from_batches(held)
 
 
 class ParquetBlock(Slice):
