@@ -196,14 +196,14 @@ def test_slices_that_nobody_holds_are_not_kept(tmp_path: Path, small_blocks: Non
 def test_blocks_are_made_without_decoding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     source = source_of(tmp_path)
     here = threading.get_ident()
-    decode = parquet.Decoder._decode
+    decode = parquet.decode
     where = []
 
-    def watched(self: parquet.Decoder) -> Any:
+    def watched(*given: Any) -> Any:
         where.append(threading.get_ident())
-        return decode(self)
+        return decode(*given)
 
-    monkeypatch.setattr(parquet.Decoder, "_decode", watched)
+    monkeypatch.setattr(parquet, "decode", watched)
     blocks = list(source.blocks())
     assert where == []
     with ThreadPoolExecutor(1) as pool:

@@ -167,7 +167,7 @@ def _write_kept(found: Deduplicated, folder: Path, threads: int, progress: Progr
         first, last, block = job
         return block.stored(keep[first:last]), block.nbytes
 
-    with Workers(threads) as workers:
+    with Workers(threads, beside=True) as workers:
         for number in range(found.reference_sources, len(found.corpus.sources)):
             with open_kept(folder, found.corpus.sources[number]) as writer:
                 for stored, nbytes in workers.map(pick, found.corpus.blocks(number)):

@@ -39,9 +39,10 @@ class Workers:
     [1, 2]
     """
 
-    def __init__(self, threads: int) -> None:
-        self.threads = threads
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="lookalike") if threads > 1 else None
+    def __init__(self, threads: int, *, beside: bool = False) -> None:
+        """With `beside`, the caller's own thread is busy too and counts as one of `threads`."""
+        self.threads = max(1, threads - 1) if beside and threads > 1 else threads
+        self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="lookalike") if threads > 1 else None
 
     def __enter__(self) -> Workers:
         return self

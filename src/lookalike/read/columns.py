@@ -210,25 +210,39 @@ def json_text(value: Any) -> str | None:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-def column_of(values: list[Any]) -> pa.Array:
-    """Python values of any mixture as one column: one type where there is one, else strings.
+def kind_of(values: Sequence[Any]) -> pa.DataType:
+    """The type of a column of Python values: one type where there is one, else strings; null where there is no value.
 
     Examples
     --------
-    >>> column_of([1, 2.5]).type, column_of([1, "a"]).to_pylist()
-    (DataType(double), ['1', 'a'])
+    >>> kind_of([1, 2.5]), kind_of([1, None]), kind_of([1, "a"])
+    (DataType(double), DataType(int64), DataType(string))
     """
     kinds = {type(value) for value in values if value is not None}
     if not kinds:
-        return pa.nulls(len(values))
+        return pa.null()
     if kinds == {int, float}:
-        return pa.array([None if value is None else float(value) for value in values], pa.float64())
-    if len(kinds) == 1 and kinds <= {int, float, str, bool}:
-        try:
-            return pa.array(values, _PLAIN[kinds.pop()])
-        except (OverflowError, pa.ArrowInvalid):  # an integer of more than 64 bits
-            pass
-    return pa.array([json_text(value) for value in values], pa.string())
+        return pa.float64()
+    kind = _PLAIN.get(kinds.pop(), pa.string()) if len(kinds) == 1 else pa.string()
+    if kind == pa.int64() and not all(value is None or -(2**63) <= value < 2**63 for value in values):
+        return pa.string()
+    return kind
+
+
+def column_of(values: list[Any]) -> pa.Array:
+    """Python values of any mixture as one column.
+
+    Examples
+    --------
+    >>> column_of([1, "a"]).to_pylist()
+    ['1', 'a']
+    """
+    kind = kind_of(values)
+    if kind == pa.string():
+        values = [json_text(value) for value in values]
+    elif kind == pa.float64():
+        values = [None if value is None else float(value) for value in values]
+    return pa.array(values, kind)
 
 
 _PLAIN = {int: pa.int64(), float: pa.float64(), str: pa.string(), bool: pa.bool_()}

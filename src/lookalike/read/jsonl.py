@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.json
 
-from lookalike.read.columns import ACCEPTED, BadRow, bad_byte, column_of, missing_column, one_array
+from lookalike.read.columns import ACCEPTED, BadRow, bad_byte, column_of, kind_of, missing_column, one_array
 from lookalike.read.lines import LineSource, Parsed, Rows, line_ends
 from lookalike.types import Bool, Int64, Wanted
 
@@ -142,7 +142,7 @@ def _features_type(values: Iterable[Any]) -> pa.DataType:
 
 
 def _plain_type(values: list[Any]) -> pa.DataType | None:
-    kind = column_of(values).type
+    kind = kind_of(values)
     if any(isinstance(value, list | dict) for value in values):
         return None
     if pa.types.is_null(kind):
