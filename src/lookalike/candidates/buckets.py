@@ -79,10 +79,12 @@ def select(buckets: Buckets, chosen: Bool) -> Buckets:
 def renumber(buckets: Buckets, number: Int32) -> Buckets:
     """Give every member its new number; drop members without one (-1) and buckets left with fewer than two.
 
+    Numbers must rise with the members.
+
     Examples
     --------
     >>> two = Buckets(np.array([0, 2, 4]), np.array([0, 1, 1, 2], np.int32))
-    >>> renumber(two, np.array([1, 0, -1], np.int32)).members.tolist()
+    >>> renumber(two, np.array([0, 1, -1], np.int32)).members.tolist()
     [0, 1]
     """
     return Buckets(*join.renumber_buckets(buckets.starts, buckets.members, number))

@@ -24,27 +24,36 @@ MAPPED = 4
 
 
 @inlined
-def decode(data, i, end):
-    """The code point at data[i] and where the next one starts; a broken sequence is one GAP byte (space)."""
-    b0 = nb.int64(data[i])
-    if b0 < 0x80:
-        return b0, i + 1
-    if b0 < 0xE0:
-        if i + 1 < end and b0 >= 0xC2:
-            return ((b0 & 0x1F) << 6) | (nb.int64(data[i + 1]) & 0x3F), i + 2
-    elif b0 < 0xF0:
-        if i + 2 < end:
-            return (((b0 & 0x0F) << 12) | ((nb.int64(data[i + 1]) & 0x3F) << 6) | (nb.int64(data[i + 2]) & 0x3F)), i + 3
-    elif i + 3 < end and b0 < 0xF5:
-        code = (
-            ((b0 & 0x07) << 18)
-            | ((nb.int64(data[i + 1]) & 0x3F) << 12)
-            | ((nb.int64(data[i + 2]) & 0x3F) << 6)
-            | (nb.int64(data[i + 3]) & 0x3F)
-        )
-        if code < 0x110000:
-            return code, i + 4
-    return nb.int64(0x20), i + 1
+def size_at(data, i, end):
+    """How many bytes the UTF-8 sequence at data[i] has; 0 where it is broken off or not one."""
+    lead = nb.int64(data[i])
+    size = nb.int64(0)
+    if lead < 0x80:
+        size = nb.int64(1)
+    elif 0xC2 <= lead < 0xE0:
+        size = nb.int64(2)
+    elif 0xE0 <= lead < 0xF0:
+        size = nb.int64(3)
+    elif 0xF0 <= lead < 0xF5:
+        size = nb.int64(4)
+    return size if i + size <= end else nb.int64(0)
+
+
+@inlined
+def code_at(data, i, size):
+    """The code point of a sequence of 1 to 4 bytes; a space for a broken one (size 0) or one out of range."""
+    lead = nb.int64(data[i])
+    if size == 1:
+        return lead
+    if size == 2:
+        return ((lead & 0x1F) << 6) | (nb.int64(data[i + 1]) & 0x3F)
+    if size == 3:
+        return ((lead & 0x0F) << 12) | ((nb.int64(data[i + 1]) & 0x3F) << 6) | (nb.int64(data[i + 2]) & 0x3F)
+    if size == 4:
+        upper = ((lead & 0x07) << 18) | ((nb.int64(data[i + 1]) & 0x3F) << 12)
+        code = upper | ((nb.int64(data[i + 2]) & 0x3F) << 6) | (nb.int64(data[i + 3]) & 0x3F)
+        return code if code < 0x110000 else nb.int64(0x20)
+    return nb.int64(0x20)
 
 
 @inlined

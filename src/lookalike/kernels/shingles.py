@@ -64,9 +64,9 @@ def _stopword_windows(tokens, count, width, stop_words, out):
 def list_shingles(data, start, end, kind, width, bag, folding, stop_words, edge, tokens, elements, work):
     """Write the shingles of one text to `elements` as they come, repeats and all; return (shingles, tokens)."""
     if kind == CHAR_SHINGLES:
-        count = fold_characters(data, start, end, folding, tokens)
+        count = fold_characters(data, start, end, *folding, tokens)
     else:
-        count = hash_tokens(data, start, end, folding, edge, tokens)
+        count = hash_tokens(data, start, end, *folding, edge, tokens)
     if kind == STOPWORD_SHINGLES:
         written = _stopword_windows(tokens, count, width, stop_words, elements)
     else:
@@ -136,6 +136,6 @@ def hash_words(data, offsets, folding):
     hashes = np.empty(offsets.size - 1, np.uint64)
     for i in range(offsets.size - 1):
         hashes[i] = LARGEST
-        if hash_tokens(data, offsets[i], offsets[i + 1], folding, edge, tokens) > 0:
+        if hash_tokens(data, offsets[i], offsets[i + 1], *folding, edge, tokens) > 0:
             hashes[i] = tokens[0]
     return hashes

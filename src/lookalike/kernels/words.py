@@ -10,7 +10,7 @@ import numba as nb
 import numpy as np
 
 from lookalike.kernels.compile import inlined, kernel
-from lookalike.kernels.folding import DROPPED, GAP, MAPPED, OWN, WORD, decode, entry_of
+from lookalike.kernels.folding import DROPPED, GAP, MAPPED, OWN, WORD, code_at, entry_of, size_at
 from lookalike.kernels.hashing import U, absorb, as_element, finish, hash_ascii, hash_ascii_at_end
 from lookalike.kernels.machine import BLOCK, high_mask, run_mask, trailing_zeros
 
@@ -19,29 +19,35 @@ LARGE_TEXT = 1 << 20
 
 
 @inlined
-def _append(code, state, word, length):
-    """Take the UTF-8 bytes of a folded code point into a token's hash (state, pending word, length)."""
+def _encode(code):
+    """The UTF-8 bytes of a code point, the first lowest, and how many they are."""
     if code < 0x80:
-        count, packed = 1, U(code)
-    elif code < 0x800:
-        count, packed = 2, U(0xC0 | (code >> 6)) | (U(0x80 | (code & 0x3F)) << U(8))
-    elif code < 0x10000:
-        count = 3
-        packed = U(0xE0 | (code >> 12)) | (U(0x80 | ((code >> 6) & 0x3F)) << U(8))
-        packed |= U(0x80 | (code & 0x3F)) << U(16)
-    else:
-        count = 4
-        packed = U(0xF0 | (code >> 18)) | (U(0x80 | ((code >> 12) & 0x3F)) << U(8))
-        packed |= (U(0x80 | ((code >> 6) & 0x3F)) << U(16)) | (U(0x80 | (code & 0x3F)) << U(24))
-    for _ in range(count):
-        # A full word is taken in only when another byte follows: the last word belongs to finish().
-        if length & 7 == 0 and length > 0:
-            state = absorb(state, word)
-            word = U(0)
-        word |= (packed & U(0xFF)) << (U(8) * U(length & 7))
-        packed >>= U(8)
-        length += 1
-    return state, word, length
+        return U(code), nb.int64(1)
+    if code < 0x800:
+        return U(0xC0 | (code >> 6)) | (U(0x80 | (code & 0x3F)) << U(8)), nb.int64(2)
+    last = U(0x80 | (code & 0x3F))
+    middle = U(0x80 | ((code >> 6) & 0x3F))
+    if code < 0x10000:
+        return U(0xE0 | (code >> 12)) | (middle << U(8)) | (last << U(16)), nb.int64(3)
+    first = U(0xF0 | (code >> 18)) | (U(0x80 | ((code >> 12) & 0x3F)) << U(8))
+    return first | (middle << U(16)) | (last << U(24)), nb.int64(4)
+
+
+@inlined
+def _append(code, state, word, length):
+    """Take the UTF-8 bytes of a folded code point into a token's hash (state, pending word, length).
+
+    The pending word holds the last one to eight bytes: a full one is taken in only when another byte follows,
+    since the last word belongs to finish().
+    """
+    packed, count = _encode(code)
+    used = ((length - 1) & 7) + 1 if length > 0 else nb.int64(0)
+    length += count
+    if used + count <= 8:
+        return state, word | (packed << U(8 * used)), length
+    if used < 8:
+        word |= packed << U(8 * used)
+    return absorb(state, word), packed >> U(8 * (8 - used)), length
 
 
 @inlined
@@ -61,15 +67,19 @@ def _pieces(entry):
     return nb.int64(0) if entry & 7 == DROPPED else nb.int64(1)
 
 
-@kernel
-def hash_run(data, start, end, folding, tokens, count):
+@inlined
+def hash_run(data, start, end, pages, entries, pool, tokens, count):
     """Fold data[start:end] by table; append the hashes of its tokens to `tokens`, return the new count."""
-    pages, entries, pool = folding
     state, word, length = U(0), U(0), nb.int64(0)
     i = start
     while i < end:
-        code, i = decode(data, i, end)
+        size = size_at(data, i, end)
+        code = code_at(data, i, size)
+        i += max(size, 1)
         entry = entry_of(pages, entries, code)
+        if entry == WORD:  # most characters: folded already
+            state, word, length = _append(code, state, word, length)
+            continue
         for k in range(_pieces(entry)):
             folded, kind = _piece(entry, code, pool, k)
             if kind != WORD and length > 0:
@@ -97,7 +107,7 @@ def _masks_at_end(data, i, end, edge):
 
 
 @kernel
-def _hash_block(data, i, runs, high, open_at, beyond, safe, folding, tokens, count):
+def _hash_block(data, i, runs, high, open_at, beyond, safe, pages, entries, pool, tokens, count):
     """hash_tokens for a block with bytes beyond ASCII, or with a run that has some, or at the array's end."""
     edges = runs ^ ((runs << U(1)) | (U(1) if open_at >= 0 else U(0)))
     seen = nb.int64(0)  # bits of `high` below this belong to earlier runs
@@ -109,7 +119,7 @@ def _hash_block(data, i, runs, high, open_at, beyond, safe, folding, tokens, cou
             continue
         beyond |= ((high & ((U(1) << U(bit)) - U(1))) >> U(seen)) != U(0)
         if beyond:
-            count = hash_run(data, open_at, i + bit, folding, tokens, count)
+            count = hash_run(data, open_at, i + bit, pages, entries, pool, tokens, count)
         else:
             tokens[count] = hash_ascii(data, open_at, i + bit) if safe else hash_ascii_at_end(data, open_at, i + bit)
             count += 1
@@ -120,14 +130,16 @@ def _hash_block(data, i, runs, high, open_at, beyond, safe, folding, tokens, cou
 
 
 @kernel
-def hash_tokens(data, start, end, folding, edge, tokens):
+def hash_tokens(data, start, end, pages, entries, pool, edge, tokens):
     """Write the hash of every token of the text data[start:end]; return how many there are.
 
     Parameters
     ----------
     data : uint8[bytes]
         UTF-8. Broken sequences count as gaps; nothing outside data[start:end] is used.
-    folding : (pages, entries, pool), see kernels/folding.py
+    pages, entries, pool
+        The folding table, see kernels/folding.py. Array by array: a tuple of them is unpacked with a count of
+        references for each, which costs more than a word does.
     edge : uint8[64]
         Room to work in.
     tokens : uint64[token capacity of text_bounds]
@@ -148,7 +160,7 @@ def hash_tokens(data, start, end, folding, edge, tokens):
             runs &= inside
             high &= inside
         if high != U(0) or beyond or not safe:
-            open_at, beyond, count = _hash_block(data, i, runs, high, open_at, beyond, safe, folding, tokens, count)
+            open_at, beyond, count = _hash_block(data, i, runs, high, open_at, beyond, safe, pages, entries, pool, tokens, count)
             continue
         edges = runs ^ ((runs << U(1)) | (U(1) if open_at >= 0 else U(0)))
         while edges != U(0):
@@ -164,18 +176,19 @@ def hash_tokens(data, start, end, folding, edge, tokens):
 
 
 @kernel
-def fold_characters(data, start, end, folding, characters):
+def fold_characters(data, start, end, pages, entries, pool, characters):
     """Write the characters of the tokens of data[start:end] joined by single spaces, hashed one by one.
 
     Returns how many there are; `characters` is uint64[character_capacity(...)].
     """
-    pages, entries, pool = folding
     count = 0
     inside = False  # are we in the middle of a token?
     space = as_element(U(0x20) * U(0x9E3779B97F4A7C15))
     i = start
     while i < end:
-        code, i = decode(data, i, end)
+        size = size_at(data, i, end)
+        code = code_at(data, i, size)
+        i += max(size, 1)
         entry = entry_of(pages, entries, code)
         for k in range(_pieces(entry)):
             folded, kind = _piece(entry, code, pool, k)
