@@ -27,9 +27,11 @@ from lookalike.types import Sets, Signatures, Source, Wanted
 __all__ = ["DedupResult", "MinHash", "Plan", "dedup", "jaccard", "pairs", "shingles", "sketch", "tune"]
 
 
-def _open(data: Any, column: str, encoding: str) -> list[Source]:
+def _open(data: Any, column: str, encoding: str, name: str = "data") -> list[Source]:
     if not looks_like_paths(data):
-        return [open_data(data, column)]
+        source = open_data(data, column)
+        source.name = name
+        return [source]
     paths = [data] if isinstance(data, str | Path) else list(data)
     if "-" in map(str, paths):
         raise UsageError("standard input can only be read by the command line; give a path or the data itself")
@@ -73,7 +75,7 @@ def dedup(
     [{'id': 'data:1', 'kept_id': 'data:0', 'similarity': 1.0}]
     """
     settings = Settings.parse(column=column, **options)
-    references = [] if reference is None else _open(reference, column, settings.encoding)
+    references = [] if reference is None else _open(reference, column, settings.encoding, "reference")
     if out is None:
         return dedup_in_memory(_open(data, column, settings.encoding), references, settings, keep, policy)
     if not looks_like_paths(data) or (reference is not None and not looks_like_paths(reference)):

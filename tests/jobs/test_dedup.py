@@ -85,7 +85,7 @@ def test_reference_items_stay_and_remove(texts, reference, brute):
         **({"method": "brute"} if brute else {"recall": 0.9999999}),
     )  # fmt: skip
     want = expected(range(len(sets)), Fraction(1, 2), len(reference), "jaccard", sets)
-    # items are numbered with the reference in front; both sources are called "data"
+    # items are numbered with the reference in front; rows count from 0 in each
     got = {(r["row"], r["kept_row"], r["similarity"]) for r in result.removed.to_pylist()}
     n = len(reference)
     assert got == {(i - n, k if k < n else k - n, float(exact("jaccard", sets[i], sets[k]))) for i, k in want.items()}

@@ -6,12 +6,15 @@ import json
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from lookalike.cli.options import CONTEXT, settings_from, shared_options, talking_options
 from lookalike.errors import UsageError
+
+if TYPE_CHECKING:
+    from lookalike.types import Rejected
 
 _EXAMPLE = """\b
 Examples:
@@ -47,11 +50,23 @@ def command(
     say_plan(settings, progress)
     warm_up(progress)
     with tempfile.TemporaryDirectory(prefix="lookalike-") as spool:
-        table, run = pairs_of_files(inputs, settings, Path(spool), progress)
+        table, rejected, run = pairs_of_files(inputs, settings, Path(spool), progress)
     if target is None:
         write_tsv(sys.stdout.buffer, table)
     else:
         write_table(target, table)
+    aside = _set_aside(rejected, target)
     if as_json:
         click.echo(json.dumps(run))
-    say_pairs(run, out, progress)
+    say_pairs(run, out, aside, progress)
+
+
+def _set_aside(rejected: list[Rejected], target: Path | None) -> str:
+    """Write skipped lines beside the result; without a file, name them."""
+    from lookalike.write import write_rejected
+
+    if target is None or not rejected:
+        return ", ".join(f"{bad.file}:{bad.line}" for bad in rejected)
+    path = target.with_name(target.name + ".rejected.jsonl")
+    write_rejected(path, rejected)
+    return str(path)

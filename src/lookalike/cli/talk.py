@@ -46,7 +46,7 @@ def say_run(run: dict[str, Any], out: str, progress: Progress) -> None:
     progress.say(f"Results: {out}/kept, {out}/removed.parquet (why each went), {out}/clusters.parquet, {out}/run.json")
 
 
-def say_pairs(run: dict[str, Any], out: str | None, progress: Progress) -> None:
+def say_pairs(run: dict[str, Any], out: str | None, aside: str, progress: Progress) -> None:
     """What pairs found."""
     counts = run["counts"]
     progress.say(
@@ -54,7 +54,7 @@ def say_pairs(run: dict[str, Any], out: str | None, progress: Progress) -> None:
         f"{counts['pairs']:,} similar. {_how_sure(run)}"
     )
     if counts["rejected"]:
-        progress.say(f"{counts['rejected']:,} bad lines were left out.")
+        progress.say(f"{counts['rejected']:,} bad lines were left out: {aside}")
     _say_alarms(run, progress)
     if out is not None:
         progress.say(f"Results: {out}")

@@ -160,8 +160,12 @@ def read_corpus(
     progress: Progress,
     rank_column: str | None = None,
     want_lengths: bool = False,
+    references: int = 0,
 ) -> Corpus:
-    """Read every item once and keep its bucket keys, fingerprint and the columns asked for."""
+    """Read every item once and keep its bucket keys, fingerprint and the columns asked for.
+
+    The first `references` sources are reference items, which need no rank.
+    """
     bands, rows = (settings.plan.bands, settings.plan.rows) if settings.plan else (0, 0)
 
     def work(job: tuple[int, Block, Wanted]) -> tuple[int, _Part]:
@@ -173,7 +177,7 @@ def read_corpus(
 
     def jobs() -> Iterator[tuple[int, Block, Wanted]]:
         for number, source in enumerate(sources):
-            wanted = _wanted(source, settings, rank_column)
+            wanted = _wanted(source, settings, rank_column if number >= references else None)
             for block in source.blocks():
                 yield number, block, wanted
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -135,7 +136,8 @@ def find_duplicates(
     measure = settings.measure.arguments
     with Workers(settings.threads) as workers:
         with progress.stage("reading", sum(source.nbytes for source in everything), "B"):
-            corpus = read_corpus(everything, settings, workers, progress, column, rule in ("longest", "shortest"))
+            by_length = rule in ("longest", "shortest")
+            corpus = read_corpus(everything, settings, workers, progress, column, by_length, len(references))
         fixed = int(corpus.starts[len(references)])
         order = order_items(corpus, rule, column, fixed)
         found = find_comparable(corpus, order[corpus.counts[order] > 0], workers, progress)
@@ -207,6 +209,7 @@ def dedup_to_folder(
             write_table(folder / "clusters.parquet", found.clusters())
             if settings.skip_errors:
                 write_rejected(folder / "rejected.jsonl", found.corpus.rejected)
+        shutil.rmtree(spool, ignore_errors=True)
         run = describe_run(settings, options, found.counts, found.alarms, progress)
         write_json(folder / "run.json", run)
     return run

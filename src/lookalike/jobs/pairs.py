@@ -20,7 +20,7 @@ from lookalike.jobs.settings import Settings
 from lookalike.jobs.similar import Comparable, find_comparable
 from lookalike.kernels import pairs as kernels
 from lookalike.read import open_inputs
-from lookalike.types import Pairs, Source, to_arrow
+from lookalike.types import Pairs, Rejected, Source, to_arrow
 from lookalike.verify.pairs import list_pairs
 from lookalike.verify.sets import Measure
 
@@ -96,11 +96,10 @@ def _expand(found: Comparable, measure: Measure, left: Any, right: Any, overlaps
 
 
 def pairs_of_files(
-    inputs: Sequence[str | Path], settings: Settings, spool: Path, progress: Progress | None = None
-) -> tuple[pa.Table, dict[str, Any]]:
-    """The similar pairs in files, as a table and the record of the run."""
-    progress = progress or Progress()
+    inputs: Sequence[str | Path], settings: Settings, spool: Path, progress: Progress
+) -> tuple[pa.Table, list[Rejected], dict[str, Any]]:
+    """The similar pairs in files as a table, the bad lines that were skipped, and the record of the run."""
     sources = open_inputs(inputs, encoding=settings.encoding, spool=spool)
     found = find_similar_pairs(sources, settings, progress)
     options = {"inputs": [str(path) for path in inputs]}
-    return found.table(), describe_run(settings, options, found.counts, found.alarms, progress)
+    return found.table(), found.corpus.rejected, describe_run(settings, options, found.counts, found.alarms, progress)

@@ -66,6 +66,8 @@ class Settings:
         _one_of("on-error", on_error, ("stop", "skip"))
         if not 0 <= seed < 1 << 64:
             raise UsageError(f"seed {seed}: from 0 to 2^64 - 1")
+        if not 0 < recall <= 1:
+            raise UsageError(f"recall {recall}: above 0 and at most 1; try 0.99")
         try:
             "".encode(encoding)
         except LookupError:

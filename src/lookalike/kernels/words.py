@@ -160,7 +160,9 @@ def hash_tokens(data, start, end, pages, entries, pool, edge, tokens):
             runs &= inside
             high &= inside
         if high != U(0) or beyond or not safe:
-            open_at, beyond, count = _hash_block(data, i, runs, high, open_at, beyond, safe, pages, entries, pool, tokens, count)
+            open_at, beyond, count = _hash_block(
+                data, i, runs, high, open_at, beyond, safe, pages, entries, pool, tokens, count
+            )
             continue
         edges = runs ^ ((runs << U(1)) | (U(1) if open_at >= 0 else U(0)))
         while edges != U(0):
