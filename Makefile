@@ -34,6 +34,7 @@ format: install
 
 bench: install
 	$(BIN)/python benchmarks/peers.py
+	$(BIN)/python benchmarks/languages.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis lookalike-demo

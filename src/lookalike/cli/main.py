@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib
 import os
 import sys
 
 import click
 
-from lookalike.errors import LookalikeError
+from lookalike.errors import LookalikeError, ResourceError, UsageError
 from lookalike.version import __version__
 
 COMMANDS = {
@@ -21,6 +22,7 @@ COMMANDS = {
 """Each is a module of this package with a click command named `command`."""
 
 INTERRUPTED = 130
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class LazyGroup(click.Group):
@@ -56,9 +58,8 @@ def group() -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; ends the process with the documented exit code."""
     code = run(arguments)
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError):
-            stream.flush()
+    with contextlib.suppress(AttributeError, OSError, ValueError):
+        sys.stderr.flush()
     # All is written and closed. Taking the interpreter, LLVM and their memory down in order takes a tenth of a
     # second, which a small job would notice.
     os._exit(code)
@@ -68,24 +69,27 @@ def run(arguments: list[str] | None = None) -> int:
     """Run a command and return its exit code; problems are said in one line on stderr."""
     try:
         group.main(arguments, prog_name="lookalike", standalone_mode=False)
+        if sys.stdout is not None:
+            # the last of the data: if it cannot be written, the run has failed
+            sys.stdout.flush()
     except LookalikeError as error:
         _complain(str(error))
         return error.exit_code
-    except click.exceptions.Abort:
-        return INTERRUPTED
     except click.ClickException as error:
         error.show()
         return error.exit_code if not isinstance(error, click.FileError) else 2
-    except KeyboardInterrupt:
-        _complain("interrupted; nothing was written")
+    except (KeyboardInterrupt, click.exceptions.Abort):  # click makes the one of the other
+        _complain("interrupted")
         return INTERRUPTED
     except MemoryError:
         _complain("out of memory; use fewer --threads or split the input")
         return 4
     except BrokenPipeError:
-        # Whoever read our output has gone: that is not an error, but nothing more can be said.
-        sys.stderr.close()
+        # Whoever read our output has gone (`| head`): that is not an error.
         return 0
+    except OSError as error:
+        _complain(f"{error.filename or 'output'}: {error.strerror or error}")
+        return ResourceError.exit_code if error.errno in NO_SPACE else UsageError.exit_code
     return 0
 
 

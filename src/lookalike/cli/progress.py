@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import time
 
@@ -13,7 +14,7 @@ PLAIN_SECONDS = 10.0
 
 def open_progress(quiet: bool) -> Progress:
     """The progress that fits: silent, a bar, or plain lines."""
-    if quiet:
+    if quiet or sys.stderr is None:  # None: it was closed by whoever started us
         return Progress()
     if not sys.stderr.isatty():
         return PlainProgress()
@@ -51,5 +52,6 @@ class PlainProgress(Progress):
         self.say(f"  {self._name:<15} {time.perf_counter() - self._started:7.2f} s")
 
     def say(self, text: str) -> None:
-        """A line on stderr."""
-        print(text, file=sys.stderr, flush=True)
+        """A line on stderr; that nobody listens any more is no reason to stop the work."""
+        with contextlib.suppress(OSError, ValueError):
+            print(text, file=sys.stderr, flush=True)

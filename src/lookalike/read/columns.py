@@ -176,10 +176,13 @@ def join_column(pieces: Iterable[pa.Array]) -> pa.ChunkedArray:
     if not kinds:
         return pa.chunked_array(arrays, type=pa.null())
     kind = kinds.pop() if len(kinds) == 1 else common_type([*kinds])
-    if kind is None:
-        kind = pa.large_string()
-        arrays = [_as_strings(array) for array in arrays]
-    return pa.chunked_array([array.cast(kind) for array in arrays], type=kind)
+    try:
+        if kind is not None:
+            return pa.chunked_array([array.cast(kind) for array in arrays], type=kind)
+    except pa.ArrowInvalid:
+        # an integer that no fraction of 64 bits equals: as a string it stays what it is
+        pass
+    return pa.chunked_array([_as_strings(array) for array in arrays], type=pa.large_string())
 
 
 def common_type(kinds: Sequence[pa.DataType]) -> pa.DataType | None:
@@ -207,7 +210,11 @@ def json_text(value: Any) -> str | None:
     """
     if value is None or isinstance(value, str):
         return value
-    return json.dumps(value, ensure_ascii=False, default=str)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    if isinstance(value, bool | int | float | list | dict):
+        return json.dumps(value, ensure_ascii=False, default=json_text)
+    return str(value)
 
 
 def kind_of(values: Sequence[Any]) -> pa.DataType:

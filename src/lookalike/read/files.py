@@ -5,6 +5,7 @@ Knows nothing of formats: it hands out bytes.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -58,7 +59,7 @@ class File:
         """The stored bytes, from the start. Errors of this file are raised as what they mean to the user."""
         try:
             if self.system is None:
-                return pa.OSFile(self.path, "rb")
+                return pa.OSFile(os.fsencode(self.path), "rb")
             return pa.PythonFile(self.system.open(self.path, "rb"), mode="r")
         except FileNotFoundError as error:
             raise BadDataError(f"{self.name}: changed while it was read: it is gone") from error

@@ -103,11 +103,14 @@ def _find(given: str, spool: Path | None, before: list[Found]) -> list[Found]:
         return [Found(spool_stdin(spool), given, False)]
     found = list(_find_url(given) if "://" in given else _find_local(given))
     if not found:
-        raise UsageError(f"{given}: no files in it")
+        what = "no files in it" if Path(given).is_dir() or "://" in given else "no file matches"
+        raise UsageError(f"{given}: {what}")
     return found
 
 
 def _find_local(given: str) -> Iterator[Found]:
+    if not given:
+        raise UsageError("an input is empty, where a file, folder or glob should be")
     path = Path(given)
     if path.is_dir():
         yield from _find_in_folder(given, given)
@@ -144,7 +147,9 @@ def _local(name: str, kept_name: str) -> File:
         raise UsageError(f"{name}: cannot be read: {error.strerror}") from error
     if not os.access(name, os.R_OK):
         raise UsageError(f"{name}: cannot be read: permission denied")
-    return File(name, kept_name, name, found[0], found)
+    # names that are no UTF-8 are shown with their bytes spelled out
+    shown = os.fsencode(name).decode("utf-8", "backslashreplace")
+    return File(shown, kept_name, name, found[0], found)
 
 
 def _find_url(given: str) -> Iterator[Found]:
@@ -186,6 +191,8 @@ def _absolute(file: File) -> str:
 
 def spool_stdin(spool: Path | None) -> File:
     """Copy standard input to a file: sources are read more than once; without `spool` a temporary one."""
+    if sys.stdin is None:
+        raise UsageError("standard input (-) is closed")
     folder = Path(tempfile.mkdtemp(prefix="lookalike-")) if spool is None else spool
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "stdin.jsonl"

@@ -102,7 +102,7 @@ def parse_object(line: bytes) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise ValueError(bad_byte(error)) from error
     except json.JSONDecodeError as error:
-        raise ValueError(f"not valid JSON: {error.msg} at character {error.pos}") from error
+        raise ValueError(f"not valid JSON: {error.msg.removesuffix(' at')} at character {error.pos}") from error
     except RecursionError as error:
         raise ValueError("not valid JSON: nested too deeply") from error
     if not isinstance(found, dict):

@@ -41,7 +41,9 @@ def check_encoding(name: str) -> str:
     try:
         "".encode(name)
         b"".decode(name)
-    except LookupError as error:
+        "\ufeff".encode(name, "ignore")
+        codecs.getincrementaldecoder(name)(_MARKED).decode(b"\xff", final=True)
+    except (LookupError, UnicodeError) as error:
         raise UsageError(f"encoding {name!r} is not known; examples: utf-8, latin-1, utf-16, cp1252") from error
     found = codecs.lookup(name).name
     return "utf-8" if found == "utf-8-sig" else found

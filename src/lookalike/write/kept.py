@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import os
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Protocol, Self
@@ -47,7 +49,12 @@ class _Closing:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        if error is None:
+            self.close()
+            return
+        # What goes wrong on closing (a full disk again) must not hide what went wrong first.
+        with suppress(Exception):
+            self.close()
 
 
 def open_kept(folder: Path, source: Source) -> KeptWriter:
@@ -72,7 +79,7 @@ class LineWriter(_Closing):
         self._raw: Any = None
         self._out: IO[bytes] | Any
         if layout.compression == "zstd":
-            self._raw = pa.OSFile(str(path), "wb")
+            self._raw = pa.OSFile(os.fsencode(path), "wb")
             self._out = pa.CompressedOutputStream(self._raw, "zstd")
         elif layout.compression == "gzip":
             self._raw = path.open("wb")
@@ -99,7 +106,8 @@ class TableWriter(_Closing):
     def __init__(self, path: Path, layout: Layout) -> None:
         self._rows = layout.row_group_rows or GROUP_ROWS
         self._schema = layout.schema
-        self._writer = pq.ParquetWriter(path, layout.schema, compression=layout.compression or "none")
+        self._file = pa.OSFile(os.fsencode(path), "wb")
+        self._writer = pq.ParquetWriter(self._file, layout.schema, compression=layout.compression or "none")
         self._waiting: list[pa.Table] = []
         self._waiting_rows = self._waiting_bytes = 0
 
@@ -129,6 +137,7 @@ class TableWriter(_Closing):
         """Write what waits, and the footer."""
         self._write_group()
         self._writer.close()
+        self._file.close()
 
 
 class FileWriter(_Closing):

@@ -80,7 +80,7 @@ class OutputFolder:
         if not os.path.lexists(self.path):
             return
         if not self.overwrite:
-            raise UsageError(f"{self.path}: exists already; choose another name or overwrite it")
+            raise UsageError(f"{self.path}: exists already; choose another name or give --overwrite")
         if not self.path.is_dir():
             raise UsageError(f"{self.path}: is a file, where an output folder should go")
         if any(self.path.iterdir()) and not (self.path / RUN_FILE).is_file():
@@ -159,7 +159,7 @@ def output_file(path: str | Path, suffixes: tuple[str, ...] = TABLE_SUFFIXES, ov
     if found.is_dir():
         raise UsageError(f"{found}: is a folder, where a file should go")
     if found.exists() and not overwrite:
-        raise UsageError(f"{found}: exists already; choose another name or overwrite it")
+        raise UsageError(f"{found}: exists already; choose another name or give --overwrite")
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Any
@@ -36,7 +37,8 @@ def write_table(path: str | Path, table: pa.Table) -> None:
         raise UsageError(f"{path}: the name must end in {', '.join(TABLE_SUFFIXES)}")
     with whole_file(path) as partial:
         if suffix == ".parquet":
-            pq.write_table(table, partial, compression="zstd")
+            with pa.OSFile(os.fsencode(partial), "wb") as stream:
+                pq.write_table(table, stream, compression="zstd")
             return
         with partial.open("wb") as stream:
             if suffix == ".jsonl":
@@ -81,10 +83,18 @@ def _joined(lines: pa.Array) -> memoryview:
 
 def _texts(column: pa.Array) -> pa.Array:
     """Values as text; nulls are empty, nested values are JSON."""
-    if pa.types.is_nested(column.type) or pa.types.is_binary(column.type):
-        values = [None if one is None else _json(one) for one in column.to_pylist()]
+    if pa.types.is_nested(column.type) or _is_bytes(column.type):
+        values = [one if one is None else _as_text(one) for one in column.to_pylist()]
         column = pa.array(values, pa.large_string())
     return pc.fill_null(column.cast(pa.large_string()), "")
+
+
+def _as_text(value: Any) -> str:
+    return str(_plain(value)) if isinstance(value, bytes) else _json(value)
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind))
 
 
 def _quoted(texts: pa.Array, delimiter: str) -> pa.Array:
@@ -124,11 +134,14 @@ def write_json(path: Path, value: Any) -> None:
     """
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False, default=_plain) + "\n"
     with whole_file(path) as partial:
-        partial.write_text(text, "utf-8")
+        # half characters (of file names that are no UTF-8) as JSON escapes
+        partial.write_text(text, "utf-8", "backslashreplace")
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has no word for: NumPy scalars as numbers, anything else (a path) as text."""
+    """What JSON has no word for: NumPy scalars as numbers, anything else (bytes, a path) as text."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
     return value.item() if hasattr(value, "item") else str(value)
 
 
