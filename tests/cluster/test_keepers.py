@@ -68,8 +68,7 @@ def test_components_are_those_of_all_pairs(rows, threshold, measure):
     buckets, sets = all_together(len(rows)), arrays_of(rows)
     direct = keepers.decide(buckets, sets, numbers)
     got = connect(buckets, sets, numbers, direct)
-    if measure != "containment":  # there an item is joined only to one that contains it
-        assert got.root.tolist() == components(rows, measure, threshold)
+    assert got.root.tolist() == components(rows, measure, threshold)
     for item, partner in enumerate(got.partner.tolist()):
         if got.root[item] == item:
             assert partner == -1

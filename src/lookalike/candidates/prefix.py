@@ -16,7 +16,7 @@ from lookalike.kernels import prefix as kernels
 from lookalike.types import Bool, Buckets, Int64, UInt64
 
 OVERSIZE = 200
-"""Members above which a bucket is refined. Measured in docs/log.md: lower costs more prefixes than it saves."""
+"""Members above which a bucket is refined. The pairs are the same for any value, the time nearly so (docs/log.md)."""
 
 
 def oversize(buckets: Buckets) -> Bool:

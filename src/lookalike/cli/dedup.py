@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from lookalike.cli.options import CONTEXT, settings_from, shared_options, talking_options
-
-if TYPE_CHECKING:
-    pass
 
 _EXAMPLE = """\b
 Examples:
@@ -64,8 +61,16 @@ def command(
     from lookalike.cli.progress import open_progress
     from lookalike.cli.talk import say_plan, say_run, warm_up
     from lookalike.jobs.dedup import dedup_to_folder
+    from lookalike.jobs.settings import check_policy, parse_keep
+    from lookalike.read import check_inputs
+    from lookalike.write import OutputFolder
 
     settings = settings_from(options)
+    # what is wrong with the rest of the command is said now too, before the plan and the compiling
+    parse_keep(keep)
+    check_policy(policy)
+    check_inputs([*inputs, *reference])
+    OutputFolder(out, overwrite)
     progress = open_progress(quiet)
     say_plan(settings, progress)
     warm_up(progress)

@@ -35,8 +35,10 @@ def command(out: str, overwrite: bool, as_json: bool, quiet: bool, **options: An
     from lookalike.cli.progress import open_progress
     from lookalike.cli.talk import say_plan, say_run, warm_up
     from lookalike.jobs.dedup import dedup_to_folder, read_result
+    from lookalike.write import OutputFolder
 
     settings = settings_from({**options, "on_error": "skip"})
+    OutputFolder(out, overwrite)
     progress = open_progress(quiet)
     sources = find_sources()
     progress.say(f"Looking for near-duplicates among the Python files below {', '.join(map(str, sources))}")

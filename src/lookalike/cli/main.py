@@ -87,8 +87,10 @@ def run(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:
         # Whoever read our output has gone (`| head`): that is not an error.
         return 0
+    except SystemExit:  # what click makes of a broken pipe
+        return 0
     except OSError as error:
-        _complain(f"{error.filename or 'output'}: {error.strerror or error}")
+        _complain(f"{error.filename or 'standard output'}: {error.strerror or error}")
         return ResourceError.exit_code if error.errno in NO_SPACE else UsageError.exit_code
     return 0
 

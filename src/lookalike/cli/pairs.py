@@ -40,11 +40,15 @@ def command(
     from lookalike.cli.progress import open_progress
     from lookalike.cli.talk import say_pairs, say_plan, warm_up
     from lookalike.jobs.pairs import pairs_of_files
+    from lookalike.read import check_inputs
     from lookalike.write import TABLE_SUFFIXES, output_file, write_table, write_tsv
 
+    if out is None and sys.stdout is None:
+        raise UsageError("standard output is closed; name a file with -o")
     if as_json and out is None:
         raise UsageError("--json and the pairs would both go to stdout; name a file with -o")
     settings = settings_from(options)
+    check_inputs(inputs)
     target = output_file(out, TABLE_SUFFIXES, overwrite) if out is not None else None
     progress = open_progress(quiet)
     say_plan(settings, progress)

@@ -117,7 +117,7 @@ def _drawing(plan: Plan) -> str:
 
     drawing = terminal_curve(plan, width=max(44, min(76, shutil.get_terminal_size().columns - 1)))
     try:
-        drawing.encode(sys.stdout.encoding or "utf-8")
+        drawing.encode((sys.stdout and sys.stdout.encoding) or "utf-8")
     except UnicodeEncodeError:
         plain = {"┤": "+", "│": "|", "└": "+", "┬": "+", "─": "-", "┊": ":", "▲": "^"}
         return "".join(c if c.isascii() else plain.get(c, "*") for c in drawing)

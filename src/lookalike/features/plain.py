@@ -7,8 +7,20 @@ from __future__ import annotations
 
 from lookalike.features.shingles import Shingling
 from lookalike.features.stopwords import stop_words
-from lookalike.features.unicode import fold, kind_of
-from lookalike.kernels.folding import OWN, WORD
+from lookalike.features.unicode import folding_table
+from lookalike.kernels.folding import DROPPED, MAPPED, OWN, WORD
+
+
+def _pieces(char: str) -> list[tuple[str, int]]:
+    """What a character becomes by the table that the kernels use, each piece with its kind."""
+    table = folding_table()
+    entry = int(table.entries[table.pages[ord(char) >> 8], ord(char) & 0xFF])
+    if entry & 7 == DROPPED:
+        return []
+    if entry & 7 != MAPPED:
+        return [(char, entry & 7)]
+    first, count = entry >> 8, (entry >> 3) & 31
+    return [(chr(int(piece) >> 2), int(piece) & 3) for piece in table.pool[first : first + count]]
 
 
 def tokens(text: str) -> list[str]:
@@ -21,8 +33,7 @@ def tokens(text: str) -> list[str]:
     """
     found: list[str] = []
     run = ""
-    for char in "".join(map(fold, text)) + " ":
-        kind = kind_of(char)
+    for char, kind in (piece for one in text + " " for piece in _pieces(one)):
         if kind == WORD:
             run += char
             continue

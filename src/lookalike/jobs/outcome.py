@@ -89,8 +89,11 @@ def settle(
     to_keeper = _link_sets(found, measure, gone, keeper, overlaps)
     to_partner = to_keeper
     if components is not None:
-        partner = components.partner[gone].astype(np.int64)
-        to_partner = _link_sets(found, measure, gone, partner, components.overlaps[gone].astype(np.int64))
+        partner, shared = components.partner[gone].astype(np.int64), components.overlaps[gone].astype(np.int64)
+        to_partner = _link_sets(found, measure, gone, partner, shared)
+        # Containment joins in either direction; what joined the two is the larger.
+        other_way = measure.of_overlaps(shared, found.sizes[partner], found.sizes[gone])
+        to_partner.similarity[found.places[gone]] = np.maximum(to_partner.similarity[found.places[gone]], other_way)
     own = self_similarity(found, measure)
     places = np.arange(len(found.order))
     copies = np.flatnonzero((found.first != places) & (found.order >= references) & (own >= float(measure.threshold)))

@@ -69,11 +69,13 @@ def find_similar_pairs(sources: list[Source], settings: Settings, progress: Prog
         found = find_comparable(corpus, np.flatnonzero(corpus.counts), workers, progress)
         with progress.stage("verifying"):
             listed = list_pairs(found.buckets, found.sets, settings.measure.arguments, workers.map)
-            pairs, identical = _expand(found, settings.measure, listed.left, listed.right, listed.overlaps)
-    return FoundPairs(corpus, pairs, listed.candidates + identical, found.alarms)
+            pairs = _expand(found, settings.measure, listed.left, listed.right, listed.overlaps)
+    # Sets were compared once for all their copies; what is reported counts items.
+    candidates = listed.candidates - len(listed.left) + len(pairs)
+    return FoundPairs(corpus, pairs, candidates, found.alarms)
 
 
-def _expand(found: Comparable, measure: Measure, left: Any, right: Any, overlaps: Any) -> tuple[Pairs, int]:
+def _expand(found: Comparable, measure: Measure, left: Any, right: Any, overlaps: Any) -> Pairs:
     """From pairs of distinct sets to pairs of items: every copy of the one with every copy of the other."""
     similarity = measure.of_overlaps(overlaps.astype(np.int64), found.sizes[left], found.sizes[right])
     by_set = np.argsort(found.first, kind="stable")  # places, copies of a set next to each other
@@ -81,7 +83,7 @@ def _expand(found: Comparable, measure: Measure, left: Any, right: Any, overlaps
     own = self_similarity(found, measure)
     firsts = np.flatnonzero((np.diff(starts) > 1) & (own >= float(measure.threshold)))
     both = measure.name == "containment"
-    total, identical = kernels.count_expanded(found.places[left], found.places[right], firsts, starts, both)
+    total = kernels.count_expanded(found.places[left], found.places[right], firsts, starts, both)
     if total > MOST_PAIRS:
         raise ResourceError(
             f"{total:,} pairs would be listed, most of them among copies; use lookalike dedup, raise --threshold, "
@@ -92,7 +94,7 @@ def _expand(found: Comparable, measure: Measure, left: Any, right: Any, overlaps
     )
     a, b, values = found.order[pairs[0]], found.order[pairs[1]], pairs[2]
     order = np.lexsort((b, a))
-    return Pairs(a[order], b[order], values[order]), int(identical)
+    return Pairs(a[order], b[order], values[order])
 
 
 def pairs_of_files(

@@ -94,7 +94,7 @@ class Settings:
             "column": self.column,
             "id": self.id,
             "measure": self.measure.name,
-            "threshold": float(self.measure.threshold),
+            "threshold": self.measure.written,
             "recall": self.recall,
             "hashes": self.hashes,
             "shingle": f"{self.shingling.kind}:{self.shingling.width}",

@@ -242,6 +242,8 @@ def find_pairs(first, last, graph, sets, measure, num, den, mark, found, left, r
 def connect_buckets(starts, members, sets, measure, num, den, parent, left, right, overlaps, counts):
     """Join the clusters that share a similar pair in some bucket; pairs within one cluster are not looked at.
 
+    For containment either direction joins.
+
     `parent` as in kernels/unionfind.py; left, right, overlaps get the pairs that joined two clusters, of
     which there are fewer than items. Returns how many.
     """
@@ -257,6 +259,8 @@ def connect_buckets(starts, members, sets, measure, num, den, parent, left, righ
                     continue
                 counts[COMPARED] += 1
                 overlap = _overlap(item, other, measure, num, den, begins, ends, elements)
+                if overlap < 0 and measure == CONTAINMENT:
+                    overlap = _overlap(other, item, measure, num, den, begins, ends, elements)
                 if overlap < 0:
                     continue
                 counts[MATCHED] += 1

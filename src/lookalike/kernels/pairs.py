@@ -10,18 +10,14 @@ from lookalike.kernels.compile import kernel
 
 @kernel
 def count_expanded(left, right, firsts, starts, both):
-    """How many pairs of items there will be, and how many of them are of equal sets.
-
-    `both`: pairs of equal sets count in each direction (containment).
-    """
+    """How many pairs of items there will be; with `both` (containment), those of equal sets in each direction."""
     total = np.int64(0)
     for k in range(left.size):
         total += (starts[left[k] + 1] - starts[left[k]]) * (starts[right[k] + 1] - starts[right[k]])
-    identical = np.int64(0)
     for k in range(firsts.size):
         copies = starts[firsts[k] + 1] - starts[firsts[k]]
-        identical += copies * (copies - 1) if both else copies * (copies - 1) // 2
-    return total + identical, identical
+        total += copies * (copies - 1) if both else copies * (copies - 1) // 2
+    return total
 
 
 @kernel

@@ -84,6 +84,21 @@ def open_inputs(inputs: Sequence[str | Path], *, encoding: str = "utf-8", spool:
     return sources
 
 
+def check_inputs(inputs: Sequence[str | Path]) -> None:
+    """Refuse names that lead nowhere, without opening anything: a slip is then answered at once.
+
+    Examples
+    --------
+    >>> check_inputs(["-", "s3://bucket/news.jsonl"])
+    """
+    for one in inputs:
+        given = os.fspath(one)
+        if not given:
+            raise UsageError("an input is empty, where a file, folder or glob should be")
+        if given != "-" and "://" not in given and not Path(given).exists() and not glob.has_magic(given):
+            raise UsageError(f"{given}: no such file, folder or glob match")
+
+
 def _open_documents(members: list[Found], encoding: str) -> Source:
     given = {one.given for one in members}
     name = given.pop() if len(given) == 1 else members[0].file.name
@@ -109,8 +124,7 @@ def _find(given: str, spool: Path | None, before: list[Found]) -> list[Found]:
 
 
 def _find_local(given: str) -> Iterator[Found]:
-    if not given:
-        raise UsageError("an input is empty, where a file, folder or glob should be")
+    check_inputs([given])
     path = Path(given)
     if path.is_dir():
         yield from _find_in_folder(given, given)
@@ -125,8 +139,6 @@ def _find_local(given: str) -> Iterator[Found]:
                 yield Found(_local(match, Path(match).name), given, False)
             elif Path(match).is_dir() and "**" not in given:
                 yield from _find_in_folder(match, given)
-    else:
-        raise UsageError(f"{given}: no such file, folder or glob match")
 
 
 def _find_in_folder(folder: str, given: str) -> Iterator[Found]:

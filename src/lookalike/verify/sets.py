@@ -41,8 +41,14 @@ class Measure:
         """Check that measure and threshold make sense."""
         fraction = check_threshold(name, threshold)
         if fraction.numerator >= LARGEST_TERM or fraction.denominator >= LARGEST_TERM:
-            raise UsageError(f"threshold {threshold}: at most nine decimals")
+            raise UsageError(f"threshold {threshold}: at most nine decimals; a fraction can be written as '2/3'")
         return cls(name, fraction)
+
+    @property
+    def written(self) -> float | str:
+        """The threshold as it can be given again: a number, or a fraction such as 2/3 that no decimal equals."""
+        number = float(self.threshold)
+        return number if Fraction(repr(number)) == self.threshold else str(self.threshold)
 
     @property
     def arguments(self) -> tuple[int, int, int]:

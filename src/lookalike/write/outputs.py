@@ -10,7 +10,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -52,10 +52,12 @@ class OutputFolder:
         self.path = Path(path).resolve()
         self.overwrite = overwrite
         self._partial: Path | None = None
+        self._made: list[Path] = []
         self._check()
 
     def __enter__(self) -> Path:
         with disk_errors(self.path):
+            self._made = [parent for parent in self.path.parents if not parent.exists()]
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._partial = _beside(self.path, "partial")
         return self._partial
@@ -74,6 +76,10 @@ class OutputFolder:
                 self._publish()
         finally:
             shutil.rmtree(self._partial, ignore_errors=True)
+            for parent in self._made:
+                # after a failure the folders on the way are empty; after a success this does nothing
+                with suppress(OSError):
+                    parent.rmdir()
 
     def _check(self) -> None:
         """Refuse what must not be replaced."""

@@ -63,14 +63,20 @@ def write_tsv(stream: IO[bytes], table: pa.Table) -> None:
 
 def _write_separated(stream: IO[bytes], table: pa.Table, delimiter: str) -> None:
     names = _quoted(pa.array(table.column_names, pa.large_string()), delimiter)
-    stream.write((delimiter.join(names.to_pylist()) + "\n").encode())
+    _write_all(stream, memoryview((delimiter.join(names.to_pylist()) + "\n").encode()))
     for batch in table.to_batches(1 << 16):
         fields = [_quoted(_texts(column), delimiter) for column in batch.columns]
         if batch.num_rows and fields:
             # one line end per row: joined with an empty last field
             lines = pc.binary_join_element_wise(*fields, _large(delimiter))
             ended = pc.binary_join_element_wise(lines, _large("\n"), _large(""))
-            stream.write(_joined(ended))
+            _write_all(stream, _joined(ended))
+
+
+def _write_all(stream: IO[bytes], data: memoryview) -> None:
+    """Write to the end: an unbuffered stdout (PYTHONUNBUFFERED) may take a part and raise nothing."""
+    while len(data):
+        data = data[stream.write(data) :]
 
 
 def _joined(lines: pa.Array) -> memoryview:

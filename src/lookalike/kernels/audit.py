@@ -1,0 +1,91 @@
+"""All similar pairs of a few sampled sets with any number of others, which are streamed past them once."""
+
+import numba as nb
+import numpy as np
+
+from lookalike.kernels.compile import inlined, kernel
+from lookalike.kernels.hashing import LARGEST, U
+from lookalike.kernels.sets import needed_overlap
+
+
+@inlined
+def _home(keys, element):
+    """Where an element is in the table of keys, or the empty place where it would go."""
+    at = nb.int64(element & U(keys.size - 1))
+    while keys[at] != LARGEST and keys[at] != element:
+        at = (at + 1) & (keys.size - 1)
+    return at
+
+
+@kernel
+def index_sample(indptr, elements):
+    """Which sampled sets have an element, as (keys, starts, owners).
+
+    keys : uint64[slots]
+        Open addressing, LARGEST where empty.
+    starts : int64[slots + 1]
+        The element keys[s] is in the sets owners[starts[s]:starts[s + 1]].
+    owners : int32[all elements]
+    """
+    slots = nb.int64(8)
+    while slots < 2 * elements.size:
+        slots *= 2
+    keys = np.empty(slots, np.uint64)
+    for s in range(slots):
+        keys[s] = LARGEST
+    starts = np.zeros(slots + 1, np.int64)
+    for e in range(elements.size):
+        at = _home(keys, elements[e])
+        keys[at] = elements[e]
+        starts[at + 1] += 1
+    for s in range(slots):
+        starts[s + 1] += starts[s]
+    owners = np.empty(elements.size, np.int32)
+    cursor = starts[:-1].copy()
+    for row in range(indptr.size - 1):
+        for e in range(indptr[row], indptr[row + 1]):
+            at = _home(keys, elements[e])
+            owners[cursor[at]] = row
+            cursor[at] += 1
+    return keys, starts, owners
+
+
+@kernel
+def find_similar(keys, starts, owners, sample_sizes, indptr, elements, measure, num, den):
+    """The pairs (sampled set, row) that are similar: of the rows of a batch with every sampled set.
+
+    For containment: the row in the sampled set, or the other way round.
+
+    Returns
+    -------
+    (samples, rows) : int32[pairs], int64[pairs]
+    """
+    overlaps = np.zeros(sample_sizes.size, np.int64)
+    touched = np.empty(sample_sizes.size, np.int32)
+    samples, rows = np.empty(1024, np.int32), np.empty(1024, np.int64)
+    found = 0
+    for row in range(indptr.size - 1):
+        size = indptr[row + 1] - indptr[row]
+        count = 0
+        for e in range(indptr[row], indptr[row + 1]):
+            at = _home(keys, elements[e])
+            for k in range(starts[at], starts[at + 1]):
+                owner = owners[k]
+                if overlaps[owner] == 0:
+                    touched[count] = owner
+                    count += 1
+                overlaps[owner] += 1
+        for k in range(count):
+            owner = touched[k]
+            other = sample_sizes[owner]
+            needed = min(needed_overlap(measure, num, den, size, other), needed_overlap(measure, num, den, other, size))
+            if overlaps[owner] >= needed:
+                if found == samples.size:
+                    more_samples, more_rows = np.empty(2 * found, np.int32), np.empty(2 * found, np.int64)
+                    for p in range(found):
+                        more_samples[p], more_rows[p] = samples[p], rows[p]
+                    samples, rows = more_samples, more_rows
+                samples[found], rows[found] = owner, row
+                found += 1
+            overlaps[owner] = 0
+    return samples[:found].copy(), rows[:found].copy()

@@ -1,0 +1,56 @@
+"""How sure a measured share is: Wilson intervals, also for draws that come in groups."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from lookalike.types import Int64
+
+SURE = 1.959963984540054
+"""Standard deviations on each side that hold 95% of a normal distribution."""
+
+
+def wilson_interval(found: float, draws: float, deviations: float = SURE) -> tuple[float, float]:
+    """The 95% interval for a share of which `found` of `draws` independent draws were seen.
+
+    Examples
+    --------
+    >>> [round(bound, 4) for bound in wilson_interval(99, 100)]
+    [0.9455, 0.9982]
+    >>> wilson_interval(0, 0)
+    (0.0, 1.0)
+    """
+    if draws <= 0:
+        return 0.0, 1.0
+    share, squared = found / draws, deviations**2
+    centre = (share + squared / (2 * draws)) / (1 + squared / draws)
+    half = deviations / (1 + squared / draws) * math.sqrt(share * (1 - share) / draws + squared / (4 * draws**2))
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def grouped_interval(found: Int64, draws: Int64) -> tuple[float, float]:
+    """The 95% interval where draws come in groups: group g gave found[g] of draws[g].
+
+    Pairs of one sampled item are found or missed together, so they tell less than as many independent pairs. The
+    variance between groups says how much less; the interval is that of so many independent draws.
+
+    Examples
+    --------
+    >>> alike = grouped_interval(np.array([9] * 20), np.array([10] * 20))
+    >>> apart = grouped_interval(np.array([10] * 18 + [0] * 2), np.array([10] * 20))
+    >>> apart[0] < alike[0]
+    True
+    """
+    total, groups = float(draws.sum()), int(np.count_nonzero(draws))
+    if not groups:
+        return 0.0, 1.0
+    share = float(found.sum()) / total
+    plain = share * (1 - share) / total
+    if groups < 2 or plain == 0:
+        return wilson_interval(share * groups, groups)
+    residuals = found - share * draws
+    between = float((residuals**2).sum()) / total**2 * groups / (groups - 1)
+    effect = max(1.0, between / plain)
+    return wilson_interval(share * total / effect, total / effect)
