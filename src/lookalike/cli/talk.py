@@ -18,9 +18,9 @@ def say_plan(settings: Settings, progress: Progress) -> None:
 
 def warm_up(progress: Progress) -> None:
     """Load the kernels; the first use after an install compiles them, and says so."""
-    from lookalike.jobs.warmup import compile_kernels, is_compiled
+    from lookalike.jobs.warmup import compile_kernels, is_warm
 
-    if not is_compiled():
+    if not is_warm():
         progress.say("Compiling kernels, once after each install (about 15 seconds) ...")
         with progress.stage("compiling"):
             compile_kernels()

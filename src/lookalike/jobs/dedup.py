@@ -24,6 +24,7 @@ from lookalike.jobs.progress import Progress
 from lookalike.jobs.run import describe_run
 from lookalike.jobs.settings import Settings, check_policy, parse_keep
 from lookalike.jobs.similar import find_comparable
+from lookalike.kernels.join import connect_buckets
 from lookalike.read import open_inputs
 from lookalike.types import Block, Int64, Source, to_arrow
 from lookalike.write import OutputFolder, open_kept, write_json, write_rejected, write_table
@@ -147,6 +148,7 @@ def find_duplicates(
             direct = decide(found.buckets, found.sets, measure, fixed_sets, asked, workers.threads, workers.map)
             components = None
             if policy == "connected":
+                progress.compiling(connect_buckets, "connected clusters")
                 components = connect(found.buckets, found.sets, measure, direct)
             outcome = settle(found, settings.measure, direct, components, len(corpus), fixed)
     return Deduplicated(

@@ -68,6 +68,7 @@ def find_similar_pairs(sources: list[Source], settings: Settings, progress: Prog
             corpus = read_corpus(sources, settings, workers, progress)
         found = find_comparable(corpus, np.flatnonzero(corpus.counts), workers, progress)
         with progress.stage("verifying"):
+            progress.compiling(kernels.expand_pairs, "lists of pairs")
             listed = list_pairs(found.buckets, found.sets, settings.measure.arguments, workers.map)
             pairs = _expand(found, settings.measure, listed.left, listed.right, listed.overlaps)
     # Sets were compared once for all their copies; what is reported counts items.

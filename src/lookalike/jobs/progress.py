@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
+
+from lookalike.kernels.compile import is_compiled
 
 
 class Progress:
@@ -44,3 +47,8 @@ class Progress:
 
     def say(self, text: str) -> None:
         """Something worth knowing before the work goes on."""
+
+    def compiling(self, kernels: Callable[..., Any], what: str) -> None:
+        """Say so, if a step that not every job has must first be compiled: that takes a few seconds, once."""
+        if not is_compiled(kernels):
+            self.say(f"Compiling kernels for {what}, once after each install ...")

@@ -17,6 +17,7 @@ from lookalike.candidates.prefix import join_prefixes, oversize
 from lookalike.jobs.corpus import Corpus
 from lookalike.jobs.parallel import Workers
 from lookalike.jobs.progress import Progress
+from lookalike.kernels.prefix import list_prefixes
 from lookalike.kernels.sets import fingerprint_sets
 from lookalike.types import Bool, Buckets, Int64, UInt64
 from lookalike.verify.sets import Measure
@@ -118,7 +119,7 @@ def _with_sets(
             sets.elements,
         )
         if corpus.settings.method != "brute":
-            _refine(found, corpus.settings.measure)
+            _refine(found, corpus.settings.measure, progress)
     return found
 
 
@@ -129,13 +130,14 @@ def _point_further(first: Int64, places: Int64, same: Int64) -> Int64:
     return onward[first]
 
 
-def _refine(found: Comparable, measure: Measure) -> None:
+def _refine(found: Comparable, measure: Measure, progress: Progress) -> None:
     """Replace oversize buckets by buckets of rare elements, in which every similar pair of them meets."""
     large = oversize(found.buckets)
     if not large.any():
         return
     floor = measure.jaccard_floor
     assert floor is not None, "lsh is only planned for measures that have a floor"
+    progress.compiling(list_prefixes, "oversize buckets")
     refined = select(found.buckets, large)
     items = np.unique(refined.members).astype(np.int64)
     prefixes = join_prefixes(items, *found.sets, *measure.arguments, (floor.numerator, floor.denominator))

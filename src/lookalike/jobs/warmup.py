@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from lookalike.jobs.dedup import find_duplicates
 from lookalike.jobs.progress import Progress
 from lookalike.jobs.settings import Settings
-from lookalike.kernels.join import find_keepers
+from lookalike.kernels.compile import is_compiled
+from lookalike.kernels.join import settle_block
 from lookalike.read import open_data
 
 _TEXTS = [
@@ -18,16 +17,15 @@ _TEXTS = [
 ]
 
 
-def is_compiled() -> bool:
+def is_warm() -> bool:
     """Is there machine code from an earlier use?
 
     Examples
     --------
-    >>> is_compiled() in (True, False)
+    >>> is_warm() in (True, False)
     True
     """
-    # find_keepers is the last kernel that the main job compiles
-    return any(Path(find_keepers._cache.cache_path).glob("join.find_keepers*.nbc"))  # type: ignore[attr-defined]
+    return is_compiled(settle_block)  # the last kernel that the main job compiles
 
 
 def compile_kernels() -> None:

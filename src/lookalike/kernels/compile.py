@@ -1,6 +1,7 @@
 """How every kernel is compiled: without the GIL, cached on disk, with NumPy's rules for division."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numba as nb
@@ -14,3 +15,12 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a small step that is pasted into the kernels that use it."""
     return nb.njit(nogil=True, forceinline=True, error_model="numpy")(function)
+
+
+def is_compiled(function: Callable[..., Any]) -> bool:
+    """Is there machine code of a kernel, in this process or on disk from an earlier use?"""
+    dispatcher: Any = function
+    if dispatcher.signatures:
+        return True
+    stored = Path(dispatcher._cache.cache_path)
+    return any(stored.glob(f"{dispatcher.py_func.__module__.rpartition('.')[2]}.{dispatcher.py_func.__name__}-*.nbc"))
