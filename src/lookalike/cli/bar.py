@@ -52,4 +52,5 @@ class BarProgress(Progress):
 
     def say(self, text: str) -> None:
         """Print above the bar."""
-        self._console.print(text, highlight=False)
+        # as it is: names may hold [brackets], and a path that is broken into lines cannot be copied
+        self._console.print(text, highlight=False, markup=False, soft_wrap=True)

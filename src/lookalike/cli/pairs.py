@@ -16,6 +16,9 @@ from lookalike.errors import UsageError
 if TYPE_CHECKING:
     from lookalike.types import Rejected
 
+NAMED = 20
+"""How many skipped lines are named on stderr."""
+
 _EXAMPLE = """\b
 Examples:
   lookalike pairs news.jsonl --threshold 0.7
@@ -70,7 +73,8 @@ def _set_aside(rejected: list[Rejected], target: Path | None) -> str:
     from lookalike.write import write_rejected
 
     if target is None or not rejected:
-        return ", ".join(f"{bad.file}:{bad.line}" for bad in rejected)
+        named = ", ".join(f"{bad.file}:{bad.line}" for bad in rejected[:NAMED])
+        return named + (f" and {len(rejected) - NAMED:,} more (all of them with -o)" if len(rejected) > NAMED else "")
     path = target.with_name(target.name + ".rejected.jsonl")
     write_rejected(path, rejected)
     return str(path)

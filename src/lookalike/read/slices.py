@@ -57,6 +57,8 @@ class Slice(ABC):
         for name in names:
             if name not in present:
                 raise missing_column(name, self.source.name, present)
+            if present.count(name) > 1:
+                raise BadDataError(f"{self.source.name}: column {name!r} is there more than once")
         table = self.read(names)
         chosen = np.arange(self.length)
         if rows is not None:

@@ -1,0 +1,165 @@
+"""How fast it answers, what it imports, how it is interrupted, and the demo."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from cli.calling import COPY, FOX, IDEAS, LOOKALIKE, RIVER, kept, names, process, removed, start
+from lookalike.cli import demo
+from lookalike.cli.main import COMMANDS
+
+HEAVY = ("numpy", "numba", "pyarrow", "pandas", "rich", "matplotlib", "fsspec")
+
+
+def python(code):
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_help_answers_at_once():
+    seconds = []
+    for _ in range(5):
+        started = time.perf_counter()
+        assert process("--help").code == 0
+        seconds.append(time.perf_counter() - started)
+    assert min(seconds[1:]) < 0.3  # 0.06 where this was written
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], *[[command, "-h"] for command in COMMANDS]])
+def test_help_imports_nothing_heavy(arguments):
+    code = f"""
+import sys
+from lookalike.cli.main import run
+assert run({arguments}) == 0
+print([name for name in {HEAVY} if name in sys.modules], file=sys.stderr)
+"""
+    assert python(code).stderr.strip() == "[]"
+
+
+@pytest.mark.parametrize("flag", ["-h", "--help"])
+@pytest.mark.parametrize("command", [[], *[[command] for command in COMMANDS]])
+def test_help_has_an_example_everywhere(cli, command, flag):
+    done = cli(*command, flag)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith(f"Usage: lookalike {' '.join(command)}".rstrip())
+    example = done.out[done.out.index("Example") :]
+    assert f"  lookalike {' '.join(command)}".rstrip() in example
+    if not command:
+        assert all(f"  {name}  " in done.out for name in COMMANDS)
+
+
+def test_no_arguments_show_the_help(cli):
+    done = cli()
+    assert done.code == 2
+    assert "Commands:" in done.out + done.err
+
+
+def test_the_package_is_imported_fast_and_silently():
+    code = """
+import time
+started = time.perf_counter()
+import lookalike
+assert time.perf_counter() - started < 1
+assert lookalike.jaccard({1, 2}, {2}) == 0.5
+"""
+    done = python(code)
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+def interrupt(started):
+    started.send_signal(signal.SIGINT)
+    out, err = started.communicate(timeout=60)
+    assert started.returncode == 130
+    assert out == b""
+    assert err.decode().splitlines()[-1] == "lookalike: interrupted"
+    assert b"Traceback" not in err
+
+
+def test_an_interrupt_while_waiting_for_input_leaves_nothing(tmp_path):
+    with start("dedup", "-", "-o", tmp_path / "deep/out", stdin=subprocess.PIPE) as started:
+        started.stdin.write(b'{"text": "x"}\n' * 200_000)  # more than the copy's buffer holds
+        started.stdin.flush()
+        wait_for(lambda: any(path.stat().st_size for path in tmp_path.rglob("stdin.jsonl")))
+        interrupt(started)
+    assert names(tmp_path) == []
+
+
+def test_an_interrupt_at_work_leaves_the_earlier_output(tmp_path):
+    source = tmp_path / "a.txt"
+    source.write_text("\n".join(f"{number} {number * 7} {number % 900} a b c d" for number in range(40_000)))
+    before = tmp_path / "small.txt"
+    before.write_text(FOX)
+    assert process("dedup", before, "-o", tmp_path / "out").code == 0
+    # every pair of 40,000 is compared: half a minute
+    options = ["--method", "brute", "--shingle", "word:1", "--overwrite"]
+    with start("dedup", source, "-o", tmp_path / "out", *options) as started:
+        while b"refining" not in started.stderr.readline():
+            assert started.poll() is None
+        interrupt(started)
+    assert names(tmp_path) == ["a.txt", "out", "small.txt"]
+    assert kept(tmp_path / "out") == {"small.txt": FOX.encode()}
+
+
+def wait_for(condition, seconds=30):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def sources(tmp_path, monkeypatch):
+    """Two places with packages; one vendors a changed copy of the other's file."""
+    texts = {
+        "lib/real.py": f"{FOX} {IDEAS} {RIVER}",
+        "lib/other.py": RIVER,
+        "site/one/vendored/real.py": f"{FOX} {IDEAS} {RIVER} changed",
+        "site/two/real.py": f"{COPY} {IDEAS} {RIVER}",
+        "site/two/data.json": FOX,
+    }
+    for name, text in texts.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    monkeypatch.setattr(demo, "find_sources", lambda: [tmp_path / "lib", tmp_path / "site"])
+
+
+def test_the_demo_shows_plan_findings_and_a_cluster(cli, sources, tmp_path):
+    done = cli("demo")
+    assert done.code == 0
+    assert done.out == ""
+    for text in ("Plan:", "4 items: kept 2, removed 2", "most telling cluster (3 files)", "one/vendored/real.py"):
+        assert text in done.err
+    assert len(removed(tmp_path / "lookalike-demo")) == 2
+    again = cli("demo")
+    assert again.code == 2
+    assert "--overwrite" in again.err
+    told = cli("demo", "--overwrite", "--json", "--quiet")
+    assert (told.json()["counts"]["removed"], told.err) == (2, "")
+    nothing = cli("demo", "-o", "else", "--threshold", "1", "--shingle", "char:1000")
+    assert nothing.code == 0
+    assert json.loads((tmp_path / "else/run.json").read_text())["options"]["shingle"] == "char:1000"
+
+
+def test_the_demo_finds_pythons_own_files():
+    folders = demo.find_sources()
+    assert any((folder / "json/decoder.py").exists() for folder in folders)
+    assert not any(other in folder.parents for folder in folders for other in folders)
+
+
+def test_the_command_is_installed():
+    done = process("--version")
+    assert (done.code, done.out.split()[0]) == (0, "lookalike")
+    assert LOOKALIKE.exists()
+
+
+@pytest.mark.parametrize("options", [[], ["--json"], ["--threshold", "1"], ["--hashes", "3", "--recall", "0.5"]])
+def test_tune_prints_a_plan(cli, options):
+    done = cli("tune", *options)
+    assert (done.code, done.err) == (0, "")
+    assert done.json()["bands"] == 26 if "--json" in options else "band" in done.out
