@@ -141,9 +141,9 @@ def test_the_demo_shows_plan_findings_and_a_cluster(cli, sources, tmp_path):
     assert "--overwrite" in again.err
     told = cli("demo", "--overwrite", "--json", "--quiet")
     assert (told.json()["counts"]["removed"], told.err) == (2, "")
-    nothing = cli("demo", "-o", "else", "--threshold", "1", "--shingle", "char:1000")
+    nothing = cli("demo", "-o", "else", "--threshold", "1")
     assert nothing.code == 0
-    assert json.loads((tmp_path / "else/run.json").read_text())["options"]["shingle"] == "char:1000"
+    assert json.loads((tmp_path / "else/run.json").read_text())["options"]["threshold"] == 1
 
 
 def test_the_demo_finds_pythons_own_files():

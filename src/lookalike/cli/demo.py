@@ -5,11 +5,11 @@ from __future__ import annotations
 import site
 import sysconfig
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from lookalike.cli.options import CONTEXT, settings_from, shared_options, talking_options
+from lookalike.cli.options import CONTEXT, talking_options
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,10 +22,11 @@ _EXAMPLE = "\b\nExample:\n  lookalike demo --threshold 0.7"
 
 @click.command("demo", epilog=_EXAMPLE, context_settings=CONTEXT)
 @click.option("-o", "--out", default="lookalike-demo", show_default=True, help="The output folder.")
-@shared_options
+@click.option("--threshold", default="0.8", show_default=True, help="Smallest similarity of a pair.")
+@click.option("--threads", type=int, help="How many processors to use. [default: all]")
 @click.option("--overwrite", is_flag=True, help="Replace an output folder of an earlier run.")
 @talking_options
-def command(out: str, overwrite: bool, as_json: bool, quiet: bool, **options: Any) -> None:
+def command(out: str, threshold: str, threads: int | None, overwrite: bool, as_json: bool, quiet: bool) -> None:
     """Deduplicate the Python source files of this installation and its packages.
 
     Nothing is deleted: the files that stay are copied to OUT/kept, and OUT/removed.parquet says why the others went.
@@ -35,9 +36,10 @@ def command(out: str, overwrite: bool, as_json: bool, quiet: bool, **options: An
     from lookalike.cli.progress import open_progress
     from lookalike.cli.talk import say_plan, say_run, warm_up
     from lookalike.jobs.dedup import dedup_to_folder, read_result
+    from lookalike.jobs.settings import Settings
     from lookalike.write import OutputFolder
 
-    settings = settings_from({**options, "on_error": "skip"})
+    settings = Settings.parse(threshold=threshold, threads=threads, on_error="skip")
     OutputFolder(out, overwrite)
     progress = open_progress(quiet)
     sources = find_sources()

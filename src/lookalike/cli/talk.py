@@ -11,9 +11,27 @@ from lookalike.jobs.settings import Settings
 def say_plan(settings: Settings, progress: Progress) -> None:
     """The plan, before the work."""
     if settings.plan is None:
-        progress.say("Plan: brute force, every pair is compared.")
-    else:
-        progress.say(f"Plan: {settings.plan.describe()}")
+        progress.say("Plan: brute force. Every pair is compared.")
+        return
+    first, *others = settings.plan.describe().split(". ")
+    progress.say(f"Plan: {first}.")
+    if settings.measure.name != "jaccard":
+        progress.say(
+            f"  {settings.measure.name} {settings.measure.written} is Jaccard {settings.plan.threshold:g} or more:"
+        )
+    for sentence in others:
+        progress.say(f"  {sentence.rstrip('.')}.")
+
+
+def count(number: int, noun: str) -> str:
+    """A number with its noun.
+
+    Examples
+    --------
+    >>> count(1, "pair"), count(2000, "pair")
+    ('1 pair', '2,000 pairs')
+    """
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def warm_up(progress: Progress) -> None:
@@ -29,32 +47,46 @@ def warm_up(progress: Progress) -> None:
 def say_run(run: dict[str, Any], out: str, progress: Progress) -> None:
     """What dedup found."""
     counts = run["counts"]
-    seconds = sum(run["seconds"].values())
-    items = max(1, counts["items"])
-    progress.say(
-        f"{counts['items']:,} items: kept {counts['kept']:,}, removed {counts['removed']:,} "
-        f"({counts['removed'] / items:.1%}; {counts['identical']:,} of them identical sets), "
-        f"{counts['empty']:,} empty. {seconds:.1f} s, {run['peak_memory_bytes'] / 1e6:,.0f} MB."
-    )
-    progress.say(
-        f"{counts['candidates']:,} candidate pairs compared, {counts['pairs']:,} similar; every removal was "
-        f"verified against a kept item. {_how_sure(run)}"
-    )
+    seconds = sum(spent for stage, spent in run["seconds"].items() if stage != "compiling")
+    progress.say(_outcome(counts) + f" {seconds:.1f} s, {run['peak_memory_bytes'] / 1e6:,.0f} MB.")
+    if counts["items"]:
+        checked = " Every removed item was compared with the kept one that it names." if counts["removed"] else ""
+        progress.say(f"{count(counts['candidates'], 'candidate pair')} compared.{checked} {_how_sure(run)}")
     if counts["rejected"]:
-        progress.say(f"{counts['rejected']:,} bad lines were set aside in {out}/rejected.jsonl.")
+        progress.say(f"{_rejected(counts)} set aside in {out}/rejected.jsonl.")
     _say_alarms(run, progress)
     progress.say(f"Results: {out}/kept, {out}/removed.parquet (why each went), {out}/clusters.parquet, {out}/run.json")
+
+
+def _outcome(counts: dict[str, int]) -> str:
+    if not counts["items"]:
+        return "No items in the input."
+    empty = f", {counts['empty']:,} empty" if counts["empty"] else ""
+    if not counts["removed"]:
+        return f"{count(counts['items'], 'item')}{empty}: nothing was removed."
+    share = counts["removed"] / counts["items"]
+    return (
+        f"{count(counts['items'], 'item')}{empty}: kept {counts['kept']:,}, removed {counts['removed']:,} "
+        f"({share:.1%}; {counts['identical']:,} with a set equal to another's)."
+    )
+
+
+def _rejected(counts: dict[str, int]) -> str:
+    bad = counts["rejected"]
+    return f"{count(bad, 'bad line or file')} {'was' if bad == 1 else 'were'}".replace(
+        "line or files", "lines or files"
+    )
 
 
 def say_pairs(run: dict[str, Any], out: str | None, aside: str, progress: Progress) -> None:
     """What pairs found."""
     counts = run["counts"]
     progress.say(
-        f"{counts['items']:,} items ({counts['empty']:,} empty), {counts['candidates']:,} candidate pairs compared, "
-        f"{counts['pairs']:,} similar. {_how_sure(run)}"
+        f"{count(counts['items'], 'item')} ({counts['empty']:,} empty), "
+        f"{count(counts['candidates'], 'candidate pair')} compared, {counts['pairs']:,} similar. {_how_sure(run)}"
     )
     if counts["rejected"]:
-        progress.say(f"{counts['rejected']:,} bad lines were left out: {aside}")
+        progress.say(f"{_rejected(counts)} left out: {aside}")
     _say_alarms(run, progress)
     if out is not None:
         progress.say(f"Results: {out}")

@@ -50,8 +50,7 @@ class Shingling:
             raise UsageError(f"--shingle {spec!r}: write word:5, char:9 or stopword:3")
         if not 1 <= int(width) <= LARGEST_WIDTH:
             raise UsageError(f"--shingle {spec!r}: the number must be from 1 to {LARGEST_WIDTH}")
-        if kind == "stopword":
-            stop_words(language)  # an unknown language is said now, not after the reading
+        stop_words(language)  # an unknown language is said now, not after the reading
         return cls(kind, int(width), bag, language)
 
     def arguments(self) -> tuple[Any, ...]:

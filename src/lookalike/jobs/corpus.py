@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lookalike.errors import BadDataError
 from lookalike.features.shingles import digest, is_list, sets_of
 from lookalike.jobs.parallel import Workers
 from lookalike.jobs.progress import Progress
@@ -109,7 +110,7 @@ class Corpus:
         taken = _take(column, items)
         if not taken.null_count:
             return taken
-        return pc.if_else(taken.is_valid(), taken.cast(pa.large_string()), strings_to_arrow(self._places(items)))
+        return _filled(taken, self._places(items))
 
     def _places(self, items: Int64) -> list[str]:
         files, rows = self.locate(items)
@@ -125,6 +126,12 @@ class Corpus:
             return strings_to_arrow(single).take(to_arrow(owners)), rows
         places = [self.sources[owner].locate(row) for owner, row in zip(owners.tolist(), rows.tolist())]
         return strings_to_arrow([p[0] for p in places]), np.array([p[1] for p in places], np.int64)
+
+
+def _filled(ids: pa.Array, places: list[str]) -> pa.Array:
+    """Ids as text, with places where there is none."""
+    texts = join_column([ids, strings_to_arrow([""])]).combine_chunks().slice(0, len(ids))
+    return pc.if_else(ids.is_valid(), texts.cast(pa.large_string()), strings_to_arrow(places))
 
 
 def _take(column: pa.ChunkedArray, items: Int64) -> pa.Array:
@@ -191,7 +198,10 @@ def read_corpus(
             held[number, len(parts[number])] = part.features
         parts[number].append(part._replace(features=None))
         progress.advance(part.nbytes)
-    return _assemble(sources, settings, parts, bands, held)
+    corpus = _assemble(sources, settings, parts, bands, held)
+    if settings.id is not None and len(corpus) and corpus.columns[settings.id].null_count == len(corpus):
+        raise BadDataError(f"no item has a value in column {settings.id!r}, which --id names")
+    return corpus
 
 
 def _wanted(source: Source, settings: Settings, rank_column: str | None) -> Wanted:

@@ -25,7 +25,7 @@ def count_threads(threads: int | None) -> int:
     if threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if threads < 1:
-        raise UsageError(f"threads {threads}: at least 1")
+        raise UsageError(f"--threads must be at least 1, not {threads}")
     return threads
 
 

@@ -37,15 +37,29 @@ def _comparable(values: pa.ChunkedArray, column: str) -> pa.ChunkedArray:
         raise BadDataError(f"column {column!r} of the keep rule has no value in any row")
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
-    if pa.types.is_nested(values.type) or pa.types.is_binary(values.type):
-        raise BadDataError(f"column {column!r} of the keep rule is {values.type}; it must be numbers, dates or text")
-    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
-        blank = pc.equal(pc.utf8_trim_whitespace(values), "")
-        values = pc.if_else(blank, pa.scalar(None, values.type), values)
-        try:
-            values = values.cast(pa.float64())
-        except pa.ArrowInvalid:
-            return values
+    kind = values.type
+    if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        raise BadDataError(f"column {column!r} of the keep rule is {kind}; it must be numbers, dates or text")
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        values = _numbers(values)
+    if pa.types.is_float16(values.type):
+        values = values.cast(pa.float32())
     if pa.types.is_floating(values.type):
         values = pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values)
     return values
+
+
+def _numbers(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Text that is numbers, as numbers; a text that is none among them counts as no value. Other text stays.
+
+    Whole numbers are tried first, since a float cannot tell large ones apart.
+    """
+    trimmed = pc.utf8_trim_whitespace(texts)
+    looks = pc.match_substring_regex(trimmed, r"^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$").fill_null(False)
+    if 2 * (pc.sum(looks).as_py() or 0) < len(texts) - texts.null_count:
+        return pc.if_else(pc.equal(trimmed, ""), pa.scalar(None, texts.type), texts)
+    numbers = pc.if_else(looks, pc.replace_substring_regex(trimmed, r"^\+", ""), pa.scalar(None, texts.type))
+    try:
+        return numbers.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return numbers.cast(pa.float64())

@@ -65,13 +65,13 @@ class Settings:
         _one_of("method", method, METHODS)
         _one_of("on-error", on_error, ("stop", "skip"))
         if not 0 <= seed < 1 << 64:
-            raise UsageError(f"seed {seed}: from 0 to 2^64 - 1")
+            raise UsageError(f"--seed must be from 0 to 2^64 - 1, not {seed}")
         if not 0 < recall <= 1:
-            raise UsageError(f"recall {recall}: above 0 and at most 1; try 0.99")
+            raise UsageError(f"--recall must be above 0 and at most 1, not {recall}; try 0.99")
         try:
             "".encode(encoding)
-        except LookupError:
-            raise UsageError(f"encoding {encoding!r} is unknown; try utf-8, latin-1 or utf-16") from None
+        except (LookupError, UnicodeError):
+            raise UsageError(f"--encoding {encoding!r} is not known; try utf-8, latin-1 or utf-16") from None
         wanted = Measure.parse(measure, threshold)
         return cls(
             column=column,
@@ -110,7 +110,7 @@ class Settings:
 
 def _one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
-        raise UsageError(f"{name} {value!r}: one of {', '.join(choices)}")
+        raise UsageError(f"--{name} must be one of {', '.join(choices)}, not {value!r}")
 
 
 def _plan(measure: Measure, recall: float, hashes: int) -> Plan:
@@ -118,7 +118,7 @@ def _plan(measure: Measure, recall: float, hashes: int) -> Plan:
     floor = measure.jaccard_floor
     if floor is None:
         raise UsageError(
-            f"measure {measure.name}: minhash cannot promise a recall for it, since a similar pair can have any "
+            f"--measure {measure.name}: minhash cannot promise a recall for it, since a similar pair can have any "
             "Jaccard similarity; use --method brute"
         )
     return tune(threshold=floor, recall=recall, hashes=hashes)
@@ -136,7 +136,7 @@ def parse_keep(keep: str) -> tuple[str, str | None]:
     if match:
         return match[1], match[2]
     if keep not in KEEP_RULES[:4]:
-        raise UsageError(f"keep {keep!r}: one of {', '.join(KEEP_RULES)}")
+        raise UsageError(f"--keep must be one of {', '.join(KEEP_RULES)}, not {keep!r}")
     return keep, None
 
 
