@@ -305,3 +305,15 @@ def test_nothing_in_nothing_out():
     assert result.kept.num_rows == result.removed.num_rows == result.clusters.num_rows == 0
     assert la.pairs([]).num_rows == 0
     assert len(la.sketch([])) == 0
+
+
+def test_an_earlier_output_inside_the_input_is_not_input(tmp_path):
+    folder = tmp_path / "fold"
+    folder.mkdir()
+    write_jsonl(folder / "in.jsonl", TEXTS[:20])
+    first = dedup_to_folder([folder], folder / "out", Settings.parse())
+    second = dedup_to_folder([folder], folder / "out", Settings.parse(), overwrite=True)
+    assert first["counts"] == second["counts"]
+    with pytest.raises(UsageError, match="lies in the output folder"):
+        dedup_to_folder([folder / "out/kept/in.jsonl"], folder / "out", Settings.parse(), overwrite=True)
+    assert (folder / "out/run.json").exists()

@@ -202,8 +202,10 @@ def dedup_to_folder(
     check_policy(policy)
     with OutputFolder(out, overwrite) as folder:
         spool = folder / "work"
-        sources = open_inputs(inputs, encoding=settings.encoding, spool=spool)
-        references = open_inputs(reference, encoding=settings.encoding, spool=spool) if reference else []
+        sources = open_inputs(inputs, encoding=settings.encoding, spool=spool, output=Path(out))
+        references = (
+            open_inputs(reference, encoding=settings.encoding, spool=spool, output=Path(out)) if reference else []
+        )
         found = find_duplicates(sources, references, settings, keep, policy, progress)
         with progress.stage("writing", sum(source.nbytes for source in sources), "B"):
             _write_kept(found, folder, settings.threads, progress)

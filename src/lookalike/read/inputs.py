@@ -43,7 +43,9 @@ class Found:
         return suffix not in FORMATS or (self.in_folder and suffix == ".txt")
 
 
-def open_inputs(inputs: Sequence[str | Path], *, encoding: str = "utf-8", spool: Path | None = None) -> list[Source]:
+def open_inputs(
+    inputs: Sequence[str | Path], *, encoding: str = "utf-8", spool: Path | None = None, output: Path | None = None
+) -> list[Source]:
     r"""Open what the user named, in that order; within folders and globs sorted by path.
 
     Parameters
@@ -54,6 +56,9 @@ def open_inputs(inputs: Sequence[str | Path], *, encoding: str = "utf-8", spool:
         Of text formats.
     spool
         A folder for what comes on standard input, since sources are read more than once.
+    output
+        The folder that results will go to: what an earlier run left there is not input, also where it lies
+        inside a folder that is.
 
     Raises
     ------
@@ -71,7 +76,9 @@ def open_inputs(inputs: Sequence[str | Path], *, encoding: str = "utf-8", spool:
     encoding = check_encoding(encoding)
     found: list[Found] = []
     for given in inputs:
-        found += _find(os.fspath(given), spool, found)
+        found += [one for one in _find(os.fspath(given), spool, found) if not _is_output(one, output)]
+    if not found:
+        raise UsageError("nothing to read: all that was named lies in the output folder")
     names = kept_names([one.file.kept_name for one in found], [_absolute(one.file) for one in found])
     found = [replace(one, file=replace(one.file, kept_name=name)) for one, name in zip(found, names)]
     sources: list[Source] = []
@@ -82,6 +89,14 @@ def open_inputs(inputs: Sequence[str | Path], *, encoding: str = "utf-8", spool:
         else:
             sources += [_open_file(one.file, encoding) for one in members]
     return sources
+
+
+def _is_output(one: Found, output: Path | None) -> bool:
+    if output is None or "://" in one.given or output.resolve() not in Path(_absolute(one.file)).resolve().parents:
+        return False
+    if Path(one.given).is_file():
+        raise UsageError(f"{one.given}: lies in the output folder {output}, which would be replaced")
+    return True
 
 
 def check_inputs(inputs: Sequence[str | Path]) -> None:
