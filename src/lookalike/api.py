@@ -47,6 +47,7 @@ def dedup(
     policy: str = "direct",
     reference: Any = None,
     overwrite: bool = False,
+    audit: int = 0,
     **options: Any,
 ) -> DedupResult:
     """Remove near-duplicates.
@@ -62,6 +63,10 @@ def dedup(
         With paths: the folder to write to, as `lookalike dedup -o` does.
     keep, policy, reference
         Who stays, as on the command line.
+    overwrite
+        Replace an `out` of an earlier run.
+    audit
+        Measure the recall on a sample of so many items; see `.run["audit"]`.
     options
         threshold, recall, hashes, shingle, bag, language, measure, method, seed, threads, id, on_error,
         encoding: as on the command line.
@@ -77,7 +82,7 @@ def dedup(
     settings = Settings.parse(column=column, **options)
     references = [] if reference is None else _open(reference, column, settings.encoding, "reference")
     if out is None:
-        return dedup_in_memory(_open(data, column, settings.encoding), references, settings, keep, policy)
+        return dedup_in_memory(_open(data, column, settings.encoding), references, settings, keep, policy, audit)
     if not looks_like_paths(data) or (reference is not None and not looks_like_paths(reference)):
         raise UsageError("out= writes files like the input's: it goes with paths, not with data in memory")
     dedup_to_folder(
@@ -88,6 +93,7 @@ def dedup(
         policy=policy,
         reference=_paths(reference) if reference is not None else (),
         overwrite=overwrite,
+        audit_items=audit,
     )
     return read_result(Path(out))
 

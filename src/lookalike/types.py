@@ -217,6 +217,8 @@ class Source(Protocol):
     """Relative path below `kept/`; unique among the sources of a run."""
     nbytes: int
     """Its size as stored, 0 where unknown."""
+    set_aside: dict[int, Int64]
+    """By number of the block: lines or rows that are no items, known once the block was read."""
 
     def column_names(self) -> Sequence[str] | None:
         """Names that can be asked for in `Wanted`; None where any row can have other names (JSONL)."""

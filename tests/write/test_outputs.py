@@ -23,7 +23,7 @@ def test_a_folder_appears_whole(tmp_path: Path) -> None:
     with OutputFolder(tmp_path / "new/out") as folder:
         fill(folder)
         assert not (tmp_path / "new/out").exists()
-        assert folder.name.startswith(".out.partial-")
+        assert folder.name == ".out.partial"
         assert folder.parent == tmp_path / "new"
     assert names(tmp_path) == ["new", "new/out", "new/out/kept", "new/out/kept/a.txt", "new/out/run.json"]
     (tmp_path / "plain").mkdir()
@@ -81,7 +81,7 @@ def test_the_old_output_comes_back_where_renaming_fails(tmp_path: Path, monkeypa
     rename = Path.rename
 
     def failing(self: Path, target: Path) -> Path:
-        if ".partial-" in self.name:
+        if ".partial" in self.name:
             raise OSError(errno.EIO, "broken")
         return rename(self, target)
 
@@ -170,3 +170,43 @@ def test_output_files_are_checked_beforehand(tmp_path: Path) -> None:
     ):
         with pytest.raises(UsageError, match=says):
             output_file(tmp_path / name)
+
+
+def leave_unfinished(path: Path) -> None:
+    """What a killed run leaves: a hidden folder with a piece of work, and a lock that nobody holds."""
+    partial = path.parent / f".{path.name}.partial"
+    (partial / "work").mkdir(parents=True)
+    (partial / "work/digests-000000.arrow").write_text("piece")
+    (partial / "lock").touch()
+
+
+def test_an_unfinished_run_is_continued_or_replaced_but_not_ignored(tmp_path: Path) -> None:
+    leave_unfinished(tmp_path / "out")
+    with pytest.raises(UsageError, match="--resume"), OutputFolder(tmp_path / "out"):
+        pass
+    with OutputFolder(tmp_path / "out", resume=True) as folder:
+        assert (folder / "work/digests-000000.arrow").read_text() == "piece"
+        fill(folder)
+    assert not (tmp_path / "out/lock").exists()
+    leave_unfinished(tmp_path / "other")
+    with OutputFolder(tmp_path / "other", overwrite=True) as folder:
+        assert names(folder) == ["lock"]
+        fill(folder)
+
+
+def test_two_runs_cannot_write_to_one_folder(tmp_path: Path) -> None:
+    with OutputFolder(tmp_path / "out") as folder:
+        fill(folder)
+        for resume in (False, True):
+            with pytest.raises(UsageError, match="another run"), OutputFolder(tmp_path / "out", resume=resume):
+                pass
+    assert (tmp_path / "out/run.json").exists()
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ResourceError])
+def test_an_interrupted_run_leaves_its_pieces(tmp_path: Path, error: type[BaseException]) -> None:
+    with pytest.raises(error), OutputFolder(tmp_path / "out") as folder:  # noqa: PT012
+        (folder / "work").mkdir()
+        (folder / "work/digests-000000.arrow").write_text("piece")
+        raise error
+    assert (tmp_path / ".out.partial/work/digests-000000.arrow").exists()

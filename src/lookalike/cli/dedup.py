@@ -39,6 +39,8 @@ Examples:
     metavar="INPUT",
     help="Items that stay and remove what resembles them; may be repeated.",
 )
+@click.option("--audit", type=int, default=0, metavar="N", help="Measure the recall on a random sample of N items.")
+@click.option("--resume", is_flag=True, help="Go on with a run into OUT that was killed.")
 @click.option("--overwrite", is_flag=True, help="Replace an output folder of an earlier run.")
 @talking_options
 def command(
@@ -47,6 +49,8 @@ def command(
     keep: str,
     policy: str,
     reference: tuple[str, ...],
+    audit: int,
+    resume: bool,
     overwrite: bool,
     as_json: bool,
     quiet: bool,
@@ -82,6 +86,8 @@ def command(
         policy=policy,
         reference=reference,
         overwrite=overwrite,
+        resume=resume,
+        audit_items=audit,
         progress=progress,
     )
     if as_json:

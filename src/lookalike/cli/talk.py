@@ -54,6 +54,8 @@ def say_run(run: dict[str, Any], out: str, progress: Progress) -> None:
         progress.say(f"{count(counts['candidates'], 'candidate pair')} compared.{checked} {_how_sure(run)}")
     if counts["rejected"]:
         progress.say(f"{_rejected(counts)} set aside in {out}/rejected.jsonl.")
+    if run["audit"]:
+        progress.say(_audited(run["audit"]))
     _say_alarms(run, progress)
     progress.say(f"Results: {out}/kept, {out}/removed.parquet (why each went), {out}/clusters.parquet, {out}/run.json")
 
@@ -68,6 +70,17 @@ def _outcome(counts: dict[str, int]) -> str:
     return (
         f"{count(counts['items'], 'item')}{empty}: kept {counts['kept']:,}, removed {counts['removed']:,} "
         f"({share:.1%}; {counts['identical']:,} with a set equal to another's)."
+    )
+
+
+def _audited(audit: dict[str, Any]) -> str:
+    if audit["recall"] is None:
+        return f"Audit: none of {count(audit['sample'], 'sampled item')} has a similar one; no recall to measure."
+    low, high = audit["interval"]
+    pairs = count(audit["pairs"], "similar pair")
+    return (
+        f"Audit of {count(audit['sample'], 'item')}: {audit['found']:,} of their {pairs} share a band, recall "
+        f"{audit['recall']:.2%} (95% sure: {low:.2%} to {high:.2%}; predicted {audit['predicted']:.2%})."
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +11,7 @@ import pyarrow.compute as pc
 
 from lookalike.errors import BadDataError
 from lookalike.features.shingles import digest, is_list, sets_of
+from lookalike.jobs.digests import Digests, Part
 from lookalike.jobs.parallel import Workers
 from lookalike.jobs.progress import Progress
 from lookalike.jobs.settings import Settings
@@ -23,28 +23,15 @@ from lookalike.types import (
     Rejected,
     Sets,
     Source,
-    UInt64,
     Wanted,
     strings_to_arrow,
     to_arrow,
 )
+from lookalike.write import WorkFolder
 
 DEFAULT_ID = "id"
 HELD_BYTES = 256 << 20
 """Texts of the first blocks that stay in memory, so that a small corpus is read and decoded only once."""
-
-
-class _Part(NamedTuple):
-    """What is kept of the items of one block."""
-
-    keys: UInt64
-    counts: Int64
-    prints: UInt64
-    lengths: Int64
-    columns: dict[str, pa.Array]
-    rejected: Sequence[Rejected]
-    nbytes: int
-    features: pa.Array | None
 
 
 @dataclass(slots=True)
@@ -53,19 +40,13 @@ class Corpus:
 
     sources: list[Source]
     settings: Settings
+    digests: Digests
     starts: Int64
     """The first item of each source, and behind the last the number of items."""
     block_starts: list[Int64]
     """For each source the first row of each block, and behind the last the number of rows."""
-    keys: UInt64
-    """uint64[bands, items]."""
     counts: Int64
     """Shingles of each item, repeats included; 0: empty."""
-    prints: UInt64
-    """uint64[2, items]; equal only for equal sets."""
-    lengths: Int64
-    """Characters (tokens, of token lists) of each item."""
-    columns: dict[str, pa.ChunkedArray]
     rejected: list[Rejected]
     held: dict[tuple[int, int], pa.Array]
     """By source and block: what is compared, where it was kept for the second reading."""
@@ -104,7 +85,8 @@ class Corpus:
 
     def ids(self, items: Int64) -> pa.Array:
         """The ids of items: the id column, and FILE:ROW where there is none."""
-        column = self.columns.get(self.settings.id or DEFAULT_ID)
+        name = self.settings.id or DEFAULT_ID
+        column = self.digests.column(name) if name in self.digests.column_names() else None
         if column is None or column.null_count == len(column):
             return strings_to_arrow(self._places(items))
         taken = _take(column, items)
@@ -168,40 +150,45 @@ def read_corpus(
     rank_column: str | None = None,
     want_lengths: bool = False,
     references: int = 0,
+    work: WorkFolder | None = None,
 ) -> Corpus:
-    """Read every item once and keep its bucket keys, fingerprint and the columns asked for.
+    """Read every item once and keep its digest and the columns asked for.
 
-    The first `references` sources are reference items, which need no rank.
+    The first `references` sources are reference items, which need no rank. Blocks whose digests the work folder
+    already has are not read again.
     """
     bands, rows = (settings.plan.bands, settings.plan.rows) if settings.plan else (0, 0)
+    digests = Digests(bands, work)
+    done = {(record.source, record.block): record for record in digests.blocks}
 
-    def work(job: tuple[int, Block, Wanted]) -> tuple[int, _Part]:
-        number, block, wanted = job
+    def digest_block(job: tuple[int, int, Block, Wanted]) -> tuple[Part, pa.Array, int]:
+        number, index, block, wanted = job
         items: Items = block.items(wanted)
         kept = digest(items.features, settings.shingling, settings.seed, bands, rows)
         lengths = _lengths(items.features) if want_lengths else np.zeros(len(items), np.int64)
-        return number, _Part(*kept, lengths, items.columns, items.rejected, block.nbytes, items.features)
+        aside = sources[number].set_aside.get(index)
+        return Part(number, index, *kept, lengths, items.columns, items.rejected, aside), items.features, block.nbytes
 
-    def jobs() -> Iterator[tuple[int, Block, Wanted]]:
+    def jobs() -> Iterator[tuple[int, int, Block, Wanted]]:
         for number, source in enumerate(sources):
             wanted = _wanted(source, settings, rank_column if number >= references else None)
-            for block in source.blocks():
-                yield number, block, wanted
+            for index, block in enumerate(source.blocks()):
+                if (number, index) in done:
+                    source.set_aside[index] = np.array(done[number, index].set_aside, np.int64)
+                    progress.advance(block.nbytes)
+                else:
+                    yield number, index, block, wanted
 
-    parts: list[list[_Part]] = [[] for _ in sources]
     held: dict[tuple[int, int], pa.Array] = {}
     held_bytes = 0
-    for number, part in workers.map(work, jobs()):
-        assert part.features is not None
-        held_bytes += part.features.nbytes
+    for part, features, nbytes in workers.map(digest_block, jobs()):
+        held_bytes += features.nbytes
         if held_bytes <= HELD_BYTES:
-            held[number, len(parts[number])] = part.features
-        parts[number].append(part._replace(features=None))
-        progress.advance(part.nbytes)
-    corpus = _assemble(sources, settings, parts, bands, held)
-    if settings.id is not None and len(corpus) and corpus.columns[settings.id].null_count == len(corpus):
-        raise BadDataError(f"no item has a value in column {settings.id!r}, which --id names")
-    return corpus
+            held[part.source, part.block] = features
+        digests.add(part)
+        progress.advance(nbytes)
+    digests.finish()
+    return _assemble(sources, settings, digests, held)
 
 
 def _wanted(source: Source, settings: Settings, rank_column: str | None) -> Wanted:
@@ -215,30 +202,20 @@ def _wanted(source: Source, settings: Settings, rank_column: str | None) -> Want
 
 
 def _assemble(
-    sources: list[Source],
-    settings: Settings,
-    parts: list[list[_Part]],
-    bands: int,
-    held: dict[tuple[int, int], pa.Array],
+    sources: list[Source], settings: Settings, digests: Digests, held: dict[tuple[int, int], pa.Array]
 ) -> Corpus:
-    flat = [part for of_source in parts for part in of_source]
-    sizes = [np.array([len(part.counts) for part in of_source], np.int64) for of_source in parts]
-    none = np.zeros(1, np.int64)
-    return Corpus(
-        sources=sources,
-        settings=settings,
-        starts=np.concatenate([none, np.cumsum([size.sum() for size in sizes], dtype=np.int64)]),
-        block_starts=[np.concatenate([none, np.cumsum(size)]) for size in sizes],
-        keys=np.concatenate([part.keys for part in flat] or [np.empty((bands, 0), np.uint64)], axis=1),
-        counts=np.concatenate([part.counts for part in flat] or [np.empty(0, np.int64)]),
-        prints=np.concatenate([part.prints for part in flat] or [np.empty((2, 0), np.uint64)], axis=1),
-        lengths=np.concatenate([part.lengths for part in flat] or [np.empty(0, np.int64)]),
-        columns=_join_columns(flat),
-        rejected=[bad for part in flat for bad in part.rejected],
-        held=held,
-    )
-
-
-def _join_columns(parts: Sequence[_Part]) -> dict[str, pa.ChunkedArray]:
-    names = dict.fromkeys(name for part in parts for name in part.columns)
-    return {name: join_column([part.columns.get(name, pa.nulls(len(part.counts))) for part in parts]) for name in names}
+    sizes: list[list[int]] = [[0] for _ in sources]
+    for record in digests.blocks:
+        sizes[record.source].append(record.items)
+    block_starts = [np.cumsum(size, dtype=np.int64) for size in sizes]
+    rejected = [
+        Rejected(bad["file"], bad["line"], bad["error"], bytes.fromhex(bad["raw"]))
+        for record in digests.blocks
+        for bad in record.rejected
+    ]
+    starts = np.cumsum([0, *(int(start[-1]) for start in block_starts)], dtype=np.int64)
+    counts = digests.numbers("count", np.int64)
+    corpus = Corpus(sources, settings, digests, starts, block_starts, counts, rejected, held)
+    if settings.id is not None and len(corpus) and digests.column(settings.id).null_count == len(corpus):
+        raise BadDataError(f"no item has a value in column {settings.id!r}, which --id names")
+    return corpus

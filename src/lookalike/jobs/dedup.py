@@ -15,6 +15,9 @@ import pyarrow.parquet as pq
 
 from lookalike.cluster.components import connect
 from lookalike.cluster.keepers import decide
+from lookalike.errors import UsageError
+from lookalike.jobs.alarms import find_alarms
+from lookalike.jobs.audit import audit
 from lookalike.jobs.corpus import Corpus, read_corpus
 from lookalike.jobs.kept import kept_table
 from lookalike.jobs.outcome import Outcome, settle
@@ -24,10 +27,12 @@ from lookalike.jobs.progress import Progress
 from lookalike.jobs.run import describe_run
 from lookalike.jobs.settings import Settings, check_policy, parse_keep
 from lookalike.jobs.similar import find_comparable
+from lookalike.kernels.audit import find_similar
 from lookalike.kernels.join import connect_buckets
-from lookalike.read import open_inputs
+from lookalike.read import identity_of, open_inputs
 from lookalike.types import Block, Int64, Source, to_arrow
-from lookalike.write import OutputFolder, open_kept, write_json, write_rejected, write_table
+from lookalike.version import __version__
+from lookalike.write import WORK, OutputFolder, WorkFolder, open_kept, write_json, write_rejected, write_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +65,7 @@ class Deduplicated:
     candidates: int
     pairs: int
     alarms: list[dict[str, Any]]
+    audit: dict[str, Any] | None
     connected: bool
 
     @property
@@ -129,8 +135,10 @@ def find_duplicates(
     keep: str,
     policy: str,
     progress: Progress,
+    work: WorkFolder | None = None,
+    audit_items: int = 0,
 ) -> Deduplicated:
-    """The recipe: read and sketch, join the bands, fetch the sets, verify and decide."""
+    """The recipe: read and sketch, join the bands, fetch the sets, verify and decide; audit if asked to."""
     rule, column = parse_keep(keep)
     check_policy(policy)
     everything = references + sources
@@ -138,7 +146,7 @@ def find_duplicates(
     with Workers(settings.threads) as workers:
         with progress.stage("reading", sum(source.nbytes for source in everything), "B"):
             by_length = rule in ("longest", "shortest")
-            corpus = read_corpus(everything, settings, workers, progress, column, by_length, len(references))
+            corpus = read_corpus(everything, settings, workers, progress, column, by_length, len(references), work)
         fixed = int(corpus.starts[len(references)])
         order = order_items(corpus, rule, column, fixed)
         found = find_comparable(corpus, order[corpus.counts[order] > 0], workers, progress)
@@ -151,6 +159,13 @@ def find_duplicates(
                 progress.compiling(connect_buckets, "connected clusters")
                 components = connect(found.buckets, found.sets, measure, direct)
             outcome = settle(found, settings.measure, direct, components, len(corpus), fixed)
+        measured = None
+        if audit_items:
+            with progress.stage("auditing", 2 * sum(source.nbytes for source in everything), "B"):
+                progress.compiling(find_similar, "audits")
+                measured = audit(corpus, audit_items, workers, progress)
+    files = [(source.name, *corpus.starts[n : n + 2].tolist()) for n, source in enumerate(everything)]
+    alarms = find_alarms(outcome.keeper, corpus.counts, fixed, files[len(references) :], measured)
     return Deduplicated(
         corpus,
         outcome,
@@ -158,7 +173,8 @@ def find_duplicates(
         len(references),
         direct.candidates + (components.candidates if components else 0),
         direct.pairs + (components.pairs if components else 0),
-        found.alarms,
+        found.alarms + alarms,
+        measured,
         policy == "connected",
     )
 
@@ -188,9 +204,14 @@ def dedup_to_folder(
     policy: str = "direct",
     reference: Sequence[str | Path] = (),
     overwrite: bool = False,
+    resume: bool = False,
+    audit_items: int = 0,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Deduplicate files into an output folder; returns what run.json holds."""
+    """Deduplicate files into an output folder; returns what run.json holds.
+
+    With `resume`, a run that was killed goes on after the last piece of work that it finished.
+    """
     progress = progress or Progress()
     options = {
         "inputs": [str(path) for path in inputs],
@@ -200,13 +221,20 @@ def dedup_to_folder(
     }
     parse_keep(keep)
     check_policy(policy)
-    with OutputFolder(out, overwrite) as folder:
-        spool = folder / "work"
+    if audit_items < 0:
+        raise UsageError(f"--audit must be 0 or more, not {audit_items}")
+    if resume and "-" in options["inputs"]:
+        raise UsageError("--resume: standard input cannot be read again; save it to a file first")
+    with OutputFolder(out, overwrite, resume) as folder:
+        spool = folder / "spool"
         sources = open_inputs(inputs, encoding=settings.encoding, spool=spool, output=Path(out))
         references = (
             open_inputs(reference, encoding=settings.encoding, spool=spool, output=Path(out)) if reference else []
         )
-        found = find_duplicates(sources, references, settings, keep, policy, progress)
+        work = _open_work(folder, settings, options, references + sources, resume)
+        if work.reused:
+            progress.say(f"Resuming: {len(work.reused)} finished pieces of work are used again.")
+        found = find_duplicates(sources, references, settings, keep, policy, progress, work, audit_items)
         with progress.stage("writing", sum(source.nbytes for source in sources), "B"):
             _write_kept(found, folder, settings.threads, progress)
             write_table(folder / "removed.parquet", found.removed())
@@ -214,9 +242,20 @@ def dedup_to_folder(
             if settings.skip_errors:
                 write_rejected(folder / "rejected.jsonl", found.corpus.rejected)
         shutil.rmtree(spool, ignore_errors=True)
-        run = describe_run(settings, options, found.counts, found.alarms, progress)
+        shutil.rmtree(work.folder, ignore_errors=True)
+        run = describe_run(settings, options, found.counts, found.alarms, progress, found.audit)
+        run["reused"] = work.reused
         write_json(folder / "run.json", run)
     return run
+
+
+def _open_work(
+    folder: Path, settings: Settings, options: dict[str, Any], sources: list[Source], resume: bool
+) -> WorkFolder:
+    """The work folder of this run: its pieces fit only the same options, inputs and version."""
+    same = {name: value for name, value in settings.to_dict().items() if name != "threads"}
+    identity = {"version": __version__, **same, **options, "files": identity_of(sources)}
+    return WorkFolder(folder / WORK, identity, resume)
 
 
 def read_result(folder: Path) -> DedupResult:
@@ -230,14 +269,14 @@ def read_result(folder: Path) -> DedupResult:
 
 
 def dedup_in_memory(
-    sources: list[Source], references: list[Source], settings: Settings, keep: str, policy: str
+    sources: list[Source], references: list[Source], settings: Settings, keep: str, policy: str, audit_items: int = 0
 ) -> DedupResult:
     """Deduplicate and hand everything back as tables."""
     progress = Progress()
-    found = find_duplicates(sources, references, settings, keep, policy, progress)
+    found = find_duplicates(sources, references, settings, keep, policy, progress, None, audit_items)
     with progress.stage("writing"):
         kept = kept_table(found.corpus, found.outcome.keeper < 0, found.reference_sources)
         removed, clusters = found.removed(), found.clusters()
     options = {"inputs": [source.name for source in sources], "keep": keep, "policy": policy}
-    run = describe_run(settings, options, found.counts, found.alarms, progress)
+    run = describe_run(settings, options, found.counts, found.alarms, progress, found.audit)
     return DedupResult(kept, removed, clusters, run)

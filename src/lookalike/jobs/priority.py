@@ -20,10 +20,10 @@ def order_items(corpus: Corpus, rule: str, column: str | None, references: int) 
     if rule == "last":
         items = items[::-1]
     elif rule in ("longest", "shortest"):
-        lengths = corpus.lengths[items]
+        lengths = corpus.digests.numbers("length", np.int64)[items]
         items = items[np.argsort(-lengths if rule == "longest" else lengths, kind="stable")]
     elif column is not None:
-        values = _comparable(corpus.columns[column].slice(references), column)
+        values = _comparable(corpus.digests.column(column).slice(references), column)
         table = pa.table({"value": values, "item": to_arrow(items)})
         direction = "descending" if rule == "max" else "ascending"
         keys = [("value", direction, "at_end"), ("item", "ascending", "at_end")]

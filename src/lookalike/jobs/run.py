@@ -29,6 +29,7 @@ def describe_run(
     counts: dict[str, int],
     alarms: list[dict[str, Any]],
     progress: Progress,
+    audit: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """What run.json holds."""
     plan = settings.plan
@@ -40,5 +41,5 @@ def describe_run(
         "seconds": {name: round(seconds, 3) for name, seconds in progress.seconds.items()},
         "peak_memory_bytes": peak_memory_bytes(),
         "alarms": alarms,
-        "audit": None,
+        "audit": audit,
     }

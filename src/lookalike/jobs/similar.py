@@ -73,12 +73,13 @@ def find_comparable(corpus: Corpus, order: Int64, workers: Workers, progress: Pr
     """
     settings = corpus.settings
     with progress.stage("joining bands"):
-        first = group_prints(corpus.prints[:, order])
+        prints = [corpus.digests.numbers(f"print {half}", np.uint64)[order] for half in range(2)]
+        first = group_prints(np.stack(prints))
         distinct = np.flatnonzero(first == np.arange(len(order)))
         if settings.method == "brute":
             buckets, candidates = all_together(len(distinct)), np.arange(len(distinct))
         else:
-            buckets = join_bands(corpus.keys, order[distinct], workers.map)
+            buckets = join_bands(corpus.digests.band, corpus.digests.bands, order[distinct], workers.map)
             candidates = np.flatnonzero(members_of(buckets, len(distinct)))
     return _with_sets(corpus, order, first, distinct, candidates, buckets, workers, progress)
 

@@ -50,6 +50,14 @@ def index_sample(indptr, elements):
     return keys, starts, owners
 
 
+@inlined
+def _longer(values):
+    longer = np.empty(2 * values.size, values.dtype)
+    for i in range(values.size):
+        longer[i] = values[i]
+    return longer
+
+
 @kernel
 def find_similar(keys, starts, owners, sample_sizes, indptr, elements, measure, num, den):
     """The pairs (sampled set, row) that are similar: of the rows of a batch with every sampled set.
@@ -58,11 +66,12 @@ def find_similar(keys, starts, owners, sample_sizes, indptr, elements, measure, 
 
     Returns
     -------
-    (samples, rows) : int32[pairs], int64[pairs]
+    (samples, rows, shared) : int32[pairs], int64[pairs], int64[pairs]
+        `shared` is the overlap.
     """
     overlaps = np.zeros(sample_sizes.size, np.int64)
     touched = np.empty(sample_sizes.size, np.int32)
-    samples, rows = np.empty(1024, np.int32), np.empty(1024, np.int64)
+    samples, rows, shared = np.empty(1024, np.int32), np.empty(1024, np.int64), np.empty(1024, np.int64)
     found = 0
     for row in range(indptr.size - 1):
         size = indptr[row + 1] - indptr[row]
@@ -81,11 +90,8 @@ def find_similar(keys, starts, owners, sample_sizes, indptr, elements, measure, 
             needed = min(needed_overlap(measure, num, den, size, other), needed_overlap(measure, num, den, other, size))
             if overlaps[owner] >= needed:
                 if found == samples.size:
-                    more_samples, more_rows = np.empty(2 * found, np.int32), np.empty(2 * found, np.int64)
-                    for p in range(found):
-                        more_samples[p], more_rows[p] = samples[p], rows[p]
-                    samples, rows = more_samples, more_rows
-                samples[found], rows[found] = owner, row
+                    samples, rows, shared = _longer(samples), _longer(rows), _longer(shared)
+                samples[found], rows[found], shared[found] = owner, row, overlaps[owner]
                 found += 1
             overlaps[owner] = 0
-    return samples[:found].copy(), rows[:found].copy()
+    return samples[:found].copy(), rows[:found].copy(), shared[:found].copy()

@@ -5,7 +5,7 @@ sources (`lookalike.types.Source`); nothing here knows what is done with the ite
 """
 
 from lookalike.read.columns import join_column
-from lookalike.read.inputs import check_inputs, open_inputs
+from lookalike.read.inputs import check_inputs, identity_of, open_inputs
 from lookalike.read.tables import looks_like_paths, open_data
 
-__all__ = ["check_inputs", "join_column", "looks_like_paths", "open_data", "open_inputs"]
+__all__ = ["check_inputs", "identity_of", "join_column", "looks_like_paths", "open_data", "open_inputs"]

@@ -91,6 +91,18 @@ def open_inputs(
     return sources
 
 
+def identity_of(sources: Sequence[Source]) -> list[list[Any]]:
+    """Name, size and time of change of every file, to tell whether the same input is read again.
+
+    Examples
+    --------
+    >>> identity_of([])
+    []
+    """
+    files = [file for source in sources for file in getattr(source, "files", None) or [source.file]]  # type: ignore[attr-defined]
+    return [[file.name, file.nbytes, *(file.stamp or ())] for file in files]
+
+
 def _is_output(one: Found, output: Path | None) -> bool:
     if output is None or "://" in one.given or output.resolve() not in Path(_absolute(one.file)).resolve().parents:
         return False

@@ -33,8 +33,9 @@ def wilson_interval(found: float, draws: float, deviations: float = SURE) -> tup
 def grouped_interval(found: Int64, draws: Int64) -> tuple[float, float]:
     """The 95% interval where draws come in groups: group g gave found[g] of draws[g].
 
-    Pairs of one sampled item are found or missed together, so they tell less than as many independent pairs. The
-    variance between groups says how much less; the interval is that of so many independent draws.
+    Draws of one group are found or missed together, so they tell less than as many independent ones. The variance
+    between groups says how much less; the interval is that of so many independent draws. Few groups, or a few large
+    ones, tell little about their own variance: Student's quantile takes the place of the normal one.
 
     Examples
     --------
@@ -53,4 +54,18 @@ def grouped_interval(found: Int64, draws: Int64) -> tuple[float, float]:
     residuals = found - share * draws
     between = float((residuals**2).sum()) / total**2 * groups / (groups - 1)
     effect = max(1.0, between / plain)
-    return wilson_interval(share * total / effect, total / effect)
+    freedom = max(1.0, total**2 / float((draws.astype(np.float64) ** 2).sum()) - 1)
+    return wilson_interval(share * total / effect, total / effect, student_quantile(freedom))
+
+
+def student_quantile(freedom: float) -> float:
+    """About the 97.5% quantile of Student's distribution (an expansion around the normal one).
+
+    Examples
+    --------
+    >>> [round(student_quantile(n), 2) for n in (5, 10, 30, 1000)]
+    [2.55, 2.23, 2.04, 1.96]
+    """
+    z = SURE
+    first, second = (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96
+    return z + first / freedom + second / freedom**2

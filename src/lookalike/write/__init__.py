@@ -1,18 +1,21 @@
 """Results -> files, whole or not at all. Nothing here knows how they were found."""
 
 from lookalike.write.kept import KeptWriter, open_kept
-from lookalike.write.outputs import TABLE_SUFFIXES, OutputFolder, output_file, whole_file
+from lookalike.write.outputs import TABLE_SUFFIXES, WORK, OutputFolder, output_file, whole_file
 from lookalike.write.results import (
     write_json,
     write_rejected,
     write_table,
     write_tsv,
 )
+from lookalike.write.work import WorkFolder
 
 __all__ = [
     "TABLE_SUFFIXES",
+    "WORK",
     "KeptWriter",
     "OutputFolder",
+    "WorkFolder",
     "open_kept",
     "output_file",
     "whole_file",

@@ -6,6 +6,7 @@ Everything is written under a hidden name beside the final one and renamed when 
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import shutil
 import tempfile
@@ -18,6 +19,10 @@ from lookalike.errors import ResourceError, UsageError
 
 RUN_FILE = "run.json"
 """The file that makes a folder recognisable as a finished output."""
+LOCK_FILE = "lock"
+"""Held by the run that fills the folder."""
+WORK = "work"
+"""Where a run keeps pieces of its work, inside the folder that it fills."""
 MANY_FILES = 200
 """From here on, everything is flushed at once."""
 TABLE_SUFFIXES = (".parquet", ".csv", ".jsonl", ".tsv")
@@ -30,7 +35,8 @@ class OutputFolder:
     """An output folder, to be filled within a `with` block.
 
     The block gets the path of a hidden folder beside the final one. When the block ends, all of it is flushed
-    to disk and renamed; when it raises, all of it is removed.
+    to disk and renamed. When it raises, all of it is removed; but what an interrupted run, or one whose disk is
+    full, has finished in the work folder is left for `resume`.
 
     Parameters
     ----------
@@ -38,6 +44,8 @@ class OutputFolder:
         The final name; its parent folders are made.
     overwrite
         Replace an earlier output (a folder with `run.json` in it) or an empty folder; never anything else.
+    resume
+        Take over what a killed run into this folder has left.
 
     Examples
     --------
@@ -48,10 +56,12 @@ class OutputFolder:
     ['out', 'run.json']
     """
 
-    def __init__(self, path: str | Path, overwrite: bool = False) -> None:
+    def __init__(self, path: str | Path, overwrite: bool = False, resume: bool = False) -> None:
         self.path = Path(path).resolve()
         self.overwrite = overwrite
-        self._partial: Path | None = None
+        self.resume = resume
+        self._partial = self.path.parent / f".{self.path.name}.partial"
+        self._lock: int | None = None
         self._made: list[Path] = []
         self._check()
 
@@ -59,27 +69,62 @@ class OutputFolder:
         with disk_errors(self.path):
             self._made = [parent for parent in self.path.parents if not parent.exists()]
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._partial = _beside(self.path, "partial")
+            self._take()
         return self._partial
+
+    def _take(self) -> None:
+        """Make the hidden folder, or take over that of a run that was killed, and hold it."""
+        existed = self._partial.exists()
+        self._partial.mkdir(exist_ok=True)
+        self._lock = os.open(self._partial / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if existed and self._has_pieces() and not self.resume and not self.overwrite:
+                raise UsageError(
+                    f"{self.path}: an earlier run into it did not finish; go on with --resume, or start again with "
+                    "--overwrite"
+                )
+        except BlockingIOError:
+            self._release()
+            raise UsageError(f"{self.path}: another run is writing to it") from None
+        except UsageError:
+            self._release()
+            raise
+        if not self.resume:
+            _empty(self._partial, LOCK_FILE)
+
+    def _release(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        assert self._partial is not None
+        keep = False
         try:
             with disk_errors(self.path):
                 if error is not None:
+                    # what can go on later is left for --resume
+                    later = self.resume or isinstance(error, KeyboardInterrupt | ResourceError | OSError)
+                    keep = later and self._has_pieces()
                     if isinstance(error, OSError):
                         raise error
                     return
+                (self._partial / LOCK_FILE).unlink()
                 flush_tree(self._partial)
                 self._publish()
         finally:
-            shutil.rmtree(self._partial, ignore_errors=True)
+            if not keep:
+                shutil.rmtree(self._partial, ignore_errors=True)
+            self._release()
             for parent in self._made:
                 # after a failure the folders on the way are empty; after a success this does nothing
                 with suppress(OSError):
                     parent.rmdir()
+
+    def _has_pieces(self) -> bool:
+        return any(self._partial.glob(f"{WORK}/*.arrow"))
 
     def _check(self) -> None:
         """Refuse what must not be replaced."""
@@ -94,7 +139,6 @@ class OutputFolder:
 
     def _publish(self) -> None:
         """Put the new folder in place; the old one goes only when the new one stands."""
-        assert self._partial is not None
         self._check()
         if not self.path.exists():
             self._partial.rename(self.path)
@@ -108,6 +152,14 @@ class OutputFolder:
                 raise
             shutil.rmtree(old, ignore_errors=True)
         _flush(self.path.parent)
+
+
+def _empty(folder: Path, but: str) -> None:
+    for found in folder.iterdir():
+        if found.is_dir() and not found.is_symlink():
+            shutil.rmtree(found)
+        elif found.name != but:
+            found.unlink()
 
 
 def _beside(path: Path, what: str) -> Path:

@@ -1,0 +1,160 @@
+"""What the first reading leaves of every item, in memory or, where that is much, in pieces in the work folder.
+
+A *digest* of an item is its bucket keys, its number of shingles, a fingerprint and the columns that a job needs. The
+blocks of the input follow each other in the digests just as they were read; a piece holds whole blocks.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.read import join_column
+from lookalike.types import Int64, Rejected, UInt64, to_arrow
+from lookalike.write import WorkFolder
+
+PIECE_BYTES = 64 << 20
+"""Digests beyond this go to the work folder; small jobs never write there."""
+_DETAILS = b"lookalike"
+
+
+class Part(NamedTuple):
+    """The digests of the items of one block."""
+
+    source: int
+    block: int
+    keys: UInt64
+    """uint64[bands, items]."""
+    counts: Int64
+    """Shingles of each item, repeats included; 0: empty."""
+    prints: UInt64
+    """uint64[2, items]; equal only for equal sets."""
+    lengths: Int64
+    """Characters (tokens, of token lists) of each item."""
+    columns: dict[str, pa.Array]
+    rejected: Sequence[Rejected]
+    set_aside: Int64 | None
+    """Lines or rows of the block that are no items."""
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory it takes."""
+        columns = sum(int(column.nbytes) for column in self.columns.values())
+        return self.keys.nbytes + self.counts.nbytes + self.prints.nbytes + self.lengths.nbytes + columns
+
+
+class BlockRecord(NamedTuple):
+    """Which block some digests are of, and what was found out about it."""
+
+    source: int
+    block: int
+    items: int
+    set_aside: list[int]
+    rejected: list[dict[str, Any]]
+
+
+class Digests:
+    """The digests of all items, to be added block by block and then read column by column."""
+
+    def __init__(self, bands: int, work: WorkFolder | None = None) -> None:
+        self.bands = bands
+        self.blocks: list[BlockRecord] = []
+        self._work = work
+        self._waiting: list[Part] = []
+        self._waiting_bytes = 0
+        self._pieces: list[str | pa.Table] = []
+        self._take_over()
+
+    def _take_over(self) -> None:
+        """Use the pieces that an earlier run has left, as far as they follow each other."""
+        while self._work is not None and self._work.has(name := self._name(len(self._pieces))):
+            details = json.loads(self._work.load(name).schema.metadata[_DETAILS])
+            self.blocks += [BlockRecord(*record) for record in details]
+            self._pieces.append(name)
+
+    @staticmethod
+    def _name(number: int) -> str:
+        return f"digests-{number:06}.arrow"
+
+    def add(self, part: Part) -> None:
+        """Take in the next block."""
+        self._waiting.append(part)
+        self._waiting_bytes += part.nbytes
+        if self._waiting_bytes >= PIECE_BYTES:
+            self.finish()
+
+    def finish(self) -> None:
+        """Make a piece of what is waiting: on disk if the pieces are many, otherwise in memory."""
+        if not self._waiting:
+            return
+        table = self._table(self._waiting)
+        self.blocks += [BlockRecord(*record) for record in json.loads(table.schema.metadata[_DETAILS])]
+        large = self._waiting_bytes >= PIECE_BYTES or self._pieces
+        self._waiting, self._waiting_bytes = [], 0
+        if self._work is not None and large:
+            name = self._name(len(self._pieces))
+            self._work.save(name, table)
+            self._pieces.append(name)
+        else:
+            self._pieces.append(table)
+
+    def _table(self, parts: list[Part]) -> pa.Table:
+        columns = {f"key {band}": _joined([part.keys[band] for part in parts]) for band in range(self.bands)}
+        columns["print 0"] = _joined([part.prints[0] for part in parts])
+        columns["print 1"] = _joined([part.prints[1] for part in parts])
+        columns["count"] = _joined([part.counts for part in parts])
+        columns["length"] = _joined([part.lengths for part in parts])
+        for name in dict.fromkeys(name for part in parts for name in part.columns):
+            pieces = [part.columns.get(name, pa.nulls(len(part.counts))) for part in parts]
+            columns[f"column {name}"] = join_column(pieces)
+        details = json.dumps([_record(part) for part in parts]).encode()
+        return pa.table(columns).replace_schema_metadata({_DETAILS: details})
+
+    def _tables(self) -> Iterator[pa.Table]:
+        for piece in self._pieces:
+            if isinstance(piece, str):
+                assert self._work is not None
+                piece = self._work.load(piece)
+            yield piece
+
+    def numbers(self, name: str, kind: type) -> Any:
+        """One column of numbers over all items, as an array in memory."""
+        found = [_as_numpy(table.column(name), kind) for table in self._tables()]
+        return np.concatenate(found) if found else np.empty(0, kind)
+
+    def band(self, band: int) -> UInt64:
+        """The bucket keys of one band."""
+        return self.numbers(f"key {band}", np.uint64)  # type: ignore[no-any-return]
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        """A column that was asked for; items without it have null."""
+        stored = f"column {name}"
+        pieces: list[pa.Array] = []
+        for table in self._tables():
+            found = table.column(stored).chunks if stored in table.column_names else [pa.nulls(table.num_rows)]
+            pieces += found
+        return join_column(pieces)
+
+    def column_names(self) -> set[str]:
+        """The columns that are there."""
+        names = {name for table in self._tables() for name in table.column_names}
+        return {name.removeprefix("column ") for name in names if name.startswith("column ")}
+
+
+def _record(part: Part) -> BlockRecord:
+    rejected = [{"file": bad.file, "line": bad.line, "error": bad.error, "raw": bad.raw.hex()} for bad in part.rejected]
+    aside = [] if part.set_aside is None else part.set_aside.tolist()
+    return BlockRecord(part.source, part.block, len(part.counts), aside, rejected)
+
+
+def _joined(pieces: list[Any]) -> pa.Array:
+    return to_arrow(np.concatenate(pieces))
+
+
+def _as_numpy(column: pa.ChunkedArray, kind: type) -> Any:
+    parts = [chunk.to_numpy() for chunk in column.chunks]
+    return np.concatenate(parts) if parts else np.empty(0, kind)

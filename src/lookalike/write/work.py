@@ -1,0 +1,117 @@
+"""The work folder: pieces of a run that are whole, so that a killed run goes on after the last of them.
+
+A piece is an Arrow file with a name. It is written under another name, flushed and renamed, and only then a line in
+`manifest.jsonl` says that it exists, how long it is and what its checksum is. The first line of the manifest holds
+the identity of the run (options and inputs): pieces of another run are never used.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from lookalike.errors import UsageError
+from lookalike.write.outputs import disk_errors
+
+MANIFEST = "manifest.jsonl"
+CHECKED_BYTES = 8 << 20
+"""How much of a piece is read at a time for its checksum."""
+
+
+class WorkFolder:
+    """Pieces of one run. Made new, or taken over from a killed run with the same identity."""
+
+    def __init__(self, folder: Path, identity: Mapping[str, Any], resume: bool) -> None:
+        self.folder = folder
+        self._identity = dict(identity)
+        self._pieces: dict[str, dict[str, Any]] = {}
+        self.reused: list[str] = []
+        """Names of the pieces that were there, whole, when the run began."""
+        if resume and (folder / MANIFEST).exists():
+            self._take_over()
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _take_over(self) -> None:
+        lines = _whole_lines(self.folder / MANIFEST)
+        if not lines:
+            (self.folder / MANIFEST).unlink()
+            return
+        identity = json.loads(json.dumps(self._identity))
+        differing = [name for name in {*identity, *lines[0]} if identity.get(name) != lines[0].get(name)]
+        if differing:
+            raise UsageError(
+                f"--resume: {', '.join(sorted(differing))} changed since the run was killed; use the same options and "
+                "inputs, or start again with --overwrite"
+            )
+        for line in lines[1:]:
+            path = self.folder / line["name"]
+            if path.exists() and path.stat().st_size == line["bytes"] and _checksum(path) == line["crc32"]:
+                self._pieces[line["name"]] = line
+                self.reused.append(line["name"])
+        self._rewrite()
+
+    def _rewrite(self) -> None:
+        """Begin the manifest anew with what holds: a line that a kill cut off must not run into the next."""
+        fresh = self.folder / f"{MANIFEST}.partial"
+        lines = [self._identity, *self._pieces.values()]
+        with disk_errors(self.folder):
+            fresh.write_bytes(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
+            fresh.replace(self.folder / MANIFEST)
+
+    def _note(self, line: dict[str, Any]) -> None:
+        with disk_errors(self.folder), (self.folder / MANIFEST).open("ab") as manifest:
+            manifest.write(json.dumps(line).encode() + b"\n")
+            manifest.flush()
+            os.fsync(manifest.fileno())
+
+    def has(self, name: str) -> bool:
+        """Is this piece there, whole?"""
+        return name in self._pieces
+
+    def save(self, name: str, table: pa.Table) -> None:
+        """Write a piece, whole or not at all. The first one makes the folder: small runs need none."""
+        if not (self.folder / MANIFEST).exists():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._note(self._identity)
+        path, partial = self.folder / name, self.folder / f"{name}.partial"
+        with disk_errors(self.folder):
+            with pa.OSFile(str(partial), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+                writer.write_table(table)
+            with partial.open("rb") as file:
+                os.fsync(file.fileno())
+            line = {"name": name, "bytes": partial.stat().st_size, "crc32": _checksum(partial)}
+            partial.rename(path)
+        self._note(line)
+        self._pieces[name] = line
+
+    def load(self, name: str) -> pa.Table:
+        """A piece, mapped into memory: only what is looked at is read."""
+        with pa.memory_map(str(self.folder / name)) as file:
+            return pa.ipc.open_file(file).read_all()
+
+
+def _whole_lines(path: Path) -> list[dict[str, Any]]:
+    """The lines of a manifest; one that was cut off by a kill counts as not written."""
+    found = []
+    for line in path.read_bytes().split(b"\n")[:-1]:
+        try:
+            found.append(json.loads(line))
+        except ValueError:
+            break
+    return found
+
+
+def _checksum(path: Path) -> int:
+    value = 0
+    with path.open("rb") as file:
+        while piece := file.read(CHECKED_BYTES):
+            value = zlib.crc32(piece, value)
+    return value

@@ -1,0 +1,119 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from corpora import corpus
+from lookalike.errors import UsageError
+from lookalike.jobs import digests
+from lookalike.jobs.dedup import dedup_to_folder
+from lookalike.jobs.settings import Settings
+from lookalike.read import streams
+
+TEXTS = corpus(600, seed=21)
+
+
+@pytest.fixture
+def source(tmp_path, monkeypatch):
+    """A file of many small blocks, whose digests go to disk in many small pieces."""
+    monkeypatch.setattr(streams, "BLOCK_BYTES", 4000)
+    monkeypatch.setattr(digests, "PIECE_BYTES", 20_000)
+    path = tmp_path / "in.jsonl"
+    rows = [json.dumps({"id": i, "text": t}) for i, t in enumerate(TEXTS)]
+    rows[7] = "broken"
+    path.write_text("".join(row + "\n" for row in rows))
+    return path
+
+
+def result(out):
+    return pq.read_table(out / "removed.parquet").to_pylist(), (out / "kept/in.jsonl").read_bytes()
+
+
+class Stop(KeyboardInterrupt):
+    pass
+
+
+def stop_after(monkeypatch, count):
+    """Interrupt the run when so many pieces are on disk."""
+    save = digests.WorkFolder.save
+    saved = []
+
+    def counting(self, name, table):
+        save(self, name, table)
+        saved.append(name)
+        if len(saved) == count:
+            raise Stop
+
+    monkeypatch.setattr(digests.WorkFolder, "save", counting)
+    return saved
+
+
+@pytest.mark.parametrize("pieces", [1, 3, 6])
+def test_an_interrupted_run_goes_on_to_the_same_result(tmp_path, source, monkeypatch, pieces):
+    settings = Settings.parse(threads=2, on_error="skip")
+    dedup_to_folder([source], tmp_path / "calm", settings)
+    with monkeypatch.context() as patch:
+        stop_after(patch, pieces)
+        with pytest.raises(Stop):
+            dedup_to_folder([source], tmp_path / "out", settings)
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(UsageError, match="threshold changed"):
+        dedup_to_folder([source], tmp_path / "out", Settings.parse(threshold=0.7, on_error="skip"), resume=True)
+    run = dedup_to_folder([source], tmp_path / "out", settings, resume=True)
+    assert len(run["reused"]) == pieces
+    assert result(tmp_path / "out") == result(tmp_path / "calm")
+    assert (tmp_path / "out/rejected.jsonl").read_bytes() == (tmp_path / "calm/rejected.jsonl").read_bytes()
+    assert not (tmp_path / "out/work").exists()
+
+
+def test_a_changed_input_is_refused(tmp_path, source, monkeypatch):
+    settings = Settings.parse(on_error="skip")
+    with monkeypatch.context() as patch:
+        stop_after(patch, 2)
+        with pytest.raises(Stop):
+            dedup_to_folder([source], tmp_path / "out", settings)
+    os.utime(source, (1, 1))
+    with pytest.raises(UsageError, match="files changed"):
+        dedup_to_folder([source], tmp_path / "out", settings, resume=True)
+
+
+def test_a_lost_piece_is_made_again(tmp_path, source, monkeypatch):
+    settings = Settings.parse(on_error="skip")
+    dedup_to_folder([source], tmp_path / "calm", settings)
+    with monkeypatch.context() as patch:
+        stop_after(patch, 4)
+        with pytest.raises(Stop):
+            dedup_to_folder([source], tmp_path / "out", settings)
+    (tmp_path / ".out.partial/work/digests-000001.arrow").unlink()
+    dedup_to_folder([source], tmp_path / "out", settings, resume=True)
+    assert result(tmp_path / "out") == result(tmp_path / "calm")
+
+
+def test_nothing_to_resume_is_a_new_run(tmp_path, source):
+    settings = Settings.parse(on_error="skip")
+    assert dedup_to_folder([source], tmp_path / "out", settings, resume=True)["reused"] == []
+    with pytest.raises(UsageError, match="standard input"):
+        dedup_to_folder(["-"], tmp_path / "else", settings, resume=True)
+
+
+@pytest.mark.parametrize("part", [0.3, 0.6, 0.9])
+def test_killed_at_any_moment_a_run_resumes(tmp_path, part):
+    path = tmp_path / "in.jsonl"
+    path.write_text("".join(json.dumps({"id": i, "text": t}) + "\n" for i, t in enumerate(TEXTS * 5)))
+    command = [Path(sys.executable).with_name("lookalike"), "dedup", path, "--quiet", "-o"]
+    started = time.perf_counter()
+    subprocess.run([*command, tmp_path / "calm"], check=True)
+    took = time.perf_counter() - started
+    killed = subprocess.Popen([*command, tmp_path / "out"])
+    time.sleep(part * took)
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    if not (tmp_path / "out").exists():
+        subprocess.run([*command, tmp_path / "out", "--resume"], check=True)
+    assert result(tmp_path / "out") == result(tmp_path / "calm")
