@@ -159,6 +159,8 @@ class Items:
     """large_string (text), or a list array of tokens (its values string or integer)."""
     columns: dict[str, pa.Array] = field(default_factory=dict)
     rejected: Sequence[Rejected] = ()
+    decoded: Any = None
+    """What the block can use again in `stored`, so that it need not be decoded twice; may be dropped."""
 
     def __len__(self) -> int:
         return len(self.features)
@@ -185,8 +187,11 @@ class Block(Protocol):
     def items(self, wanted: Wanted, rows: Int64 | None = None) -> Items:
         """Parse the block; with `rows` only these (ascending, counted from the block's first row)."""
 
-    def stored(self, keep: Bool) -> Any:
-        """The rows where `keep` is true, just as they are stored, for the writer of the source's layout."""
+    def stored(self, keep: Bool, decoded: Any = None) -> Any:
+        """The rows where `keep` is true, just as they are stored, for the writer of the source's layout.
+
+        `decoded` is that of the block's items, if it is still there.
+        """
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,8 +30,8 @@ from lookalike.types import (
 from lookalike.write import WorkFolder
 
 DEFAULT_ID = "id"
-HELD_BYTES = 256 << 20
-"""Texts of the first blocks that stay in memory, so that a small corpus is read and decoded only once."""
+HELD_BYTES = 512 << 20
+"""Items of the first blocks that stay in memory, so that a small corpus is read and decoded only once."""
 
 
 @dataclass(slots=True)
@@ -48,8 +48,8 @@ class Corpus:
     counts: Int64
     """Shingles of each item, repeats included; 0: empty."""
     rejected: list[Rejected]
-    held: dict[tuple[int, int], pa.Array]
-    """By source and block: what is compared, where it was kept for the second reading."""
+    held: dict[tuple[int, int], Items]
+    """By source and block: the items of the first blocks, so that these are decoded only once."""
 
     def __len__(self) -> int:
         return int(self.starts[-1])
@@ -64,18 +64,18 @@ class Corpus:
         """The sets of some items (ascending), by reading them again."""
         wanted = Wanted(self.settings.column, (), self.settings.skip_errors)
 
-        def shingle(job: tuple[Int64, Block, pa.Array | None]) -> tuple[Sets, int]:
-            rows, block, features = job
+        def shingle(job: tuple[Int64, Block, Items | None]) -> tuple[Sets, int]:
+            rows, block, held = job
             if not len(rows):
                 return Sets(np.zeros(1, np.int64), np.empty(0, np.uint64)), block.nbytes
-            features = features.take(to_arrow(rows)) if features is not None else block.items(wanted, rows).features
+            features = held.features.take(to_arrow(rows)) if held else block.items(wanted, rows).features
             return sets_of(features, self.settings.shingling), block.nbytes
 
-        def jobs() -> Iterator[tuple[Int64, Block, pa.Array | None]]:
+        def jobs() -> Iterator[tuple[Int64, Block, Items | None]]:
             for source in range(len(self.sources)):
                 for number, (first, last, block) in enumerate(self.blocks(source)):
                     low, high = np.searchsorted(items, [first, last])
-                    yield items[low:high] - first, block, self.held.pop((source, number), None)
+                    yield items[low:high] - first, block, self.held.get((source, number))
 
         parts = []
         for sets, nbytes in workers.map(shingle, jobs()):
@@ -161,13 +161,13 @@ def read_corpus(
     digests = Digests(bands, work)
     done = {(record.source, record.block): record for record in digests.blocks}
 
-    def digest_block(job: tuple[int, int, Block, Wanted]) -> tuple[Part, pa.Array, int]:
+    def digest_block(job: tuple[int, int, Block, Wanted]) -> tuple[Part, Items, int]:
         number, index, block, wanted = job
         items: Items = block.items(wanted)
         kept = digest(items.features, settings.shingling, settings.seed, bands, rows)
         lengths = _lengths(items.features) if want_lengths else np.zeros(len(items), np.int64)
         aside = sources[number].set_aside.get(index)
-        return Part(number, index, *kept, lengths, items.columns, items.rejected, aside), items.features, block.nbytes
+        return Part(number, index, *kept, lengths, items.columns, items.rejected, aside), items, block.nbytes
 
     def jobs() -> Iterator[tuple[int, int, Block, Wanted]]:
         for number, source in enumerate(sources):
@@ -179,12 +179,12 @@ def read_corpus(
                 else:
                     yield number, index, block, wanted
 
-    held: dict[tuple[int, int], pa.Array] = {}
+    held: dict[tuple[int, int], Items] = {}
     held_bytes = 0
-    for part, features, nbytes in workers.map(digest_block, jobs()):
-        held_bytes += features.nbytes
+    for part, items, nbytes in workers.map(digest_block, jobs()):
+        held_bytes += items.features.nbytes
         if held_bytes <= HELD_BYTES:
-            held[part.source, part.block] = features
+            held[part.source, part.block] = items
         digests.add(part)
         progress.advance(nbytes)
     digests.finish()
@@ -202,7 +202,7 @@ def _wanted(source: Source, settings: Settings, rank_column: str | None) -> Want
 
 
 def _assemble(
-    sources: list[Source], settings: Settings, digests: Digests, held: dict[tuple[int, int], pa.Array]
+    sources: list[Source], settings: Settings, digests: Digests, held: dict[tuple[int, int], Items]
 ) -> Corpus:
     sizes: list[list[int]] = [[0] for _ in sources]
     for record in digests.blocks:

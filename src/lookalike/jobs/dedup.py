@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from lookalike.jobs.similar import find_comparable
 from lookalike.kernels.audit import find_similar
 from lookalike.kernels.join import connect_buckets
 from lookalike.read import identity_of, open_inputs
-from lookalike.types import Block, Int64, Source, to_arrow
+from lookalike.types import Block, Int64, Items, Source, to_arrow
 from lookalike.version import __version__
 from lookalike.write import WORK, OutputFolder, WorkFolder, open_kept, write_json, write_rejected, write_table
 
@@ -183,14 +183,18 @@ def _write_kept(found: Deduplicated, folder: Path, threads: int, progress: Progr
     """Every source's surviving rows, in its own format: rows are picked on threads, written in order."""
     keep = found.outcome.keeper < 0
 
-    def pick(job: tuple[int, int, Block]) -> tuple[Any, int]:
-        first, last, block = job
-        return block.stored(keep[first:last]), block.nbytes
+    def pick(job: tuple[int, int, Block, Items | None]) -> tuple[Any, int]:
+        first, last, block, held = job
+        return block.stored(keep[first:last], held.decoded if held else None), block.nbytes
+
+    def jobs(number: int) -> Iterator[tuple[int, int, Block, Items | None]]:
+        for index, (first, last, block) in enumerate(found.corpus.blocks(number)):
+            yield first, last, block, found.corpus.held.pop((number, index), None)
 
     with Workers(threads, beside=True) as workers:
         for number in range(found.reference_sources, len(found.corpus.sources)):
             with open_kept(folder, found.corpus.sources[number]) as writer:
-                for stored, nbytes in workers.map(pick, found.corpus.blocks(number)):
+                for stored, nbytes in workers.map(pick, jobs(number)):
                     writer.write(stored)
                     progress.advance(nbytes)
 

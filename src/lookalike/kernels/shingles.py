@@ -100,7 +100,11 @@ def shingle_texts(data, offsets, rows, kind, width, bag, folding, stop_words):
     """
     edge, tokens, elements, work = work_space(data, offsets, kind)
     indptr = np.zeros(rows.size + 1, np.int64)
-    found = np.empty(max(1024, 2 * elements.size), np.uint64)
+    expected = nb.int64(1024)
+    for k in range(rows.size):
+        length = offsets[rows[k] + 1] - offsets[rows[k]]
+        expected += length + 2 if kind == CHAR_SHINGLES else length // 2 + 2
+    found = np.empty(expected, np.uint64)  # enough for ASCII; what is not written to costs no memory
     for k in range(rows.size):
         i = rows[k]
         listed, _ = list_shingles(
@@ -126,7 +130,7 @@ def shingle_texts(data, offsets, rows, kind, width, bag, folding, stop_words):
         for e in range(count):
             found[indptr[k] + e] = elements[e]
         indptr[k + 1] = indptr[k] + count
-    return indptr, found[: indptr[rows.size]].copy()
+    return indptr, found[: indptr[rows.size]]
 
 
 @kernel

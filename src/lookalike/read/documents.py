@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -136,7 +137,7 @@ class DocumentBlock:
         features = strings_to_arrow(texts)
         return Items(features, dict.fromkeys(wanted.columns, features), rejected)
 
-    def stored(self, keep: Bool) -> list[tuple[str, bytes]]:
+    def stored(self, keep: Bool, decoded: Any = None) -> list[tuple[str, bytes]]:  # noqa: ARG002
         """Name below `kept/` and bytes of each file to keep."""
         items = self._items()
         check_length(keep, items)

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -225,7 +226,7 @@ class LineBlock:
                 self.source.check_block(taken, parsed, wanted)
         return Items(parsed.features, parsed.columns, rejected)
 
-    def stored(self, keep: Bool) -> bytes:
+    def stored(self, keep: Bool, decoded: Any = None) -> bytes:  # noqa: ARG002
         """The rows of the items to keep, as they are stored."""
         rows = self._rows()
         items = self._item_rows(rows)

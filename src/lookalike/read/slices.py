@@ -69,22 +69,34 @@ class Slice(ABC):
         bad = find_bad_utf8(features)
         if rows is None:
             self.source.set_aside[self.index] = chosen[bad]
+        decoded = table if rows is None else None
         if not bad:
-            return Items(features, columns)
+            return Items(features, columns, (), decoded)
         rejected = [self._rejected(int(chosen[row]), wanted) for row in bad]
         good = to_arrow(np.setdiff1d(np.arange(len(features)), bad))
-        return Items(features.take(good), {name: one.take(good) for name, one in columns.items()}, rejected)
+        return Items(features.take(good), {name: one.take(good) for name, one in columns.items()}, rejected, decoded)
 
-    def stored(self, keep: Bool) -> pa.Table:
+    def stored(self, keep: Bool, decoded: pa.Table | None = None) -> pa.Table:
         """All columns of the rows to keep; the slice itself where that is all of them."""
         items = self._item_rows()
         check_length(keep, items)
         chosen = np.zeros(self.length, bool)
         chosen[items[np.asarray(keep, bool)]] = True
-        table = self.read(None)
+        table = self._whole(decoded)
         if chosen.all():
             return table
         return without_views(table).filter(to_arrow(chosen)).cast(table.schema)
+
+    def _whole(self, decoded: pa.Table | None) -> pa.Table:
+        """All columns, of which some may be decoded already."""
+        names = self.source.column_names()
+        if decoded is None or len(set(names)) < len(names):
+            return self.read(None)
+        missing = tuple(name for name in names if name not in decoded.column_names)
+        rest = self.read(missing) if missing else None
+        columns = [(decoded if name in decoded.column_names else rest).column(name) for name in names]  # type: ignore[union-attr]
+        fields = [(decoded if name in decoded.column_names else rest).schema.field(name) for name in names]  # type: ignore[union-attr]
+        return pa.Table.from_arrays(columns, schema=pa.schema(fields, decoded.schema.metadata))
 
     def _features(self, table: pa.Table, name: str) -> pa.Array:
         try:
