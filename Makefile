@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: install demo test test-slow lint format bench clean
+.PHONY: install demo test test-slow lint format bench bench-scale clean
 
 install: $(STAMP)
 
@@ -35,6 +35,9 @@ format: install
 bench: install
 	$(BIN)/python benchmarks/peers.py
 	$(BIN)/python benchmarks/languages.py
+
+bench-scale: install
+	$(BIN)/python benchmarks/scale.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis lookalike-demo

@@ -35,8 +35,8 @@ def test_group_keys_finds_every_repeated_key(values):
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), max_size=60))
 def test_group_prints_needs_both_halves(values):
-    prints = np.array(values, np.uint64).reshape(-1, 2).T
-    first = group_prints(np.ascontiguousarray(prints))
+    halves, others = np.ascontiguousarray(np.array(values, np.uint64).reshape(-1, 2).T)
+    first = group_prints(halves, others)
     assert first.tolist() == [values.index(value) for value in values]
 
 

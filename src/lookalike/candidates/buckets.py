@@ -30,17 +30,17 @@ def group_keys(keys: UInt64) -> Buckets:
     return Buckets(np.concatenate([np.zeros(1, np.int64), ends[:buckets]]), members[:filled].astype(np.int32))
 
 
-def group_prints(prints: UInt64) -> Int64:
-    """For each item the first item with the same fingerprint (2 x 64 bits).
+def group_prints(halves: UInt64, others: UInt64) -> Int64:
+    """For each item the first item with the same fingerprint, given as two halves of 64 bits.
 
     Examples
     --------
-    >>> group_prints(np.array([[5, 6, 5], [1, 1, 1]], np.uint64)).tolist()
+    >>> group_prints(np.array([5, 6, 5], np.uint64), np.array([1, 1, 1], np.uint64)).tolist()
     [0, 1, 0]
     """
-    first = np.arange(prints.shape[1], dtype=np.int64)
-    same = group_keys(prints[0])
-    join.first_with_print(same.starts, same.members, prints[1], first)
+    first = np.arange(len(halves), dtype=np.int64)
+    same = group_keys(halves)
+    join.first_with_print(same.starts, same.members, others, first)
     return first
 
 

@@ -29,6 +29,8 @@ _SHARED = [
     click.option("--method", default="lsh", show_default=True, metavar="[lsh|brute]",
                  help="lsh (fast, recall as asked) or brute (every pair)."),
     click.option("--seed", type=int, default=1, show_default=True, help="Another seed draws other hash functions."),
+    click.option("--memory", metavar="SIZE",
+                 help="How much memory to use, such as 4GiB. [default: half of the machine's]"),
     click.option("--threads", type=int, help="How many processors to use. [default: all]"),
     click.option("--on-error", default="stop", show_default=True, metavar="[stop|skip]",
                  help="At a bad line: stop, or skip it and set it aside."),

@@ -55,7 +55,7 @@ def say_run(run: dict[str, Any], out: str, progress: Progress) -> None:
     if counts["rejected"]:
         progress.say(f"{_rejected(counts)} set aside in {out}/rejected.jsonl.")
     if run["audit"]:
-        progress.say(_audited(run["audit"]))
+        progress.say(describe_audit(run["audit"]))
     _say_alarms(run, progress)
     progress.say(f"Results: {out}/kept, {out}/removed.parquet (why each went), {out}/clusters.parquet, {out}/run.json")
 
@@ -73,7 +73,8 @@ def _outcome(counts: dict[str, int]) -> str:
     )
 
 
-def _audited(audit: dict[str, Any]) -> str:
+def describe_audit(audit: dict[str, Any]) -> str:
+    """Measured recall, how sure it is, and what was predicted."""
     if audit["recall"] is None:
         return f"Audit: none of {count(audit['sample'], 'sampled item')} has a similar one; no recall to measure."
     low, high = audit["interval"]

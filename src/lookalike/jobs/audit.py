@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from lookalike.errors import UsageError
 from lookalike.features.shingles import sets_of
-from lookalike.jobs.corpus import Corpus
+from lookalike.jobs.corpus import Corpus, read_corpus
 from lookalike.jobs.parallel import Workers
 from lookalike.jobs.progress import Progress
+from lookalike.jobs.settings import settings_of_run
 from lookalike.kernels import audit as kernels
 from lookalike.kernels.unionfind import flatten, unite
+from lookalike.read import open_inputs
 from lookalike.tuning.intervals import grouped_interval
 from lookalike.types import Block, Bool, Int64, Wanted
 
@@ -32,7 +37,8 @@ def audit(corpus: Corpus, sample_size: int, workers: Workers, progress: Progress
     filled = np.flatnonzero(corpus.counts)
     draw = np.random.default_rng(settings.seed)
     sample = np.sort(draw.choice(filled, min(sample_size, len(filled)), replace=False))
-    sets = corpus.fetch_sets(sample, workers, progress)
+    store = corpus.fetch_sets(sample, workers, progress, settings.budget.sets_bytes)
+    sets = store.read(np.ones(len(sample), np.bool_))
     owners, others, shared, sizes = _similar_to(corpus, sets, workers, progress)
     apart = sample[owners] != others
     owners, others, shared = owners[apart], others[apart], shared[apart]
@@ -50,6 +56,24 @@ def audit(corpus: Corpus, sample_size: int, workers: Workers, progress: Progress
         "predicted": predicted,
         "wanted": settings.recall,
     }
+
+
+def audit_folder(out: str | Path, sample_size: int, progress: Progress) -> dict[str, Any]:
+    """Measure the recall of a finished run, by reading its input again."""
+    record = Path(out) / "run.json"
+    if not record.is_file():
+        raise UsageError(f"{out}: is not an output of lookalike dedup (run.json is missing)")
+    options = json.loads(record.read_text("utf-8"))["options"]
+    if "-" in options["inputs"]:
+        raise UsageError(f"{out}: its input came on standard input and cannot be read again")
+    settings = settings_of_run(options)
+    sources = open_inputs([*options["reference"], *options["inputs"]], encoding=settings.encoding, output=Path(out))
+    total = sum(source.nbytes for source in sources)
+    with Workers(settings.threads) as workers:
+        with progress.stage("reading", total, "B"):
+            corpus = read_corpus(sources, settings, workers, progress)
+        with progress.stage("auditing", 2 * total, "B"):
+            return audit(corpus, sample_size, workers, progress)
 
 
 def _similar_to(corpus: Corpus, sets: Any, workers: Workers, progress: Progress) -> tuple[Int64, Int64, Int64, Int64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,7 @@ from lookalike.features.shingles import digest, is_list, sets_of
 from lookalike.jobs.digests import Digests, Part
 from lookalike.jobs.parallel import Workers
 from lookalike.jobs.progress import Progress
+from lookalike.jobs.setstore import SetStore
 from lookalike.jobs.settings import Settings
 from lookalike.read import join_column
 from lookalike.types import (
@@ -30,8 +31,6 @@ from lookalike.types import (
 from lookalike.write import WorkFolder
 
 DEFAULT_ID = "id"
-HELD_BYTES = 512 << 20
-"""Items of the first blocks that stay in memory, so that a small corpus is read and decoded only once."""
 
 
 @dataclass(slots=True)
@@ -60,8 +59,8 @@ class Corpus:
         for block, first, last in zip(self.sources[source].blocks(), starts[:-1], starts[1:]):
             yield int(first), int(last), block
 
-    def fetch_sets(self, items: Int64, workers: Workers, progress: Progress) -> Sets:
-        """The sets of some items (ascending), by reading them again."""
+    def fetch_sets(self, items: Int64, workers: Workers, progress: Progress, limit: int) -> SetStore:
+        """The sets of some items (ascending), by reading them again; more bytes than `limit` go to disk."""
         wanted = Wanted(self.settings.column, (), self.settings.skip_errors)
 
         def shingle(job: tuple[Int64, Block, Items | None]) -> tuple[Sets, int]:
@@ -77,11 +76,11 @@ class Corpus:
                     low, high = np.searchsorted(items, [first, last])
                     yield items[low:high] - first, block, self.held.get((source, number))
 
-        parts = []
+        store = SetStore(limit, self.digests.folder)
         for sets, nbytes in workers.map(shingle, jobs()):
-            parts.append(sets)
+            store.add(sets)
             progress.advance(nbytes)
-        return _join_sets(parts)
+        return store
 
     def ids(self, items: Int64) -> pa.Array:
         """The ids of items: the id column, and FILE:ROW where there is none."""
@@ -127,14 +126,6 @@ def _single_name(source: Source, rows: int) -> str | None:
         return ""
     first, last = source.locate(0), source.locate(rows - 1)
     return first[0] if last == (first[0], rows - 1) else None
-
-
-def _join_sets(parts: Sequence[Sets]) -> Sets:
-    if not parts:
-        return Sets(np.zeros(1, np.int64), np.empty(0, np.uint64))
-    sizes = np.concatenate([part.sizes for part in parts])
-    indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
-    return Sets(indptr, np.concatenate([part.elements for part in parts]))
 
 
 def _lengths(features: pa.Array) -> Int64:
@@ -183,11 +174,12 @@ def read_corpus(
     held_bytes = 0
     for part, items, nbytes in workers.map(digest_block, jobs()):
         held_bytes += items.features.nbytes
-        if held_bytes <= HELD_BYTES:
+        if held_bytes <= settings.budget.held_bytes:
             held[part.source, part.block] = items
         digests.add(part)
         progress.advance(nbytes)
     digests.finish()
+    pa.default_memory_pool().release_unused()
     return _assemble(sources, settings, digests, held)
 
 

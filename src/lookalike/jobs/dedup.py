@@ -20,13 +20,13 @@ from lookalike.jobs.alarms import find_alarms
 from lookalike.jobs.audit import audit
 from lookalike.jobs.corpus import Corpus, read_corpus
 from lookalike.jobs.kept import kept_table
-from lookalike.jobs.outcome import Outcome, settle
+from lookalike.jobs.outcome import Outcome, Settling
 from lookalike.jobs.parallel import Workers
 from lookalike.jobs.priority import order_items
 from lookalike.jobs.progress import Progress
 from lookalike.jobs.run import describe_run
 from lookalike.jobs.settings import Settings, check_policy, parse_keep
-from lookalike.jobs.similar import find_comparable
+from lookalike.jobs.similar import find_candidates
 from lookalike.kernels.audit import find_similar
 from lookalike.kernels.join import connect_buckets
 from lookalike.read import identity_of, open_inputs
@@ -149,16 +149,19 @@ def find_duplicates(
             corpus = read_corpus(everything, settings, workers, progress, column, by_length, len(references), work)
         fixed = int(corpus.starts[len(references)])
         order = order_items(corpus, rule, column, fixed)
-        found = find_comparable(corpus, order[corpus.counts[order] > 0], workers, progress)
-        with progress.stage("verifying"):
-            fixed_sets = int(np.count_nonzero(found.order[found.places] < fixed))
-            asked = found.has_copies(found.order >= fixed) | (np.arange(len(found)) >= fixed_sets)
-            direct = decide(found.buckets, found.sets, measure, fixed_sets, asked, workers.threads, workers.map)
-            components = None
-            if policy == "connected":
-                progress.compiling(connect_buckets, "connected clusters")
-                components = connect(found.buckets, found.sets, measure, direct)
-            outcome = settle(found, settings.measure, direct, components, len(corpus), fixed)
+        candidates = find_candidates(corpus, order[corpus.counts[order] > 0], workers, progress)
+        settling = Settling(candidates, settings.measure)
+        for found in candidates.batches(workers, progress):
+            with progress.stage("verifying"):
+                fixed_sets = int(np.count_nonzero(candidates.order[found.places] < fixed))
+                asked = candidates.has_copies(found, candidates.order >= fixed) | (np.arange(len(found)) >= fixed_sets)
+                direct = decide(found.buckets, found.sets, measure, fixed_sets, asked, workers.threads, workers.map)
+                components = None
+                if policy == "connected":
+                    progress.compiling(connect_buckets, "connected clusters")
+                    components = connect(found.buckets, found.sets, measure, direct)
+                settling.add(found, direct, components)
+        outcome = settling.finish(len(corpus), fixed, policy == "connected")
         measured = None
         if audit_items:
             with progress.stage("auditing", 2 * sum(source.nbytes for source in everything), "B"):
@@ -171,9 +174,9 @@ def find_duplicates(
         outcome,
         fixed,
         len(references),
-        direct.candidates + (components.candidates if components else 0),
-        direct.pairs + (components.pairs if components else 0),
-        found.alarms + alarms,
+        settling.compared,
+        settling.pairs,
+        candidates.alarms + alarms,
         measured,
         policy == "connected",
     )
@@ -257,7 +260,7 @@ def _open_work(
     folder: Path, settings: Settings, options: dict[str, Any], sources: list[Source], resume: bool
 ) -> WorkFolder:
     """The work folder of this run: its pieces fit only the same options, inputs and version."""
-    same = {name: value for name, value in settings.to_dict().items() if name != "threads"}
+    same = {name: value for name, value in settings.to_dict().items() if name not in ("threads", "memory_bytes")}
     identity = {"version": __version__, **same, **options, "files": identity_of(sources)}
     return WorkFolder(folder / WORK, identity, resume)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,6 +76,11 @@ class Digests:
             details = json.loads(self._work.load(name).schema.metadata[_DETAILS])
             self.blocks += [BlockRecord(*record) for record in details]
             self._pieces.append(name)
+
+    @property
+    def folder(self) -> Path | None:
+        """Where large things can go while the run lasts."""
+        return self._work.folder if self._work else None
 
     @staticmethod
     def _name(number: int) -> str:

@@ -8,9 +8,9 @@ import numpy as np
 
 from lookalike.cluster.components import Components
 from lookalike.cluster.keepers import Decisions
-from lookalike.jobs.similar import Comparable
+from lookalike.jobs.similar import Candidates, Comparable
 from lookalike.kernels import join
-from lookalike.types import Float64, Int64
+from lookalike.types import Float64, Int32, Int64
 from lookalike.verify.sets import Measure
 
 
@@ -37,31 +37,70 @@ class Outcome:
     """Items that went because an earlier one has an equal set."""
 
 
-def _link_sets(found: Comparable, measure: Measure, gone: Int64, to: Int64, overlaps: Int64) -> Links:
-    """Links between distinct sets, at their places."""
-    place, similarity = np.full(len(found.order), -1, np.int64), np.zeros(len(found.order))
-    place[found.places[gone]] = found.places[to]
-    similarity[found.places[gone]] = measure.of_overlaps(overlaps, found.sizes[gone], found.sizes[to])
-    return Links(place, similarity)
+class Settling:
+    """Collects the decisions of batch after batch and carries them over to all items."""
+
+    def __init__(self, candidates: Candidates, measure: Measure) -> None:
+        self._candidates = candidates
+        self._measure = measure
+        places = len(candidates.order)
+        self._keeper = Links(np.full(places, -1, np.int64), np.zeros(places))
+        self._partner = Links(np.full(places, -1, np.int64), np.zeros(places))
+        self._own = np.ones(places)
+        self.compared = self.pairs = 0
+
+    def add(self, found: Comparable, direct: Decisions, components: Components | None) -> None:
+        """Take in what became of a batch."""
+        self.compared += direct.candidates + (components.candidates if components else 0)
+        self.pairs += direct.pairs + (components.pairs if components else 0)
+        self._own[found.places] = own_similarity(found, self._measure)
+        if components is None:
+            gone = np.flatnonzero(direct.keeper >= 0)
+            self._link(self._keeper, found, gone, direct.keeper[gone], direct.overlaps[gone])
+            return
+        gone = np.flatnonzero(components.partner >= 0)
+        overlaps = np.empty(len(gone), np.int32)
+        join.overlaps_of(gone, components.root[gone], *found.sets, overlaps)
+        self._link(self._keeper, found, gone, components.root[gone], overlaps)
+        self._link(self._partner, found, gone, components.partner[gone], components.overlaps[gone], either=True)
+
+    def _link(
+        self, links: Links, found: Comparable, gone: Int64, to: Int32, overlaps: Int32, either: bool = False
+    ) -> None:
+        """Links between distinct sets, at their places; `either`: containment counts in its larger direction."""
+        shared = overlaps.astype(np.int64)
+        links.to[found.places[gone]] = found.places[to]
+        similarity = self._measure.of_overlaps(shared, found.sizes[gone], found.sizes[to])
+        if either:
+            similarity = np.maximum(similarity, self._measure.of_overlaps(shared, found.sizes[to], found.sizes[gone]))
+        links.similarity[found.places[gone]] = similarity
+
+    def finish(self, items: int, references: int, connected: bool) -> Outcome:
+        """Every item's keeper. The first `references` items stay whatever they resemble."""
+        order, first = self._candidates.order, self._candidates.first
+        own = self._own[first]
+        copies = np.flatnonzero(
+            (first != np.arange(len(first))) & (order >= references) & (own >= float(self._measure.threshold))
+        )
+        keeper = _follow(self._keeper, first, own, copies, onward=True)
+        partner = _follow(self._partner, first, own, copies, onward=False) if connected else keeper
+        return Outcome(
+            *_to_items(keeper, order, items, references), *_to_items(partner, order, items, references), len(copies)
+        )
 
 
-def self_similarity(found: Comparable, measure: Measure) -> Float64:
-    """The similarity of the set at each place with an equal one: 1, but for overlap its size."""
-    similarity = np.ones(len(found.order))
-    if measure.name == "overlap":
-        similarity[found.places] = found.sizes
-        similarity = similarity[found.first]
-    return similarity
+def own_similarity(found: Comparable, measure: Measure) -> Float64:
+    """The similarity of each set with an equal one: 1, but for overlap its size."""
+    return found.sizes.astype(np.float64) if measure.name == "overlap" else np.ones(len(found))
 
 
-def _follow(links: Links, found: Comparable, own: Float64, copies: Int64, onward: bool) -> Links:
+def _follow(links: Links, first: Int64, own: Float64, copies: Int64, onward: bool) -> Links:
     """Copies point at the first item with an equal set; `onward`, at what that one points at, if anything."""
-    to, similarity = links.to.copy(), links.similarity.copy()
-    firsts = found.first[copies]
+    firsts = first[copies]
     beyond = onward & (links.to[firsts] >= 0)
-    to[copies] = np.where(beyond, links.to[firsts], firsts)
-    similarity[copies] = np.where(beyond, links.similarity[firsts], own[copies])
-    return Links(to, similarity)
+    links.to[copies] = np.where(beyond, links.to[firsts], firsts)
+    links.similarity[copies] = np.where(beyond, links.similarity[firsts], own[copies])
+    return links
 
 
 def _to_items(links: Links, order: Int64, items: int, references: int) -> tuple[Int64, Float64]:
@@ -70,37 +109,3 @@ def _to_items(links: Links, order: Int64, items: int, references: int) -> tuple[
     keeper[order[gone]] = order[links.to[gone]]
     similarity[order[gone]] = links.similarity[gone]
     return keeper, similarity
-
-
-def settle(
-    found: Comparable,
-    measure: Measure,
-    direct: Decisions,
-    components: Components | None,
-    items: int,
-    references: int,
-) -> Outcome:
-    """Every item's keeper. The first `references` items stay whatever they resemble."""
-    gone = np.flatnonzero(direct.keeper >= 0) if components is None else np.flatnonzero(components.partner >= 0)
-    keeper = (direct.keeper if components is None else components.root)[gone].astype(np.int64)
-    overlaps = direct.overlaps[gone].astype(np.int64)
-    if components is not None:
-        join.overlaps_of(gone, keeper, *found.sets, overlaps)
-    to_keeper = _link_sets(found, measure, gone, keeper, overlaps)
-    to_partner = to_keeper
-    if components is not None:
-        partner, shared = components.partner[gone].astype(np.int64), components.overlaps[gone].astype(np.int64)
-        to_partner = _link_sets(found, measure, gone, partner, shared)
-        # Containment joins in either direction; what joined the two is the larger.
-        other_way = measure.of_overlaps(shared, found.sizes[partner], found.sizes[gone])
-        to_partner.similarity[found.places[gone]] = np.maximum(to_partner.similarity[found.places[gone]], other_way)
-    own = self_similarity(found, measure)
-    places = np.arange(len(found.order))
-    copies = np.flatnonzero((found.first != places) & (found.order >= references) & (own >= float(measure.threshold)))
-    to_keeper = _follow(to_keeper, found, own, copies, onward=True)
-    to_partner = _follow(to_partner, found, own, copies, onward=components is None)
-    return Outcome(
-        *_to_items(to_keeper, found.order, items, references),
-        *_to_items(to_partner, found.order, items, references),
-        len(copies),
-    )

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from lookalike.errors import ResourceError
 from lookalike.jobs.corpus import Corpus, read_corpus
-from lookalike.jobs.outcome import self_similarity
+from lookalike.jobs.outcome import own_similarity
 from lookalike.jobs.parallel import Workers
 from lookalike.jobs.progress import Progress
 from lookalike.jobs.run import describe_run
 from lookalike.jobs.settings import Settings
-from lookalike.jobs.similar import Comparable, find_comparable
+from lookalike.jobs.similar import Candidates, Comparable, find_candidates
 from lookalike.kernels import pairs as kernels
 from lookalike.read import open_inputs
-from lookalike.types import Pairs, Rejected, Source, to_arrow
+from lookalike.types import Float64, Int64, Pairs, Rejected, Source, to_arrow
 from lookalike.verify.pairs import list_pairs
 from lookalike.verify.sets import Measure
 
@@ -66,36 +66,55 @@ def find_similar_pairs(sources: list[Source], settings: Settings, progress: Prog
     with Workers(settings.threads) as workers:
         with progress.stage("reading", sum(source.nbytes for source in sources), "B"):
             corpus = read_corpus(sources, settings, workers, progress)
-        found = find_comparable(corpus, np.flatnonzero(corpus.counts), workers, progress)
-        with progress.stage("verifying"):
-            progress.compiling(kernels.expand_pairs, "lists of pairs")
-            listed = list_pairs(found.buckets, found.sets, settings.measure.arguments, workers.map)
-            pairs = _expand(found, settings.measure, listed.left, listed.right, listed.overlaps)
+        candidates = find_candidates(corpus, np.flatnonzero(corpus.counts), workers, progress)
+        listed = []
+        own = np.ones(len(candidates.order))
+        for found in candidates.batches(workers, progress):
+            with progress.stage("verifying"):
+                progress.compiling(kernels.expand_pairs, "lists of pairs")
+                listed.append(_list(found, settings.measure, workers))
+                own[found.places] = own_similarity(found, settings.measure)
+        pairs = _expand(candidates, settings.measure, listed, own[candidates.first])
     # Sets were compared once for all their copies; what is reported counts items.
-    candidates = listed.candidates - len(listed.left) + len(pairs)
-    return FoundPairs(corpus, pairs, candidates, found.alarms)
+    compared = sum(part.compared - len(part.left) for part in listed) + len(pairs)
+    return FoundPairs(corpus, pairs, compared, candidates.alarms)
 
 
-def _expand(found: Comparable, measure: Measure, left: Any, right: Any, overlaps: Any) -> Pairs:
-    """From pairs of distinct sets to pairs of items: every copy of the one with every copy of the other."""
+class _Listed(NamedTuple):
+    """Similar pairs of distinct sets, by place."""
+
+    left: Int64
+    right: Int64
+    similarity: Float64
+    compared: int
+
+
+def _list(found: Comparable, measure: Measure, workers: Workers) -> _Listed:
+    left, right, overlaps, compared = list_pairs(found.buckets, found.sets, measure.arguments, workers.map)
     similarity = measure.of_overlaps(overlaps.astype(np.int64), found.sizes[left], found.sizes[right])
-    by_set = np.argsort(found.first, kind="stable")  # places, copies of a set next to each other
-    starts = np.searchsorted(found.first[by_set], np.arange(len(found.order) + 1))
-    own = self_similarity(found, measure)
-    firsts = np.flatnonzero((np.diff(starts) > 1) & (own >= float(measure.threshold)))
+    return _Listed(found.places[left], found.places[right], similarity, compared)
+
+
+def _expand(candidates: Candidates, measure: Measure, listed: list[_Listed], own: Float64) -> Pairs:
+    """From pairs of distinct sets to pairs of items: every copy of the one with every copy of the other."""
+    left = np.concatenate([np.empty(0, np.int64), *(part.left for part in listed)])
+    right = np.concatenate([np.empty(0, np.int64), *(part.right for part in listed)])
+    similarity = np.concatenate([np.empty(0), *(part.similarity for part in listed)])
+    first, order = candidates.first, candidates.order
+    by_set = np.argsort(first, kind="stable")  # places, copies of a set next to each other
+    starts = np.searchsorted(first[by_set], np.arange(len(order) + 1))
+    copied = np.flatnonzero((np.diff(starts) > 1) & (own >= float(measure.threshold)))
     both = measure.name == "containment"
-    total = kernels.count_expanded(found.places[left], found.places[right], firsts, starts, both)
+    total = kernels.count_expanded(left, right, copied, starts, both)
     if total > MOST_PAIRS:
         raise ResourceError(
             f"{total:,} pairs would be listed, most of them among copies; use lookalike dedup, raise --threshold, "
             "or remove identical items first"
         )
-    pairs = kernels.expand_pairs(
-        found.places[left], found.places[right], similarity, firsts, own[firsts], starts, by_set, both, total
-    )
-    a, b, values = found.order[pairs[0]], found.order[pairs[1]], pairs[2]
-    order = np.lexsort((b, a))
-    return Pairs(a[order], b[order], values[order])
+    pairs = kernels.expand_pairs(left, right, similarity, copied, own[copied], starts, by_set, both, total)
+    a, b, values = order[pairs[0]], order[pairs[1]], pairs[2]
+    by_input = np.lexsort((b, a))
+    return Pairs(a[by_input], b[by_input], values[by_input])
 
 
 def pairs_of_files(

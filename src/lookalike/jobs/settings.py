@@ -9,6 +9,7 @@ from typing import Any
 
 from lookalike.errors import UsageError
 from lookalike.features.shingles import Shingling
+from lookalike.jobs.memory import Budget, parse_memory
 from lookalike.jobs.parallel import count_threads
 from lookalike.tuning.plan import Plan, tune
 from lookalike.verify.sets import Measure
@@ -33,6 +34,7 @@ class Settings:
     threads: int
     skip_errors: bool
     encoding: str
+    budget: Budget
     plan: Plan | None
     """Bands and rows; None where the method needs none."""
 
@@ -54,6 +56,7 @@ class Settings:
         threads: int | None = None,
         on_error: str = "stop",
         encoding: str = "utf-8",
+        memory: str | int | None = None,
     ) -> Settings:
         """Check every option; the message of an error names the option and says what would do.
 
@@ -85,6 +88,7 @@ class Settings:
             threads=count_threads(threads),
             skip_errors=on_error == "skip",
             encoding=encoding,
+            budget=Budget(parse_memory(memory)),
             plan=_plan(wanted, recall, hashes) if method == "lsh" else None,
         )
 
@@ -105,7 +109,16 @@ class Settings:
             "threads": self.threads,
             "on_error": "skip" if self.skip_errors else "stop",
             "encoding": self.encoding,
+            "memory_bytes": self.budget.total_bytes,
         }
+
+
+def settings_of_run(options: dict[str, Any]) -> Settings:
+    """The settings of a finished run, from the options in its run.json."""
+    names = ("column", "id", "threshold", "recall", "hashes", "shingle", "bag", "language", "measure", "method", "seed")
+    return Settings.parse(
+        **{name: options[name] for name in names}, on_error=options["on_error"], encoding=options["encoding"]
+    )
 
 
 def _one_of(name: str, value: str, choices: tuple[str, ...]) -> None:

@@ -1,10 +1,13 @@
 """The lecture's recipe up to the pairs: collapse identical sets, join the bands, fetch the sets, refine.
 
-Items are taken in an order of priority; everything here is numbered by that order.
+Items are taken in an order of priority; a *place* is a position in that order. Sets that can be similar are connected
+by buckets, so the connected parts are independent of each other: they are compared one batch after the other, each
+batch as large as memory allows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,35 +16,28 @@ import numpy as np
 from lookalike.candidates.bands import join_bands, members_of
 from lookalike.candidates.brute import all_together
 from lookalike.candidates.buckets import concatenate, group_prints, renumber, select
+from lookalike.candidates.parts import split_parts
 from lookalike.candidates.prefix import join_prefixes, oversize
 from lookalike.jobs.corpus import Corpus
 from lookalike.jobs.parallel import Workers
 from lookalike.jobs.progress import Progress
 from lookalike.kernels.prefix import list_prefixes
 from lookalike.kernels.sets import fingerprint_sets
-from lookalike.types import Bool, Buckets, Int64, UInt64
+from lookalike.types import Bool, Buckets, Int64, Sets, UInt64
 from lookalike.verify.sets import Measure
 
 
 @dataclass(slots=True)
 class Comparable:
-    """Distinct sets that may be similar to others, with the buckets in which they meet.
+    """A batch of distinct sets, numbered 0, 1, ... by priority, with the buckets in which they meet."""
 
-    A *place* is a position in the order of priority. The sets are numbered 0, 1, ... in that order.
-    """
-
-    order: Int64
-    """Item number at each place; empty items have none."""
-    first: Int64
-    """For each place the place of the first item with an equal set."""
     places: Int64
-    """The place of each distinct set that is in some bucket."""
+    """The place of each set."""
     buckets: Buckets
-    """Members are numbers of such sets."""
+    """Members are numbers of sets."""
     begins: Int64
     ends: Int64
     elements: UInt64
-    alarms: list[dict[str, Any]] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.places)
@@ -51,20 +47,78 @@ class Comparable:
         """How many elements each set has."""
         return self.ends - self.begins
 
-    def has_copies(self, among: Bool) -> Bool:
-        """Which sets are equal to that of some later place among these."""
-        copied = np.zeros(len(self.order), np.bool_)
-        copied[self.first[among & (self.first != np.arange(len(self.first)))]] = True
-        return copied[self.places]
-
     @property
     def sets(self) -> tuple[Int64, Int64, UInt64]:
         """The sets as kernels take them."""
         return self.begins, self.ends, self.elements
 
 
-def find_comparable(corpus: Corpus, order: Int64, workers: Workers, progress: Progress) -> Comparable:
-    """Everything that must be compared, and with what.
+@dataclass(slots=True)
+class Candidates:
+    """Items that may be similar to others."""
+
+    corpus: Corpus
+    order: Int64
+    """Item number at each place; empty items have none."""
+    first: Int64
+    """For each place the place of the first item with an equal set, as far as is known."""
+    distinct: Int64
+    """The places that are the first of theirs."""
+    members: Int64
+    """Which of the distinct ones are in some bucket, as positions in `distinct`."""
+    buckets: Buckets
+    """Members are positions in `distinct`."""
+    alarms: list[dict[str, Any]] = field(default_factory=list)
+
+    def has_copies(self, found: Comparable, among: Bool) -> Bool:
+        """Which sets of a batch are equal to that of some later place among these."""
+        copied = np.zeros(len(self.order), np.bool_)
+        copied[self.first[among & (self.first != np.arange(len(self.first)))]] = True
+        return copied[found.places]
+
+    def batches(self, workers: Workers, progress: Progress) -> Iterator[Comparable]:
+        """What must be compared, batch by batch. Equal sets are collapsed on the way, in `first`."""
+        items = self.order[self.distinct[self.members]]
+        by_item = np.argsort(items)
+        total = sum(source.nbytes for source in self.corpus.sources)
+        limit = self.corpus.settings.budget.sets_bytes
+        with progress.stage("fetching sets", total, "B"):
+            store = self.corpus.fetch_sets(items[by_item], workers, progress, limit)
+        sizes = np.empty(len(items), np.int64)
+        sizes[by_item] = store.sizes
+        for part in split_parts(self.buckets, self.members, 8 * sizes, limit):
+            with progress.stage("refining"):
+                chosen = np.zeros(len(items), np.bool_)
+                chosen[part] = True
+                sets = store.read(chosen[by_item])
+                found = self._batch(part, by_item[chosen[by_item]], sets)
+                if self.corpus.settings.method != "brute":
+                    _refine(found, self.corpus.settings.measure, progress, self.alarms)
+            yield found
+
+    def _batch(self, part: Int64, by_item: Int64, sets: Sets) -> Comparable:
+        """The distinct sets of a part; set k of `sets` is that of member by_item[k]."""
+        row_of = np.empty(len(part), np.int64)
+        row_of[np.searchsorted(part, by_item)] = np.arange(len(part))
+        same = group_prints(*fingerprint_sets(sets.indptr, sets.elements)[:, row_of])
+        roots = np.flatnonzero(same == np.arange(len(same)))
+        places = self.distinct[self.members[part]]
+        self._point_further(places, same)
+        number = np.full(len(self.distinct), -1, np.int32)
+        number[self.members[part[roots]]] = np.arange(len(roots), dtype=np.int32)
+        rows = row_of[roots]
+        buckets = renumber(self.buckets, number)
+        return Comparable(places[roots], buckets, sets.indptr[rows], sets.indptr[rows + 1], sets.elements)
+
+    def _point_further(self, places: Int64, same: Int64) -> None:
+        """Equal sequences of tokens were collapsed already; follow on to equal sets."""
+        onward = np.arange(len(self.first))
+        onward[places] = places[same]
+        self.first = onward[self.first]
+
+
+def find_candidates(corpus: Corpus, order: Int64, workers: Workers, progress: Progress) -> Candidates:
+    """Who shares a bucket with whom.
 
     Parameters
     ----------
@@ -73,65 +127,19 @@ def find_comparable(corpus: Corpus, order: Int64, workers: Workers, progress: Pr
     """
     settings = corpus.settings
     with progress.stage("joining bands"):
-        prints = [corpus.digests.numbers(f"print {half}", np.uint64)[order] for half in range(2)]
-        first = group_prints(np.stack(prints))
+        first = group_prints(*(corpus.digests.numbers(f"print {half}", np.uint64)[order] for half in range(2)))
         distinct = np.flatnonzero(first == np.arange(len(order)))
         if settings.method == "brute":
-            buckets, candidates = all_together(len(distinct)), np.arange(len(distinct))
+            buckets, members = all_together(len(distinct)), np.arange(len(distinct))
         else:
-            buckets = join_bands(corpus.digests.band, corpus.digests.bands, order[distinct], workers.map)
-            candidates = np.flatnonzero(members_of(buckets, len(distinct)))
-    return _with_sets(corpus, order, first, distinct, candidates, buckets, workers, progress)
+            threads = settings.budget.joining_threads(len(order), workers.threads)
+            each = workers.map if threads == workers.threads else map
+            buckets = join_bands(corpus.digests.band, corpus.digests.bands, order[distinct], each)
+            members = np.flatnonzero(members_of(buckets, len(distinct)))
+    return Candidates(corpus, order, first, distinct, members, buckets)
 
 
-def _with_sets(
-    corpus: Corpus,
-    order: Int64,
-    first: Int64,
-    distinct: Int64,
-    candidates: Int64,
-    buckets: Buckets,
-    workers: Workers,
-    progress: Progress,
-) -> Comparable:
-    """Fetch the candidates' sets, collapse equal ones, and refine what is too large to pair."""
-    places = distinct[candidates]
-    items = order[places]
-    by_item = np.argsort(items)
-    row_of = np.empty(len(items), np.int64)
-    row_of[by_item] = np.arange(len(items))
-    total = sum(source.nbytes for source in corpus.sources)
-    with progress.stage("fetching sets", total, "B"):
-        sets = corpus.fetch_sets(items[by_item], workers, progress)
-    with progress.stage("refining"):
-        same = group_prints(np.ascontiguousarray(fingerprint_sets(sets.indptr, sets.elements)[:, row_of]))
-        roots = np.flatnonzero(same == np.arange(len(same)))
-        first = _point_further(first, places, same)
-        number = np.full(len(distinct), -1, np.int32)
-        number[candidates[roots]] = np.arange(len(roots), dtype=np.int32)
-        rows = row_of[roots]
-        found = Comparable(
-            order,
-            first,
-            places[roots],
-            renumber(buckets, number),
-            sets.indptr[rows],
-            sets.indptr[rows + 1],
-            sets.elements,
-        )
-        if corpus.settings.method != "brute":
-            _refine(found, corpus.settings.measure, progress)
-    return found
-
-
-def _point_further(first: Int64, places: Int64, same: Int64) -> Int64:
-    """Equal sequences of tokens were collapsed already; follow on to equal sets."""
-    onward = np.arange(len(first))
-    onward[places] = places[same]
-    return onward[first]
-
-
-def _refine(found: Comparable, measure: Measure, progress: Progress) -> None:
+def _refine(found: Comparable, measure: Measure, progress: Progress, alarms: list[dict[str, Any]]) -> None:
     """Replace oversize buckets by buckets of rare elements, in which every similar pair of them meets."""
     large = oversize(found.buckets)
     if not large.any():
@@ -143,7 +151,7 @@ def _refine(found: Comparable, measure: Measure, progress: Progress) -> None:
     items = np.unique(refined.members).astype(np.int64)
     prefixes = join_prefixes(items, *found.sets, *measure.arguments, (floor.numerator, floor.denominator))
     found.buckets = concatenate([select(found.buckets, ~large), prefixes])
-    found.alarms.append(
+    alarms.append(
         {
             "kind": "oversize_buckets",
             "buckets": len(refined),

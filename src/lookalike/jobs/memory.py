@@ -1,0 +1,85 @@
+"""Memory as a parameter: how much a run may use, and what it does with it."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from lookalike.errors import ResourceError, UsageError
+
+UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+BASE_BYTES = 384 << 20
+"""What Python, its libraries, the kernels and the blocks that are being worked on take, whatever the input."""
+LEAST_BYTES = 512 << 20
+"""Below this nothing runs: the libraries alone take half of it."""
+JOIN_BYTES_PER_ITEM = 80
+"""Largest arrays that joining one band holds, per item (measured: docs/log.md)."""
+MOST_HELD_BYTES = 512 << 20
+"""More than this is never held: beyond it, reading again costs little beside the rest."""
+_LIMIT_FILES = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+
+
+def parse_memory(text: str | int | None) -> int:
+    """Bytes, from 4GiB, 500MB or a number; without a wish, half of what the machine or its container has.
+
+    Examples
+    --------
+    >>> parse_memory("2GiB"), parse_memory("1.5 GB"), parse_memory(600_000_000)
+    (2147483648, 1500000000, 600000000)
+    """
+    if text is None:
+        return max(LEAST_BYTES, machine_memory() // 2)
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?\s*", str(text).lower())
+    if not match:
+        raise UsageError(f"--memory must be a size such as 4GiB or 500MB, not {text!r}")
+    found = int(float(match[1]) * UNITS[match[2] or ""])
+    if found < LEAST_BYTES:
+        raise UsageError(f"--memory must be at least {LEAST_BYTES >> 20} MiB, not {text}")
+    return found
+
+
+def machine_memory() -> int:
+    """What the machine has, or its container if that is less.
+
+    Examples
+    --------
+    >>> machine_memory() > 1 << 20
+    True
+    """
+    found = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    for name in _LIMIT_FILES:
+        limit = Path(name)
+        if limit.exists() and (text := limit.read_text().strip()).isdigit():
+            found = min(found, int(text))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How a run divides its memory."""
+
+    total_bytes: int
+
+    @property
+    def held_bytes(self) -> int:
+        """Items of the first blocks that stay in memory, so that a small corpus is decoded only once."""
+        return max(0, min(MOST_HELD_BYTES, (self.total_bytes - BASE_BYTES) // 4))
+
+    @property
+    def sets_bytes(self) -> int:
+        """Sets that are compared at a time."""
+        return (self.total_bytes - BASE_BYTES) // 2
+
+    def joining_threads(self, items: int, threads: int) -> int:
+        """How many bands can be joined at once; at least one must fit."""
+        free = self.total_bytes - BASE_BYTES - 40 * items
+        possible = free // (JOIN_BYTES_PER_ITEM * max(1, items))
+        if possible < 1:
+            needed = BASE_BYTES + (40 + JOIN_BYTES_PER_ITEM) * items
+            raise ResourceError(
+                f"{items:,} items need {needed / 2**30:.1f} GiB to join one band; --memory is "
+                f"{self.total_bytes / 2**30:.1f} GiB. Give more, or split the input and use --reference"
+            )
+        return min(threads, possible)
