@@ -22,8 +22,7 @@ def group_keys(keys: UInt64) -> Buckets:
     [0, 2]
     """
     index_bits = max(1, (len(keys) - 1).bit_length())
-    mask = np.uint64((1 << index_bits) - 1)
-    packed = (keys & ~mask) | np.arange(len(keys), dtype=np.uint64)
+    packed = join.pack_keys(keys, index_bits)
     packed.sort()
     members, ends = np.empty(len(keys), np.int64), np.empty(len(keys) // 2 + 1, np.int64)
     buckets, filled = join.group_runs(packed, index_bits, keys, members, ends)

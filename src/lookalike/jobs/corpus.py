@@ -48,7 +48,7 @@ class Corpus:
     """Shingles of each item, repeats included; 0: empty."""
     rejected: list[Rejected]
     held: dict[tuple[int, int], Items]
-    """By source and block: the items of the first blocks, so that these are decoded only once."""
+    """By source and block: the items of a small corpus, so that it is decoded only once."""
 
     def __len__(self) -> int:
         return int(self.starts[-1])
@@ -171,11 +171,12 @@ def read_corpus(
                     yield number, index, block, wanted
 
     held: dict[tuple[int, int], Items] = {}
-    held_bytes = 0
+    held_bytes = 0  # of all items so far, held or not
     for part, items, nbytes in workers.map(digest_block, jobs()):
         held_bytes += items.features.nbytes
-        if held_bytes <= settings.budget.held_bytes:
-            held[part.source, part.block] = items
+        held[part.source, part.block] = items
+        if held_bytes > settings.budget.held_bytes:
+            held.clear()  # of a corpus that does not fit, a part would save little
         digests.add(part)
         progress.advance(nbytes)
     digests.finish()

@@ -19,6 +19,16 @@ COMPARED, MATCHED = 0, 1
 
 
 @kernel
+def pack_keys(keys, index_bits):
+    """The upper bits of each key with the key's index below, in one pass and one array."""
+    mask = (U(1) << U(index_bits)) - U(1)
+    packed = np.empty(keys.size, np.uint64)
+    for i in range(keys.size):
+        packed[i] = (keys[i] & ~mask) | U(i)
+    return packed
+
+
+@kernel
 def group_runs(packed, index_bits, keys, members, ends):
     """Walk sorted (upper key bits | index) words; keep the buckets with two or more members.
 
