@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lookalike.types import Int64
+from lookalike.types import Int32, Int64
 
 LARGE_CLUSTER = 0.01
 """Share of all items in one cluster that is suspicious."""
@@ -15,7 +15,7 @@ FEW = 20
 
 
 def find_alarms(
-    keeper: Int64, counts: Int64, references: int, files: list[tuple[str, int, int]], audit: dict[str, Any] | None
+    keeper: Int64, counts: Int32, references: int, files: list[tuple[str, int, int]], audit: dict[str, Any] | None
 ) -> list[dict[str, Any]]:
     """Alarms about clusters, files, empty items and recall.
 

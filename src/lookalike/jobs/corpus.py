@@ -19,6 +19,7 @@ from lookalike.jobs.settings import Settings
 from lookalike.read import join_column
 from lookalike.types import (
     Block,
+    Int32,
     Int64,
     Items,
     Rejected,
@@ -44,7 +45,7 @@ class Corpus:
     """The first item of each source, and behind the last the number of items."""
     block_starts: list[Int64]
     """For each source the first row of each block, and behind the last the number of rows."""
-    counts: Int64
+    counts: Int32
     """Shingles of each item, repeats included; 0: empty."""
     rejected: list[Rejected]
     held: dict[tuple[int, int], Items]
@@ -207,7 +208,7 @@ def _assemble(
         for bad in record.rejected
     ]
     starts = np.cumsum([0, *(int(start[-1]) for start in block_starts)], dtype=np.int64)
-    counts = digests.numbers("count", np.int64)
+    counts = digests.numbers("count", np.int32)
     corpus = Corpus(sources, settings, digests, starts, block_starts, counts, rejected, held)
     if settings.id is not None and len(corpus) and digests.column(settings.id).null_count == len(corpus):
         raise BadDataError(f"no item has a value in column {settings.id!r}, which --id names")

@@ -26,7 +26,7 @@ from lookalike.jobs.priority import order_items
 from lookalike.jobs.progress import Progress
 from lookalike.jobs.run import describe_run
 from lookalike.jobs.settings import Settings, check_policy, parse_keep
-from lookalike.jobs.similar import find_candidates
+from lookalike.jobs.similar import Candidates, find_candidates
 from lookalike.kernels.audit import find_similar
 from lookalike.kernels.join import connect_buckets
 from lookalike.read import identity_of, open_inputs
@@ -142,26 +142,16 @@ def find_duplicates(
     rule, column = parse_keep(keep)
     check_policy(policy)
     everything = references + sources
-    measure = settings.measure.arguments
     with Workers(settings.threads) as workers:
         with progress.stage("reading", sum(source.nbytes for source in everything), "B"):
             by_length = rule in ("longest", "shortest")
             corpus = read_corpus(everything, settings, workers, progress, column, by_length, len(references), work)
         fixed = int(corpus.starts[len(references)])
         order = order_items(corpus, rule, column, fixed)
-        candidates = find_candidates(corpus, order[corpus.counts[order] > 0], workers, progress)
-        settling = Settling(candidates, settings.measure)
-        for found in candidates.batches(workers, progress):
-            with progress.stage("verifying"):
-                fixed_sets = int(np.count_nonzero(candidates.order[found.places] < fixed))
-                asked = candidates.has_copies(found, candidates.order >= fixed) | (np.arange(len(found)) >= fixed_sets)
-                direct = decide(found.buckets, found.sets, measure, fixed_sets, asked, workers.threads, workers.map)
-                components = None
-                if policy == "connected":
-                    progress.compiling(connect_buckets, "connected clusters")
-                    components = connect(found.buckets, found.sets, measure, direct)
-                settling.add(found, direct, components)
-        outcome = settling.finish(len(corpus), fixed, policy == "connected")
+        order = order[corpus.counts[order] > 0]
+        candidates = find_candidates(corpus, order, workers, progress)
+        settling = _verify(candidates, fixed, policy, workers, progress)
+        outcome = settling.finish(len(corpus), fixed)
         measured = None
         if audit_items:
             with progress.stage("auditing", 2 * sum(source.nbytes for source in everything), "B"):
@@ -180,6 +170,24 @@ def find_duplicates(
         measured,
         policy == "connected",
     )
+
+
+def _verify(candidates: Candidates, fixed: int, policy: str, workers: Workers, progress: Progress) -> Settling:
+    """Compare and decide, batch by batch; the first `fixed` items are reference items."""
+    wanted = candidates.corpus.settings.measure
+    measure = wanted.arguments
+    settling = Settling(candidates, wanted, policy == "connected")
+    for found in candidates.batches(workers, progress):
+        with progress.stage("verifying"):
+            fixed_sets = int(np.count_nonzero(candidates.order[found.places] < fixed))
+            asked = candidates.has_copies(found, candidates.order >= fixed) | (np.arange(len(found)) >= fixed_sets)
+            direct = decide(found.buckets, found.sets, measure, fixed_sets, asked, workers.threads, workers.map)
+            components = None
+            if policy == "connected":
+                progress.compiling(connect_buckets, "connected clusters")
+                components = connect(found.buckets, found.sets, measure, direct)
+            settling.add(found, direct, components)
+    return settling
 
 
 def _write_kept(found: Deduplicated, folder: Path, threads: int, progress: Progress) -> None:

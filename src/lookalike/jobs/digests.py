@@ -112,7 +112,7 @@ class Digests:
         columns = {f"key {band}": _joined([part.keys[band] for part in parts]) for band in range(self.bands)}
         columns["print 0"] = _joined([part.prints[0] for part in parts])
         columns["print 1"] = _joined([part.prints[1] for part in parts])
-        columns["count"] = _joined([part.counts for part in parts])
+        columns["count"] = _joined([part.counts.astype(np.int32) for part in parts])
         columns["length"] = _joined([part.lengths for part in parts])
         for name in dict.fromkeys(name for part in parts for name in part.columns):
             pieces = [part.columns.get(name, pa.nulls(len(part.counts))) for part in parts]

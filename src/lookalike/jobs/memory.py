@@ -69,8 +69,8 @@ class Budget:
 
     @property
     def sets_bytes(self) -> int:
-        """Sets that are compared at a time."""
-        return (self.total_bytes - BASE_BYTES) // 2
+        """Sets that are compared at a time; while they are put together they take twice as much."""
+        return (self.total_bytes - BASE_BYTES) // 4
 
     def joining_threads(self, items: int, threads: int) -> int:
         """How many bands can be joined at once; at least one must fit."""

@@ -40,21 +40,22 @@ class Outcome:
 class Settling:
     """Collects the decisions of batch after batch and carries them over to all items."""
 
-    def __init__(self, candidates: Candidates, measure: Measure) -> None:
+    def __init__(self, candidates: Candidates, measure: Measure, connected: bool) -> None:
         self._candidates = candidates
         self._measure = measure
         places = len(candidates.order)
-        self._keeper = Links(np.full(places, -1, np.int64), np.zeros(places))
-        self._partner = Links(np.full(places, -1, np.int64), np.zeros(places))
-        self._own = np.ones(places)
+        self._keeper = _no_links(places)
+        self._partner = _no_links(places) if connected else None
+        self._own = np.ones(places) if measure.name == "overlap" else None  # otherwise 1 everywhere
         self.compared = self.pairs = 0
 
     def add(self, found: Comparable, direct: Decisions, components: Components | None) -> None:
         """Take in what became of a batch."""
         self.compared += direct.candidates + (components.candidates if components else 0)
         self.pairs += direct.pairs + (components.pairs if components else 0)
-        self._own[found.places] = own_similarity(found, self._measure)
-        if components is None:
+        if self._own is not None:
+            self._own[found.places] = own_similarity(found, self._measure)
+        if components is None or self._partner is None:
             gone = np.flatnonzero(direct.keeper >= 0)
             self._link(self._keeper, found, gone, direct.keeper[gone], direct.overlaps[gone])
             return
@@ -75,18 +76,22 @@ class Settling:
             similarity = np.maximum(similarity, self._measure.of_overlaps(shared, found.sizes[to], found.sizes[gone]))
         links.similarity[found.places[gone]] = similarity
 
-    def finish(self, items: int, references: int, connected: bool) -> Outcome:
+    def finish(self, items: int, references: int) -> Outcome:
         """Every item's keeper. The first `references` items stay whatever they resemble."""
         order, first = self._candidates.order, self._candidates.first
-        own = self._own[first]
-        copies = np.flatnonzero(
-            (first != np.arange(len(first))) & (order >= references) & (own >= float(self._measure.threshold))
-        )
-        keeper = _follow(self._keeper, first, own, copies, onward=True)
-        partner = _follow(self._partner, first, own, copies, onward=False) if connected else keeper
-        return Outcome(
-            *_to_items(keeper, order, items, references), *_to_items(partner, order, items, references), len(copies)
-        )
+        copies = np.flatnonzero((first != np.arange(len(first))) & (order >= references))
+        own = np.ones(len(copies)) if self._own is None else self._own[first[copies]]
+        copies, own = copies[own >= float(self._measure.threshold)], own[own >= float(self._measure.threshold)]
+        _follow(self._keeper, first, own, copies, onward=True)
+        keeper = _to_items(self._keeper, order, items, references)
+        if self._partner is None:
+            return Outcome(*keeper, *keeper, len(copies))
+        _follow(self._partner, first, own, copies, onward=False)
+        return Outcome(*keeper, *_to_items(self._partner, order, items, references), len(copies))
+
+
+def _no_links(places: int) -> Links:
+    return Links(np.full(places, -1, np.int64), np.zeros(places))
 
 
 def own_similarity(found: Comparable, measure: Measure) -> Float64:
@@ -94,13 +99,12 @@ def own_similarity(found: Comparable, measure: Measure) -> Float64:
     return found.sizes.astype(np.float64) if measure.name == "overlap" else np.ones(len(found))
 
 
-def _follow(links: Links, first: Int64, own: Float64, copies: Int64, onward: bool) -> Links:
+def _follow(links: Links, first: Int64, own: Float64, copies: Int64, onward: bool) -> None:
     """Copies point at the first item with an equal set; `onward`, at what that one points at, if anything."""
     firsts = first[copies]
     beyond = onward & (links.to[firsts] >= 0)
     links.to[copies] = np.where(beyond, links.to[firsts], firsts)
-    links.similarity[copies] = np.where(beyond, links.similarity[firsts], own[copies])
-    return links
+    links.similarity[copies] = np.where(beyond, links.similarity[firsts], own)
 
 
 def _to_items(links: Links, order: Int64, items: int, references: int) -> tuple[Int64, Float64]:

@@ -112,6 +112,8 @@ class Candidates:
 
     def _point_further(self, places: Int64, same: Int64) -> None:
         """Equal sequences of tokens were collapsed already; follow on to equal sets."""
+        if (same == np.arange(len(same))).all():
+            return
         onward = np.arange(len(self.first))
         onward[places] = places[same]
         self.first = onward[self.first]
