@@ -182,10 +182,12 @@ def leave_unfinished(path: Path) -> None:
 
 def test_an_unfinished_run_is_continued_or_replaced_but_not_ignored(tmp_path: Path) -> None:
     leave_unfinished(tmp_path / "out")
+    (tmp_path / ".out.partial/.removed.parquet.partial-x").write_text("half")
     with pytest.raises(UsageError, match="--resume"), OutputFolder(tmp_path / "out"):
         pass
     with OutputFolder(tmp_path / "out", resume=True) as folder:
         assert (folder / "work/digests-000000.arrow").read_text() == "piece"
+        assert names(folder) == ["lock", "work", "work/digests-000000.arrow"]
         fill(folder)
     assert not (tmp_path / "out/lock").exists()
     leave_unfinished(tmp_path / "other")

@@ -90,8 +90,8 @@ class OutputFolder:
         except UsageError:
             self._release()
             raise
-        if not self.resume:
-            _empty(self._partial, LOCK_FILE)
+        # Only finished pieces are of use: the rest of what a killed run left may be half of something.
+        _empty(self._partial, {LOCK_FILE, WORK} if self.resume else {LOCK_FILE})
 
     def _release(self) -> None:
         if self._lock is not None:
@@ -154,11 +154,13 @@ class OutputFolder:
         _flush(self.path.parent)
 
 
-def _empty(folder: Path, but: str) -> None:
+def _empty(folder: Path, but: set[str]) -> None:
     for found in folder.iterdir():
+        if found.name in but:
+            continue
         if found.is_dir() and not found.is_symlink():
             shutil.rmtree(found)
-        elif found.name != but:
+        else:
             found.unlink()
 
 
