@@ -50,9 +50,10 @@ def test_what_cannot_fit_is_refused_with_advice(cramped):
     with pytest.raises(ResourceError, match="--memory"):
         la.dedup(TEXTS)
     with pytest.raises(ResourceError, match="--reference"):
-        Budget(BASE_BYTES + (1 << 20)).joining_threads(1_000_000, 2)
+        Budget(BASE_BYTES + (1 << 20)).check_items(1_000_000)
+    Budget(2 << 30).check_items(12_000_000)
     assert Budget(4 << 30).joining_threads(1_000_000, 2) == 2
-    assert Budget(1 << 30).joining_threads(4_000_000, 2) == 1
+    assert Budget(1 << 30).joining_threads(7_000_000, 2) == 1
 
 
 @given(st.lists(st.lists(st.integers(0, 9), max_size=5), min_size=1, max_size=20), st.integers(0, 60), st.data())

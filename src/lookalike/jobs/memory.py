@@ -14,8 +14,10 @@ BASE_BYTES = 384 << 20
 """What Python, its libraries, the kernels and the blocks that are being worked on take, whatever the input."""
 LEAST_BYTES = 512 << 20
 """Below this nothing runs: the libraries alone take half of it."""
-JOIN_BYTES_PER_ITEM = 80
-"""Largest arrays that joining one band holds, per item (measured: docs/log.md)."""
+ITEM_BYTES = 70
+"""What a run holds of every item while it decides (measured at ten million items: docs/scale.md)."""
+JOIN_BYTES = 32
+"""Further bytes of every item for each band that is being joined: its keys, and these sorted."""
 MOST_HELD_BYTES = 512 << 20
 """More than this is never held: beyond it, reading again costs little beside the rest."""
 _LIMIT_FILES = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
@@ -72,14 +74,16 @@ class Budget:
         """Sets that are compared at a time; while they are put together they take twice as much."""
         return (self.total_bytes - BASE_BYTES) // 4
 
-    def joining_threads(self, items: int, threads: int) -> int:
-        """How many bands can be joined at once; at least one must fit."""
-        free = self.total_bytes - BASE_BYTES - 40 * items
-        possible = free // (JOIN_BYTES_PER_ITEM * max(1, items))
-        if possible < 1:
-            needed = BASE_BYTES + (40 + JOIN_BYTES_PER_ITEM) * items
+    def check_items(self, items: int) -> None:
+        """Refuse what cannot fit: half of the memory is for what is held of every item, half for sets."""
+        needed = BASE_BYTES + 2 * ITEM_BYTES * items
+        if needed > self.total_bytes:
             raise ResourceError(
-                f"{items:,} items need {needed / 2**30:.1f} GiB to join one band; --memory is "
-                f"{self.total_bytes / 2**30:.1f} GiB. Give more, or split the input and use --reference"
+                f"{items:,} items need {needed / 2**30:.1f} GiB; --memory is {self.total_bytes / 2**30:.1f} GiB. "
+                "Give more, or split the input and use --reference"
             )
-        return min(threads, possible)
+
+    def joining_threads(self, items: int, threads: int) -> int:
+        """How many bands can be joined at once."""
+        free = self.total_bytes - BASE_BYTES - ITEM_BYTES * items
+        return max(1, min(threads, free // (JOIN_BYTES * max(1, items))))

@@ -128,6 +128,7 @@ def find_candidates(corpus: Corpus, order: Int64, workers: Workers, progress: Pr
         The items that are not empty, by priority.
     """
     settings = corpus.settings
+    settings.budget.check_items(len(order))
     with progress.stage("joining bands"):
         first = group_prints(*(corpus.digests.numbers(f"print {half}", np.uint64)[order] for half in range(2)))
         distinct = np.flatnonzero(first == np.arange(len(order)))
