@@ -1,6 +1,5 @@
 import json
 
-from cli.calling import Done  # noqa: F401
 from corpora import corpus
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lookalike.errors import BadDataError, UsageError
 from lookalike.features import plain, unicode
-from lookalike.features.shingles import Shingling, hash_lists, shingle_texts
+from lookalike.features.shingles import Shingling, digest, hash_lists, shingle_texts
 from lookalike.features.stopwords import stop_words
 from lookalike.features.texts import text_arrays
 from lookalike.features.unicode import UNICODE_VERSION, build_table, folding_table
@@ -160,3 +160,12 @@ def test_token_lists():
 def test_wrong_specs_are_refused(spec):
     with pytest.raises(UsageError, match="shingle"):
         Shingling.parse(spec)
+
+
+def test_each_half_of_a_fingerprint_tells_sequences_of_tokens_apart():
+    different = ["a b c", "b a c", "c b a", "a b", "a b c c", "a a b c", "a", "a a", "abc", "漢 字", "字 漢", ""]
+    alike = ["A, b: c!", "  a\tb\nc", "á b\u0301 ç"]
+    _, _, prints = digest(pa.array(different + alike, pa.large_string()), Shingling("word", 2), 1, 1, 1)
+    for half in prints.tolist():
+        assert len(set(half[: len(different)])) == len(different)
+        assert set(half[len(different) :]) == {half[0]}

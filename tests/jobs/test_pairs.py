@@ -1,6 +1,5 @@
 from fractions import Fraction
 
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -55,7 +54,7 @@ def test_lsh_finds_what_it_promises_and_nothing_else(measure):
     assert len(found) >= 0.9 * len(every)
 
 
-def test_ids_are_given_where_asked_for(tmp_path):
+def test_ids_are_given_where_asked_for():
     same = "one two three four five six"
     table = [{"id": "x", "text": same}, {"id": "y", "text": same}]
     assert la.pairs(table).to_pylist() == [{"left": 0, "right": 1, "similarity": 1.0}]
@@ -69,7 +68,7 @@ def test_too_many_pairs_are_refused_before_they_fill_the_memory(monkeypatch):
 
 
 @pytest.mark.parametrize("count", [1000, 2500])
-def test_planted_articles_are_found_and_nothing_else(data_folder, count, tmp_path):
+def test_planted_articles_are_found_and_nothing_else(data_folder, count):
     folder = data_folder / "articles"
     rows = [line.split(" ", 1) for line in (folder / f"articles_{count}.train").read_text().splitlines()]
     truth = {frozenset(line.split()) for line in (folder / f"articles_{count}.truth").read_text().splitlines() if line}
@@ -77,4 +76,3 @@ def test_planted_articles_are_found_and_nothing_else(data_folder, count, tmp_pat
     assert {frozenset((p["left"], p["right"])) for p in found.to_pylist()} == truth
     result = la.dedup([{"id": a, "text": b} for a, b in rows], threshold=0.8)
     assert result.run["counts"]["removed"] == len(truth)
-    pq.write_table(result.removed, tmp_path / "removed.parquet")

@@ -113,12 +113,18 @@ def fingerprint_sets(indptr, elements):
     return prints
 
 
-@kernel
-def distinct_rows(indptr, elements):
-    """Rows of evenly spread elements, made sorted and distinct: (indptr, elements) of sets."""
+@inlined
+def _longest_row(indptr):
     longest = np.int64(1)
     for row in range(indptr.size - 1):
         longest = max(longest, indptr[row + 1] - indptr[row])
+    return longest
+
+
+@kernel
+def distinct_rows(indptr, elements):
+    """Rows of evenly spread elements, made sorted and distinct: (indptr, elements) of sets."""
+    longest = _longest_row(indptr)
     work = np.empty(sorting_capacity(longest), np.uint64)
     row_elements = np.empty(longest, np.uint64)
     new_indptr = np.zeros(indptr.size, np.int64)
@@ -137,10 +143,7 @@ def distinct_rows(indptr, elements):
 @kernel
 def number_row_repeats(indptr, elements):
     """number_repeats for every row, in place."""
-    longest = np.int64(1)
-    for row in range(indptr.size - 1):
-        longest = max(longest, indptr[row + 1] - indptr[row])
-    work = np.empty(sorting_capacity(longest), np.uint64)
+    work = np.empty(sorting_capacity(_longest_row(indptr)), np.uint64)
     for row in range(indptr.size - 1):
         number_repeats(elements[indptr[row] : indptr[row + 1]], indptr[row + 1] - indptr[row], work)
 
