@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,8 @@ import pyarrow.parquet as pq
 from lookalike.cli.main import run
 
 LOOKALIKE = Path(sys.executable).with_name("lookalike")
+SMALL = (sys.executable, Path(__file__).with_name("small.py"))
+"""The command with small pieces of work."""
 
 FOX = "The quick brown fox jumps over the lazy dog tonight"
 COPY = "the QUICK brown fox jumps over the lazy dog, tonight!"
@@ -48,9 +51,9 @@ def environment(**more):
     return plain | more
 
 
-def start(*arguments, **options):
+def start(*arguments, program=(LOOKALIKE,), **options):
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": environment()} | options
-    return subprocess.Popen([LOOKALIKE, *map(str, arguments)], **options)
+    return subprocess.Popen([*program, *map(str, arguments)], **options)
 
 
 def process(*arguments, stdin=None, **options):
@@ -61,6 +64,13 @@ def process(*arguments, stdin=None, **options):
     done = Done(started.returncode, (out or b"").decode(), (err or b"").decode())
     assert "Traceback" not in done.err, done.err
     return done
+
+
+def wait_for(condition, seconds=30):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def caller(capfd, monkeypatch):

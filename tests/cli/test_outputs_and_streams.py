@@ -27,7 +27,7 @@ def test_the_output_folder_has_what_the_contract_lists(cli, news, tmp_path):
     run = json.loads((tmp_path / "out/run.json").read_text())
     assert done.json() == run
     assert set(run) == {
-        "version", "options", "plan", "counts", "seconds", "peak_memory_bytes", "alarms", "audit", "reused",
+        "version", "options", "plan", "counts", "seconds", "bytes", "peak_memory_bytes", "alarms", "audit", "reused",
     }  # fmt: skip
     assert {"bands", "rows", "recall"} <= set(run["plan"])
     counts = {"items": 3, "empty": 0, "kept": 2, "removed": 1, "candidates": 1, "pairs": 1, "rejected": 0}

@@ -8,10 +8,15 @@ import time
 
 import pytest
 
-from cli.calling import COPY, FOX, IDEAS, LOOKALIKE, RIVER, kept, names, process, removed, start
+from cli.calling import COPY, FOX, IDEAS, LOOKALIKE, RIVER, kept, names, process, removed, start, wait_for
 from lookalike.cli import demo
 from lookalike.cli.main import COMMANDS
 
+TALKATIVE = (
+    sys.executable,
+    "-c",
+    "import lookalike.cli.progress as p; p.PLAIN_SECONDS = 0.2; from lookalike.cli.main import main; main()",
+)
 HEAVY = ("numpy", "numba", "pyarrow", "pandas", "rich", "matplotlib", "fsspec")
 
 
@@ -97,19 +102,12 @@ def test_an_interrupt_at_work_leaves_the_earlier_output(tmp_path):
     assert process("dedup", before, "-o", tmp_path / "out").code == 0
     # every pair of 40,000 is compared: half a minute
     options = ["--method", "brute", "--shingle", "word:1", "--overwrite"]
-    with start("dedup", source, "-o", tmp_path / "out", *options) as started:
-        while b"refining" not in started.stderr.readline():
+    with start("dedup", source, "-o", tmp_path / "out", *options, program=TALKATIVE) as started:
+        while b"verifying: " not in started.stderr.readline():
             assert started.poll() is None
         interrupt(started)
     assert names(tmp_path) == ["a.txt", "out", "small.txt"]
     assert kept(tmp_path / "out") == {"small.txt": FOX.encode()}
-
-
-def wait_for(condition, seconds=30):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 @pytest.fixture

@@ -188,6 +188,7 @@ def test_run_json_tells_everything(tmp_path):
         "plan",
         "counts",
         "seconds",
+        "bytes",
         "peak_memory_bytes",
         "alarms",
         "audit",

@@ -27,4 +27,5 @@ def command(out: str, sample: int, as_json: bool, quiet: bool) -> None:
     progress = open_progress(quiet)
     warm_up(progress)
     measured = audit_folder(out, sample, progress)
+    progress.finish()
     click.echo(json.dumps(measured) if as_json else describe_audit(measured))

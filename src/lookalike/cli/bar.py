@@ -1,56 +1,68 @@
-"""Progress as a line that moves, for terminals."""
+"""Progress as lines that move, for terminals."""
 
 from __future__ import annotations
 
+import time
+
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    ProgressColumn,
-    SpinnerColumn,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-    TransferSpeedColumn,
-)
+from rich.progress import BarColumn, ProgressColumn, SpinnerColumn, Task, TaskID, TextColumn
 from rich.progress import Progress as Bars
+from rich.text import Text
 
-from lookalike.jobs.progress import Progress
+from lookalike.cli.progress import TalkingProgress
+from lookalike.jobs.usage import resident_bytes
 
 
-class BarProgress(Progress):
-    """A line that moves."""
+class BarProgress(TalkingProgress):
+    """A line for each stage: the one that is going on moves, the earlier ones say what they took."""
 
     def __init__(self) -> None:
         super().__init__()
         self._console = Console(stderr=True)
-        self._bars: Bars | None = None
-        self._task: TaskID | None = None
+        columns = (SpinnerColumn(), TextColumn("{task.description:<14}"), BarColumn(10), _StateColumn(self))
+        self._bars = Bars(*columns, console=self._console, transient=True)
+        self._tasks: dict[str, TaskID] = {}
 
     def start(self, name: str, total: int | None, unit: str) -> None:
-        """Show the stage's bar."""
-        columns: list[ProgressColumn] = [SpinnerColumn(), TextColumn("{task.description:<14}")]
-        if total and unit == "B":
-            columns += [BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn()]
-        self._bars = Bars(*columns, TimeElapsedColumn(), console=self._console, transient=True)
-        self._task = self._bars.add_task(name, total=total)
+        """Show the stage's bar; that of a stage that was entered before begins again."""
+        super().start(name, total, unit)
+        if name not in self._tasks:
+            self._tasks[name] = self._bars.add_task(name, total=total)
+        self._bars.reset(self._tasks[name], total=total)
         self._bars.start()
 
     def advance(self, amount: int) -> None:
         """Move the bar."""
-        if self._bars and self._task is not None:
-            self._bars.advance(self._task, amount)
+        super().advance(amount)
+        if self._stage:
+            self._bars.advance(self._tasks[self._stage.name], amount)
 
     def stop(self) -> None:
-        """Take the bar away and leave a line."""
-        if self._bars:
-            self._bars.stop()
-            name, seconds = list(self.seconds.items())[-1]
-            self._console.print(f"  {name:<15} {seconds:7.2f} s", style="dim")
-        self._bars = None
+        """Take the bars away until the next stage: what goes wrong in between finds the terminal as it was."""
+        if self._stage:
+            self._bars.update(self._tasks[self._stage.name], total=1, completed=1)
+        super().stop()
+        self._bars.stop()
+
+    def describe(self, name: str) -> str:
+        """What a stage's line says."""
+        stage = self._stage
+        if stage is None or stage.name != name:
+            return f"{self.seconds.get(name, 0.0):.2f} s"
+        return stage.describe(time.perf_counter(), resident_bytes())
 
     def say(self, text: str) -> None:
-        """Print above the bar."""
+        """Print above the bars."""
         # as it is: names may hold [brackets], and a path that is broken into lines cannot be copied
         self._console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+class _StateColumn(ProgressColumn):
+    """What the stage says of itself."""
+
+    def __init__(self, progress: BarProgress) -> None:
+        super().__init__()
+        self._progress = progress
+
+    def render(self, task: Task) -> Text:
+        return Text(self._progress.describe(task.description), no_wrap=True)

@@ -46,6 +46,7 @@ def warm_up(progress: Progress) -> None:
 
 def say_run(run: dict[str, Any], out: str, progress: Progress) -> None:
     """What dedup found."""
+    progress.finish()
     counts = run["counts"]
     seconds = sum(spent for stage, spent in run["seconds"].items() if stage != "compiling")
     progress.say(_outcome(counts) + f" {seconds:.1f} s, {run['peak_memory_bytes'] / 1e6:,.0f} MB.")
@@ -94,6 +95,7 @@ def _rejected(counts: dict[str, int]) -> str:
 
 def say_pairs(run: dict[str, Any], out: str | None, aside: str, progress: Progress) -> None:
     """What pairs found."""
+    progress.finish()
     counts = run["counts"]
     progress.say(
         f"{count(counts['items'], 'item')} ({counts['empty']:,} empty), "

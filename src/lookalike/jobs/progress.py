@@ -7,34 +7,49 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from lookalike.jobs.usage import moved_bytes
 from lookalike.kernels.compile import is_compiled
 
 
 class Progress:
-    """Hears how far a job is. This one keeps silent and the time; the command line has one that draws.
+    """Hears how far a job is. This one keeps silent, the time and the bytes; the command line has ones that talk.
+
+    A stage may be entered again and again, batch after batch: what it took adds up.
 
     Examples
     --------
     >>> progress = Progress()
-    >>> with progress.stage("reading", total=10, unit="B"):
-    ...     progress.advance(10)
+    >>> for _ in range(2):
+    ...     with progress.stage("reading", total=10, unit="B"):
+    ...         progress.advance(10)
     >>> list(progress.seconds)
     ['reading']
     """
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
+        self.bytes: dict[str, dict[str, int]] = {}
+        """By stage: read and written. Empty where the system does not count them."""
 
     @contextmanager
     def stage(self, name: str, total: int | None = None, unit: str = "") -> Iterator[None]:
-        """A step of the job, with how much there is to do."""
-        started = time.perf_counter()
+        """A step of the job, with how much there is to do: bytes ("B"), or a number of what `unit` names."""
+        started, before = time.perf_counter(), moved_bytes()
         self.start(name, total, unit)
         try:
             yield
         finally:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - started
+            self._count_bytes(name, before)
             self.stop()
+
+    def _count_bytes(self, name: str, before: dict[str, int] | None) -> None:
+        after = moved_bytes()
+        if before is None or after is None:
+            return
+        counted = self.bytes.setdefault(name, dict.fromkeys(after, 0))
+        for kind in after:
+            counted[kind] += after[kind] - before[kind]
 
     def start(self, name: str, total: int | None, unit: str) -> None:
         """A stage begins."""
@@ -43,7 +58,10 @@ class Progress:
         """So much more of the stage is done."""
 
     def stop(self) -> None:
-        """The stage is over."""
+        """The stage is over, for now."""
+
+    def finish(self) -> None:
+        """All stages are over."""
 
     def say(self, text: str) -> None:
         """Something worth knowing before the work goes on."""

@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-import resource
-import sys
 from typing import Any
 
 from lookalike.jobs.progress import Progress
 from lookalike.jobs.settings import Settings
+from lookalike.jobs.usage import peak_memory_bytes
 from lookalike.version import __version__
-
-
-def peak_memory_bytes() -> int:
-    """The largest resident memory that this process has had.
-
-    Examples
-    --------
-    >>> peak_memory_bytes() > 1_000_000
-    True
-    """
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return int(peak if sys.platform == "darwin" else peak * 1024)
 
 
 def describe_run(
@@ -39,6 +26,7 @@ def describe_run(
         "plan": plan.to_dict() if plan else {"bands": 0, "rows": 0, "recall": 1.0},
         "counts": counts,
         "seconds": {name: round(seconds, 3) for name, seconds in progress.seconds.items()},
+        "bytes": progress.bytes,
         "peak_memory_bytes": peak_memory_bytes(),
         "alarms": alarms,
         "audit": audit,

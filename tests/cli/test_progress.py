@@ -1,0 +1,116 @@
+"""What is said while the work goes on: how far, how fast, how long yet, how much memory."""
+
+import json
+import re
+import time
+
+import pytest
+
+from cli.calling import jsonl
+from corpora import corpus
+from lookalike.cli import progress as talking
+from lookalike.cli.bar import BarProgress
+from lookalike.cli.progress import PlainProgress, Stage
+from lookalike.jobs import usage
+from lookalike.jobs.memory import Budget
+from lookalike.jobs.progress import Progress
+
+
+@pytest.mark.parametrize(
+    ("stage", "now", "says"),
+    [
+        (Stage("reading", 10**9, "B", 0), 5, "0% of 1.0 GB, using 300 MB"),
+        (Stage("reading", 10**9, "B", 0, 10**8), 2, "10% of 1.0 GB, 50 MB/s, 18 s left, using 300 MB"),
+        (Stage("reading", 10**13, "B", 0, 10**12), 6000, "10% of 10,000.0 GB, 167 MB/s, 15.0 h left, using 300 MB"),
+        (Stage("reading", 10**6, "B", 0, 2 * 10**6), 1, "100% of 1 MB, 2 MB/s, 0 s left, using 300 MB"),
+        (Stage("joining", 26, "bands", 0, 13), 1, "50% of 26 bands, 13 bands/s, 1 s left, using 300 MB"),
+        (Stage("verifying", 40, "batches", 0, 10), 200, "25% of 40 batches, 3 batches/min, 10 min left, using 300 MB"),
+        (Stage("verifying", 4, "batches", 0, 1), 9000, "25% of 4 batches, 0 batches/h, 7.5 h left, using 300 MB"),
+        (Stage("deciding", 2000, "", 0, 1000), 1, "50% of 2,000, 1 s left, using 300 MB"),
+        (Stage("deciding", None, "", 0, 1000), 99, "99 s so far, using 300 MB"),
+        (Stage("deciding", 0, "B", 0), 0, "0 s so far, using 300 MB"),
+    ],
+)
+def test_a_stage_says_share_rate_time_left_and_memory(stage, now, says):
+    assert stage.describe(now, 300_000_000) == says
+
+
+def test_memory_is_that_of_now(monkeypatch, tmp_path):
+    before = usage.resident_bytes()
+    held = bytearray(64 << 20)
+    held[::4096] = b"x" * len(held[::4096])
+    assert 48 << 20 < usage.resident_bytes() - before < 96 << 20
+    monkeypatch.setattr(usage, "_STATM", tmp_path / "absent")
+    assert usage.resident_bytes() == usage.peak_memory_bytes()
+    del held
+
+
+def test_plain_lines_come_while_a_stage_works_and_once_at_the_end(monkeypatch, capfd):
+    monkeypatch.setattr(talking, "PLAIN_SECONDS", 0.05)
+    progress = PlainProgress()
+    with progress.stage("reading", 100, "B"):
+        time.sleep(0.12)  # nothing advances, as in a long kernel
+    for _ in range(30):
+        with progress.stage("refining"):
+            time.sleep(0.005)  # none of them is long, all together are
+        with progress.stage("verifying", 2, "pairs"):
+            progress.advance(1)
+            time.sleep(0.005)
+    progress.finish()
+    time.sleep(0.1)
+    lines = capfd.readouterr().err.splitlines()
+    number = len(progress.seconds)
+    assert [line.split()[0] for line in lines[-number:]] == ["reading", "refining", "verifying"]
+    assert all(re.fullmatch(r"  \w+ +\d+\.\d\d s", line) for line in lines[-number:])
+    assert float(lines[-2].split()[1]) == pytest.approx(progress.seconds["refining"], abs=0.01)
+    during = lines[:-number]
+    assert [line for line in during if line.startswith("  reading: 0% of 0 MB, using ")]
+    assert [line for line in during if line.startswith(("  refining: ", "  verifying: "))]
+    assert len(during) < 20
+
+
+@pytest.mark.parametrize("unit", ["B", "bands", ""])
+@pytest.mark.parametrize("total", [None, 0, 10])
+def test_the_bar_takes_any_unit_and_goes_on_where_a_stage_is_entered_again(capfd, total, unit):
+    progress = BarProgress()
+    for _ in range(3):
+        for name in ("refining", "verifying"):
+            with progress.stage(name, total, unit):
+                progress.advance(5)
+                assert "using" in progress.describe(name)
+            assert re.fullmatch(r"\d+\.\d\d s", progress.describe(name))
+    progress.finish()
+    said = capfd.readouterr().err
+    assert said.count("refining ") == said.count("verifying ") == 1
+
+
+def test_a_run_in_many_batches_names_each_stage_once(cli, tmp_path, monkeypatch):
+    monkeypatch.setattr(Budget, "sets_bytes", property(lambda self: 20_000))
+    (tmp_path / "a.jsonl").write_bytes(jsonl(*[{"text": text} for text in corpus(500, seed=12)]))
+    done = cli("dedup", "a.jsonl", "-o", "out")
+    assert done.code == 0
+    assert done.err.count("  verifying ") == done.err.count("  reading ") == 1
+
+
+def test_bytes_are_counted_by_stage(cli, tmp_path):
+    size = 3_000_000
+    (tmp_path / "a.jsonl").write_bytes(jsonl({"text": "word " * (size // 5)}))
+    assert cli("dedup", "a.jsonl", "-o", "out").code == 0
+    moved = json.loads((tmp_path / "out/run.json").read_text())["bytes"]
+    assert next(iter(moved)) == "reading"
+    assert moved["reading"]["read"] >= size > moved["reading"]["written"]
+    assert moved["writing"]["written"] >= size
+    assert moved["verifying"]["written"] < 100_000
+
+
+def test_bytes_add_up_and_are_left_out_where_nobody_counts(tmp_path, monkeypatch):
+    progress = Progress()
+    for _ in range(2):
+        with progress.stage("writing"):
+            (tmp_path / "a").write_bytes(b"x" * 100_000)
+    assert 200_000 <= progress.bytes["writing"]["written"] < 250_000
+    monkeypatch.setattr(usage, "_IO", tmp_path / "absent")
+    progress = Progress()
+    with progress.stage("writing"):
+        pass
+    assert (progress.bytes, list(progress.seconds)) == ({}, ["writing"])
