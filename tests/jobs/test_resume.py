@@ -1,10 +1,5 @@
 import json
 import os
-import signal
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -100,20 +95,3 @@ def test_nothing_to_resume_is_a_new_run(tmp_path, source):
     assert dedup_to_folder([source], tmp_path / "out", settings, resume=True)["reused"] == []
     with pytest.raises(UsageError, match="standard input"):
         dedup_to_folder(["-"], tmp_path / "else", settings, resume=True)
-
-
-@pytest.mark.parametrize("part", [0.3, 0.6, 0.9])
-def test_killed_at_any_moment_a_run_resumes(tmp_path, part):
-    path = tmp_path / "in.jsonl"
-    path.write_text("".join(json.dumps({"id": i, "text": t}) + "\n" for i, t in enumerate(TEXTS * 5)))
-    command = [Path(sys.executable).with_name("lookalike"), "dedup", path, "--quiet", "-o"]
-    started = time.perf_counter()
-    subprocess.run([*command, tmp_path / "calm"], check=True)
-    took = time.perf_counter() - started
-    killed = subprocess.Popen([*command, tmp_path / "out"])
-    time.sleep(part * took)
-    killed.send_signal(signal.SIGKILL)
-    killed.wait()
-    if not (tmp_path / "out").exists():
-        subprocess.run([*command, tmp_path / "out", "--resume"], check=True)
-    assert result(tmp_path / "out") == result(tmp_path / "calm")

@@ -256,11 +256,12 @@ def dedup_to_folder(
             write_table(folder / "clusters.parquet", found.clusters())
             if settings.skip_errors:
                 write_rejected(folder / "rejected.jsonl", found.corpus.rejected)
-        shutil.rmtree(spool, ignore_errors=True)
-        shutil.rmtree(work.folder, ignore_errors=True)
         run = describe_run(settings, options, found.counts, found.alarms, progress, found.audit)
         run["reused"] = work.reused
         write_json(folder / "run.json", run)
+        # last: until everything is written, a run that fails can go on with its work
+        shutil.rmtree(spool, ignore_errors=True)
+        shutil.rmtree(work.folder, ignore_errors=True)
     return run
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import tempfile
+import weakref
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
@@ -30,7 +32,7 @@ class SetStore:
         self._parts: list[UInt64] = []
         self._bytes = 0
         self._sizes: list[Int64] = []
-        self._file: tempfile._TemporaryFileWrapper[bytes] | None = None
+        self._file: IO[bytes] | None = None
 
     @property
     def sizes(self) -> Int64:
@@ -49,9 +51,11 @@ class SetStore:
         if self._file is None:
             if self._folder is not None:
                 self._folder.mkdir(parents=True, exist_ok=True)
-            self._file = tempfile.NamedTemporaryFile(dir=self._folder, prefix="sets-", suffix=".bin")  # noqa: SIM115
+            # without a name: it goes with the process, however that ends
+            self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115
+            weakref.finalize(self, self._file.close)
         for part in self._parts:
-            part.tofile(self._file)
+            self._file.write(part.data)  # tofile would hide why it failed
         self._file.flush()
         self._parts = []
 
@@ -66,13 +70,13 @@ class SetStore:
         found = np.empty(int(indptr[-1]), np.uint64)
         ends = np.cumsum(sizes)
         first = filled = 0
-        with open(self._file.name, "rb") as file:  # noqa: PTH123
-            while first < len(sizes):
-                start = int(ends[first] - sizes[first])
-                last = max(first + 1, int(np.searchsorted(ends, start + READ_ELEMENTS, side="right")))
-                elements = np.fromfile(file, np.uint64, int(ends[last - 1]) - start)
-                wanted = elements[np.repeat(chosen[first:last], sizes[first:last])]
-                found[filled : filled + len(wanted)] = wanted
-                filled += len(wanted)
-                first = last
+        self._file.seek(0)
+        while first < len(sizes):
+            start = int(ends[first] - sizes[first])
+            last = max(first + 1, int(np.searchsorted(ends, start + READ_ELEMENTS, side="right")))
+            elements = np.fromfile(self._file, np.uint64, int(ends[last - 1]) - start)
+            wanted = elements[np.repeat(chosen[first:last], sizes[first:last])]
+            found[filled : filled + len(wanted)] = wanted
+            filled += len(wanted)
+            first = last
         return Sets(indptr, found)

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
+from typing import TypeGuard
 
 from lookalike.errors import ResourceError, UsageError
 
@@ -23,12 +24,16 @@ LOCK_FILE = "lock"
 """Held by the run that fills the folder."""
 WORK = "work"
 """Where a run keeps pieces of its work, inside the folder that it fills."""
+MANIFEST = "manifest.jsonl"
+"""What a run has finished, in the work folder."""
 MANY_FILES = 200
 """From here on, everything is flushed at once."""
 TABLE_SUFFIXES = (".parquet", ".csv", ".jsonl", ".tsv")
 """What a table's file name can end in."""
 
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_FREE_OR_MOVE = "free some space or choose another place"
+_GO_ON = "free some space and go on with --resume, or choose another place with -o"
 
 
 class OutputFolder:
@@ -66,7 +71,7 @@ class OutputFolder:
         self._check()
 
     def __enter__(self) -> Path:
-        with disk_errors(self.path):
+        with disk_errors(self.path, _GO_ON):
             self._made = [parent for parent in self.path.parents if not parent.exists()]
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._take()
@@ -90,8 +95,10 @@ class OutputFolder:
         except UsageError:
             self._release()
             raise
-        # Only finished pieces are of use: the rest of what a killed run left may be half of something.
-        _empty(self._partial, {LOCK_FILE, WORK} if self.resume else {LOCK_FILE})
+        if self.resume:
+            self._tidy()
+        else:
+            _empty(self._partial, {LOCK_FILE})
 
     def _release(self) -> None:
         if self._lock is not None:
@@ -103,19 +110,23 @@ class OutputFolder:
     ) -> None:
         keep = False
         try:
-            with disk_errors(self.path):
+            with disk_errors(self.path, _GO_ON):
                 if error is not None:
                     # what can go on later is left for --resume
-                    later = self.resume or isinstance(error, KeyboardInterrupt | ResourceError | OSError)
-                    keep = later and self._has_pieces()
+                    stopped = KeyboardInterrupt | ResourceError | OSError | MemoryError
+                    keep = (self.resume or isinstance(error, stopped)) and self._has_pieces()
                     if isinstance(error, OSError):
                         raise error
+                    if _is_full(error.__cause__):
+                        raise error.__cause__  # what a file in the folder said of itself: here, it can go on
                     return
                 (self._partial / LOCK_FILE).unlink()
                 flush_tree(self._partial)
                 self._publish()
         finally:
-            if not keep:
+            if keep:
+                self._tidy()
+            else:
                 shutil.rmtree(self._partial, ignore_errors=True)
             self._release()
             for parent in self._made:
@@ -124,7 +135,16 @@ class OutputFolder:
                     parent.rmdir()
 
     def _has_pieces(self) -> bool:
-        return any(self._partial.glob(f"{WORK}/*.arrow"))
+        return any(self._pieces())
+
+    def _pieces(self) -> Iterator[Path]:
+        return self._partial.glob(f"{WORK}/*.arrow")
+
+    def _tidy(self) -> None:
+        """Leave what a run can go on with: the rest may be half of something, and takes room on a full disk."""
+        _empty(self._partial, {LOCK_FILE, WORK})
+        if (self._partial / WORK).is_dir():
+            _empty(self._partial / WORK, {MANIFEST, *(piece.name for piece in self._pieces())})
 
     def _check(self) -> None:
         """Refuse what must not be replaced."""
@@ -224,16 +244,20 @@ def output_file(path: str | Path, suffixes: tuple[str, ...] = TABLE_SUFFIXES, ov
 
 
 @contextmanager
-def disk_errors(path: Path) -> Iterator[None]:
-    """Say where the disk is full, and how much was free, instead of a bare system error."""
+def disk_errors(path: Path, advice: str = _FREE_OR_MOVE) -> Iterator[None]:
+    """Say where the disk is full, how much was free and what to do, instead of a bare system error."""
     try:
         yield
     except OSError as error:
-        if error.errno in _NO_SPACE:
-            raise ResourceError(f"{path}: no space left on the disk ({_free(path)} free)") from error
+        if _is_full(error):
+            raise ResourceError(f"{path}: no space left on the disk ({_free(path)} free); {advice}") from error
         if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}:
             raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from error
         raise
+
+
+def _is_full(error: BaseException | None) -> TypeGuard[OSError]:
+    return isinstance(error, OSError) and error.errno in _NO_SPACE
 
 
 def _free(path: Path) -> str:

@@ -18,9 +18,8 @@ from typing import Any
 import pyarrow as pa
 
 from lookalike.errors import UsageError
-from lookalike.write.outputs import disk_errors
+from lookalike.write.outputs import MANIFEST, disk_errors
 
-MANIFEST = "manifest.jsonl"
 CHECKED_BYTES = 8 << 20
 """How much of a piece is read at a time for its checksum."""
 
