@@ -13,6 +13,7 @@ _EXAMPLE = """\b
 Examples:
   lookalike dedup news.jsonl -o out
   lookalike dedup 'data/*.parquet' -o out --column body --threshold 0.7 --keep longest
+  lookalike dedup tuesday.jsonl --reference mon -o tue
   zcat big.jsonl.gz | lookalike dedup - -o out --json
 """
 
@@ -37,10 +38,10 @@ Examples:
     "--reference",
     multiple=True,
     metavar="INPUT",
-    help="Items that stay and remove what resembles them; may be repeated.",
+    help="Items that stay and remove what resembles them, such as the OUT of an earlier run; may be repeated.",
 )
 @click.option("--audit", type=int, default=0, metavar="N", help="Measure the recall on a random sample of N items.")
-@click.option("--resume", is_flag=True, help="Go on with a run into OUT that was killed.")
+@click.option("--resume", is_flag=True, help="Go on with a run into OUT that was killed or ran out of disk.")
 @click.option("--overwrite", is_flag=True, help="Replace an output folder of an earlier run.")
 @talking_options
 def command(

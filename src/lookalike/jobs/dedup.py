@@ -29,7 +29,7 @@ from lookalike.jobs.settings import Settings, check_policy, parse_keep
 from lookalike.jobs.similar import Candidates, find_candidates
 from lookalike.kernels.audit import find_similar
 from lookalike.kernels.join import connect_buckets
-from lookalike.read import identity_of, open_inputs
+from lookalike.read import LINE_FILES, identity_of, line_files, open_inputs
 from lookalike.types import Block, Int64, Items, Source, to_arrow
 from lookalike.version import __version__
 from lookalike.write import WORK, OutputFolder, WorkFolder, open_kept, write_json, write_rejected, write_table
@@ -257,7 +257,7 @@ def dedup_to_folder(
             if settings.skip_errors:
                 write_rejected(folder / "rejected.jsonl", found.corpus.rejected)
         run = describe_run(settings, options, found.counts, found.alarms, progress, found.audit)
-        run["reused"] = work.reused
+        run |= {"reused": work.reused, LINE_FILES: line_files(sources)}
         write_json(folder / "run.json", run)
         # last: until everything is written, a run that fails can go on with its work
         shutil.rmtree(spool, ignore_errors=True)

@@ -5,7 +5,17 @@ sources (`lookalike.types.Source`); nothing here knows what is done with the ite
 """
 
 from lookalike.read.columns import join_column
+from lookalike.read.earlier import LINE_FILES, line_files
 from lookalike.read.inputs import check_inputs, identity_of, open_inputs
 from lookalike.read.tables import looks_like_paths, open_data
 
-__all__ = ["check_inputs", "identity_of", "join_column", "looks_like_paths", "open_data", "open_inputs"]
+__all__ = [
+    "LINE_FILES",
+    "check_inputs",
+    "identity_of",
+    "join_column",
+    "line_files",
+    "looks_like_paths",
+    "open_data",
+    "open_inputs",
+]

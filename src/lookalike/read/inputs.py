@@ -19,6 +19,7 @@ from typing import Any
 
 from lookalike.errors import BadDataError, ResourceError, UsageError
 from lookalike.read.documents import DocumentsSource
+from lookalike.read.earlier import KEPT, LINE_FILES, RUN_FILE, kept_files, parse_record, read_record
 from lookalike.read.files import File, first_line, stamp
 from lookalike.read.formats import FORMATS, UNCOMPRESSED_ONLY
 from lookalike.read.names import kept_names
@@ -51,7 +52,8 @@ def open_inputs(
     Parameters
     ----------
     inputs
-        Files, folders, globs, URLs that fsspec knows, `-` for JSONL on standard input.
+        Files, folders, globs, URLs that fsspec knows, `-` for JSONL on standard input. An output folder of an
+        earlier run stands for the rows that it kept.
     encoding
         Of text formats.
     spool
@@ -74,10 +76,11 @@ def open_inputs(
     ['a.txt']
     """
     encoding = check_encoding(encoding)
-    found: list[Found] = []
+    named: list[Found] = []
     for given in inputs:
-        found += [one for one in _find(os.fspath(given), spool, found) if not _is_output(one, output)]
-    if not found:
+        named += _find(os.fspath(given), spool, named)
+    found = [one for one in named if not _is_output(one, output)]
+    if named and not found:
         raise UsageError("nothing to read: all that was named lies in the output folder")
     names = kept_names([one.file.kept_name for one in found], [_absolute(one.file) for one in found])
     found = [replace(one, file=replace(one.file, kept_name=name)) for one, name in zip(found, names)]
@@ -144,7 +147,7 @@ def _find(given: str, spool: Path | None, before: list[Found]) -> list[Found]:
             raise UsageError("standard input (-) was given more than once")
         return [Found(spool_stdin(spool), given, False)]
     found = list(_find_url(given) if "://" in given else _find_local(given))
-    if not found:
+    if not found and not read_record(Path(given)):  # an earlier run may have kept nothing
         what = "no files in it" if Path(given).is_dir() or "://" in given else "no file matches"
         raise UsageError(f"{given}: {what}")
     return found
@@ -170,13 +173,21 @@ def _find_local(given: str) -> Iterator[Found]:
 
 def _find_in_folder(folder: str, given: str) -> Iterator[Found]:
     """Every file below a folder that is not hidden, sorted by path."""
-    paths = []
-    for parent, folders, files in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        paths += [Path(parent, name) for name in files if not name.startswith(".")]
-    for path in sorted(paths):
+    base = Path(folder, KEPT) if read_record(Path(folder)) else Path(folder)
+    for path, whole in sorted(_walk(folder)):
         if path.is_file():
-            yield Found(_local(str(path), path.relative_to(folder).as_posix()), given, True)
+            yield Found(_local(str(path), path.relative_to(base).as_posix()), given, whole)
+
+
+def _walk(folder: str) -> Iterator[tuple[Path, bool]]:
+    """Files, and whether plain text is one item; of an output folder only the kept rows."""
+    for parent, folders, files in os.walk(folder):
+        if record := read_record(Path(parent)):
+            yield from kept_files(Path(parent), record)
+            folders.clear()
+            continue
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        yield from ((Path(parent, name), True) for name in files if not name.startswith("."))
 
 
 def _local(name: str, kept_name: str) -> File:
@@ -202,10 +213,11 @@ def _find_url(given: str) -> Iterator[Found]:
                 if system.isfile(match):
                     yield Found(_remote(system, match, match.rsplit("/", 1)[-1]), given, False)
         elif system.isdir(path):
+            path, lines = _kept_remote(system, path)
             for inner in sorted(system.find(path)):
                 within = inner.removeprefix(path).lstrip("/")
                 if not any(part.startswith(".") for part in within.split("/")):
-                    yield Found(_remote(system, inner, within), given, True)
+                    yield Found(_remote(system, inner, within), given, within not in lines)
         elif system.exists(path):
             yield Found(_remote(system, path, path.rsplit("/", 1)[-1], given), given, False)
         else:
@@ -216,6 +228,13 @@ def _find_url(given: str) -> Iterator[Found]:
         raise UsageError(f"{given}: {first_line(error)}") from error
     except OSError as error:
         raise BadDataError(f"{given}: cannot be read: {first_line(error)}") from error
+
+
+def _kept_remote(system: Any, path: str) -> tuple[str, set[str]]:
+    """Where the rows of a folder are, and which plain text holds one a line: see `earlier`."""
+    run_file, kept = f"{path.rstrip('/')}/{RUN_FILE}", f"{path.rstrip('/')}/{KEPT}"
+    record = parse_record(system.cat_file(run_file)) if system.isfile(run_file) and system.isdir(kept) else None
+    return (path, set()) if record is None else (kept, set(record.get(LINE_FILES, ())))
 
 
 def _remote(system: Any, path: str, kept_name: str, name: str | None = None) -> File:

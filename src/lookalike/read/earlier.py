@@ -1,0 +1,55 @@
+"""An output folder of an earlier run, as input: it stands for the rows that were kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from lookalike.types import Source
+
+RUN_FILE, KEPT = "run.json", "kept"
+LINE_FILES = "line_files"
+"""Where run.json names the plain text below kept/ of which a line is an item; of other plain text, the file is."""
+
+
+def line_files(sources: Sequence[Source]) -> list[str]:
+    """The names below kept/ of plain text that was read line by line: of all formats, only this can be read otherwise.
+
+    Examples
+    --------
+    >>> line_files([])
+    []
+    """
+    lines = [source for source in sources if source.layout().kind == "lines"]
+    return [source.kept_name for source in lines if ".txt" in Path(source.kept_name.lower()).suffixes]
+
+
+def read_record(folder: Path) -> dict[str, Any] | None:
+    """What run.json says, if the folder is an output of dedup."""
+    if not (folder / RUN_FILE).is_file() or not (folder / KEPT).is_dir():
+        return None
+    return parse_record((folder / RUN_FILE).read_bytes())
+
+
+def parse_record(content: bytes) -> dict[str, Any] | None:
+    """The content of run.json, if it is ours.
+
+    Examples
+    --------
+    >>> parse_record(b'{"name": "trial 7"}') is None
+    True
+    """
+    try:
+        found = json.loads(content)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) and {"options", "counts"} <= found.keys() else None
+
+
+def kept_files(folder: Path, record: dict[str, Any]) -> Iterator[tuple[Path, bool]]:
+    """The files of an output folder that hold kept rows, and whether plain text is one item."""
+    lines = set(record.get(LINE_FILES, ()))
+    for path in (folder / KEPT).rglob("*"):
+        yield path, path.relative_to(folder / KEPT).as_posix() not in lines
