@@ -1,6 +1,7 @@
 """How time and memory grow: generated documents of about 500 bytes, 5% of them near-copies, in three sizes.
 
-Writes results/scale.json and a plot of time and memory against size. Run by `make bench-scale`.
+Then corpora that are unlike others (odd.py). Writes results/scale.json and a plot of time and memory against size. Run
+by `make bench-scale`; `--only sizes` or `--only odd` runs a half and leaves the other's figures as they are.
 """
 
 from __future__ import annotations
@@ -12,38 +13,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 
+from generate import LETTERS, WORDS, batches
 from measure import run_measured
+from odd import CORPORA, run_odd
 
 HERE = Path(__file__).parent
-WORDS, LETTERS = 80, 5
-BATCH = 100_000
-
-
-def vocabulary(draw: np.random.Generator, size: int = 50_000) -> np.ndarray:
-    """Words of five letters and a space, as rows of bytes."""
-    letters = draw.integers(ord("a"), ord("z") + 1, (size, LETTERS), np.uint8)
-    return np.hstack([letters, np.full((size, 1), ord(" "), np.uint8)])
-
-
-def batches(items: int, seed: int = 1):
-    """Tables of documents; every twentieth copies an earlier one of its batch and changes a word."""
-    draw = np.random.default_rng(seed)
-    words = vocabulary(draw)
-    for first in range(0, items, BATCH):
-        count = min(BATCH, items - first)
-        chosen = (len(words) * draw.random((count, WORDS)) ** 2).astype(np.int64)
-        copies = np.arange(20, count, 20)
-        chosen[copies] = chosen[(copies * draw.random(len(copies))).astype(np.int64)]
-        chosen[copies, draw.integers(0, WORDS, len(copies))] = draw.integers(0, len(words), len(copies))
-        data = words[chosen].reshape(-1)
-        offsets = np.arange(count + 1, dtype=np.int64) * WORDS * (LETTERS + 1)
-        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
-        text = pa.Array.from_buffers(pa.large_string(), count, buffers)
-        yield pa.table({"id": np.arange(first, first + count), "text": text})
 
 
 def write_corpus(path: Path, items: int) -> None:
@@ -109,20 +85,36 @@ def plot(rows: list[dict[str, float]], path: Path) -> None:
     figure.savefig(path)
 
 
+def record(**figures: object) -> None:
+    """Put figures into scale.json, beside those that are there."""
+    path = HERE / "results" / "scale.json"
+    path.parent.mkdir(exist_ok=True)
+    before = json.loads(path.read_text()) if path.exists() else {}
+    path.write_text(json.dumps({**before, **figures}, indent=1) + "\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", default="2500000,5000000,10000000")
     parser.add_argument("--memory", default="2GiB")
+    parser.add_argument("--only", choices=["sizes", "odd"])
+    parser.add_argument("--corpora", default=",".join(CORPORA), help="which of the odd ones")
+    parser.add_argument("--odd-memory", default="1GiB")
     parser.add_argument("--scratch", type=Path, default=HERE / ".data")
     options = parser.parse_args()
-    rows = []
-    for items in map(int, options.sizes.split(",")):
-        rows.append(run_size(items, options.memory, options.scratch))
-        print(json.dumps(rows[-1]), flush=True)
-    results = HERE / "results"
-    results.mkdir(exist_ok=True)
-    (results / "scale.json").write_text(json.dumps({"memory": options.memory, "runs": rows}, indent=1) + "\n")
-    plot(rows, results / "scale.svg")
+    if options.only != "odd":
+        rows = []
+        for items in map(int, options.sizes.split(",")):
+            rows.append(run_size(items, options.memory, options.scratch))
+            print(json.dumps(rows[-1]), flush=True)
+        record(memory=options.memory, runs=rows)
+        plot(rows, HERE / "results" / "scale.svg")
+    if options.only != "sizes":
+        odd = []
+        for name in options.corpora.split(","):
+            odd.append(run_odd(name, options.odd_memory, options.scratch))
+            print(json.dumps(odd[-1]), flush=True)
+        record(odd=odd)
 
 
 if __name__ == "__main__":
