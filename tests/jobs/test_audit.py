@@ -57,6 +57,12 @@ def test_alarms_ring_where_they_should_and_only_there():
     assert kinds(apart, files=[("a", 0, 500), ("b", 500, 1000)]) == ["file_mostly_removed"]
     assert kinds(quiet, counts=np.array([0] * 501 + [1] * 499)) == ["mostly_empty"]
     assert kinds(quiet, counts=np.array([0] * 500 + [1] * 500)) == []
+    half = np.array([1] * 960 + [0] * 40)
+    files = [("a", 0, 940), ("b", 940, 1000)]
+    assert kinds(quiet, counts=half, files=files) == ["mostly_empty"]
+    assert kinds(quiet, counts=half, references=900, files=[("b", 940, 1000)]) == ["mostly_empty"]
+    assert kinds(quiet, counts=half, references=940, files=[("b", 940, 1000)]) == ["mostly_empty"]
+    assert kinds(quiet, counts=half, files=[("a", 0, 985), ("b", 985, 1000)]) == []
     audit = {"recall": 0.9, "interval": [0.85, 0.95], "wanted": 0.99}
     assert kinds(quiet, audit=audit) == ["recall_not_reached"]
     assert kinds(quiet, audit={**audit, "interval": [0.85, 0.995]}) == []

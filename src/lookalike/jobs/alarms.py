@@ -36,18 +36,32 @@ def find_alarms(
     >>> [alarm["kind"] for alarm in find_alarms(keeper, np.ones(30), 0, [("a.jsonl", 0, 30)], None)]
     ['large_cluster', 'file_mostly_removed']
     """
-    found = _about_clusters(keeper, len(keeper) - references)
+    alarms = _about_clusters(keeper, len(keeper) - references)
+    alarms += _about_removed(keeper, files)
+    alarms += _about_empty(counts, [("", references, len(counts))]) or _about_empty(counts, files)
+    return alarms + _about_recall(audit)
+
+
+def _about_removed(keeper: Int64, files: list[tuple[str, int, int]]) -> list[dict[str, Any]]:
+    found = []
     for name, first, last in files:
         removed = int(np.count_nonzero(keeper[first:last] >= 0))
         if last - first >= FEW and 2 * removed > last - first:
             text = f"{removed:,} of the {last - first:,} items of {name} were removed"
             found.append({"kind": "file_mostly_removed", "file": name, "removed": removed, "text": text})
-    items = counts[references:]
-    empty = int(np.count_nonzero(items == 0))
-    if len(items) >= FEW and 2 * empty > len(items):
-        text = f"{empty:,} of {len(items):,} items are empty: is --column the right one?"
-        found.append({"kind": "mostly_empty", "empty": empty, "text": text})
-    return found + _about_recall(audit)
+    return found
+
+
+def _about_empty(counts: Int32, files: list[tuple[str, int, int]]) -> list[dict[str, Any]]:
+    """A file without a name is all of the input."""
+    found = []
+    for name, first, last in files:
+        empty = int(np.count_nonzero(counts[first:last] == 0))
+        if last - first >= FEW and 2 * empty > last - first:
+            which = f"of the {last - first:,} items of {name}" if name else f"of {last - first:,} items"
+            text = f"{empty:,} {which} are empty: is --column the right one?"
+            found.append({"kind": "mostly_empty", "file": name or None, "empty": empty, "text": text})
+    return found
 
 
 def _about_clusters(keeper: Int64, items: int) -> list[dict[str, Any]]:
