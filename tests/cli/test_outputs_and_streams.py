@@ -231,4 +231,6 @@ def test_a_full_disk_is_exit_4_and_leaves_nothing(tmp_path, kind):
     done = process(*arguments, preexec_fn=limit)
     assert done.code == 4, done.err
     assert "no space left" in done.err.splitlines()[-1]
+    assert ("go on with --resume" in done.err) == (kind != "pairs")
+    assert "free some space" in done.err
     assert names(tmp_path) == [source.name]

@@ -218,6 +218,19 @@ def test_out_of_space_for_sets(source, calm, no_room_for_sets):
     assert len(check_leftovers(place)) > 5
 
 
+@pytest.mark.parametrize("limit", [200_000, 500_000])  # the copy of standard input, or the sets
+def test_out_of_space_with_standard_input(tmp_path, limit):
+    draw = random.Random(3)
+    texts = [" ".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=200)) for _ in range(300)]
+    given = jsonl(*[{"text": more + text} for text in texts for more in ("", "z z ")])
+    assert 200_000 < len(given) < 500_000
+    done = process("dedup", "-", "-o", tmp_path / "out", program=SMALL, stdin=given, preexec_fn=limit_files(limit))
+    assert done.code == 4, done.err
+    # it cannot be read again: nothing to go on with, and no word about it
+    assert done.err.splitlines()[-1].endswith("; free some space or choose another place")
+    assert names(tmp_path) == []
+
+
 @pytest.fixture
 def small_disk(tmp_path):
     """A file system of its own, whose size can be changed."""

@@ -240,7 +240,7 @@ def dedup_to_folder(
         raise UsageError(f"--audit must be 0 or more, not {audit_items}")
     if resume and "-" in options["inputs"]:
         raise UsageError("--resume: standard input cannot be read again; save it to a file first")
-    with OutputFolder(out, overwrite, resume) as folder:
+    with OutputFolder(out, overwrite, resume, resumable="-" not in options["inputs"]) as folder:
         spool = folder / "spool"
         sources = open_inputs(inputs, encoding=settings.encoding, spool=spool, output=Path(out))
         references = (

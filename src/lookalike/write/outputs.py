@@ -51,6 +51,8 @@ class OutputFolder:
         Replace an earlier output (a folder with `run.json` in it) or an empty folder; never anything else.
     resume
         Take over what a killed run into this folder has left.
+    resumable
+        Whether the run could go on later; otherwise nothing is left for it.
 
     Examples
     --------
@@ -61,17 +63,21 @@ class OutputFolder:
     ['out', 'run.json']
     """
 
-    def __init__(self, path: str | Path, overwrite: bool = False, resume: bool = False) -> None:
+    def __init__(
+        self, path: str | Path, overwrite: bool = False, resume: bool = False, *, resumable: bool = True
+    ) -> None:
         self.path = Path(path).resolve()
         self.overwrite = overwrite
         self.resume = resume
+        self._resumable = resumable
+        self._advice = _GO_ON if resumable else _FREE_OR_MOVE
         self._partial = self.path.parent / f".{self.path.name}.partial"
         self._lock: int | None = None
         self._made: list[Path] = []
         self._check()
 
     def __enter__(self) -> Path:
-        with disk_errors(self.path, _GO_ON):
+        with disk_errors(self.path, self._advice):
             self._made = [parent for parent in self.path.parents if not parent.exists()]
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._take()
@@ -110,11 +116,12 @@ class OutputFolder:
     ) -> None:
         keep = False
         try:
-            with disk_errors(self.path, _GO_ON):
+            with disk_errors(self.path, self._advice):
                 if error is not None:
                     # what can go on later is left for --resume
                     stopped = KeyboardInterrupt | ResourceError | OSError | MemoryError
-                    keep = (self.resume or isinstance(error, stopped)) and self._has_pieces()
+                    later = self.resume or isinstance(error, stopped)
+                    keep = later and self._resumable and self._has_pieces()
                     if isinstance(error, OSError):
                         raise error
                     if _is_full(error.__cause__):
