@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 
@@ -5,8 +6,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from corpora import corpus
-from lookalike.errors import UsageError
-from lookalike.jobs import digests
+from lookalike.errors import ResourceError, UsageError
+from lookalike.jobs import dedup, digests
 from lookalike.jobs.dedup import dedup_to_folder
 from lookalike.jobs.settings import Settings
 from lookalike.read import streams
@@ -88,6 +89,19 @@ def test_a_lost_piece_is_made_again(tmp_path, source, monkeypatch):
     (tmp_path / ".out.partial/work/digests-000001.arrow").unlink()
     dedup_to_folder([source], tmp_path / "out", settings, resume=True)
     assert result(tmp_path / "out") == result(tmp_path / "calm")
+
+
+def test_a_run_without_room_for_its_record_goes_on(tmp_path, source, monkeypatch):
+    def full(path, _):
+        raise OSError(errno.ENOSPC, "No space left on device", str(path))
+
+    settings = Settings.parse(on_error="skip")
+    with monkeypatch.context() as patch:
+        patch.setattr(dedup, "write_json", full)
+        with pytest.raises(ResourceError, match="go on with --resume"):
+            dedup_to_folder([source], tmp_path / "out", settings)
+    assert sorted(path.name for path in (tmp_path / ".out.partial").iterdir()) == ["lock", "work"]
+    assert len(dedup_to_folder([source], tmp_path / "out", settings, resume=True)["reused"]) > 5
 
 
 def test_nothing_to_resume_is_a_new_run(tmp_path, source):
