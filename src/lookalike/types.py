@@ -127,6 +127,12 @@ class Buckets:
         """How many members each bucket has."""
         return np.diff(self.starts)
 
+    def sizes_below(self, item: int) -> Int64:
+        """How many members of each bucket are smaller than this one."""
+        if not len(self):
+            return np.empty(0, np.int64)
+        return np.add.reduceat(self.members < item, self.starts[:-1], dtype=np.int64)
+
 
 @dataclass(frozen=True, slots=True)
 class Pairs:

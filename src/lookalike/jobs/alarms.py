@@ -15,14 +15,21 @@ FEW = 20
 
 
 def find_alarms(
-    keeper: Int64, counts: Int32, references: int, files: list[tuple[str, int, int]], audit: dict[str, Any] | None
+    removed: Int64,
+    keeper: Int64,
+    counts: Int32,
+    references: int,
+    files: list[tuple[str, int, int]],
+    audit: dict[str, Any] | None,
 ) -> list[dict[str, Any]]:
     """Alarms about clusters, files, empty items and recall.
 
     Parameters
     ----------
-    keeper, counts
-        By item: who it was removed for (-1: it stays), and its number of shingles.
+    removed, keeper
+        Items that were removed, ascending, and who for.
+    counts
+        By item: its number of shingles.
     references
         How many of the items, at the front, are reference items.
     files
@@ -32,16 +39,16 @@ def find_alarms(
 
     Examples
     --------
-    >>> keeper = np.array([-1] + [0] * 29)
-    >>> [alarm["kind"] for alarm in find_alarms(keeper, np.ones(30), 0, [("a.jsonl", 0, 30)], None)]
+    >>> removed, keeper = np.arange(1, 30), np.zeros(29, np.int64)
+    >>> [alarm["kind"] for alarm in find_alarms(removed, keeper, np.ones(30), 0, [("a.jsonl", 0, 30)], None)]
     ['large_cluster', 'file_mostly_removed']
     """
-    found = _about_clusters(keeper, len(keeper) - references)
+    found = _about_clusters(keeper, len(counts) - references)
     for name, first, last in files:
-        removed = int(np.count_nonzero(keeper[first:last] >= 0))
-        if last - first >= FEW and 2 * removed > last - first:
-            text = f"{removed:,} of the {last - first:,} items of {name} were removed"
-            found.append({"kind": "file_mostly_removed", "file": name, "removed": removed, "text": text})
+        gone = int(np.searchsorted(removed, last) - np.searchsorted(removed, first))
+        if last - first >= FEW and 2 * gone > last - first:
+            text = f"{gone:,} of the {last - first:,} items of {name} were removed"
+            found.append({"kind": "file_mostly_removed", "file": name, "removed": gone, "text": text})
     items = counts[references:]
     empty = int(np.count_nonzero(items == 0))
     if len(items) >= FEW and 2 * empty > len(items):
@@ -51,10 +58,9 @@ def find_alarms(
 
 
 def _about_clusters(keeper: Int64, items: int) -> list[dict[str, Any]]:
-    gone = keeper[keeper >= 0]
-    if items < FEW or not len(gone):
+    if items < FEW or not len(keeper):
         return []
-    heads, sizes = np.unique(gone, return_counts=True)
+    heads, sizes = np.unique(keeper, return_counts=True)
     largest = int(sizes.max()) + 1
     if largest < 3 or largest <= LARGE_CLUSTER * items:
         return []

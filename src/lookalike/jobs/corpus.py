@@ -14,7 +14,6 @@ from lookalike.features.shingles import digest, is_list, sets_of
 from lookalike.jobs.digests import Digests, Part
 from lookalike.jobs.parallel import Workers
 from lookalike.jobs.progress import Progress
-from lookalike.jobs.setstore import SetStore
 from lookalike.jobs.settings import Settings
 from lookalike.read import join_column
 from lookalike.types import (
@@ -60,39 +59,40 @@ class Corpus:
         for block, first, last in zip(self.sources[source].blocks(), starts[:-1], starts[1:]):
             yield int(first), int(last), block
 
-    def fetch_sets(self, items: Int64, workers: Workers, progress: Progress, limit: int) -> SetStore:
-        """The sets of some items (ascending), by reading them again; more bytes than `limit` go to disk."""
+    def fetch_sets(self, items: Int64, workers: Workers, progress: Progress) -> Iterator[tuple[int, int, Sets]]:
+        """The sets of some items (ascending), by reading them again: those of items[low:high], for all in turn."""
         wanted = Wanted(self.settings.column, (), self.settings.skip_errors)
 
-        def shingle(job: tuple[Int64, Block, Items | None]) -> tuple[Sets, int]:
-            rows, block, held = job
-            if not len(rows):
-                return Sets(np.zeros(1, np.int64), np.empty(0, np.uint64)), block.nbytes
+        def shingle(job: tuple[int, int, Int64, Block, Items | None]) -> tuple[int, int, Sets, int]:
+            low, high, rows, block, held = job
+            if low == high:
+                return low, high, Sets(np.zeros(1, np.int64), np.empty(0, np.uint64)), block.nbytes
             features = held.features.take(to_arrow(rows)) if held else block.items(wanted, rows).features
-            return sets_of(features, self.settings.shingling), block.nbytes
+            return low, high, sets_of(features, self.settings.shingling), block.nbytes
 
-        def jobs() -> Iterator[tuple[Int64, Block, Items | None]]:
+        def jobs() -> Iterator[tuple[int, int, Int64, Block, Items | None]]:
             for source in range(len(self.sources)):
+                low, high = np.searchsorted(items, self.starts[source : source + 2]).tolist()
+                if low == high:
+                    progress.advance(self.sources[source].nbytes)
+                    continue
                 for number, (first, last, block) in enumerate(self.blocks(source)):
-                    low, high = np.searchsorted(items, [first, last])
-                    yield items[low:high] - first, block, self.held.get((source, number))
+                    low, high = np.searchsorted(items, [first, last]).tolist()
+                    yield low, high, items[low:high] - first, block, self.held.get((source, number))
 
-        store = SetStore(limit, self.digests.folder)
-        for sets, nbytes in workers.map(shingle, jobs()):
-            store.add(sets)
+        for low, high, sets, nbytes in workers.map(shingle, jobs()):
+            if low < high:
+                yield low, high, sets
             progress.advance(nbytes)
-        return store
 
     def ids(self, items: Int64) -> pa.Array:
-        """The ids of items: the id column, and FILE:ROW where there is none."""
+        """The ids of items: the id column, and FILE:ROW where there is none; all of them text if there is such."""
         name = self.settings.id or DEFAULT_ID
-        column = self.digests.column(name) if name in self.digests.column_names() else None
-        if column is None or column.null_count == len(column):
+        missing = self.digests.missing(name)
+        if missing == len(self):
             return strings_to_arrow(self._places(items))
-        taken = _take(column, items)
-        if not taken.null_count:
-            return taken
-        return _filled(taken, self._places(items))
+        taken = self.digests.pick(f"column {name}", items)
+        return _filled(taken, self._places(items)) if missing else taken
 
     def _places(self, items: Int64) -> list[str]:
         files, rows = self.locate(items)
@@ -114,11 +114,6 @@ def _filled(ids: pa.Array, places: list[str]) -> pa.Array:
     """Ids as text, with places where there is none."""
     texts = join_column([ids, strings_to_arrow([""])]).combine_chunks().slice(0, len(ids))
     return pc.if_else(ids.is_valid(), texts.cast(pa.large_string()), strings_to_arrow(places))
-
-
-def _take(column: pa.ChunkedArray, items: Int64) -> pa.Array:
-    taken = column.take(to_arrow(items))
-    return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
 
 
 def _single_name(source: Source, rows: int) -> str | None:
@@ -210,6 +205,6 @@ def _assemble(
     starts = np.cumsum([0, *(int(start[-1]) for start in block_starts)], dtype=np.int64)
     counts = digests.numbers("count", np.int32)
     corpus = Corpus(sources, settings, digests, starts, block_starts, counts, rejected, held)
-    if settings.id is not None and len(corpus) and digests.column(settings.id).null_count == len(corpus):
+    if settings.id is not None and len(corpus) and digests.missing(settings.id) == len(corpus):
         raise BadDataError(f"no item has a value in column {settings.id!r}, which --id names")
     return corpus

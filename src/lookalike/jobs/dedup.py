@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from lookalike.cluster.components import connect
 from lookalike.cluster.keepers import decide
-from lookalike.errors import UsageError
+from lookalike.errors import ResourceError, UsageError
 from lookalike.jobs.alarms import find_alarms
 from lookalike.jobs.audit import audit
 from lookalike.jobs.corpus import Corpus, read_corpus
@@ -26,13 +26,16 @@ from lookalike.jobs.priority import order_items
 from lookalike.jobs.progress import Progress
 from lookalike.jobs.run import describe_run
 from lookalike.jobs.settings import Settings, check_policy, parse_keep
-from lookalike.jobs.similar import Candidates, find_candidates
+from lookalike.jobs.similar import Candidates, Comparable, find_candidates
 from lookalike.kernels.audit import find_similar
 from lookalike.kernels.join import connect_buckets
 from lookalike.read import identity_of, open_inputs
-from lookalike.types import Block, Int64, Items, Source, to_arrow
+from lookalike.types import Block, Items, Source, to_arrow
 from lookalike.version import __version__
-from lookalike.write import WORK, OutputFolder, WorkFolder, open_kept, write_json, write_rejected, write_table
+from lookalike.write import WORK, OutputFolder, WorkFolder, open_kept, write_json, write_rejected, write_tables
+
+TABLE_ROWS = 1 << 20
+"""Rows of a result that are put together at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +72,9 @@ class Deduplicated:
     connected: bool
 
     @property
-    def removed_items(self) -> Int64:
-        """The items that go, in input order."""
-        return np.flatnonzero(self.outcome.keeper >= 0)
-
-    @property
     def counts(self) -> dict[str, int]:
         """What happened to how many."""
-        items, removed = len(self.corpus) - self.references, len(self.removed_items)
+        items, removed = len(self.corpus) - self.references, len(self.outcome.removed)
         return {
             "items": items,
             "empty": int(np.count_nonzero(self.corpus.counts[self.references :] == 0)),
@@ -89,10 +87,13 @@ class Deduplicated:
             "reference": self.references,
         }
 
-    def removed(self) -> pa.Table:
-        """Every removal with its reason, in input order."""
-        gone = self.removed_items
-        keeper = self.outcome.keeper[gone]
+    def removed(self) -> Iterator[pa.Table]:
+        """Every removal with its reason, in input order, some at a time."""
+        for first in range(0, max(1, len(self.outcome.removed)), TABLE_ROWS):
+            yield self._removed(slice(first, first + TABLE_ROWS))
+
+    def _removed(self, some: slice) -> pa.Table:
+        gone, keeper = self.outcome.removed[some], self.outcome.keeper[some]
         files, rows = self.corpus.locate(gone)
         kept_files, kept_rows = self.corpus.locate(keeper)
         columns = {
@@ -102,30 +103,29 @@ class Deduplicated:
             "kept_id": self.corpus.ids(keeper),
             "kept_file": kept_files,
             "kept_row": to_arrow(kept_rows),
-            "similarity": to_arrow(self.outcome.similarity[gone]),
+            "similarity": to_arrow(self.outcome.similarity[some]),
         }
         if self.connected:
-            columns["pair_id"] = self.corpus.ids(self.outcome.partner[gone])
-            columns["pair_similarity"] = to_arrow(self.outcome.partner_similarity[gone])
+            columns["pair_id"] = self.corpus.ids(self.outcome.partner[some])
+            columns["pair_similarity"] = to_arrow(self.outcome.partner_similarity[some])
         return pa.table(columns)
 
-    def clusters(self) -> pa.Table:
+    def clusters(self) -> Iterator[pa.Table]:
         """The items of clusters with two or more members; a cluster is a kept item with those removed for it."""
-        gone = self.removed_items
-        keepers, sizes = np.unique(self.outcome.keeper[gone], return_counts=True)
-        members = np.union1d(gone, keepers)
-        head = np.where(self.outcome.keeper[members] >= 0, self.outcome.keeper[members], members)
-        cluster = np.searchsorted(keepers, head)
-        by_cluster = np.argsort(cluster, kind="stable")
-        members, cluster = members[by_cluster], cluster[by_cluster]
-        return pa.table(
-            {
-                "id": self.corpus.ids(members),
-                "cluster": to_arrow(cluster),
-                "size": to_arrow(sizes[cluster] + 1),
-                "kept": to_arrow(self.outcome.keeper[members] < 0),
-            }
-        )
+        keepers, sizes = np.unique(self.outcome.keeper, return_counts=True)
+        members = np.concatenate([keepers, self.outcome.removed])
+        cluster = np.concatenate([np.arange(len(keepers)), np.searchsorted(keepers, self.outcome.keeper)])
+        by_cluster = np.lexsort((members, cluster))
+        for first in range(0, max(1, len(members)), TABLE_ROWS):
+            some = by_cluster[first : first + TABLE_ROWS]
+            yield pa.table(
+                {
+                    "id": self.corpus.ids(members[some]),
+                    "cluster": to_arrow(cluster[some]),
+                    "size": to_arrow(sizes[cluster[some]] + 1),
+                    "kept": to_arrow(some < len(keepers)),
+                }
+            )
 
 
 def find_duplicates(
@@ -148,17 +148,16 @@ def find_duplicates(
             corpus = read_corpus(everything, settings, workers, progress, column, by_length, len(references), work)
         fixed = int(corpus.starts[len(references)])
         order = order_items(corpus, rule, column, fixed)
-        order = order[corpus.counts[order] > 0]
-        candidates = find_candidates(corpus, order, workers, progress)
-        settling = _verify(candidates, fixed, policy, workers, progress)
-        outcome = settling.finish(len(corpus), fixed)
+        candidates = find_candidates(corpus, order, workers, progress, fixed)
+        settling = _verify(candidates, policy, workers, progress)
+        outcome = settling.finish(fixed)
         measured = None
         if audit_items:
             with progress.stage("auditing", 2 * sum(source.nbytes for source in everything), "B"):
                 progress.compiling(find_similar, "audits")
                 measured = audit(corpus, audit_items, workers, progress)
     files = [(source.name, *corpus.starts[n : n + 2].tolist()) for n, source in enumerate(everything)]
-    alarms = find_alarms(outcome.keeper, corpus.counts, fixed, files[len(references) :], measured)
+    alarms = find_alarms(outcome.removed, outcome.keeper, corpus.counts, fixed, files[len(references) :], measured)
     return Deduplicated(
         corpus,
         outcome,
@@ -166,33 +165,51 @@ def find_duplicates(
         len(references),
         settling.compared,
         settling.pairs,
-        candidates.alarms + alarms,
+        settling.alarms() + alarms,
         measured,
         policy == "connected",
     )
 
 
-def _verify(candidates: Candidates, fixed: int, policy: str, workers: Workers, progress: Progress) -> Settling:
-    """Compare and decide, batch by batch; the first `fixed` items are reference items."""
-    wanted = candidates.corpus.settings.measure
-    measure = wanted.arguments
-    settling = Settling(candidates, wanted, policy == "connected")
-    for found in candidates.batches(workers, progress):
-        with progress.stage("verifying"):
-            fixed_sets = int(np.count_nonzero(candidates.order[found.places] < fixed))
-            asked = candidates.has_copies(found, candidates.order >= fixed) | (np.arange(len(found)) >= fixed_sets)
-            direct = decide(found.buckets, found.sets, measure, fixed_sets, asked, workers.threads, workers.map)
-            components = None
-            if policy == "connected":
-                progress.compiling(connect_buckets, "connected clusters")
-                components = connect(found.buckets, found.sets, measure, direct)
-            settling.add(found, direct, components)
+def _verify(candidates: Candidates, policy: str, workers: Workers, progress: Progress) -> Settling:
+    """Compare and decide, batch by batch."""
+    settling = Settling(candidates, candidates.corpus.settings.measure, policy == "connected")
+    pending = [batch for batch in range(len(candidates.packing.batches)) if not settling.recall(batch)]
+    if pending:
+        candidates.fetch(pending, workers, progress)
+    for batch in pending:
+        for found in candidates.compare(batch, progress):
+            with progress.stage("verifying"):
+                _decide(found, candidates, settling, policy, workers, progress)
+        settling.close(batch)
     return settling
+
+
+def _decide(
+    found: Comparable, candidates: Candidates, settling: Settling, policy: str, workers: Workers, progress: Progress
+) -> None:
+    measure = candidates.corpus.settings.measure.arguments
+    reference = found.places < candidates.fixed
+    # a reference item stays, but what it resembles is asked for the sake of its copies
+    sought = ~reference | candidates.copied[found.places]
+    asked = sought & ~candidates.linked[found.places]
+    fixed = int(np.count_nonzero(reference))
+    direct = decide(found.buckets, found.sets, measure, fixed, found.earlier, asked, workers.threads, workers.map)
+    components = None
+    if policy == "connected":
+        if found.cut:
+            raise ResourceError(
+                "--policy connected: one cluster of candidates does not fit in --memory; give more, or use "
+                "--policy direct"
+            )
+        progress.compiling(connect_buckets, "connected clusters")
+        components = connect(found.buckets, found.sets, measure, direct)
+    settling.add(found, direct, components)
 
 
 def _write_kept(found: Deduplicated, folder: Path, threads: int, progress: Progress) -> None:
     """Every source's surviving rows, in its own format: rows are picked on threads, written in order."""
-    keep = found.outcome.keeper < 0
+    keep = found.outcome.stays(len(found.corpus))
 
     def pick(job: tuple[int, int, Block, Items | None]) -> tuple[Any, int]:
         first, last, block, held = job
@@ -252,8 +269,8 @@ def dedup_to_folder(
         found = find_duplicates(sources, references, settings, keep, policy, progress, work, audit_items)
         with progress.stage("writing", sum(source.nbytes for source in sources), "B"):
             _write_kept(found, folder, settings.threads, progress)
-            write_table(folder / "removed.parquet", found.removed())
-            write_table(folder / "clusters.parquet", found.clusters())
+            write_tables(folder / "removed.parquet", found.removed())
+            write_tables(folder / "clusters.parquet", found.clusters())
             if settings.skip_errors:
                 write_rejected(folder / "rejected.jsonl", found.corpus.rejected)
         shutil.rmtree(spool, ignore_errors=True)
@@ -290,8 +307,8 @@ def dedup_in_memory(
     progress = Progress()
     found = find_duplicates(sources, references, settings, keep, policy, progress, None, audit_items)
     with progress.stage("writing"):
-        kept = kept_table(found.corpus, found.outcome.keeper < 0, found.reference_sources)
-        removed, clusters = found.removed(), found.clusters()
+        kept = kept_table(found.corpus, found.outcome.stays(len(found.corpus)), found.reference_sources)
+        removed, clusters = pa.concat_tables(found.removed()), pa.concat_tables(found.clusters())
     options = {"inputs": [source.name for source in sources], "keep": keep, "policy": policy}
     run = describe_run(settings, options, found.counts, found.alarms, progress, found.audit)
     return DedupResult(kept, removed, clusters, run)

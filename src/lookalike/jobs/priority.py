@@ -8,27 +8,28 @@ import pyarrow.compute as pc
 
 from lookalike.errors import BadDataError
 from lookalike.jobs.corpus import Corpus
-from lookalike.types import Int64, to_arrow
+from lookalike.types import Int32, to_arrow
 
 
-def order_items(corpus: Corpus, rule: str, column: str | None, references: int) -> Int64:
-    """All items by priority; the first `references` items are reference items and stay in front.
+def order_items(corpus: Corpus, rule: str, column: str | None, references: int) -> Int32:
+    """The items that are not empty, by priority; the first `references` items are reference items and stay in front.
 
     Ties, and items without a value in the column, go by input order (the latter behind all others).
     """
-    items = np.arange(references, len(corpus), dtype=np.int64)
+    filled = np.flatnonzero(corpus.counts).astype(np.int32)
+    fixed, items = np.split(filled, [np.searchsorted(filled, references)])
     if rule == "last":
         items = items[::-1]
     elif rule in ("longest", "shortest"):
         lengths = corpus.digests.numbers("length", np.int64)[items]
         items = items[np.argsort(-lengths if rule == "longest" else lengths, kind="stable")]
     elif column is not None:
-        values = _comparable(corpus.digests.column(column).slice(references), column)
+        values = _comparable(corpus.digests.column(column).slice(references), column).take(to_arrow(items - references))
         table = pa.table({"value": values, "item": to_arrow(items)})
         direction = "descending" if rule == "max" else "ascending"
         keys = [("value", direction, "at_end"), ("item", "ascending", "at_end")]
         items = items[pc.sort_indices(table, sort_keys=keys).to_numpy()]
-    return np.concatenate([np.arange(references, dtype=np.int64), items])
+    return np.concatenate([fixed, items])
 
 
 def _comparable(values: pa.ChunkedArray, column: str) -> pa.ChunkedArray:

@@ -6,6 +6,7 @@ from lookalike.write.results import (
     write_json,
     write_rejected,
     write_table,
+    write_tables,
     write_tsv,
 )
 from lookalike.write.work import WorkFolder
@@ -22,5 +23,6 @@ __all__ = [
     "write_json",
     "write_rejected",
     "write_table",
+    "write_tables",
     "write_tsv",
 ]

@@ -151,7 +151,7 @@ class OutputFolder:
                 old.rename(self.path)
                 raise
             shutil.rmtree(old, ignore_errors=True)
-        _flush(self.path.parent)
+        flush(self.path.parent)
 
 
 def _empty(folder: Path, but: set[str]) -> None:
@@ -198,9 +198,9 @@ def whole_file(path: Path) -> Iterator[Path]:
         try:
             partial.chmod(0o666 & ~_umask())
             yield partial
-            _flush(partial)
+            flush(partial)
             partial.replace(path)
-            _flush(path.parent)
+            flush(path.parent)
         finally:
             partial.unlink(missing_ok=True)
 
@@ -249,10 +249,11 @@ def flush_tree(folder: Path) -> None:
         os.sync()
         return
     for path in found:
-        _flush(path)
+        flush(path)
 
 
-def _flush(path: Path) -> None:
+def flush(path: Path) -> None:
+    """Make sure that a file, or the names in a folder, are on disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

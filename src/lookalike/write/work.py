@@ -11,14 +11,15 @@ import json
 import os
 import shutil
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from lookalike.errors import UsageError
-from lookalike.write.outputs import disk_errors
+from lookalike.write.outputs import disk_errors, flush
 
 MANIFEST = "manifest.jsonl"
 CHECKED_BYTES = 8 << 20
@@ -77,20 +78,38 @@ class WorkFolder:
         return name in self._pieces
 
     def save(self, name: str, table: pa.Table) -> None:
-        """Write a piece, whole or not at all. The first one makes the folder: small runs need none."""
-        if not (self.folder / MANIFEST).exists():
-            self.folder.mkdir(parents=True, exist_ok=True)
-            self._note(self._identity)
+        """Write a piece, whole or not at all."""
+        with self.writing(name, table.schema) as piece:
+            piece.write_table(table)
+
+    @contextmanager
+    def writing(self, name: str, schema: pa.Schema) -> Iterator[pa.ipc.RecordBatchFileWriter]:
+        """Write a piece bit by bit; it counts when the block ends well."""
+        self._begin()
         path, partial = self.folder / name, self.folder / f"{name}.partial"
         with disk_errors(self.folder):
-            with pa.OSFile(str(partial), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
-                writer.write_table(table)
-            with partial.open("rb") as file:
-                os.fsync(file.fileno())
+            with pa.OSFile(str(partial), "wb") as file, pa.ipc.new_file(file, schema) as writer:
+                yield writer
+            flush(partial)
             line = {"name": name, "bytes": partial.stat().st_size, "crc32": _checksum(partial)}
             partial.rename(path)
+        self._add(line)
+
+    def _begin(self) -> None:
+        """The first piece makes the folder: small runs need none."""
+        if not (self.folder / MANIFEST).exists():
+            with disk_errors(self.folder):
+                self.folder.mkdir(parents=True, exist_ok=True)
+            self._note(self._identity)
+
+    def _add(self, line: dict[str, Any]) -> None:
         self._note(line)
-        self._pieces[name] = line
+        self._pieces[line["name"]] = line
+
+    def drop(self, name: str) -> None:
+        """Make room: a piece that nothing needs any more."""
+        if self._pieces.pop(name, None):
+            (self.folder / name).unlink(missing_ok=True)
 
     def load(self, name: str) -> pa.Table:
         """A piece, mapped into memory: only what is looked at is read."""
