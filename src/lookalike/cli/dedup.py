@@ -41,6 +41,7 @@ Examples:
 )
 @click.option("--audit", type=int, default=0, metavar="N", help="Measure the recall on a random sample of N items.")
 @click.option("--resume", is_flag=True, help="Go on with a run into OUT that was killed.")
+@click.option("--work", metavar="DIR", help="Where work files go while the run lasts. [default: beside OUT]")
 @click.option("--overwrite", is_flag=True, help="Replace an output folder of an earlier run.")
 @talking_options
 def command(
@@ -51,6 +52,7 @@ def command(
     reference: tuple[str, ...],
     audit: int,
     resume: bool,
+    work: str | None,
     overwrite: bool,
     as_json: bool,
     quiet: bool,
@@ -87,6 +89,7 @@ def command(
         reference=reference,
         overwrite=overwrite,
         resume=resume,
+        work_folder=work,
         audit_items=audit,
         progress=progress,
     )

@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ from lookalike.kernels.join import connect_buckets
 from lookalike.read import identity_of, open_inputs
 from lookalike.types import Block, Items, Source, to_arrow
 from lookalike.version import __version__
-from lookalike.write import WORK, OutputFolder, WorkFolder, open_kept, write_json, write_rejected, write_tables
+from lookalike.write import KEPT, OutputFolder, WorkFolder, open_kept, write_json, write_rejected, write_tables
 
 TABLE_ROWS = 1 << 20
 """Rows of a result that are put together at a time."""
@@ -219,12 +220,20 @@ def _write_kept(found: Deduplicated, folder: Path, threads: int, progress: Progr
         for index, (first, last, block) in enumerate(found.corpus.blocks(number)):
             yield first, last, block, found.corpus.held.pop((number, index), None)
 
+    work = found.corpus.digests.work
     with Workers(threads, beside=True) as workers:
         for number in range(found.reference_sources, len(found.corpus.sources)):
-            with open_kept(folder, found.corpus.sources[number]) as writer:
+            source = found.corpus.sources[number]
+            name = f"{KEPT}/{source.kept_name}"
+            if work is not None and work.has(name):
+                progress.advance(source.nbytes)
+                continue
+            with open_kept(folder, source) as writer:
                 for stored, nbytes in workers.map(pick, jobs(number)):
                     writer.write(stored)
                     progress.advance(nbytes)
+            if work is not None and (folder / name).is_file():
+                work.keep(name)
 
 
 def dedup_to_folder(
@@ -237,6 +246,7 @@ def dedup_to_folder(
     reference: Sequence[str | Path] = (),
     overwrite: bool = False,
     resume: bool = False,
+    work_folder: str | Path | None = None,
     audit_items: int = 0,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
@@ -257,13 +267,11 @@ def dedup_to_folder(
         raise UsageError(f"--audit must be 0 or more, not {audit_items}")
     if resume and "-" in options["inputs"]:
         raise UsageError("--resume: standard input cannot be read again; save it to a file first")
-    with OutputFolder(out, overwrite, resume) as folder:
-        spool = folder / "spool"
-        sources = open_inputs(inputs, encoding=settings.encoding, spool=spool, output=Path(out))
-        references = (
-            open_inputs(reference, encoding=settings.encoding, spool=spool, output=Path(out)) if reference else []
-        )
-        work = _open_work(folder, settings, options, references + sources, resume)
+    output = OutputFolder(out, overwrite, resume, work_folder)
+    with output as folder:
+        opened = partial(open_inputs, encoding=settings.encoding, spool=output.spool, output=Path(out))
+        sources, references = opened(inputs), opened(reference) if reference else []
+        work = _open_work(output, folder, settings, options, references + sources)
         if work.reused:
             progress.say(f"Resuming: {len(work.reused)} finished pieces of work are used again.")
         found = find_duplicates(sources, references, settings, keep, policy, progress, work, audit_items)
@@ -273,8 +281,6 @@ def dedup_to_folder(
             write_tables(folder / "clusters.parquet", found.clusters())
             if settings.skip_errors:
                 write_rejected(folder / "rejected.jsonl", found.corpus.rejected)
-        shutil.rmtree(spool, ignore_errors=True)
-        shutil.rmtree(work.folder, ignore_errors=True)
         run = describe_run(settings, options, found.counts, found.alarms, progress, found.audit)
         run["reused"] = work.reused
         write_json(folder / "run.json", run)
@@ -282,12 +288,15 @@ def dedup_to_folder(
 
 
 def _open_work(
-    folder: Path, settings: Settings, options: dict[str, Any], sources: list[Source], resume: bool
+    output: OutputFolder, folder: Path, settings: Settings, options: dict[str, Any], sources: list[Source]
 ) -> WorkFolder:
     """The work folder of this run: its pieces fit only the same options, inputs and version."""
     same = {name: value for name, value in settings.to_dict().items() if name not in ("threads", "memory_bytes")}
     identity = {"version": __version__, **same, **options, "files": identity_of(sources)}
-    return WorkFolder(folder / WORK, identity, resume)
+    work = WorkFolder(output.work, identity, output.resume, folder)
+    if not work.reused:
+        shutil.rmtree(folder / KEPT, ignore_errors=True)  # of whose run, nothing tells
+    return work
 
 
 def read_result(folder: Path) -> DedupResult:

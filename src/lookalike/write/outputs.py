@@ -10,6 +10,7 @@ import fcntl
 import os
 import shutil
 import tempfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -23,6 +24,8 @@ LOCK_FILE = "lock"
 """Held by the run that fills the folder."""
 WORK = "work"
 """Where a run keeps pieces of its work, inside the folder that it fills."""
+KEPT = "kept"
+"""Where the surviving rows go."""
 MANY_FILES = 200
 """From here on, everything is flushed at once."""
 TABLE_SUFFIXES = (".parquet", ".csv", ".jsonl", ".tsv")
@@ -46,6 +49,8 @@ class OutputFolder:
         Replace an earlier output (a folder with `run.json` in it) or an empty folder; never anything else.
     resume
         Take over what a killed run into this folder has left.
+    work
+        Where another folder for pieces of work is to be made; inside the hidden folder unless told.
 
     Examples
     --------
@@ -56,11 +61,16 @@ class OutputFolder:
     ['out', 'run.json']
     """
 
-    def __init__(self, path: str | Path, overwrite: bool = False, resume: bool = False) -> None:
+    def __init__(
+        self, path: str | Path, overwrite: bool = False, resume: bool = False, work: str | Path | None = None
+    ) -> None:
         self.path = Path(path).resolve()
         self.overwrite = overwrite
         self.resume = resume
         self._partial = self.path.parent / f".{self.path.name}.partial"
+        self.work = self._partial / WORK if work is None else Path(work).resolve() / _work_name(self.path)
+        self.spool = self.work.with_name(f"{self.work.name}-spool")
+        """Where input that can be read only once is put."""
         self._lock: int | None = None
         self._made: list[Path] = []
         self._check()
@@ -90,8 +100,10 @@ class OutputFolder:
         except UsageError:
             self._release()
             raise
-        # Only finished pieces are of use: the rest of what a killed run left may be half of something.
-        _empty(self._partial, {LOCK_FILE, WORK} if self.resume else {LOCK_FILE})
+        # Only finished pieces and files are of use: the rest of what a killed run left may be half of something.
+        _empty(self._partial, {LOCK_FILE, WORK, KEPT} if self.resume else {LOCK_FILE})
+        if not self.resume:
+            self.clear_work()
 
     def _release(self) -> None:
         if self._lock is not None:
@@ -111,11 +123,13 @@ class OutputFolder:
                     if isinstance(error, OSError):
                         raise error
                     return
+                self.clear_work()
                 (self._partial / LOCK_FILE).unlink()
                 flush_tree(self._partial)
                 self._publish()
         finally:
             if not keep:
+                self.clear_work()
                 shutil.rmtree(self._partial, ignore_errors=True)
             self._release()
             for parent in self._made:
@@ -124,7 +138,12 @@ class OutputFolder:
                     parent.rmdir()
 
     def _has_pieces(self) -> bool:
-        return any(self._partial.glob(f"{WORK}/*.arrow"))
+        return any(self.work.glob("*.arrow"))
+
+    def clear_work(self) -> None:
+        """Remove the pieces of work."""
+        shutil.rmtree(self.work, ignore_errors=True)
+        shutil.rmtree(self.spool, ignore_errors=True)
 
     def _check(self) -> None:
         """Refuse what must not be replaced."""
@@ -152,6 +171,11 @@ class OutputFolder:
                 raise
             shutil.rmtree(old, ignore_errors=True)
         flush(self.path.parent)
+
+
+def _work_name(path: Path) -> str:
+    """One work folder for each output: runs into others must not meet there."""
+    return f"lookalike-{path.name}-{zlib.crc32(os.fsencode(path)):08x}"
 
 
 def _empty(folder: Path, but: set[str]) -> None:

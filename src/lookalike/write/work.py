@@ -29,8 +29,9 @@ CHECKED_BYTES = 8 << 20
 class WorkFolder:
     """Pieces of one run. Made new, or taken over from a killed run with the same identity."""
 
-    def __init__(self, folder: Path, identity: Mapping[str, Any], resume: bool) -> None:
+    def __init__(self, folder: Path, identity: Mapping[str, Any], resume: bool, output: Path | None = None) -> None:
         self.folder = folder
+        self._output = output or folder
         self._identity = dict(identity)
         self._pieces: dict[str, dict[str, Any]] = {}
         self.reused: list[str] = []
@@ -53,7 +54,7 @@ class WorkFolder:
                 "inputs, or start again with --overwrite"
             )
         for line in lines[1:]:
-            path = self.folder / line["name"]
+            path = self._path(line)
             if path.exists() and path.stat().st_size == line["bytes"] and _checksum(path) == line["crc32"]:
                 self._pieces[line["name"]] = line
                 self.reused.append(line["name"])
@@ -73,9 +74,19 @@ class WorkFolder:
             manifest.flush()
             os.fsync(manifest.fileno())
 
+    def _path(self, line: Mapping[str, Any]) -> Path:
+        return (self._output if line.get("output") else self.folder) / str(line["name"])
+
     def has(self, name: str) -> bool:
-        """Is this piece there, whole?"""
+        """Is this piece, or file of the output, there, whole?"""
         return name in self._pieces
+
+    def keep(self, name: str) -> None:
+        """A file of the output, already under its name, is whole: a later run need not write it again."""
+        path = self._output / name
+        with disk_errors(path):
+            flush(path)
+            self._add({"name": name, "bytes": path.stat().st_size, "crc32": _checksum(path), "output": True})
 
     def save(self, name: str, table: pa.Table) -> None:
         """Write a piece, whole or not at all."""
