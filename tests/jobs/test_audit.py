@@ -44,9 +44,9 @@ def test_wilson_interval_of_known_cases():
 
 
 def kinds(keeper, counts=None, references=0, files=(), audit=None):
-    counts = np.ones(len(keeper)) if counts is None else counts
+    items = np.ones(len(keeper))[references:] if counts is None else counts[references:]
     removed = np.flatnonzero(np.array(keeper) >= 0)
-    found = find_alarms(removed, np.array(keeper)[removed], counts, references, list(files), audit)
+    found = find_alarms(removed, np.array(keeper)[removed], len(items), int(np.sum(items == 0)), list(files), audit)
     return [alarm["kind"] for alarm in found]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lookalike.types import Int32, Int64
+from lookalike.types import Int64
 
 LARGE_CLUSTER = 0.01
 """Share of all items in one cluster that is suspicious."""
@@ -17,8 +17,8 @@ FEW = 20
 def find_alarms(
     removed: Int64,
     keeper: Int64,
-    counts: Int32,
-    references: int,
+    items: int,
+    empty: int,
     files: list[tuple[str, int, int]],
     audit: dict[str, Any] | None,
 ) -> list[dict[str, Any]]:
@@ -28,10 +28,8 @@ def find_alarms(
     ----------
     removed, keeper
         Items that were removed, ascending, and who for.
-    counts
-        By item: its number of shingles.
-    references
-        How many of the items, at the front, are reference items.
+    items, empty
+        How many items were to be deduplicated, and how many of them are empty.
     files
         Name, first item and the item behind the last of each input file.
     audit
@@ -40,19 +38,17 @@ def find_alarms(
     Examples
     --------
     >>> removed, keeper = np.arange(1, 30), np.zeros(29, np.int64)
-    >>> [alarm["kind"] for alarm in find_alarms(removed, keeper, np.ones(30), 0, [("a.jsonl", 0, 30)], None)]
+    >>> [alarm["kind"] for alarm in find_alarms(removed, keeper, 30, 0, [("a.jsonl", 0, 30)], None)]
     ['large_cluster', 'file_mostly_removed']
     """
-    found = _about_clusters(keeper, len(counts) - references)
+    found = _about_clusters(keeper, items)
     for name, first, last in files:
         gone = int(np.searchsorted(removed, last) - np.searchsorted(removed, first))
         if last - first >= FEW and 2 * gone > last - first:
             text = f"{gone:,} of the {last - first:,} items of {name} were removed"
             found.append({"kind": "file_mostly_removed", "file": name, "removed": gone, "text": text})
-    items = counts[references:]
-    empty = int(np.count_nonzero(items == 0))
-    if len(items) >= FEW and 2 * empty > len(items):
-        text = f"{empty:,} of {len(items):,} items are empty: is --column the right one?"
+    if items >= FEW and 2 * empty > items:
+        text = f"{empty:,} of {items:,} items are empty: is --column the right one?"
         found.append({"kind": "mostly_empty", "empty": empty, "text": text})
     return found + _about_recall(audit)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from lookalike.features.shingles import sets_of
 from lookalike.jobs.corpus import Corpus, read_corpus
 from lookalike.jobs.parallel import Workers
 from lookalike.jobs.progress import Progress
+from lookalike.jobs.run import read_run
 from lookalike.jobs.setstore import SetStore
 from lookalike.jobs.settings import settings_of_run
 from lookalike.kernels import audit as kernels
@@ -63,10 +63,7 @@ def audit(corpus: Corpus, sample_size: int, workers: Workers, progress: Progress
 
 def audit_folder(out: str | Path, sample_size: int, progress: Progress) -> dict[str, Any]:
     """Measure the recall of a finished run, by reading its input again."""
-    record = Path(out) / "run.json"
-    if not record.is_file():
-        raise UsageError(f"{out}: is not an output of lookalike dedup (run.json is missing)")
-    options = json.loads(record.read_text("utf-8"))["options"]
+    options = read_run(out)["options"]
     if "-" in options["inputs"]:
         raise UsageError(f"{out}: its input came on standard input and cannot be read again")
     settings = settings_of_run(options)

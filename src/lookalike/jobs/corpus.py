@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pyarrow.compute as pc
 
 from lookalike.errors import BadDataError
 from lookalike.features.shingles import digest, is_list, sets_of
-from lookalike.jobs.digests import Digests, Part
+from lookalike.jobs.digests import BlockRecord, Digests, Part, rejected_in
 from lookalike.jobs.parallel import Workers
 from lookalike.jobs.progress import Progress
 from lookalike.jobs.settings import Settings
@@ -31,6 +32,7 @@ from lookalike.types import (
 from lookalike.write import WorkFolder
 
 DEFAULT_ID = "id"
+Made = TypeVar("Made")
 
 
 @dataclass(slots=True)
@@ -46,12 +48,16 @@ class Corpus:
     """For each source the first row of each block, and behind the last the number of rows."""
     counts: Int32
     """Shingles of each item, repeats included; 0: empty."""
-    rejected: list[Rejected]
     held: dict[tuple[int, int], Items]
     """By source and block: the items of a small corpus, so that it is decoded only once."""
 
     def __len__(self) -> int:
         return int(self.starts[-1])
+
+    @property
+    def rejected(self) -> list[Rejected]:
+        """The lines that were set aside."""
+        return rejected_in(self.digests.blocks)
 
     def blocks(self, source: int) -> Iterator[tuple[int, int, Block]]:
         """The blocks of a source, each with the numbers of its first item and of the one behind its last."""
@@ -62,13 +68,32 @@ class Corpus:
     def fetch_sets(self, items: Int64, workers: Workers, progress: Progress) -> Iterator[tuple[int, int, Sets]]:
         """The sets of some items (ascending), by reading them again: those of items[low:high], for all in turn."""
         wanted = Wanted(self.settings.column, (), self.settings.skip_errors)
+        yield from self._visit(
+            items, wanted, lambda some: sets_of(some.features, self.settings.shingling), workers, progress
+        )
 
-        def shingle(job: tuple[int, int, Int64, Block, Items | None]) -> tuple[int, int, Sets, int]:
+    def fetch_column(self, items: Int64, name: str, workers: Workers, progress: Progress) -> pa.ChunkedArray:
+        """Another column of some items (ascending), by reading them again."""
+        wanted = Wanted(self.settings.column, (name,), self.settings.skip_errors)
+        found = self._visit(items, wanted, lambda some: some.columns[name], workers, progress)
+        return join_column([values for _, _, values in found])
+
+    def _visit(
+        self,
+        items: Int64,
+        wanted: Wanted,
+        make: Callable[[Items], Made],
+        workers: Workers,
+        progress: Progress,
+    ) -> Iterator[tuple[int, int, Made]]:
+        """Read items (ascending) again and make something of those of each block, which are items[low:high]."""
+
+        def visit(job: tuple[int, int, Int64, Block, Items | None]) -> tuple[int, int, Made | None, int]:
             low, high, rows, block, held = job
             if low == high:
-                return low, high, Sets(np.zeros(1, np.int64), np.empty(0, np.uint64)), block.nbytes
-            features = held.features.take(to_arrow(rows)) if held else block.items(wanted, rows).features
-            return low, high, sets_of(features, self.settings.shingling), block.nbytes
+                return low, high, None, block.nbytes
+            some = Items(held.features.take(to_arrow(rows))) if held else block.items(wanted, rows)
+            return low, high, make(some), block.nbytes
 
         def jobs() -> Iterator[tuple[int, int, Int64, Block, Items | None]]:
             for source in range(len(self.sources)):
@@ -80,9 +105,9 @@ class Corpus:
                     low, high = np.searchsorted(items, [first, last]).tolist()
                     yield low, high, items[low:high] - first, block, self.held.get((source, number))
 
-        for low, high, sets, nbytes in workers.map(shingle, jobs()):
-            if low < high:
-                yield low, high, sets
+        for low, high, made, nbytes in workers.map(visit, jobs()):
+            if made is not None:
+                yield low, high, made
             progress.advance(nbytes)
 
     def ids(self, items: Int64) -> pa.Array:
@@ -135,7 +160,6 @@ def read_corpus(
     workers: Workers,
     progress: Progress,
     rank_column: str | None = None,
-    want_lengths: bool = False,
     references: int = 0,
     work: WorkFolder | None = None,
 ) -> Corpus:
@@ -152,7 +176,7 @@ def read_corpus(
         number, index, block, wanted = job
         items: Items = block.items(wanted)
         kept = digest(items.features, settings.shingling, settings.seed, bands, rows)
-        lengths = _lengths(items.features) if want_lengths else np.zeros(len(items), np.int64)
+        lengths = _lengths(items.features)
         aside = sources[number].set_aside.get(index)
         return Part(number, index, *kept, lengths, items.columns, items.rejected, aside), items, block.nbytes
 
@@ -193,18 +217,17 @@ def _wanted(source: Source, settings: Settings, rank_column: str | None) -> Want
 def _assemble(
     sources: list[Source], settings: Settings, digests: Digests, held: dict[tuple[int, int], Items]
 ) -> Corpus:
-    sizes: list[list[int]] = [[0] for _ in sources]
-    for record in digests.blocks:
-        sizes[record.source].append(record.items)
-    block_starts = [np.cumsum(size, dtype=np.int64) for size in sizes]
-    rejected = [
-        Rejected(bad["file"], bad["line"], bad["error"], bytes.fromhex(bad["raw"]))
-        for record in digests.blocks
-        for bad in record.rejected
-    ]
-    starts = np.cumsum([0, *(int(start[-1]) for start in block_starts)], dtype=np.int64)
     counts = digests.numbers("count", np.int32)
-    corpus = Corpus(sources, settings, digests, starts, block_starts, counts, rejected, held)
+    corpus = Corpus(sources, settings, digests, *lay_out(len(sources), digests.blocks), counts, held)
     if settings.id is not None and len(corpus) and digests.missing(settings.id) == len(corpus):
         raise BadDataError(f"no item has a value in column {settings.id!r}, which --id names")
     return corpus
+
+
+def lay_out(sources: int, blocks: Iterable[BlockRecord]) -> tuple[Int64, list[Int64]]:
+    """Where each source, and each block of a source, starts."""
+    sizes: list[list[int]] = [[0] for _ in range(sources)]
+    for record in blocks:
+        sizes[record.source].append(record.items)
+    block_starts = [np.cumsum(size, dtype=np.int64) for size in sizes]
+    return np.cumsum([0, *(int(start[-1]) for start in block_starts)], dtype=np.int64), block_starts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,29 +14,24 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lookalike.cluster.components import connect
-from lookalike.cluster.keepers import decide
-from lookalike.errors import ResourceError, UsageError
-from lookalike.jobs.alarms import find_alarms
+from lookalike.errors import UsageError
 from lookalike.jobs.audit import audit
-from lookalike.jobs.corpus import Corpus, read_corpus
+from lookalike.jobs.corpus import read_corpus
+from lookalike.jobs.deduplicated import Deduplicated, write_result
+from lookalike.jobs.graph import Graph, write_graph
 from lookalike.jobs.kept import kept_table
-from lookalike.jobs.outcome import Outcome, Settling
 from lookalike.jobs.parallel import Workers
 from lookalike.jobs.priority import order_items
 from lookalike.jobs.progress import Progress
 from lookalike.jobs.run import describe_run
 from lookalike.jobs.settings import Settings, check_policy, parse_keep
-from lookalike.jobs.similar import Candidates, Comparable, find_candidates
+from lookalike.jobs.similar import find_candidates
+from lookalike.jobs.verifying import verify
 from lookalike.kernels.audit import find_similar
-from lookalike.kernels.join import connect_buckets
 from lookalike.read import identity_of, open_inputs
-from lookalike.types import Block, Items, Source, to_arrow
+from lookalike.types import Source
 from lookalike.version import __version__
-from lookalike.write import KEPT, OutputFolder, WorkFolder, open_kept, write_json, write_rejected, write_tables
-
-TABLE_ROWS = 1 << 20
-"""Rows of a result that are put together at a time."""
+from lookalike.write import KEPT, OutputFolder, WorkFolder, write_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,78 +52,6 @@ class DedupResult:
         return f"DedupResult({counts['items']} items: {counts['kept']} kept, {counts['removed']} removed)"
 
 
-@dataclass(frozen=True, slots=True)
-class Deduplicated:
-    """The outcome of a run, before anything is written."""
-
-    corpus: Corpus
-    outcome: Outcome
-    references: int
-    """How many of the items, at the front, are reference items."""
-    reference_sources: int
-    candidates: int
-    pairs: int
-    alarms: list[dict[str, Any]]
-    audit: dict[str, Any] | None
-    connected: bool
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """What happened to how many."""
-        items, removed = len(self.corpus) - self.references, len(self.outcome.removed)
-        return {
-            "items": items,
-            "empty": int(np.count_nonzero(self.corpus.counts[self.references :] == 0)),
-            "kept": items - removed,
-            "removed": removed,
-            "candidates": self.candidates + self.outcome.identical,
-            "pairs": self.pairs + self.outcome.identical,
-            "rejected": len(self.corpus.rejected),
-            "identical": self.outcome.identical,
-            "reference": self.references,
-        }
-
-    def removed(self) -> Iterator[pa.Table]:
-        """Every removal with its reason, in input order, some at a time."""
-        for first in range(0, max(1, len(self.outcome.removed)), TABLE_ROWS):
-            yield self._removed(slice(first, first + TABLE_ROWS))
-
-    def _removed(self, some: slice) -> pa.Table:
-        gone, keeper = self.outcome.removed[some], self.outcome.keeper[some]
-        files, rows = self.corpus.locate(gone)
-        kept_files, kept_rows = self.corpus.locate(keeper)
-        columns = {
-            "id": self.corpus.ids(gone),
-            "file": files,
-            "row": to_arrow(rows),
-            "kept_id": self.corpus.ids(keeper),
-            "kept_file": kept_files,
-            "kept_row": to_arrow(kept_rows),
-            "similarity": to_arrow(self.outcome.similarity[some]),
-        }
-        if self.connected:
-            columns["pair_id"] = self.corpus.ids(self.outcome.partner[some])
-            columns["pair_similarity"] = to_arrow(self.outcome.partner_similarity[some])
-        return pa.table(columns)
-
-    def clusters(self) -> Iterator[pa.Table]:
-        """The items of clusters with two or more members; a cluster is a kept item with those removed for it."""
-        keepers, sizes = np.unique(self.outcome.keeper, return_counts=True)
-        members = np.concatenate([keepers, self.outcome.removed])
-        cluster = np.concatenate([np.arange(len(keepers)), np.searchsorted(keepers, self.outcome.keeper)])
-        by_cluster = np.lexsort((members, cluster))
-        for first in range(0, max(1, len(members)), TABLE_ROWS):
-            some = by_cluster[first : first + TABLE_ROWS]
-            yield pa.table(
-                {
-                    "id": self.corpus.ids(members[some]),
-                    "cluster": to_arrow(cluster[some]),
-                    "size": to_arrow(sizes[cluster[some]] + 1),
-                    "kept": to_arrow(some < len(keepers)),
-                }
-            )
-
-
 def find_duplicates(
     sources: list[Source],
     references: list[Source],
@@ -138,6 +61,7 @@ def find_duplicates(
     progress: Progress,
     work: WorkFolder | None = None,
     audit_items: int = 0,
+    graph: Graph | None = None,
 ) -> Deduplicated:
     """The recipe: read and sketch, join the bands, fetch the sets, verify and decide; audit if asked to."""
     rule, column = parse_keep(keep)
@@ -145,95 +69,22 @@ def find_duplicates(
     everything = references + sources
     with Workers(settings.threads) as workers:
         with progress.stage("reading", sum(source.nbytes for source in everything), "B"):
-            by_length = rule in ("longest", "shortest")
-            corpus = read_corpus(everything, settings, workers, progress, column, by_length, len(references), work)
+            corpus = read_corpus(everything, settings, workers, progress, column, len(references), work)
         fixed = int(corpus.starts[len(references)])
         order = order_items(corpus, rule, column, fixed)
         candidates = find_candidates(corpus, order, workers, progress, fixed)
-        settling = _verify(candidates, policy, workers, progress)
+        if graph is not None:
+            graph.keep_in(corpus.digests.work)
+        settling = verify(candidates, policy, workers, progress, graph)
         outcome = settling.finish(fixed)
         measured = None
         if audit_items:
             with progress.stage("auditing", 2 * sum(source.nbytes for source in everything), "B"):
                 progress.compiling(find_similar, "audits")
                 measured = audit(corpus, audit_items, workers, progress)
-    files = [(source.name, *corpus.starts[n : n + 2].tolist()) for n, source in enumerate(everything)]
-    alarms = find_alarms(outcome.removed, outcome.keeper, corpus.counts, fixed, files[len(references) :], measured)
-    return Deduplicated(
-        corpus,
-        outcome,
-        fixed,
-        len(references),
-        settling.compared,
-        settling.pairs,
-        settling.alarms() + alarms,
-        measured,
-        policy == "connected",
-    )
-
-
-def _verify(candidates: Candidates, policy: str, workers: Workers, progress: Progress) -> Settling:
-    """Compare and decide, batch by batch."""
-    settling = Settling(candidates, candidates.corpus.settings.measure, policy == "connected")
-    pending = [batch for batch in range(len(candidates.packing.batches)) if not settling.recall(batch)]
-    if pending:
-        candidates.fetch(pending, workers, progress)
-    for batch in pending:
-        for found in candidates.compare(batch, progress):
-            with progress.stage("verifying"):
-                _decide(found, candidates, settling, policy, workers, progress)
-        settling.close(batch)
-    return settling
-
-
-def _decide(
-    found: Comparable, candidates: Candidates, settling: Settling, policy: str, workers: Workers, progress: Progress
-) -> None:
-    measure = candidates.corpus.settings.measure.arguments
-    reference = found.places < candidates.fixed
-    # a reference item stays, but what it resembles is asked for the sake of its copies
-    sought = ~reference | candidates.copied[found.places]
-    asked = sought & ~candidates.linked[found.places]
-    fixed = int(np.count_nonzero(reference))
-    direct = decide(found.buckets, found.sets, measure, fixed, found.earlier, asked, workers.threads, workers.map)
-    components = None
-    if policy == "connected":
-        if found.cut:
-            raise ResourceError(
-                "--policy connected: one cluster of candidates does not fit in --memory; give more, or use "
-                "--policy direct"
-            )
-        progress.compiling(connect_buckets, "connected clusters")
-        components = connect(found.buckets, found.sets, measure, direct)
-    settling.add(found, direct, components)
-
-
-def _write_kept(found: Deduplicated, folder: Path, threads: int, progress: Progress) -> None:
-    """Every source's surviving rows, in its own format: rows are picked on threads, written in order."""
-    keep = found.outcome.stays(len(found.corpus))
-
-    def pick(job: tuple[int, int, Block, Items | None]) -> tuple[Any, int]:
-        first, last, block, held = job
-        return block.stored(keep[first:last], held.decoded if held else None), block.nbytes
-
-    def jobs(number: int) -> Iterator[tuple[int, int, Block, Items | None]]:
-        for index, (first, last, block) in enumerate(found.corpus.blocks(number)):
-            yield first, last, block, found.corpus.held.pop((number, index), None)
-
-    work = found.corpus.digests.work
-    with Workers(threads, beside=True) as workers:
-        for number in range(found.reference_sources, len(found.corpus.sources)):
-            source = found.corpus.sources[number]
-            name = f"{KEPT}/{source.kept_name}"
-            if work is not None and work.has(name):
-                progress.advance(source.nbytes)
-                continue
-            with open_kept(folder, source) as writer:
-                for stored, nbytes in workers.map(pick, jobs(number)):
-                    writer.write(stored)
-                    progress.advance(nbytes)
-            if work is not None and (folder / name).is_file():
-                work.keep(name)
+    empty = int(np.count_nonzero(corpus.counts[fixed:] == 0))
+    connected = policy == "connected"
+    return Deduplicated(corpus, settling, outcome, corpus.ids, empty, fixed, len(references), connected, measured)
 
 
 def dedup_to_folder(
@@ -274,13 +125,13 @@ def dedup_to_folder(
         work = _open_work(output, folder, settings, options, references + sources)
         if work.reused:
             progress.say(f"Resuming: {len(work.reused)} finished pieces of work are used again.")
-        found = find_duplicates(sources, references, settings, keep, policy, progress, work, audit_items)
-        with progress.stage("writing", sum(source.nbytes for source in sources), "B"):
-            _write_kept(found, folder, settings.threads, progress)
-            write_tables(folder / "removed.parquet", found.removed())
-            write_tables(folder / "clusters.parquet", found.clusters())
-            if settings.skip_errors:
-                write_rejected(folder / "rejected.jsonl", found.corpus.rejected)
+        graph = Graph(f"graph-{settings.budget.batch_name}")
+        found = find_duplicates(sources, references, settings, keep, policy, progress, work, audit_items, graph)
+        write_result(found, folder, progress)
+        with progress.stage("remembering"):
+            known = {"files": identity_of(references + sources), "blocks": found.corpus.digests.blocks}
+            known |= {"references": found.references, "empty": found.empty}
+            write_graph(folder, graph, found.settling.candidates, known)
         run = describe_run(settings, options, found.counts, found.alarms, progress, found.audit)
         run["reused"] = work.reused
         write_json(folder / "run.json", run)

@@ -10,7 +10,7 @@ import json
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -206,6 +206,15 @@ class Digests:
             table.column(stored).null_count if stored in table.column_names else table.num_rows
             for table in self._tables()
         )
+
+
+def rejected_in(blocks: Iterable[BlockRecord]) -> list[Rejected]:
+    """The bad lines of all blocks."""
+    return [
+        Rejected(bad["file"], bad["line"], bad["error"], bytes.fromhex(bad["raw"]))
+        for record in blocks
+        for bad in record.rejected
+    ]
 
 
 def _record(part: Part) -> BlockRecord:

@@ -76,6 +76,11 @@ class Budget:
         """Sets with their buckets that are compared at a time; while they are put together they take twice as much."""
         return (self.total_bytes - BASE_BYTES) // 4
 
+    @property
+    def batch_name(self) -> str:
+        """What is compared together depends on the memory: pieces of other batches must have other names."""
+        return f"{self.sets_bytes >> 10}"
+
     def check_items(self, items: int) -> None:
         """Refuse what cannot fit: an eighth of the memory must remain for joining bands and comparing sets."""
         needed = BASE_BYTES + 8 * ITEM_BYTES * items // 7

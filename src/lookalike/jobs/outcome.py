@@ -91,7 +91,7 @@ class Settling:
     """
 
     def __init__(self, candidates: Candidates, measure: Measure, connected: bool) -> None:
-        self._candidates = candidates
+        self.candidates = candidates
         self._measure = measure
         self._connected = connected
         self._settled: list[Settled] = []
@@ -107,7 +107,7 @@ class Settling:
         if components is None:
             gone = np.flatnonzero(direct.keeper >= 0)
             self._now.keeper.append(self._links(found, gone, direct.keeper[gone], direct.overlaps[gone]))
-            self._candidates.linked[found.places[gone]] = True
+            self.candidates.linked[found.places[gone]] = True
             return
         gone = np.flatnonzero(components.partner >= 0)
         overlaps = np.empty(len(gone), np.int32)
@@ -124,11 +124,15 @@ class Settling:
             similarity = np.maximum(similarity, self._measure.of_overlaps(shared, found.sizes[to], found.sizes[gone]))
         return Links(found.places[gone], found.places[to], similarity)
 
+    def take(self, links: Links, compared: int) -> None:
+        """Take in links that are known without comparing sets."""
+        self._settled.append(Settled([links], compared=compared, pairs=len(links.places)))
+
     def close(self, batch: int) -> None:
         """A batch was compared to its end: from now on it need not be compared again."""
         done, self._now = self._now, Settled()
-        done.equal, self._candidates.equal = self._candidates.equal, []
-        done.refined, self._candidates.refined = self._candidates.refined, Refined()
+        done.equal, self.candidates.equal = self.candidates.equal, []
+        done.refined, self.candidates.refined = self.candidates.refined, Refined()
         self._settled.append(done)
         if (work := self._work()) is not None:
             work.save(self._name(batch), done.to_table())
@@ -142,11 +146,10 @@ class Settling:
         return True
 
     def _work(self) -> WorkFolder | None:
-        return self._candidates.corpus.digests.work if self._own is None else None
+        return self.candidates.corpus.digests.work if self._own is None else None
 
     def _name(self, batch: int) -> str:
-        """What is in a batch depends on the memory, which a resumed run may have more or less of."""
-        return f"settled-{self._candidates.corpus.settings.budget.sets_bytes >> 10}-{batch:05}.arrow"
+        return f"settled-{self.candidates.corpus.settings.budget.batch_name}-{batch:05}.arrow"
 
     @property
     def compared(self) -> int:
@@ -164,8 +167,8 @@ class Settling:
 
     def finish(self, references: int) -> Outcome:
         """Every item's keeper. The first `references` items stay whatever they resemble."""
-        self._candidates.follow([pair for one in self._settled for pair in one.equal])
-        order, first = self._candidates.order, self._candidates.first
+        self.candidates.follow([pair for one in self._settled for pair in one.equal])
+        order, first = self.candidates.order, self.candidates.first
         copies = np.flatnonzero((first != np.arange(len(first))) & (order >= references))
         own = np.ones(len(copies)) if self._own is None else self._own[first[copies]]
         enough = own >= float(self._measure.threshold)
@@ -182,7 +185,7 @@ class Settling:
 
     def _to_items(self, links: Links, references: int) -> Links:
         """Links between items instead of places, ascending; reference items have none."""
-        order = self._candidates.order
+        order = self.candidates.order
         items = order[links.places].astype(np.int64)
         going = np.flatnonzero(items >= references)
         going = going[np.argsort(items[going])]

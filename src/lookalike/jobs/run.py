@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import resource
 import sys
+from pathlib import Path
 from typing import Any
 
+from lookalike.errors import UsageError
 from lookalike.jobs.progress import Progress
 from lookalike.jobs.settings import Settings
 from lookalike.version import __version__
@@ -21,6 +24,15 @@ def peak_memory_bytes() -> int:
     """
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return int(peak if sys.platform == "darwin" else peak * 1024)
+
+
+def read_run(out: str | Path) -> dict[str, Any]:
+    """The record of a finished run."""
+    record = Path(out) / "run.json"
+    if not record.is_file():
+        raise UsageError(f"{out}: is not an output of lookalike dedup (run.json is missing)")
+    found: dict[str, Any] = json.loads(record.read_text("utf-8"))
+    return found
 
 
 def describe_run(

@@ -30,6 +30,8 @@ from lookalike.kernels.sets import fingerprint_sets
 from lookalike.types import Bool, Buckets, Int32, Int64, Sets, UInt64
 from lookalike.verify.sets import Measure
 
+NO_BUCKETS = Buckets(np.zeros(1, np.int64), np.empty(0, np.int32))
+
 
 @dataclass(slots=True)
 class Comparable:
@@ -46,6 +48,8 @@ class Comparable:
     """So many sets, at the front, are of an earlier block: they are to be compared with the others only."""
     cut: bool = False
     """Is it a part of a part, which was too large?"""
+    joined: Buckets = field(default_factory=lambda: NO_BUCKETS)
+    """The buckets before oversize ones were refined."""
 
     def __len__(self) -> int:
         return len(self.places)
@@ -136,6 +140,8 @@ class Candidates:
     refined: Refined = field(default_factory=Refined)
     equal: list[tuple[Int64, Int64]] = field(default_factory=list)
     """Places, and the first place with an equal set: found only when the sets are compared."""
+    sizes: tuple[Int64, Int64] = field(default_factory=lambda: (np.empty(0, np.int64), np.empty(0, np.int64)))
+    """Of the distinct sets of the part that is being compared in blocks: places and sizes."""
 
     def fetch(self, batches: list[int], workers: Workers, progress: Progress) -> None:
         """Get the sets of some batches, by reading their items again."""
@@ -172,9 +178,10 @@ class Candidates:
         Since places rise from block to block, the first set that one resembles is found first.
         """
         with progress.stage("refining"):
-            loaded = [(block.mine, _prints(block)) for block in map(self._load, blocks)]
-            mine = np.concatenate([one[0] for one in loaded])
+            loaded = [(block.mine, _prints(block), block.sets.sizes[block.rows]) for block in map(self._load, blocks)]
+            mine, sizes = (np.concatenate([one[k] for one in loaded]) for k in (0, 2))
             self._collapse(mine, np.concatenate([one[1] for one in loaded], axis=1), distinct)
+            self.sizes = self.members[mine[distinct[mine]]], sizes[distinct[mine]]
         for number in blocks:
             block = self._load(number)
             for earlier in [*range(blocks.start, number), None]:
@@ -217,6 +224,7 @@ class Candidates:
         found = Comparable(
             places, buckets, begins, ends, elements[0] if len(elements) == 1 else np.concatenate(elements)
         )
+        found.joined = buckets
         found.earlier = int(np.count_nonzero(kept[0])) if len(blocks) > 1 else 0
         if self.corpus.settings.method != "brute":
             _refine(found, self.corpus.settings.measure, progress, self.refined)
@@ -257,25 +265,33 @@ def find_candidates(
             place_of[order[copies]] = -1
             bands = join_bands(digests, place_of, ranges, workers, progress)
         del place_of
+    # by brute force even a single set counts: how much it overlaps with its copies, its size tells
+    inside = first == np.arange(len(order)) if settings.method == "brute" else members_of(bands, len(order))
+    return put_up(corpus, order, references, first, bands, np.flatnonzero(inside))
+
+
+def put_up(
+    corpus: Corpus, order: Int32, references: int, first: Int32, bands: BucketStore, members: Int64
+) -> Candidates:
+    """Candidates of which it is known who meets whom: decide what is compared together."""
     fixed = int(np.searchsorted(order >= references, True))
+    copies = np.flatnonzero(first != np.arange(len(order)))
     copied = np.zeros(len(order), np.bool_)
     copied[first[copies[copies >= fixed]]] = True
-    members, packing = _pack(bands, corpus, order)
-    spill = packing.blocks > 1
-    name = f"sets-{settings.budget.sets_bytes >> 10}"
-    sets = SetStore(packing.blocks, name, digests.work_at_hand() if spill else None)
+    packing = _pack(bands, members, corpus, order)
+    work = corpus.digests.work_at_hand() if packing.blocks > 1 else None
+    sets = SetStore(packing.blocks, f"sets-{corpus.settings.budget.batch_name}", work)
     linked = np.zeros(len(order), np.bool_)
     return Candidates(corpus, order, fixed, first, bands, members, packing, sets, linked, copied)
 
 
-def _pack(bands: BucketStore, corpus: Corpus, order: Int32) -> tuple[Int64, Packing]:
-    """Who is in a bucket, and what is compared together. How large sets are, is at most known: repeats count."""
-    members = np.flatnonzero(members_of(bands, len(order)))
+def _pack(bands: BucketStore, members: Int64, corpus: Corpus, order: Int32) -> Packing:
+    """What is compared together. Of the sizes of sets it is known what they are at most: repeats count."""
     nbytes = 8 * corpus.counts[order[members]].astype(np.int64) + MEMBER_BYTES * len(bands)
     limit = corpus.settings.budget.sets_bytes
     if nbytes.sum() <= limit:
-        return members, Packing(np.zeros(len(members), np.int32), [range(1)] if len(members) else [])
-    return members, pack_parts(connected_parts(bands, len(order))[members], nbytes, limit)
+        return Packing(np.zeros(len(members), np.int32), [range(1)] if len(members) else [])
+    return pack_parts(connected_parts(bands, len(order))[members], nbytes, limit)
 
 
 def _prints(block: Block) -> UInt64:
