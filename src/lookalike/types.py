@@ -234,6 +234,9 @@ class Source(Protocol):
     def column_names(self) -> Sequence[str] | None:
         """Names that can be asked for in `Wanted`; None where any row can have other names (JSONL)."""
 
+    def about_rows(self) -> tuple[int, bool]:
+        """About how many rows there are, without reading them all, and whether that is exact."""
+
     def blocks(self) -> Iterator[Block]:
         """The whole source in order. May be called again, and then cuts at the same places."""
 

@@ -18,6 +18,7 @@ from lookalike.errors import UsageError
 from lookalike.jobs.audit import audit
 from lookalike.jobs.corpus import read_corpus
 from lookalike.jobs.deduplicated import Deduplicated, write_result
+from lookalike.jobs.forecast import check_forecast, foresee
 from lookalike.jobs.graph import Graph, write_graph
 from lookalike.jobs.kept import kept_table
 from lookalike.jobs.parallel import Workers
@@ -123,6 +124,10 @@ def dedup_to_folder(
         opened = partial(open_inputs, encoding=settings.encoding, spool=output.spool, output=Path(out))
         sources, references = opened(inputs), opened(reference) if reference else []
         work = _open_work(output, folder, settings, options, references + sources)
+        forecast = foresee(sources, references, settings)
+        progress.say(forecast.describe())
+        if warning := check_forecast(forecast, settings, output.work, output.path):
+            progress.say(warning)
         if work.reused:
             progress.say(f"Resuming: {len(work.reused)} finished pieces of work are used again.")
         graph = Graph(f"graph-{settings.budget.batch_name}")
@@ -134,6 +139,7 @@ def dedup_to_folder(
             write_graph(folder, graph, found.settling.candidates, known)
         run = describe_run(settings, options, found.counts, found.alarms, progress, found.audit)
         run["reused"] = work.reused
+        run["forecast"] = forecast.to_dict()
         write_json(folder / "run.json", run)
     return run
 
