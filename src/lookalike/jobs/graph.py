@@ -1,7 +1,7 @@
 """What a run remembers of its candidates, so that it can be asked again: at a higher threshold, or with another rule.
 
-Of connected parts with few sets all similar pairs are listed with their overlap, so that nothing needs to be compared
-again. Of larger parts, where pairs can be very many, the buckets are remembered.
+Of connected parts with few pairs all similar ones are listed with their overlap, so that nothing needs to be compared
+again. Of others, where pairs can be very many, the buckets are remembered.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lookalike.candidates.buckets import renumber, select
 from lookalike.candidates.parts import connected_parts
 from lookalike.jobs.parallel import Workers
 from lookalike.jobs.similar import Candidates, Comparable
-from lookalike.types import Buckets, Int32, Int64, to_arrow
+from lookalike.types import Bool, Buckets, Int32, Int64, to_arrow
 from lookalike.verify.pairs import list_pairs
 from lookalike.verify.sets import Measure
 from lookalike.write import WorkFolder, write_json, write_tables
@@ -31,8 +31,8 @@ otherwise 0) of the buckets of large parts."""
 NAMES = ["kind", "left", "right", "value"]
 ROWS = 1 << 20
 """Items that are written at a time."""
-SMALL_PART = 32
-"""Sets of a part whose pairs are all listed: at most 16 for each of them."""
+PAIRS_PER_SET = 32
+"""All pairs of a part are listed if they are at most so many for each of its sets."""
 
 
 class Graph:
@@ -62,14 +62,13 @@ class Graph:
         """Take in some sets that were compared: pairs, sizes and large buckets."""
         if found.cut:
             return  # see add_large
-        part_of = connected_parts([found.joined], len(found))
-        small = np.bincount(part_of, minlength=len(found))[part_of] <= SMALL_PART
+        small = _with_few_pairs(found.buckets, len(found))
         heads = found.buckets.members[found.buckets.starts[:-1]]
         chosen = select(found.buckets, small[heads])
         left, right, overlaps, _ = list_pairs(chosen, found.sets, measure.arguments, 0, workers.map)
         self._add(PAIR, found.places[np.minimum(left, right)], found.places[np.maximum(left, right)], overlaps)
         self._add(SIZE, found.places, found.sizes)
-        large = select(found.joined, ~small[found.joined.members[found.joined.starts[:-1]]])
+        large = select(found.buckets, ~small[heads])
         self._add_buckets(Buckets(large.starts, found.places[large.members].astype(np.int32)))
 
     def add_large(self, candidates: Candidates, batch: int) -> None:
@@ -108,6 +107,16 @@ class Graph:
                 assert self._work is not None
                 table = self._work.load(self._name(batch))
             yield table
+
+
+def _with_few_pairs(buckets: Buckets, sets: int) -> Bool:
+    """Which sets are in parts all of whose pairs can be listed."""
+    part_of = connected_parts([buckets], sets)
+    members = np.bincount(part_of, minlength=sets)
+    sizes = buckets.sizes
+    meetings = np.bincount(part_of[buckets.members[buckets.starts[:-1]]], sizes * (sizes - 1) / 2, minlength=sets)
+    pairs = np.minimum(meetings, members * (members - 1) / 2)
+    return np.asarray((pairs <= PAIRS_PER_SET * members)[part_of])
 
 
 def write_graph(folder: Path, graph: Graph, candidates: Candidates, known: dict[str, Any]) -> None:

@@ -30,8 +30,6 @@ from lookalike.kernels.sets import fingerprint_sets
 from lookalike.types import Bool, Buckets, Int32, Int64, Sets, UInt64
 from lookalike.verify.sets import Measure
 
-NO_BUCKETS = Buckets(np.zeros(1, np.int64), np.empty(0, np.int32))
-
 
 @dataclass(slots=True)
 class Comparable:
@@ -48,8 +46,6 @@ class Comparable:
     """So many sets, at the front, are of an earlier block: they are to be compared with the others only."""
     cut: bool = False
     """Is it a part of a part, which was too large?"""
-    joined: Buckets = field(default_factory=lambda: NO_BUCKETS)
-    """The buckets before oversize ones were refined."""
 
     def __len__(self) -> int:
         return len(self.places)
@@ -224,7 +220,6 @@ class Candidates:
         found = Comparable(
             places, buckets, begins, ends, elements[0] if len(elements) == 1 else np.concatenate(elements)
         )
-        found.joined = buckets
         found.earlier = int(np.count_nonzero(kept[0])) if len(blocks) > 1 else 0
         if self.corpus.settings.method != "brute":
             _refine(found, self.corpus.settings.measure, progress, self.refined)
