@@ -127,6 +127,12 @@ class Buckets:
         """How many members each bucket has."""
         return np.diff(self.starts)
 
+    def sizes_below(self, item: int) -> Int64:
+        """How many members of each bucket are smaller than this one."""
+        if not len(self):
+            return np.empty(0, np.int64)
+        return np.add.reduceat(self.members < item, self.starts[:-1], dtype=np.int64)
+
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
@@ -227,6 +233,9 @@ class Source(Protocol):
 
     def column_names(self) -> Sequence[str] | None:
         """Names that can be asked for in `Wanted`; None where any row can have other names (JSONL)."""
+
+    def about_rows(self) -> tuple[int, bool]:
+        """About how many rows there are, without reading them all, and whether that is exact."""
 
     def blocks(self) -> Iterator[Block]:
         """The whole source in order. May be called again, and then cuts at the same places."""

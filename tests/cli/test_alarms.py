@@ -25,7 +25,6 @@ def oversize_buckets(write):
 
 
 def mostly_empty(write):
-    write("a", PLAIN)
     write("b", [None] * 15 + [""] * 15 + corpus(20, seed=9, copies=0))
 
 
@@ -37,7 +36,7 @@ SAYS = {
     large_cluster: "one cluster has 4 of 303 items",
     file_mostly_removed: "30 of the 50 items of b.jsonl were removed",
     oversize_buckets: "were refined by rare shingles",
-    mostly_empty: "30 of the 50 items of b.jsonl are empty: is --column the right one?",
+    mostly_empty: "30 of 50 items are empty: is --column the right one?",
     recall_not_reached: "below the 99.00% that was asked for",
 }
 

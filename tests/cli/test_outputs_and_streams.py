@@ -18,17 +18,17 @@ import pytest
 from cli.calling import COPY, FOX, IDEAS, LOOKALIKE, Done, environment, jsonl, kept, names, process, removed, start
 from lookalike.write import write_tsv
 
-STAGES = ["reading", "joining bands", "fetching sets", "refining", "verifying", "writing"]
+STAGES = ["reading", "joining bands", "writing", "remembering"]
 
 
 def test_the_output_folder_has_what_the_contract_lists(cli, news, tmp_path):
     done = cli("dedup", news, "-o", "out", "--json")
-    assert names(tmp_path / "out") == ["clusters.parquet", "kept", "removed.parquet", "run.json"]
+    assert names(tmp_path / "out") == ["clusters.parquet", "graph", "kept", "removed.parquet", "run.json"]
     run = json.loads((tmp_path / "out/run.json").read_text())
     assert done.json() == run
     assert set(run) == {
         "version", "options", "plan", "counts", "seconds", "bytes", "peak_memory_bytes", "alarms", "audit", "reused",
-        "line_files",
+        "line_files", "forecast",
     }  # fmt: skip
     assert {"bands", "rows", "recall"} <= set(run["plan"])
     counts = {"items": 3, "empty": 0, "kept": 2, "removed": 1, "candidates": 1, "pairs": 1, "rejected": 0}

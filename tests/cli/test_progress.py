@@ -100,7 +100,7 @@ def test_bytes_are_counted_by_stage(cli, tmp_path):
     assert next(iter(moved)) == "reading"
     assert moved["reading"]["read"] >= size > moved["reading"]["written"]
     assert moved["writing"]["written"] >= size
-    assert moved["verifying"]["written"] < 100_000
+    assert moved["joining bands"]["written"] < 100_000
 
 
 def test_bytes_add_up_and_are_left_out_where_nobody_counts(tmp_path, monkeypatch):

@@ -54,11 +54,9 @@ def check_leftovers(folder):
     assert names(folder) in ([], [".out.partial"])
     if not names(folder):
         return set()
-    assert names(folder / ".out.partial") == ["lock", "work"]
+    assert set(names(folder / ".out.partial")) <= {"kept", "lock", "work"}
     found = set(names(folder / ".out.partial/work"))
-    listed = (folder / ".out.partial/work/manifest.jsonl").read_text().splitlines()[1:]
-    assert {json.loads(line)["name"] for line in listed} <= found
-    assert all(re.fullmatch(r"digests-\d+\.arrow|manifest\.jsonl", name) for name in found), found
+    assert all(re.fullmatch(r"[\w-]+\.arrow|manifest\.jsonl", name) for name in found), found
     return found - {"manifest.jsonl"}
 
 
@@ -67,7 +65,7 @@ def finish(source, out, calm, **options):
     done = process("dedup", source, "-o", out, "--resume", program=SMALL, **options)
     assert done.code == 0, done.err
     assert results(out) == calm[0]
-    assert names(out) == ["clusters.parquet", "kept", "removed.parquet", "run.json"]
+    assert names(out) == ["clusters.parquet", "graph", "kept", "removed.parquet", "run.json"]
     assert [name for name in names(out.parent) if name.startswith(".")] == []
     return len(run_of(out)["reused"])
 
@@ -82,7 +80,7 @@ def stop_at_work(source, out, pieces, seconds, signal_):
         started.send_signal(signal_)
         _, err = started.communicate(timeout=MOST_SECONDS)
     assert b"Traceback" not in err
-    return started.returncode, err.decode().splitlines()[-1]
+    return started.returncode, (err.decode().splitlines() or [""])[-1]
 
 
 def test_interrupted_at_any_moment(source, calm, tmp_path):
@@ -149,11 +147,10 @@ DAMAGES = {
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_damaged_work_is_done_again(source, calm, stopped, tmp_path, damage):
     DAMAGES[damage](stopped)
-    there = sorted(check_leftovers(tmp_path)) if damage == "none" else []
     out = tmp_path / "out"
     reused = finish(source, out, calm)
     assert reused == 0 if damage == "manifest removed" else reused > 0
-    assert PIECE not in run_of(out)["reused"] or run_of(out)["reused"] == there
+    assert (PIECE in run_of(out)["reused"]) == (damage == "none")
 
 
 def limit_files(nbytes):
@@ -218,19 +215,6 @@ def test_out_of_space_for_sets(source, calm, no_room_for_sets):
     assert len(check_leftovers(place)) > 5
 
 
-@pytest.mark.parametrize("limit", [200_000, 500_000])  # the copy of standard input, or the sets
-def test_out_of_space_with_standard_input(tmp_path, limit):
-    draw = random.Random(3)
-    texts = [" ".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=200)) for _ in range(300)]
-    given = jsonl(*[{"text": more + text} for text in texts for more in ("", "z z ")])
-    assert 200_000 < len(given) < 500_000
-    done = process("dedup", "-", "-o", tmp_path / "out", program=SMALL, stdin=given, preexec_fn=limit_files(limit))
-    assert done.code == 4, done.err
-    # it cannot be read again: nothing to go on with, and no word about it
-    assert done.err.splitlines()[-1].endswith("; free some space or choose another place")
-    assert names(tmp_path) == []
-
-
 @pytest.fixture
 def small_disk(tmp_path):
     """A file system of its own, whose size can be changed."""
@@ -246,6 +230,20 @@ def small_disk(tmp_path):
         pytest.skip("needs the right to mount")
     yield place, lambda nbytes: resize(nbytes, "remount")
     subprocess.run(["umount", str(place)], check=True)
+
+
+@pytest.mark.parametrize("more", [-50_000, 250_000])  # no room for the copy of standard input, or for the sets
+def test_out_of_space_with_standard_input(small_disk, more):
+    place, resize = small_disk
+    draw = random.Random(3)
+    texts = [" ".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=200)) for _ in range(300)]
+    given = jsonl(*[{"text": more + text} for text in texts for more in ("", "z z ")])
+    assert resize(len(given) + more)
+    done = process("dedup", "-", "-o", place / "out", program=SMALL, stdin=given)
+    assert done.code == 4, done.err
+    # it cannot be read again: nothing to go on with, and no word about it
+    assert done.err.splitlines()[-1].endswith("; free some space or choose another place")
+    assert names(place) == []
 
 
 @pytest.mark.parametrize("part", [0.02, 0.3, 0.6, 0.99])

@@ -39,7 +39,9 @@ def test_decisions_are_the_greedy_ones(threads, block, rows, threshold, measure,
     threshold, numbers = arguments(measure, threshold)
     with pytest.MonkeyPatch.context() as patch, Workers(threads) as workers:
         patch.setattr(keepers, "BLOCK", block)
-        got = keepers.decide(all_together(len(rows)), arrays_of(rows), numbers, fixed, None, threads, workers.map)
+        got = keepers.decide(
+            all_together(np.arange(len(rows))), arrays_of(rows), numbers, fixed, 0, None, threads, workers.map
+        )
     want = greedy(rows, range(len(rows)), measure, threshold, fixed)
     assert [k if k >= 0 else None for k in got.keeper.tolist()] == [want[i] for i in range(len(rows))]
     for item, keeper in want.items():
@@ -57,7 +59,7 @@ def test_only_members_of_a_common_bucket_are_compared():
 
 def test_copies_cost_one_comparison_each():
     rows = [{*range(30), 100 + i} for i in range(3000)]
-    got = keepers.decide(all_together(3000), arrays_of(rows), (NUMBERS["jaccard"], 4, 5))
+    got = keepers.decide(all_together(np.arange(3000)), arrays_of(rows), (NUMBERS["jaccard"], 4, 5))
     assert got.keeper.tolist() == [-1] + [0] * 2999
     assert got.candidates == 2999
 
@@ -65,7 +67,7 @@ def test_copies_cost_one_comparison_each():
 @given(collections, thresholds, measures)
 def test_components_are_those_of_all_pairs(rows, threshold, measure):
     threshold, numbers = arguments(measure, threshold)
-    buckets, sets = all_together(len(rows)), arrays_of(rows)
+    buckets, sets = all_together(np.arange(len(rows))), arrays_of(rows)
     direct = keepers.decide(buckets, sets, numbers)
     got = connect(buckets, sets, numbers, direct)
     assert got.root.tolist() == components(rows, measure, threshold)
@@ -82,7 +84,7 @@ def test_components_are_those_of_all_pairs(rows, threshold, measure):
 @given(collections, thresholds, measures)
 def test_pairs_are_all_that_hold(rows, threshold, measure):
     threshold, numbers = arguments(measure, threshold)
-    found = list_pairs(all_together(len(rows)), arrays_of(rows), numbers)
+    found = list_pairs(all_together(np.arange(len(rows))), arrays_of(rows), numbers)
     both_ways = measure == "containment"
     want = {
         (i, j)

@@ -1,3 +1,7 @@
+import itertools
+import tempfile
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -5,92 +9,144 @@ from hypothesis import strategies as st
 
 import lookalike as la
 from corpora import corpus
-from lookalike.candidates.parts import connected_parts, split_parts
+from lookalike.candidates.bands import key_ranges
+from lookalike.candidates.parts import connected_parts, pack_parts
 from lookalike.errors import ResourceError, UsageError
 from lookalike.jobs import setstore
-from lookalike.jobs.memory import BASE_BYTES, Budget, machine_memory, parse_memory
+from lookalike.jobs.memory import BASE_BYTES, ITEM_BYTES, JOIN_BYTES, Budget, machine_memory, parse_memory
 from lookalike.jobs.setstore import SetStore
 from lookalike.types import Buckets, Sets
+from lookalike.write import WorkFolder
 
 TEXTS = corpus(500, seed=12)
 
 
 @pytest.fixture
 def cramped(monkeypatch):
-    """So little room for sets that they go to disk and are compared in many batches."""
+    """So little room that sets go to disk, are compared in many batches, and bands are joined in ranges of keys."""
 
-    def room(nbytes):
+    def room(nbytes, ranges=1):
         monkeypatch.setattr(Budget, "sets_bytes", property(lambda self: nbytes))
-        monkeypatch.setattr(setstore, "READ_ELEMENTS", 1000)
+        monkeypatch.setattr(Budget, "joining_ranges", lambda self, items, threads: ranges)
+        monkeypatch.setattr(setstore, "WAITING_BYTES", 5000)
 
     return room
 
 
-@pytest.mark.parametrize("options", [{}, {"policy": "connected"}, {"keep": "longest"}, {"reference": TEXTS[:40]}])
-def test_batches_change_nothing(cramped, options):
+OPTIONS = [
+    {},
+    {"keep": "longest"},
+    {"keep": "last", "measure": "dice"},
+    {"reference": TEXTS[:40]},
+    {"reference": TEXTS[200:300] + TEXTS[:40]},
+    {"method": "brute"},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_neither_batches_nor_blocks_nor_ranges_change_anything(cramped, options):
     calm = la.dedup(TEXTS, **options)
-    largest = 0
-    for room in (40_000, 12_000):
-        cramped(room)
+    assert calm.run["counts"]["removed"] > 50
+    for room, ranges in ((150_000, 2), (40_000, 3), (12_000, 7)):
+        cramped(room, ranges)
         tight = la.dedup(TEXTS, **options)
         assert tight.removed.equals(calm.removed)
+        assert tight.clusters.equals(calm.clusters)
         assert tight.run["counts"] == calm.run["counts"]
-        largest = max(largest, tight.run["counts"]["removed"])
-    assert largest > 50
 
 
-def test_batches_change_no_pairs(cramped):
-    calm = la.pairs(TEXTS)
+def test_whole_clusters_need_whole_parts(cramped):
+    calm = la.dedup(TEXTS, policy="connected")
+    cramped(150_000)
+    assert la.dedup(TEXTS, policy="connected").removed.equals(calm.removed)
     cramped(12_000)
-    assert la.pairs(TEXTS).equals(calm)
+    with pytest.raises(ResourceError, match="--policy direct"):
+        la.dedup(TEXTS, policy="connected")
+
+
+@pytest.mark.parametrize("options", [{}, {"method": "brute", "measure": "containment"}])
+def test_batches_and_blocks_change_no_pairs(cramped, options):
+    calm = la.pairs(TEXTS, **options)
+    for room in (40_000, 12_000):
+        cramped(room, 4)
+        assert la.pairs(TEXTS, **options).equals(calm)
+
+
+def test_a_bucket_larger_than_memory_is_compared_in_blocks(cramped):
+    stamp = "all of these pages begin with the very same words of the house that nobody reads at all "
+    draw = np.random.default_rng(3)
+    words = ["".join(chr(c) for c in draw.integers(97, 123, 5)) for _ in range(4000)]
+    texts = [stamp * 3 + " ".join(draw.choice(words, 12)) for _ in range(400)]
+    texts += [text + " more" for text in texts[::10]]
+    calm = la.dedup(texts)
+    cramped(50_000)
+    tight = la.dedup(texts)
+    assert tight.removed.equals(calm.removed)
+    assert len(calm.removed) >= 40
 
 
 def test_what_cannot_fit_is_refused_with_advice(cramped):
-    cramped(2_000)
+    cramped(1_000)
     with pytest.raises(ResourceError, match="--memory"):
         la.dedup(TEXTS)
     with pytest.raises(ResourceError, match="--reference"):
         Budget(BASE_BYTES + (1 << 20)).check_items(1_000_000)
     Budget(2 << 30).check_items(12_000_000)
-    assert Budget(4 << 30).joining_threads(1_000_000, 2) == 2
-    assert Budget(1 << 30).joining_threads(7_000_000, 2) == 1
 
 
-@given(st.lists(st.lists(st.integers(0, 9), max_size=5), min_size=1, max_size=20), st.integers(0, 60), st.data())
-def test_a_store_gives_back_what_it_got(rows, limit, data):
+def test_a_band_that_does_not_fit_is_joined_in_ranges():
+    assert Budget(4 << 30).joining_ranges(1_000_000, 2) == 1
+    free = (1 << 30) - BASE_BYTES - ITEM_BYTES * 10_000_000
+    assert Budget(1 << 30).joining_ranges(10_000_000, 2) == -(-2 * JOIN_BYTES * 10_000_000 // free)
+    for count in (1, 2, 3, 7):
+        ranges = key_ranges(count)
+        assert ranges[0][0] == 0
+        assert ranges[-1][1] == 2**64 - 1
+        assert all(one[1] + 1 == other[0] for one, other in itertools.pairwise(ranges))
+
+
+@given(st.lists(st.lists(st.integers(0, 9), max_size=5), max_size=20), st.booleans(), st.data())
+def test_a_store_gives_back_what_it_got(rows, disk, data):
     rows = [sorted(set(row)) for row in rows]
-    store = SetStore(limit)
+    blocks = np.array([data.draw(st.integers(0, 2 if disk else 0)) for _ in rows], np.int32)
     cut = data.draw(st.integers(0, len(rows)))
-    for some in (rows[:cut], rows[cut:]):
-        indptr = np.cumsum([0, *map(len, some)]).astype(np.int64)
-        store.add(Sets(indptr, np.array([v for row in some for v in row], np.uint64)))
-    chosen = np.array(data.draw(st.lists(st.booleans(), min_size=len(rows), max_size=len(rows))), np.bool_)
-    found = store.read(chosen)
-    assert [found[k].tolist() for k in range(len(found))] == [row for row, c in zip(rows, chosen) if c]
-    assert store.sizes.tolist() == [len(row) for row in rows]
+    with tempfile.TemporaryDirectory() as folder:
+        work = WorkFolder(Path(folder), {}, resume=False) if disk else None
+        store = SetStore(3 if disk else 1, "sets", work)
+        with store:
+            for low, high in ((0, cut), (cut, len(rows))):
+                indptr = np.cumsum([0, *map(len, rows[low:high])]).astype(np.int64)
+                elements = np.array([v for row in rows[low:high] for v in row], np.uint64)
+                store.add(Sets(indptr, elements), blocks[low:high])
+        for block in range(3 if disk else 1):
+            found = store.read(block)
+            assert [one.tolist() for one in found] == [row for row, of in zip(rows, blocks) if of == block]
 
 
 @given(st.lists(st.sets(st.integers(0, 14), min_size=2, max_size=4), min_size=1, max_size=8), st.integers(1, 30))
-def test_parts_are_whole_and_fit(groups, limit):
+def test_parts_are_whole_or_cut_and_fit(groups, limit):
     lists = [sorted(group) for group in groups]
     buckets = Buckets(np.cumsum([0, *map(len, lists)]), np.array([m for one in lists for m in one], np.int32))
     members = np.unique(buckets.members).astype(np.int64)
-    part_of = connected_parts(buckets, 15)
-    for one in lists:
-        assert len({part_of[m] for m in one}) == 1
+    part_of = connected_parts([buckets], 15)
+    assert all(len({part_of[m] for m in one}) == 1 for one in lists)
+    part_of = part_of[members]
     nbytes = np.arange(1, len(members) + 1)
-    heaviest = max(nbytes[part_of[members] == head].sum() for head in set(part_of[members].tolist()))
-    if heaviest > limit and nbytes.sum() > limit:
+    weights = {head: nbytes[part_of == head].sum() for head in part_of.tolist()}
+    if any(weights[part_of[k]] > limit and nbytes[k] > limit // 2 for k in range(len(members))):
         with pytest.raises(ResourceError):
-            list(split_parts(buckets, members, nbytes, limit))
+            pack_parts(part_of, nbytes, limit)
         return
-    parts = list(split_parts(buckets, members, nbytes, limit))
-    assert sorted(np.concatenate(parts).tolist()) == list(range(len(members)))
-    for part in parts:
-        assert nbytes[part].sum() <= limit
-        assert part.tolist() == sorted(part.tolist())
-    of_part = {int(m): k for k, part in enumerate(parts) for m in members[part]}
-    assert all(len({of_part[m] for m in one}) == 1 for one in lists)
+    packing = pack_parts(part_of, nbytes, limit)
+    assert [block for batch in packing.batches for block in batch] == list(range(packing.blocks))
+    batch_of = {block: k for k, batch in enumerate(packing.batches) for block in batch}
+    for head in weights:
+        assert len({batch_of[block] for block in packing.block_of[part_of == head].tolist()}) == 1
+    for batch in packing.batches:
+        held = [nbytes[packing.block_of == block].sum() for block in batch]
+        assert max(held) <= (limit if len(batch) == 1 else limit // 2)
+        rising = [members[packing.block_of == block] for block in batch]
+        assert all(one.max() < other.min() for one, other in itertools.pairwise(rising))
 
 
 @pytest.mark.parametrize("wrong", ["", "much", "-1GiB", "4 gigs", "100MB", 5])

@@ -9,8 +9,9 @@ from corpora import corpus
 from lookalike.errors import ResourceError, UsageError
 from lookalike.jobs import dedup, digests
 from lookalike.jobs.dedup import dedup_to_folder
+from lookalike.jobs.memory import Budget
 from lookalike.jobs.settings import Settings
-from lookalike.read import streams
+from lookalike.read import lines, streams
 
 TEXTS = corpus(600, seed=21)
 
@@ -37,16 +38,16 @@ class Stop(KeyboardInterrupt):
 
 def stop_after(monkeypatch, count):
     """Interrupt the run when so many pieces are on disk."""
-    save = digests.WorkFolder.save
+    add = digests.WorkFolder._add
     saved = []
 
-    def counting(self, name, table):
-        save(self, name, table)
-        saved.append(name)
+    def counting(self, line):
+        add(self, line)
+        saved.append(line["name"])
         if len(saved) == count:
             raise Stop
 
-    monkeypatch.setattr(digests.WorkFolder, "save", counting)
+    monkeypatch.setattr(digests.WorkFolder, "_add", counting)
     return saved
 
 
@@ -66,6 +67,77 @@ def test_an_interrupted_run_goes_on_to_the_same_result(tmp_path, source, monkeyp
     assert result(tmp_path / "out") == result(tmp_path / "calm")
     assert (tmp_path / "out/rejected.jsonl").read_bytes() == (tmp_path / "calm/rejected.jsonl").read_bytes()
     assert not (tmp_path / "out/work").exists()
+
+
+@pytest.fixture
+def cramped(monkeypatch):
+    """Sets go to disk and are compared in batches, and some of them in blocks."""
+    monkeypatch.setattr(Budget, "sets_bytes", property(lambda self: 40_000))
+
+
+def test_every_stage_goes_on_where_it_was(tmp_path, source, monkeypatch, cramped):
+    settings = Settings.parse(threads=2, on_error="skip")
+    other = tmp_path / "more.jsonl"
+    other.write_bytes(source.read_bytes())
+    with monkeypatch.context() as patch:
+        names = stop_after(patch, -1)
+        dedup_to_folder([source, other], tmp_path / "calm", settings, keep="longest")
+    kinds = [name.split("-")[0] for name in names]
+    stages = ["digests", "band", "sets", "graph", "settled", "kept/in.jsonl", "kept/more.jsonl"]
+    assert list(dict.fromkeys(kinds)) == stages
+    expected = (tmp_path / "calm/removed.parquet").read_bytes(), (tmp_path / "calm/clusters.parquet").read_bytes()
+    for stage in stages:
+        pieces = kinds.index(stage) + 1
+        out = tmp_path / f"out-{pieces}"
+        with monkeypatch.context() as patch:
+            stop_after(patch, pieces)
+            with pytest.raises(Stop):
+                dedup_to_folder([source, other], out, settings, keep="longest")
+        reading = []
+        with monkeypatch.context() as patch:
+            made = stop_after(patch, -1)
+            note_what_is_parsed(patch, reading)
+            run = dedup_to_folder([source, other], out, settings, keep="longest", resume=True)
+        assert not set(run["reused"]) & set(made)
+        assert set(run["reused"]) <= set(names[:pieces])
+        assert ("digests" in stage) == bool(reading.count("all"))
+        assert ((out / "removed.parquet").read_bytes(), (out / "clusters.parquet").read_bytes()) == expected
+        assert result(out) == result(tmp_path / "calm")
+        assert (out / "kept/more.jsonl").read_bytes() == (tmp_path / "calm/kept/more.jsonl").read_bytes()
+
+
+def note_what_is_parsed(monkeypatch, reading):
+    items = lines.LineBlock.items
+
+    def noting(self, wanted, rows=None):
+        reading.append("all" if rows is None else "some")
+        return items(self, wanted, rows)
+
+    monkeypatch.setattr(lines.LineBlock, "items", noting)
+
+
+def test_work_can_go_to_another_folder(tmp_path, source, monkeypatch):
+    settings = Settings.parse(on_error="skip")
+    dedup_to_folder([source], tmp_path / "calm", settings)
+    elsewhere = tmp_path / "fast disk"
+    with monkeypatch.context() as patch:
+        stop_after(patch, 3)
+        with pytest.raises(Stop):
+            dedup_to_folder([source], tmp_path / "out", settings, work_folder=elsewhere)
+    assert len(list(elsewhere.rglob("*.arrow"))) == 3
+    run = dedup_to_folder([source], tmp_path / "out", settings, work_folder=elsewhere, resume=True)
+    assert len(run["reused"]) == 3
+    assert result(tmp_path / "out") == result(tmp_path / "calm")
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_files_of_another_run_are_not_taken_for_ours(tmp_path, source):
+    """Killed before any piece was whole, a run leaves files that nothing vouches for."""
+    stale = tmp_path / ".out.partial/kept/stale.jsonl"
+    stale.parent.mkdir(parents=True)
+    stale.write_text("from who knows where")
+    dedup_to_folder([source], tmp_path / "out", Settings.parse(on_error="skip"), resume=True)
+    assert [path.name for path in (tmp_path / "out/kept").iterdir()] == ["in.jsonl"]
 
 
 def test_a_changed_input_is_refused(tmp_path, source, monkeypatch):
@@ -100,7 +172,7 @@ def test_a_run_without_room_for_its_record_goes_on(tmp_path, source, monkeypatch
         patch.setattr(dedup, "write_json", full)
         with pytest.raises(ResourceError, match="go on with --resume"):
             dedup_to_folder([source], tmp_path / "out", settings)
-    assert sorted(path.name for path in (tmp_path / ".out.partial").iterdir()) == ["lock", "work"]
+    assert sorted(path.name for path in (tmp_path / ".out.partial").iterdir()) == ["kept", "lock", "work"]
     assert len(dedup_to_folder([source], tmp_path / "out", settings, resume=True)["reused"]) > 5
 
 

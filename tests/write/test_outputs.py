@@ -123,7 +123,7 @@ def test_arrow_tells_a_full_disk_too(tmp_path: Path) -> None:
 
 def test_everything_is_flushed_before_it_gets_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     flushed = []
-    monkeypatch.setattr(outputs, "_flush", lambda path: flushed.append((path.name, (tmp_path / "out").exists())))
+    monkeypatch.setattr(outputs, "flush", lambda path: flushed.append((path.name, (tmp_path / "out").exists())))
     with OutputFolder(tmp_path / "out") as folder:
         fill(folder)
     before = [name for name, published in flushed if not published]

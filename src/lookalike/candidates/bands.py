@@ -2,46 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from lookalike.candidates.buckets import group_keys
+from lookalike.types import Buckets, Int32, UInt64
 
-import numpy as np
-
-from lookalike.candidates.buckets import concatenate, group_keys
-from lookalike.types import Bool, Buckets, Int64, Mapper, UInt64
+KEYS = 1 << 64
+"""There are so many bucket keys."""
 
 
-def join_bands(band_of: Callable[[int], UInt64], bands: int, items: Int64, each: Mapper = map) -> Buckets:
-    """The buckets of every band, one band at a time.
+def join_band(keys: UInt64, places: Int32) -> Buckets:
+    """The buckets of one band, or of one range of its keys.
 
     Parameters
     ----------
-    band_of
-        Gives the bucket keys of one band: uint64[all items]. Asked for one band after the other, since all of
-        them can be more than fits in memory.
-    items : int64[...]
-        The items to be joined, by priority; the others are left out.
+    keys : uint64[n]
+    places : int32[n], ascending
+        What has each key.
 
     Returns
     -------
-    Buckets whose members are positions in `items`.
+    Buckets whose members are places.
 
     Examples
     --------
-    >>> keys = np.array([[1, 1, 2], [5, 6, 6]], np.uint64)
-    >>> join_bands(lambda band: keys[band], 2, np.arange(3)).members.tolist()
-    [0, 1, 1, 2]
+    >>> import numpy as np
+    >>> join_band(np.array([7, 3, 7], np.uint64), np.array([10, 11, 12], np.int32)).members.tolist()
+    [10, 12]
     """
-    return concatenate(list(each(lambda band: group_keys(band_of(band)[items]), range(bands))))
+    found = group_keys(keys)
+    return Buckets(found.starts, places[found.members])
 
 
-def members_of(buckets: Buckets, items: int) -> Bool:
-    """Which of the items 0..items-1 are in some bucket.
+def key_ranges(count: int) -> list[tuple[int, int]]:
+    """All keys as `count` ranges (first, last): a band that is too large is joined range by range.
 
     Examples
     --------
-    >>> members_of(Buckets(np.array([0, 2]), np.array([0, 2], np.int32)), 4).tolist()
-    [True, False, True, False]
+    >>> key_ranges(1) == [(0, KEYS - 1)], key_ranges(2)[1] == (KEYS // 2, KEYS - 1)
+    (True, True)
     """
-    found = np.zeros(items, np.bool_)
-    found[buckets.members] = True
-    return found
+    return [(KEYS * number // count, KEYS * (number + 1) // count - 1) for number in range(count)]

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from lookalike.types import Buckets
+from lookalike.types import Buckets, Int64
 
 
-def all_together(items: int) -> Buckets:
-    """One bucket with all the items 0..items-1.
+def all_together(items: Int64) -> Buckets:
+    """One bucket with all the items (ascending).
 
     Examples
     --------
-    >>> all_together(3).members.tolist()
-    [0, 1, 2]
+    >>> all_together(np.array([2, 5, 7])).members.tolist()
+    [2, 5, 7]
     """
-    if items < 2:
+    if len(items) < 2:
         return Buckets(np.zeros(1, np.int64), np.empty(0, np.int32))
-    return Buckets(np.array([0, items], np.int64), np.arange(items, dtype=np.int32))
+    return Buckets(np.array([0, len(items)], np.int64), items.astype(np.int32))

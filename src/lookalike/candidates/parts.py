@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -11,61 +13,88 @@ from lookalike.kernels.unionfind import flatten, unite
 from lookalike.types import Buckets, Int32, Int64
 
 
-def connected_parts(buckets: Buckets, items: int) -> Int32:
-    """For each of the items 0..items-1 the smallest item that buckets connect it with.
+def connected_parts(bands: Iterable[Buckets], items: int) -> Int32:
+    """For each of the items 0..items-1 the smallest item that buckets of any band connect it with.
 
     Examples
     --------
     >>> two = Buckets(np.array([0, 2, 4]), np.array([0, 3, 1, 2], np.int32))
-    >>> connected_parts(two, 5).tolist()
+    >>> connected_parts([two], 5).tolist()
     [0, 1, 1, 0, 4]
     """
     parent = np.arange(items, dtype=np.int32)
-    heads = np.repeat(buckets.members[buckets.starts[:-1]], buckets.sizes)
-    unite(parent, heads, buckets.members, np.empty(len(heads), np.bool_))
+    for buckets in bands:
+        heads = np.repeat(buckets.members[buckets.starts[:-1]], buckets.sizes)
+        unite(parent, heads, buckets.members, np.empty(len(heads), np.bool_))
     flatten(parent)
     return parent
 
 
-def split_parts(buckets: Buckets, members: Int64, nbytes: Int64, limit: int) -> Iterator[Int64]:
-    """Batches of members whose sets fit in memory, connected ones together.
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """Members in *blocks* that fit in memory, and blocks in *batches* that can be dealt with one after the other.
+
+    A batch is one block of whole parts, or several blocks that together are one part too large to fit: any two of its
+    blocks fit at the same time.
+    """
+
+    block_of: Int32
+    """For each member its block."""
+    batches: list[range]
+    """For each batch its blocks; those of a large part hold its members in ascending order."""
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks there are."""
+        return self.batches[-1].stop if self.batches else 0
+
+
+def pack_parts(part_of: Int32, nbytes: Int64, limit: int) -> Packing:
+    """Put whole parts together into blocks of at most `limit` bytes, and cut the parts that are larger.
 
     Parameters
     ----------
-    members : int64[...]
-        Items that are in buckets, ascending.
-    nbytes : int64[...]
-        How much memory the set of each takes.
-    limit
-        How much a batch may take.
-
-    Yields
-    ------
-    Positions in `members`, ascending.
+    part_of : int32[members]
+        The part of each member; members are in ascending order.
+    nbytes : int64[members]
+        How much memory each takes.
 
     Examples
     --------
-    >>> two = Buckets(np.array([0, 2, 4]), np.array([0, 3, 1, 2], np.int32))
-    >>> [part.tolist() for part in split_parts(two, np.arange(4), np.full(4, 8), 20)]
-    [[0, 3], [1, 2]]
+    >>> pack_parts(np.array([0, 1, 1, 0], np.int32), np.full(4, 8), 20)
+    Packing(block_of=array([0, 1, 1, 0], dtype=int32), batches=[range(0, 1), range(1, 2)])
     """
-    if nbytes.sum() <= limit:
-        yield np.arange(len(members))
-        return
-    part_of = connected_parts(buckets, int(members[-1]) + 1)[members]
     by_part = np.argsort(part_of, kind="stable")
-    ends = np.append(np.flatnonzero(np.diff(part_of[by_part])) + 1, len(members))
+    ends = np.append(np.flatnonzero(np.diff(part_of[by_part])) + 1, len(by_part))
     taken = np.concatenate([np.zeros(1, np.int64), np.cumsum(nbytes[by_part])])
-    start = 0
-    while start < len(members):
-        fits = np.searchsorted(taken[ends], taken[start] + limit, side="right")
-        end = int(ends[fits - 1]) if fits and ends[fits - 1] > start else 0
-        if not end:
-            first = int(ends[np.searchsorted(ends, start, side="right")])
-            needed = int(taken[first] - taken[start])
+    block_of = np.empty(len(by_part), np.int32)
+    batches: list[range] = []
+    start = block = 0
+    while start < len(by_part):
+        fitting = ends[: np.searchsorted(taken[ends], taken[start] + limit, side="right")]
+        if len(fitting) and fitting[-1] > start:
+            cuts = [start, int(fitting[-1])]
+        else:
+            end = int(ends[np.searchsorted(ends, start, side="right")])
+            cuts = _cut(taken, start, end, limit // 2)
+        for first, last in pairwise(cuts):
+            block_of[by_part[first:last]] = block
+            block += 1
+        batches.append(range(block - len(cuts) + 1, block))
+        start = cuts[-1]
+    return Packing(block_of, batches)
+
+
+def _cut(taken: Int64, start: int, end: int, limit: int) -> list[int]:
+    """Cut one part into blocks of at most `limit` bytes."""
+    cuts = [start]
+    while cuts[-1] < end:
+        cut = min(end, int(np.searchsorted(taken, taken[cuts[-1]] + limit, side="right")) - 1)
+        if cut == cuts[-1]:
+            needed = int(taken[cut + 1] - taken[cut])
             raise ResourceError(
-                f"{first - start:,} items are connected by buckets and their sets take {needed / 2**20:,.0f} MiB at "
-                f"once; {limit / 2**20:,.0f} MiB are free for sets. Give more --memory, or raise --threshold"
+                f"the set of one item takes {needed / 2**20:,.0f} MiB; {limit / 2**20:,.0f} MiB are free for one. "
+                "Give more --memory, or leave the largest items out"
             )
-        yield np.sort(by_part[start:end])
-        start = end
+        cuts.append(cut)
+    return cuts

@@ -42,6 +42,7 @@ def decide(
     sets: tuple[Int64, Int64, UInt64],
     measure: tuple[int, int, int],
     fixed: int = 0,
+    earlier: int = 0,
     asked: Bool | None = None,
     threads: int = 1,
     each: Mapper = map,
@@ -58,13 +59,15 @@ def decide(
         (begins, ends, elements): set i is elements[begins[i]:ends[i]].
     fixed
         The sets before this one stay whatever they resemble (reference items).
+    earlier
+        If given, the sets before this one stay, and the others are compared with these only.
     asked
         For which sets a keeper is sought; all but the fixed ones unless told.
     """
     count = len(sets[0])
     keeper, overlaps = np.full(count, -1, np.int32), np.zeros(count, np.int32)
     members = buckets.members.copy()
-    fills = np.zeros(len(buckets), np.int64)
+    fills = buckets.sizes_below(earlier)
     graph = (*join.buckets_by_item(buckets.starts, members, count), buckets.starts, fills, members)
     desks = [_Desk.of_size(count) for _ in range(threads)]
     shared = (keeper, overlaps)
@@ -74,12 +77,15 @@ def decide(
         desk, items = job
         join.find_keepers(items, 0, graph, sets, *measure, desk.mark, desk.found, *shared, desk.counts)
 
-    for first in range(0, count, BLOCK):
+    for first in range(earlier, count, BLOCK):
         last = min(first + BLOCK, count)
         items = first + np.flatnonzero(asked[first:last])
         for _ in each(compare, zip(desks, np.array_split(items, threads))):
             pass
         desk = desks[0]
-        join.settle_block(first, last, fixed, asked, graph, sets, *measure, desk.mark, desk.found, *shared, desk.counts)
+        if not earlier:
+            join.settle_block(
+                first, last, fixed, asked, graph, sets, *measure, desk.mark, desk.found, *shared, desk.counts
+            )
     counts = np.sum([desk.counts for desk in desks], axis=0)
     return Decisions(keeper, overlaps, int(counts[join.COMPARED]), int(counts[join.MATCHED]))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lookalike.types import Int32, Int64
+from lookalike.types import Int64
 
 LARGE_CLUSTER = 0.01
 """Share of all items in one cluster that is suspicious."""
@@ -15,16 +15,21 @@ FEW = 20
 
 
 def find_alarms(
-    keeper: Int64, counts: Int32, references: int, files: list[tuple[str, int, int]], audit: dict[str, Any] | None
+    removed: Int64,
+    keeper: Int64,
+    items: int,
+    empty: int,
+    files: list[tuple[str, int, int]],
+    audit: dict[str, Any] | None,
 ) -> list[dict[str, Any]]:
     """Alarms about clusters, files, empty items and recall.
 
     Parameters
     ----------
-    keeper, counts
-        By item: who it was removed for (-1: it stays), and its number of shingles.
-    references
-        How many of the items, at the front, are reference items.
+    removed, keeper
+        Items that were removed, ascending, and who for.
+    items, empty
+        How many items were to be deduplicated, and how many of them are empty.
     files
         Name, first item and the item behind the last of each input file.
     audit
@@ -32,43 +37,26 @@ def find_alarms(
 
     Examples
     --------
-    >>> keeper = np.array([-1] + [0] * 29)
-    >>> [alarm["kind"] for alarm in find_alarms(keeper, np.ones(30), 0, [("a.jsonl", 0, 30)], None)]
+    >>> removed, keeper = np.arange(1, 30), np.zeros(29, np.int64)
+    >>> [alarm["kind"] for alarm in find_alarms(removed, keeper, 30, 0, [("a.jsonl", 0, 30)], None)]
     ['large_cluster', 'file_mostly_removed']
     """
-    alarms = _about_clusters(keeper, len(keeper) - references)
-    alarms += _about_removed(keeper, files)
-    alarms += _about_empty(counts, [("", references, len(counts))]) or _about_empty(counts, files)
-    return alarms + _about_recall(audit)
-
-
-def _about_removed(keeper: Int64, files: list[tuple[str, int, int]]) -> list[dict[str, Any]]:
-    found = []
+    found = _about_clusters(keeper, items)
     for name, first, last in files:
-        removed = int(np.count_nonzero(keeper[first:last] >= 0))
-        if last - first >= FEW and 2 * removed > last - first:
-            text = f"{removed:,} of the {last - first:,} items of {name} were removed"
-            found.append({"kind": "file_mostly_removed", "file": name, "removed": removed, "text": text})
-    return found
-
-
-def _about_empty(counts: Int32, files: list[tuple[str, int, int]]) -> list[dict[str, Any]]:
-    """A file without a name is all of the input."""
-    found = []
-    for name, first, last in files:
-        empty = int(np.count_nonzero(counts[first:last] == 0))
-        if last - first >= FEW and 2 * empty > last - first:
-            which = f"of the {last - first:,} items of {name}" if name else f"of {last - first:,} items"
-            text = f"{empty:,} {which} are empty: is --column the right one?"
-            found.append({"kind": "mostly_empty", "file": name or None, "empty": empty, "text": text})
-    return found
+        gone = int(np.searchsorted(removed, last) - np.searchsorted(removed, first))
+        if last - first >= FEW and 2 * gone > last - first:
+            text = f"{gone:,} of the {last - first:,} items of {name} were removed"
+            found.append({"kind": "file_mostly_removed", "file": name, "removed": gone, "text": text})
+    if items >= FEW and 2 * empty > items:
+        text = f"{empty:,} of {items:,} items are empty: is --column the right one?"
+        found.append({"kind": "mostly_empty", "empty": empty, "text": text})
+    return found + _about_recall(audit)
 
 
 def _about_clusters(keeper: Int64, items: int) -> list[dict[str, Any]]:
-    gone = keeper[keeper >= 0]
-    if items < FEW or not len(gone):
+    if items < FEW or not len(keeper):
         return []
-    heads, sizes = np.unique(gone, return_counts=True)
+    heads, sizes = np.unique(keeper, return_counts=True)
     largest = int(sizes.max()) + 1
     if largest < 3 or largest <= LARGE_CLUSTER * items:
         return []

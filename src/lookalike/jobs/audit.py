@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,8 @@ from lookalike.features.shingles import sets_of
 from lookalike.jobs.corpus import Corpus, read_corpus
 from lookalike.jobs.parallel import Workers
 from lookalike.jobs.progress import Progress
+from lookalike.jobs.run import read_run
+from lookalike.jobs.setstore import SetStore
 from lookalike.jobs.settings import settings_of_run
 from lookalike.kernels import audit as kernels
 from lookalike.kernels.unionfind import flatten, unite
@@ -37,8 +38,10 @@ def audit(corpus: Corpus, sample_size: int, workers: Workers, progress: Progress
     filled = np.flatnonzero(corpus.counts)
     draw = np.random.default_rng(settings.seed)
     sample = np.sort(draw.choice(filled, min(sample_size, len(filled)), replace=False))
-    store = corpus.fetch_sets(sample, workers, progress, settings.budget.sets_bytes)
-    sets = store.read(np.ones(len(sample), np.bool_))
+    store = SetStore(1, "sample")
+    for _, _, some in corpus.fetch_sets(sample, workers, progress):
+        store.add(some, np.zeros(len(some), np.int32))
+    sets = store.read(0)
     owners, others, shared, sizes = _similar_to(corpus, sets, workers, progress)
     apart = sample[owners] != others
     owners, others, shared = owners[apart], others[apart], shared[apart]
@@ -60,10 +63,7 @@ def audit(corpus: Corpus, sample_size: int, workers: Workers, progress: Progress
 
 def audit_folder(out: str | Path, sample_size: int, progress: Progress) -> dict[str, Any]:
     """Measure the recall of a finished run, by reading its input again."""
-    record = Path(out) / "run.json"
-    if not record.is_file():
-        raise UsageError(f"{out}: is not an output of lookalike dedup (run.json is missing)")
-    options = json.loads(record.read_text("utf-8"))["options"]
+    options = read_run(out)["options"]
     if "-" in options["inputs"]:
         raise UsageError(f"{out}: its input came on standard input and cannot be read again")
     settings = settings_of_run(options)
@@ -115,7 +115,8 @@ def _groups(left: Int64, right: Int64) -> Int64:
 def _share_a_key(corpus: Corpus, left: Int64, right: Int64) -> Bool:
     """Which pairs the bands bring together; brute force brings all together."""
     found = np.zeros(len(left), np.bool_) if corpus.settings.plan else np.ones(len(left), np.bool_)
+    both = np.concatenate([left, right])
     for band in range(corpus.digests.bands):
-        keys = corpus.digests.band(band)
-        found |= keys[left] == keys[right]
+        keys = corpus.digests.pick(f"key {band}", both).to_numpy()
+        found |= keys[: len(left)] == keys[len(left) :]
     return found

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -11,10 +12,9 @@ import pyarrow.compute as pc
 
 from lookalike.errors import BadDataError
 from lookalike.features.shingles import digest, is_list, sets_of
-from lookalike.jobs.digests import Digests, Part
+from lookalike.jobs.digests import BlockRecord, Digests, Part, rejected_in
 from lookalike.jobs.parallel import Workers
 from lookalike.jobs.progress import Progress
-from lookalike.jobs.setstore import SetStore
 from lookalike.jobs.settings import Settings
 from lookalike.read import join_column
 from lookalike.types import (
@@ -32,6 +32,7 @@ from lookalike.types import (
 from lookalike.write import WorkFolder
 
 DEFAULT_ID = "id"
+Made = TypeVar("Made")
 
 
 @dataclass(slots=True)
@@ -47,12 +48,16 @@ class Corpus:
     """For each source the first row of each block, and behind the last the number of rows."""
     counts: Int32
     """Shingles of each item, repeats included; 0: empty."""
-    rejected: list[Rejected]
     held: dict[tuple[int, int], Items]
     """By source and block: the items of a small corpus, so that it is decoded only once."""
 
     def __len__(self) -> int:
         return int(self.starts[-1])
+
+    @property
+    def rejected(self) -> list[Rejected]:
+        """The lines that were set aside."""
+        return rejected_in(self.digests.blocks)
 
     def blocks(self, source: int) -> Iterator[tuple[int, int, Block]]:
         """The blocks of a source, each with the numbers of its first item and of the one behind its last."""
@@ -60,39 +65,59 @@ class Corpus:
         for block, first, last in zip(self.sources[source].blocks(), starts[:-1], starts[1:]):
             yield int(first), int(last), block
 
-    def fetch_sets(self, items: Int64, workers: Workers, progress: Progress, limit: int) -> SetStore:
-        """The sets of some items (ascending), by reading them again; more bytes than `limit` go to disk."""
+    def fetch_sets(self, items: Int64, workers: Workers, progress: Progress) -> Iterator[tuple[int, int, Sets]]:
+        """The sets of some items (ascending), by reading them again: those of items[low:high], for all in turn."""
         wanted = Wanted(self.settings.column, (), self.settings.skip_errors)
+        yield from self._visit(
+            items, wanted, lambda some: sets_of(some.features, self.settings.shingling), workers, progress
+        )
 
-        def shingle(job: tuple[Int64, Block, Items | None]) -> tuple[Sets, int]:
-            rows, block, held = job
-            if not len(rows):
-                return Sets(np.zeros(1, np.int64), np.empty(0, np.uint64)), block.nbytes
-            features = held.features.take(to_arrow(rows)) if held else block.items(wanted, rows).features
-            return sets_of(features, self.settings.shingling), block.nbytes
+    def fetch_column(self, items: Int64, name: str, workers: Workers, progress: Progress) -> pa.ChunkedArray:
+        """Another column of some items (ascending), by reading them again."""
+        wanted = Wanted(self.settings.column, (name,), self.settings.skip_errors)
+        found = self._visit(items, wanted, lambda some: some.columns[name], workers, progress)
+        return join_column([values for _, _, values in found])
 
-        def jobs() -> Iterator[tuple[Int64, Block, Items | None]]:
+    def _visit(
+        self,
+        items: Int64,
+        wanted: Wanted,
+        make: Callable[[Items], Made],
+        workers: Workers,
+        progress: Progress,
+    ) -> Iterator[tuple[int, int, Made]]:
+        """Read items (ascending) again and make something of those of each block, which are items[low:high]."""
+
+        def visit(job: tuple[int, int, Int64, Block, Items | None]) -> tuple[int, int, Made | None, int]:
+            low, high, rows, block, held = job
+            if low == high:
+                return low, high, None, block.nbytes
+            some = Items(held.features.take(to_arrow(rows))) if held else block.items(wanted, rows)
+            return low, high, make(some), block.nbytes
+
+        def jobs() -> Iterator[tuple[int, int, Int64, Block, Items | None]]:
             for source in range(len(self.sources)):
+                low, high = np.searchsorted(items, self.starts[source : source + 2]).tolist()
+                if low == high:
+                    progress.advance(self.sources[source].nbytes)
+                    continue
                 for number, (first, last, block) in enumerate(self.blocks(source)):
-                    low, high = np.searchsorted(items, [first, last])
-                    yield items[low:high] - first, block, self.held.get((source, number))
+                    low, high = np.searchsorted(items, [first, last]).tolist()
+                    yield low, high, items[low:high] - first, block, self.held.get((source, number))
 
-        store = SetStore(limit, self.digests.folder)
-        for sets, nbytes in workers.map(shingle, jobs()):
-            store.add(sets)
+        for low, high, made, nbytes in workers.map(visit, jobs()):
+            if made is not None:
+                yield low, high, made
             progress.advance(nbytes)
-        return store
 
     def ids(self, items: Int64) -> pa.Array:
-        """The ids of items: the id column, and FILE:ROW where there is none."""
+        """The ids of items: the id column, and FILE:ROW where there is none; all of them text if there is such."""
         name = self.settings.id or DEFAULT_ID
-        column = self.digests.column(name) if name in self.digests.column_names() else None
-        if column is None or column.null_count == len(column):
+        missing = self.digests.missing(name)
+        if missing == len(self):
             return strings_to_arrow(self._places(items))
-        taken = _take(column, items)
-        if not taken.null_count:
-            return taken
-        return _filled(taken, self._places(items))
+        taken = self.digests.pick(f"column {name}", items)
+        return _filled(taken, self._places(items)) if missing else taken
 
     def _places(self, items: Int64) -> list[str]:
         files, rows = self.locate(items)
@@ -116,11 +141,6 @@ def _filled(ids: pa.Array, places: list[str]) -> pa.Array:
     return pc.if_else(ids.is_valid(), texts.cast(pa.large_string()), strings_to_arrow(places))
 
 
-def _take(column: pa.ChunkedArray, items: Int64) -> pa.Array:
-    taken = column.take(to_arrow(items))
-    return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
-
-
 def _single_name(source: Source, rows: int) -> str | None:
     """The file that all rows of a source are in, if it is one file."""
     if not rows:
@@ -140,7 +160,6 @@ def read_corpus(
     workers: Workers,
     progress: Progress,
     rank_column: str | None = None,
-    want_lengths: bool = False,
     references: int = 0,
     work: WorkFolder | None = None,
 ) -> Corpus:
@@ -157,7 +176,7 @@ def read_corpus(
         number, index, block, wanted = job
         items: Items = block.items(wanted)
         kept = digest(items.features, settings.shingling, settings.seed, bands, rows)
-        lengths = _lengths(items.features) if want_lengths else np.zeros(len(items), np.int64)
+        lengths = _lengths(items.features)
         aside = sources[number].set_aside.get(index)
         return Part(number, index, *kept, lengths, items.columns, items.rejected, aside), items, block.nbytes
 
@@ -198,18 +217,17 @@ def _wanted(source: Source, settings: Settings, rank_column: str | None) -> Want
 def _assemble(
     sources: list[Source], settings: Settings, digests: Digests, held: dict[tuple[int, int], Items]
 ) -> Corpus:
-    sizes: list[list[int]] = [[0] for _ in sources]
-    for record in digests.blocks:
-        sizes[record.source].append(record.items)
-    block_starts = [np.cumsum(size, dtype=np.int64) for size in sizes]
-    rejected = [
-        Rejected(bad["file"], bad["line"], bad["error"], bytes.fromhex(bad["raw"]))
-        for record in digests.blocks
-        for bad in record.rejected
-    ]
-    starts = np.cumsum([0, *(int(start[-1]) for start in block_starts)], dtype=np.int64)
     counts = digests.numbers("count", np.int32)
-    corpus = Corpus(sources, settings, digests, starts, block_starts, counts, rejected, held)
-    if settings.id is not None and len(corpus) and digests.column(settings.id).null_count == len(corpus):
+    corpus = Corpus(sources, settings, digests, *lay_out(len(sources), digests.blocks), counts, held)
+    if settings.id is not None and len(corpus) and digests.missing(settings.id) == len(corpus):
         raise BadDataError(f"no item has a value in column {settings.id!r}, which --id names")
     return corpus
+
+
+def lay_out(sources: int, blocks: Iterable[BlockRecord]) -> tuple[Int64, list[Int64]]:
+    """Where each source, and each block of a source, starts."""
+    sizes: list[list[int]] = [[0] for _ in range(sources)]
+    for record in blocks:
+        sizes[record.source].append(record.items)
+    block_starts = [np.cumsum(size, dtype=np.int64) for size in sizes]
+    return np.cumsum([0, *(int(start[-1]) for start in block_starts)], dtype=np.int64), block_starts

@@ -7,7 +7,10 @@ blocks of the input follow each other in the digests just as they were read; a p
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,11 +18,12 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.read import join_column
-from lookalike.types import Int64, Rejected, UInt64, to_arrow
+from lookalike.types import Int32, Int64, Rejected, UInt64, to_arrow
 from lookalike.write import WorkFolder
 
 PIECE_BYTES = 64 << 20
 """Digests beyond this go to the work folder; small jobs never write there."""
+LARGEST_KEY = (1 << 64) - 1
 _DETAILS = b"lookalike"
 
 
@@ -78,9 +82,17 @@ class Digests:
             self._pieces.append(name)
 
     @property
-    def folder(self) -> Path | None:
-        """Where large things can go while the run lasts."""
-        return self._work.folder if self._work else None
+    def work(self) -> WorkFolder | None:
+        """Where the later stages keep their pieces as well; None for a small run, which can start again."""
+        return self._work if any(isinstance(piece, str) for piece in self._pieces) else None
+
+    def work_at_hand(self) -> WorkFolder:
+        """A work folder in any case: a temporary one where the run has none."""
+        if self._work is None:
+            folder = tempfile.mkdtemp(prefix="lookalike-")
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            self._work = WorkFolder(Path(folder), {}, resume=False)
+        return self._work
 
     @staticmethod
     def _name(number: int) -> str:
@@ -132,29 +144,93 @@ class Digests:
         found = [_as_numpy(table.column(name), kind) for table in self._tables()]
         return np.concatenate(found) if found else np.empty(0, kind)
 
-    def band(self, band: int) -> UInt64:
-        """The bucket keys of one band."""
-        return self.numbers(f"key {band}", np.uint64)  # type: ignore[no-any-return]
+    def gather(self, names: Sequence[str], place_of: Int32, low: int, high: int) -> tuple[Int32, list[UInt64]]:
+        """Columns of those items whose first column lies in low..high, by place; items at place -1 are left out.
 
-    def column(self, name: str) -> pa.ChunkedArray:
-        """A column that was asked for; items without it have null."""
-        stored = f"column {name}"
+        Returns
+        -------
+        places : int32[...], ascending
+        columns : uint64[...] each, in the order of `places`
+        """
+        places: list[Int32] = [np.empty(0, np.int32)]
+        columns: list[list[UInt64]] = [[np.empty(0, np.uint64)] for _ in names]
+        start = 0
+        for table in self._tables():
+            mine = place_of[start : start + table.num_rows]
+            start += table.num_rows
+            keys = _as_numpy(table.column(names[0]), np.uint64)
+            chosen = mine >= 0
+            if low > 0 or high < LARGEST_KEY:
+                chosen &= (keys >= np.uint64(low)) & (keys <= np.uint64(high))
+            places.append(mine[chosen])
+            for name, parts in zip(names, columns):
+                parts.append((keys if name == names[0] else _as_numpy(table.column(name), np.uint64))[chosen])
+        found, joined = np.concatenate(places), [np.concatenate(parts) for parts in columns]
+        if len(found) and (np.diff(found) < 0).any():
+            by_place = np.argsort(found)
+            return found[by_place], [column[by_place] for column in joined]
+        return found, joined
+
+    def pick(self, name: str, items: Int64) -> pa.Array:
+        """One column at some items only, in whatever order: of the pieces little is read."""
+        kinds = {table.schema.field(name).type for table in self._tables() if name in table.column_names}
+        if len(kinds - {pa.null()}) > 1:
+            # of which type they are together, only all of them can tell
+            return _one(self._whole(name).take(to_arrow(items)))
+        by_item = np.argsort(items, kind="stable")
+        ordered = items[by_item]
+        pieces, start = [], 0
+        for table in self._tables():
+            low, high = np.searchsorted(ordered, [start, start + table.num_rows])
+            column = table.column(name) if name in table.column_names else pa.nulls(table.num_rows)
+            pieces += _chunks(column.take(to_arrow(ordered[low:high] - start)))
+            start += table.num_rows
+        back = np.empty(len(items), np.int64)
+        back[by_item] = np.arange(len(items))
+        return _one(join_column(pieces).take(to_arrow(back)))
+
+    def _whole(self, name: str) -> pa.ChunkedArray:
         pieces: list[pa.Array] = []
         for table in self._tables():
-            found = table.column(stored).chunks if stored in table.column_names else [pa.nulls(table.num_rows)]
-            pieces += found
+            pieces += table.column(name).chunks if name in table.column_names else [pa.nulls(table.num_rows)]
         return join_column(pieces)
 
-    def column_names(self) -> set[str]:
-        """The columns that are there."""
-        names = {name for table in self._tables() for name in table.column_names}
-        return {name.removeprefix("column ") for name in names if name.startswith("column ")}
+    def column(self, name: str) -> pa.ChunkedArray:
+        """A column that was asked for, whole; items without it have null."""
+        return self._whole(f"column {name}")
+
+    def missing(self, name: str) -> int:
+        """How many items have no value in this column."""
+        stored = f"column {name}"
+        return sum(
+            table.column(stored).null_count if stored in table.column_names else table.num_rows
+            for table in self._tables()
+        )
+
+
+def rejected_in(blocks: Iterable[BlockRecord]) -> list[Rejected]:
+    """The bad lines of all blocks."""
+    return [
+        Rejected(bad["file"], bad["line"], bad["error"], bytes.fromhex(bad["raw"]))
+        for record in blocks
+        for bad in record.rejected
+    ]
 
 
 def _record(part: Part) -> BlockRecord:
     rejected = [{"file": bad.file, "line": bad.line, "error": bad.error, "raw": bad.raw.hex()} for bad in part.rejected]
     aside = [] if part.set_aside is None else part.set_aside.tolist()
     return BlockRecord(part.source, part.block, len(part.counts), aside, rejected)
+
+
+def _chunks(column: pa.Array | pa.ChunkedArray) -> list[pa.Array]:
+    if not isinstance(column, pa.ChunkedArray):
+        return [column]
+    return column.chunks or [pa.nulls(0, column.type)]
+
+
+def _one(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
 def _joined(pieces: list[Any]) -> pa.Array:

@@ -14,10 +14,12 @@ BASE_BYTES = 384 << 20
 """What Python, its libraries, the kernels and the blocks that are being worked on take, whatever the input."""
 LEAST_BYTES = 512 << 20
 """Below this nothing runs: the libraries alone take half of it."""
-ITEM_BYTES = 70
+ITEM_BYTES = 40
 """What a run holds of every item while it decides (measured at ten million items: docs/scale.md)."""
-JOIN_BYTES = 32
-"""Further bytes of every item for each band that is being joined: its keys, and these sorted."""
+JOIN_BYTES = 40
+"""Further bytes of every item whose band is being joined: its key, its place, and these sorted."""
+MEMBER_BYTES = 24
+"""What a candidate takes for each band besides its set: its buckets, and its place in them."""
 MOST_HELD_BYTES = 512 << 20
 """More than this is never held: beyond it, reading again costs little beside the rest."""
 _LIMIT_FILES = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
@@ -71,19 +73,24 @@ class Budget:
 
     @property
     def sets_bytes(self) -> int:
-        """Sets that are compared at a time; while they are put together they take twice as much."""
+        """Sets with their buckets that are compared at a time; while they are put together they take twice as much."""
         return (self.total_bytes - BASE_BYTES) // 4
 
+    @property
+    def batch_name(self) -> str:
+        """What is compared together depends on the memory: pieces of other batches must have other names."""
+        return f"{self.sets_bytes >> 10}"
+
     def check_items(self, items: int) -> None:
-        """Refuse what cannot fit: half of the memory is for what is held of every item, half for sets."""
-        needed = BASE_BYTES + 2 * ITEM_BYTES * items
+        """Refuse what cannot fit: an eighth of the memory must remain for joining bands and comparing sets."""
+        needed = BASE_BYTES + 8 * ITEM_BYTES * items // 7
         if needed > self.total_bytes:
             raise ResourceError(
                 f"{items:,} items need {needed / 2**30:.1f} GiB; --memory is {self.total_bytes / 2**30:.1f} GiB. "
                 "Give more, or split the input and use --reference"
             )
 
-    def joining_threads(self, items: int, threads: int) -> int:
-        """How many bands can be joined at once."""
+    def joining_ranges(self, items: int, threads: int) -> int:
+        """In how many ranges of keys each band is joined, so that every thread can have one in memory."""
         free = self.total_bytes - BASE_BYTES - ITEM_BYTES * items
-        return max(1, min(threads, free // (JOIN_BYTES * max(1, items))))
+        return max(1, -(-JOIN_BYTES * items * threads // max(free, 1 << 20)))

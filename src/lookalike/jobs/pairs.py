@@ -66,18 +66,23 @@ def find_similar_pairs(sources: list[Source], settings: Settings, progress: Prog
     with Workers(settings.threads) as workers:
         with progress.stage("reading", sum(source.nbytes for source in sources), "B"):
             corpus = read_corpus(sources, settings, workers, progress)
-        candidates = find_candidates(corpus, np.flatnonzero(corpus.counts), workers, progress)
+        candidates = find_candidates(corpus, np.flatnonzero(corpus.counts).astype(np.int32), workers, progress)
         listed = []
         own = np.ones(len(candidates.order))
-        for found in candidates.batches(workers, progress):
-            with progress.stage("verifying"):
-                progress.compiling(kernels.expand_pairs, "lists of pairs")
-                listed.append(_list(found, settings.measure, workers))
-                own[found.places] = own_similarity(found, settings.measure)
+        batches = list(range(len(candidates.packing.batches)))
+        if batches:
+            candidates.fetch(batches, workers, progress)
+        for batch in batches:
+            for found in candidates.compare(batch, progress):
+                with progress.stage("verifying"):
+                    progress.compiling(kernels.expand_pairs, "lists of pairs")
+                    listed.append(_list(found, settings.measure, workers))
+                    own[found.places] = own_similarity(found, settings.measure)
+        candidates.follow(candidates.equal)
         pairs = _expand(candidates, settings.measure, listed, own[candidates.first])
     # Sets were compared once for all their copies; what is reported counts items.
     compared = sum(part.compared - len(part.left) for part in listed) + len(pairs)
-    return FoundPairs(corpus, pairs, compared, candidates.alarms)
+    return FoundPairs(corpus, pairs, compared, candidates.refined.alarms())
 
 
 class _Listed(NamedTuple):
@@ -90,7 +95,8 @@ class _Listed(NamedTuple):
 
 
 def _list(found: Comparable, measure: Measure, workers: Workers) -> _Listed:
-    left, right, overlaps, compared = list_pairs(found.buckets, found.sets, measure.arguments, workers.map)
+    arguments = (found.buckets, found.sets, measure.arguments, found.earlier, workers.map)
+    left, right, overlaps, compared = list_pairs(*arguments)
     similarity = measure.of_overlaps(overlaps.astype(np.int64), found.sizes[left], found.sizes[right])
     return _Listed(found.places[left], found.places[right], similarity, compared)
 
@@ -112,7 +118,7 @@ def _expand(candidates: Candidates, measure: Measure, listed: list[_Listed], own
             "or remove identical items first"
         )
     pairs = kernels.expand_pairs(left, right, similarity, copied, own[copied], starts, by_set, both, total)
-    a, b, values = order[pairs[0]], order[pairs[1]], pairs[2]
+    a, b, values = order[pairs[0]].astype(np.int64), order[pairs[1]].astype(np.int64), pairs[2]
     by_input = np.lexsort((b, a))
     return Pairs(a[by_input], b[by_input], values[by_input])
 

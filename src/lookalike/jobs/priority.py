@@ -2,33 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.errors import BadDataError
 from lookalike.jobs.corpus import Corpus
-from lookalike.types import Int64, to_arrow
+from lookalike.types import Int32, Int64, to_arrow
 
 
-def order_items(corpus: Corpus, rule: str, column: str | None, references: int) -> Int64:
-    """All items by priority; the first `references` items are reference items and stay in front.
+def order_items(corpus: Corpus, rule: str, column: str | None, references: int) -> Int32:
+    """The items that are not empty, by priority; the first `references` items are reference items, in front."""
+    items = np.flatnonzero(corpus.counts).astype(np.int32)
+    if column is None:
+        return order_by_rule(items, references, rule, lambda some: corpus.digests.numbers("length", np.int64)[some])
+    values = corpus.digests.column(column).take(to_arrow(_split(items, references)[1]))
+    return order_by_column(items, references, rule, values, column)
 
-    Ties, and items without a value in the column, go by input order (the latter behind all others).
+
+def order_by_rule(items: Int32, references: int, rule: str, lengths: Callable[[Int32], Int64]) -> Int32:
+    """Items (ascending) by first, last, longest or shortest; ties by input order.
+
+    Examples
+    --------
+    >>> order_by_rule(np.arange(4, dtype=np.int32), 1, "longest", lambda items: items % 3).tolist()
+    [0, 2, 1, 3]
     """
-    items = np.arange(references, len(corpus), dtype=np.int64)
+    fixed, rest = _split(items, references)
     if rule == "last":
-        items = items[::-1]
+        rest = rest[::-1]
     elif rule in ("longest", "shortest"):
-        lengths = corpus.digests.numbers("length", np.int64)[items]
-        items = items[np.argsort(-lengths if rule == "longest" else lengths, kind="stable")]
-    elif column is not None:
-        values = _comparable(corpus.digests.column(column).slice(references), column)
-        table = pa.table({"value": values, "item": to_arrow(items)})
-        direction = "descending" if rule == "max" else "ascending"
-        keys = [("value", direction, "at_end"), ("item", "ascending", "at_end")]
-        items = items[pc.sort_indices(table, sort_keys=keys).to_numpy()]
-    return np.concatenate([np.arange(references, dtype=np.int64), items])
+        measured = lengths(rest)
+        rest = rest[np.argsort(-measured if rule == "longest" else measured, kind="stable")]
+    return np.concatenate([fixed, rest])
+
+
+def order_by_column(items: Int32, references: int, rule: str, values: pa.ChunkedArray, column: str) -> Int32:
+    """Items (ascending) by the largest (max) or smallest (min) value.
+
+    `values` are of the items that are no references. Ties, and items without a value (behind all others), go by
+    input order.
+    """
+    fixed, rest = _split(items, references)
+    table = pa.table({"value": _comparable(values, column), "item": to_arrow(rest)})
+    direction = "descending" if rule == "max" else "ascending"
+    keys = [("value", direction, "at_end"), ("item", "ascending", "at_end")]
+    return np.concatenate([fixed, rest[pc.sort_indices(table, sort_keys=keys).to_numpy()]])
+
+
+def _split(items: Int32, references: int) -> tuple[Int32, Int32]:
+    """Reference items, and the others."""
+    at = int(np.searchsorted(items, references))
+    return items[:at], items[at:]
 
 
 def _comparable(values: pa.ChunkedArray, column: str) -> pa.ChunkedArray:

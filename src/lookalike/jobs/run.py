@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
+from lookalike.errors import UsageError
 from lookalike.jobs.progress import Progress
 from lookalike.jobs.settings import Settings
 from lookalike.jobs.usage import peak_memory_bytes
 from lookalike.version import __version__
+
+
+def read_run(out: str | Path) -> dict[str, Any]:
+    """The record of a finished run."""
+    record = Path(out) / "run.json"
+    if not record.is_file():
+        raise UsageError(f"{out}: is not an output of lookalike dedup (run.json is missing)")
+    found: dict[str, Any] = json.loads(record.read_text("utf-8"))
+    return found
 
 
 def describe_run(

@@ -1,82 +1,119 @@
-"""The sets of the candidates: in memory where they fit, otherwise in a file that is read in one go per batch."""
+"""The sets of the candidates, in blocks: in memory where there is one block, otherwise each a piece in the work folder.
+
+Sets come in input order and are handed to their blocks; a block is read back whole.
+"""
 
 from __future__ import annotations
 
-import tempfile
-import weakref
-from pathlib import Path
-from typing import IO
+from contextlib import ExitStack
 
 import numpy as np
+import pyarrow as pa
 
-from lookalike.types import Bool, Int64, Sets, UInt64
+from lookalike.types import Int32, Int64, Sets, UInt64, to_arrow
+from lookalike.write import WorkFolder
 
-READ_ELEMENTS = 4 << 20
-"""Elements that are read from the file at a time."""
+WAITING_BYTES = 32 << 20
+"""Sets that wait until they are handed to their blocks: many small writes would be slow."""
+_SCHEMA = pa.schema([("set", pa.large_list(pa.uint64()))])
 
 
 class SetStore:
-    """Sets are added in order and read back, all or some of them.
+    """Sets by block. Blocks that an earlier run has left whole need not be filled again.
+
+    Parameters
+    ----------
+    name
+        What its pieces are called; stores of other blocks need another.
 
     Examples
     --------
-    >>> store = SetStore(limit=1 << 20)
-    >>> store.add(Sets(np.array([0, 2, 3]), np.array([5, 7, 9], np.uint64)))
-    >>> store.read(np.array([False, True])).elements.tolist()
+    >>> store = SetStore(1, "sets")
+    >>> with store:
+    ...     store.add(Sets(np.array([0, 2, 3]), np.array([5, 7, 9], np.uint64)), np.zeros(2, np.int32))
+    >>> store.read(0)[1].tolist()
     [9]
     """
 
-    def __init__(self, limit: int, folder: Path | None = None) -> None:
-        self._limit = limit
-        self._folder = folder
-        self._parts: list[UInt64] = []
-        self._bytes = 0
-        self._sizes: list[Int64] = []
-        self._file: IO[bytes] | None = None
+    def __init__(self, blocks: int, name: str, work: WorkFolder | None = None) -> None:
+        self._blocks, self._prefix, self._work = blocks, name, work
+        self._waiting: list[tuple[Sets, Int32]] = []
+        self._waiting_bytes = 0
+        self._open: dict[int, pa.ipc.RecordBatchFileWriter] = {}
+        self._stack = ExitStack()
 
-    @property
-    def sizes(self) -> Int64:
-        """How many elements each set has."""
-        return np.concatenate([np.empty(0, np.int64), *self._sizes])
+    def _name(self, block: int) -> str:
+        return f"{self._prefix}-{block:05}.arrow"
 
-    def add(self, sets: Sets) -> None:
-        """Take in further sets."""
-        self._sizes.append(sets.sizes)
-        self._bytes += sets.elements.nbytes
-        self._parts.append(sets.elements)
-        if self._bytes > self._limit or self._file:
-            self._spill()
+    def has(self, block: int) -> bool:
+        """Is this block there, whole?"""
+        return self._work is not None and self._work.has(self._name(block))
 
-    def _spill(self) -> None:
-        if self._file is None:
-            if self._folder is not None:
-                self._folder.mkdir(parents=True, exist_ok=True)
-            # without a name: it goes with the process, however that ends
-            self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115
-            weakref.finalize(self, self._file.close)
-        for part in self._parts:
-            self._file.write(part.data)  # tofile would hide why it failed
-        self._file.flush()
-        self._parts = []
+    def __enter__(self) -> SetStore:
+        """Start filling: blocks that are there already are left as they are."""
+        if self._work is not None:
+            for block in range(self._blocks):
+                if not self.has(block):
+                    writing = self._work.writing(self._name(block), _SCHEMA)
+                    self._open[block] = self._stack.enter_context(writing)
+        return self
 
-    def read(self, chosen: Bool) -> Sets:
-        """The chosen sets, in order."""
-        sizes = self.sizes
-        indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes[chosen])])
-        if self._file is None:
-            elements = np.concatenate([np.empty(0, np.uint64), *self._parts])
-            self._parts = [elements]
-            return Sets(indptr, elements if chosen.all() else elements[np.repeat(chosen, sizes)])
-        found = np.empty(int(indptr[-1]), np.uint64)
-        ends = np.cumsum(sizes)
-        first = filled = 0
-        self._file.seek(0)
-        while first < len(sizes):
-            start = int(ends[first] - sizes[first])
-            last = max(first + 1, int(np.searchsorted(ends, start + READ_ELEMENTS, side="right")))
-            elements = np.fromfile(self._file, np.uint64, int(ends[last - 1]) - start)
-            wanted = elements[np.repeat(chosen[first:last], sizes[first:last])]
-            found[filled : filled + len(wanted)] = wanted
-            filled += len(wanted)
-            first = last
-        return Sets(indptr, found)
+    def __exit__(self, *problem: object) -> None:
+        if problem[0] is None and self._work is not None:
+            self._hand_over()
+        self._open = {}
+        self._stack.__exit__(*problem)  # type: ignore[arg-type]
+
+    def add(self, sets: Sets, blocks: Int32) -> None:
+        """Take in further sets, each for its block."""
+        self._waiting.append((sets, blocks))
+        self._waiting_bytes += sets.elements.nbytes
+        if self._work is not None and self._waiting_bytes > WAITING_BYTES:
+            self._hand_over()
+
+    def _hand_over(self) -> None:
+        """Write what waits, block by block."""
+        sets = _joined([sets for sets, _ in self._waiting])
+        blocks = np.concatenate([np.empty(0, np.int32), *(blocks for _, blocks in self._waiting)])
+        self._waiting, self._waiting_bytes = [], 0
+        lists = pa.LargeListArray.from_arrays(to_arrow(sets.indptr), to_arrow(sets.elements))
+        by_block = np.argsort(blocks, kind="stable")
+        ends = np.flatnonzero(np.diff(blocks[by_block], append=-1)) + 1
+        for first, last in zip([0, *ends[:-1].tolist()], ends.tolist()):
+            writer = self._open.get(int(blocks[by_block[first]]))
+            if writer is not None:
+                writer.write(pa.record_batch([lists.take(to_arrow(by_block[first:last]))], _SCHEMA))
+
+    def read(self, block: int) -> Sets:
+        """The sets of a block, in the order in which they came."""
+        if self._work is None:
+            sets = _joined([sets for sets, _ in self._waiting])
+            self._waiting = [(sets, np.zeros(len(sets), np.int32))]
+            return sets
+        parts: list[Sets] = []
+        with pa.OSFile(str(self._work.folder / self._name(block)), "rb") as file:
+            reader = pa.ipc.open_file(file)
+            for number in range(reader.num_record_batches):
+                lists = reader.get_batch(number).column(0)
+                parts.append(Sets(lists.offsets.to_numpy(), lists.values.to_numpy()))
+        return _joined(parts)
+
+    def drop(self, block: int) -> None:
+        """Nothing needs this block any more."""
+        if self._work is not None:
+            self._work.drop(self._name(block))
+
+
+def _joined(parts: list[Sets]) -> Sets:
+    """Sets one after the other; each part is let go as soon as it was copied."""
+    if len(parts) == 1:
+        return parts[0]
+    sizes: list[Int64] = [part.sizes for part in parts]
+    indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate([np.empty(0, np.int64), *sizes]))])
+    elements: UInt64 = np.empty(int(indptr[-1]), np.uint64)
+    filled = 0
+    while parts:
+        part = parts.pop(0)
+        elements[filled : filled + len(part.elements)] = part.elements
+        filled += len(part.elements)
+    return Sets(indptr, elements)

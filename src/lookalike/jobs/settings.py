@@ -113,12 +113,11 @@ class Settings:
         }
 
 
-def settings_of_run(options: dict[str, Any]) -> Settings:
-    """The settings of a finished run, from the options in its run.json."""
+def settings_of_run(options: dict[str, Any], **others: Any) -> Settings:
+    """The settings of a finished run, from the options in its run.json, with some others in their place."""
     names = ("column", "id", "threshold", "recall", "hashes", "shingle", "bag", "language", "measure", "method", "seed")
-    return Settings.parse(
-        **{name: options[name] for name in names}, on_error=options["on_error"], encoding=options["encoding"]
-    )
+    known = {name: options[name] for name in (*names, "on_error", "encoding")}
+    return Settings.parse(**{**known, **others})
 
 
 def _one_of(name: str, value: str, choices: tuple[str, ...]) -> None:

@@ -1,35 +1,39 @@
 """The lecture's recipe up to the pairs: collapse identical sets, join the bands, fetch the sets, refine.
 
 Items are taken in an order of priority; a *place* is a position in that order. Sets that can be similar are connected
-by buckets, so the connected parts are independent of each other: they are compared one batch after the other, each
-batch as large as memory allows.
+by buckets, so the connected parts are independent of each other: they are compared one batch after the other, each as
+large as memory allows. A part that is larger than that is cut into blocks, and each block is compared with those before
+it and then within itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from lookalike.candidates.bands import join_bands, members_of
 from lookalike.candidates.brute import all_together
 from lookalike.candidates.buckets import concatenate, group_prints, renumber, select
-from lookalike.candidates.parts import split_parts
+from lookalike.candidates.parts import Packing, connected_parts, pack_parts
 from lookalike.candidates.prefix import join_prefixes, oversize
+from lookalike.jobs.bucketstore import BucketStore
 from lookalike.jobs.corpus import Corpus
+from lookalike.jobs.joining import collapse_copies, join_bands, members_of, places_of
+from lookalike.jobs.memory import MEMBER_BYTES
 from lookalike.jobs.parallel import Workers
 from lookalike.jobs.progress import Progress
+from lookalike.jobs.setstore import SetStore
 from lookalike.kernels.prefix import list_prefixes
 from lookalike.kernels.sets import fingerprint_sets
-from lookalike.types import Bool, Buckets, Int64, Sets, UInt64
+from lookalike.types import Bool, Buckets, Int32, Int64, Sets, UInt64
 from lookalike.verify.sets import Measure
 
 
 @dataclass(slots=True)
 class Comparable:
-    """A batch of distinct sets, numbered 0, 1, ... by priority, with the buckets in which they meet."""
+    """Distinct sets, numbered 0, 1, ... by priority, with the buckets in which they meet."""
 
     places: Int64
     """The place of each set."""
@@ -38,6 +42,10 @@ class Comparable:
     begins: Int64
     ends: Int64
     elements: UInt64
+    earlier: int = 0
+    """So many sets, at the front, are of an earlier block: they are to be compared with the others only."""
+    cut: bool = False
+    """Is it a part of a part, which was too large?"""
 
     def __len__(self) -> int:
         return len(self.places)
@@ -54,95 +62,238 @@ class Comparable:
 
 
 @dataclass(slots=True)
+class Refined:
+    """Oversize buckets that were refined."""
+
+    buckets: int = 0
+    largest: int = 0
+    items: int = 0
+
+    def add(self, sizes: Int64, items: int) -> None:
+        """Count some more."""
+        self.buckets += len(sizes)
+        self.largest = max(self.largest, int(sizes.max()))
+        self.items += items
+
+    def alarms(self) -> list[dict[str, Any]]:
+        """What a user should know of it."""
+        if not self.buckets:
+            return []
+        text = (
+            f"{self.buckets} buckets with up to {self.largest:,} items were refined by rare shingles "
+            f"({self.items:,} items in all): often boilerplate. No pair is lost by it."
+        )
+        found = {"buckets": self.buckets, "largest": self.largest, "items": self.items}
+        return [{"kind": "oversize_buckets", **found, "text": text}]
+
+
+def merge_refined(parts: Iterable[Refined]) -> Refined:
+    """What was refined in all.
+
+    Examples
+    --------
+    >>> merge_refined([Refined(1, 300, 300), Refined(2, 250, 400)])
+    Refined(buckets=3, largest=300, items=700)
+    """
+    merged = Refined()
+    for part in parts:
+        merged.buckets += part.buckets
+        merged.largest = max(merged.largest, part.largest)
+        merged.items += part.items
+    return merged
+
+
+class Block(NamedTuple):
+    """Members whose sets are in memory: `members[mine]`, of which the k-th has the set rows[k]."""
+
+    mine: Int64
+    rows: Int64
+    sets: Sets
+
+
+@dataclass(slots=True)
 class Candidates:
     """Items that may be similar to others."""
 
     corpus: Corpus
-    order: Int64
+    order: Int32
     """Item number at each place; empty items have none."""
-    first: Int64
+    fixed: int
+    """So many places, at the front, are reference items, which stay."""
+    first: Int32
     """For each place the place of the first item with an equal set, as far as is known."""
-    distinct: Int64
-    """The places that are the first of theirs."""
+    bands: BucketStore
+    """Buckets of each band; members are places that are the first of theirs."""
     members: Int64
-    """Which of the distinct ones are in some bucket, as positions in `distinct`."""
-    buckets: Buckets
-    """Members are positions in `distinct`."""
-    alarms: list[dict[str, Any]] = field(default_factory=list)
+    """The places that are in some bucket, ascending."""
+    packing: Packing
+    """Which members are compared together."""
+    sets: SetStore
+    linked: Bool
+    """By place: is it known already which earlier set it resembles?"""
+    copied: Bool
+    """By place: has a later item that is no reference item an equal set?"""
+    refined: Refined = field(default_factory=Refined)
+    equal: list[tuple[Int64, Int64]] = field(default_factory=list)
+    """Places, and the first place with an equal set: found only when the sets are compared."""
+    sizes: tuple[Int64, Int64] = field(default_factory=lambda: (np.empty(0, np.int64), np.empty(0, np.int64)))
+    """Of the distinct sets of the part that is being compared in blocks: places and sizes."""
 
-    def has_copies(self, found: Comparable, among: Bool) -> Bool:
-        """Which sets of a batch are equal to that of some later place among these."""
-        copied = np.zeros(len(self.order), np.bool_)
-        copied[self.first[among & (self.first != np.arange(len(self.first)))]] = True
-        return copied[found.places]
-
-    def batches(self, workers: Workers, progress: Progress) -> Iterator[Comparable]:
-        """What must be compared, batch by batch. Equal sets are collapsed on the way, in `first`."""
-        items = self.order[self.distinct[self.members]]
+    def fetch(self, batches: list[int], workers: Workers, progress: Progress) -> None:
+        """Get the sets of some batches, by reading their items again."""
+        wanted = np.zeros(self.packing.blocks, np.bool_)
+        for batch in batches:
+            for block in self.packing.batches[batch]:
+                wanted[block] = not self.sets.has(block)
+        chosen = np.flatnonzero(wanted[self.packing.block_of])
+        items = self.order[self.members[chosen]].astype(np.int64)
         by_item = np.argsort(items)
-        total = sum(source.nbytes for source in self.corpus.sources)
-        limit = self.corpus.settings.budget.sets_bytes
-        with progress.stage("fetching sets", total, "B"):
-            store = self.corpus.fetch_sets(items[by_item], workers, progress, limit)
-        sizes = np.empty(len(items), np.int64)
-        sizes[by_item] = store.sizes
-        for part in split_parts(self.buckets, self.members, 8 * sizes, limit):
+        items, block_of = items[by_item], self.packing.block_of[chosen[by_item]]
+        with progress.stage("fetching sets", sum(source.nbytes for source in self.corpus.sources), "B"), self.sets:
+            for low, high, sets in self.corpus.fetch_sets(items, workers, progress):
+                self.sets.add(sets, block_of[low:high])
+
+    def compare(self, batch: int, progress: Progress) -> Iterator[Comparable]:
+        """What must be compared of a batch, one after the other. Its sets are gone afterwards."""
+        blocks = self.packing.batches[batch]
+        distinct = np.zeros(len(self.members), np.bool_)
+        if len(blocks) == 1:
             with progress.stage("refining"):
-                chosen = np.zeros(len(items), np.bool_)
-                chosen[part] = True
-                sets = store.read(chosen[by_item])
-                found = self._batch(part, by_item[chosen[by_item]], sets)
-                if self.corpus.settings.method != "brute":
-                    _refine(found, self.corpus.settings.measure, progress, self.alarms)
+                whole = self._load(blocks[0])
+                self._collapse(whole.mine, _prints(whole), distinct)
+                found = self._put_together([whole], distinct, progress)
             yield found
+        else:
+            yield from self._compare_blocks(blocks, distinct, progress)
+        for block in blocks:
+            self.sets.drop(block)
 
-    def _batch(self, part: Int64, by_item: Int64, sets: Sets) -> Comparable:
-        """The distinct sets of a part; set k of `sets` is that of member by_item[k]."""
-        row_of = np.empty(len(part), np.int64)
-        row_of[np.searchsorted(part, by_item)] = np.arange(len(part))
-        same = group_prints(*fingerprint_sets(sets.indptr, sets.elements)[:, row_of])
-        roots = np.flatnonzero(same == np.arange(len(same)))
-        places = self.distinct[self.members[part]]
-        self._point_further(places, same)
-        number = np.full(len(self.distinct), -1, np.int32)
-        number[self.members[part[roots]]] = np.arange(len(roots), dtype=np.int32)
-        rows = row_of[roots]
-        buckets = renumber(self.buckets, number)
-        return Comparable(places[roots], buckets, sets.indptr[rows], sets.indptr[rows + 1], sets.elements)
+    def _compare_blocks(self, blocks: range, distinct: Bool, progress: Progress) -> Iterator[Comparable]:
+        """A part that does not fit: each block with every earlier one, then within itself.
 
-    def _point_further(self, places: Int64, same: Int64) -> None:
-        """Equal sequences of tokens were collapsed already; follow on to equal sets."""
-        if (same == np.arange(len(same))).all():
-            return
-        onward = np.arange(len(self.first))
-        onward[places] = places[same]
-        self.first = onward[self.first]
+        Since places rise from block to block, the first set that one resembles is found first.
+        """
+        with progress.stage("refining"):
+            loaded = [(block.mine, _prints(block), block.sets.sizes[block.rows]) for block in map(self._load, blocks)]
+            mine, sizes = (np.concatenate([one[k] for one in loaded]) for k in (0, 2))
+            self._collapse(mine, np.concatenate([one[1] for one in loaded], axis=1), distinct)
+            self.sizes = self.members[mine[distinct[mine]]], sizes[distinct[mine]]
+        for number in blocks:
+            block = self._load(number)
+            for earlier in [*range(blocks.start, number), None]:
+                with progress.stage("refining"):
+                    standing = distinct & (~self.linked[self.members] | (self.members < self.fixed))
+                    together = [block] if earlier is None else [self._load(earlier), block]
+                    found = self._put_together(together, standing, progress)
+                    found.cut = True
+                yield found
+
+    def _load(self, block: int) -> Block:
+        mine = np.flatnonzero(self.packing.block_of == block)
+        rows = np.empty(len(mine), np.int64)
+        rows[np.argsort(self.order[self.members[mine]])] = np.arange(len(mine))
+        return Block(mine, rows, self.sets.read(block))
+
+    def _collapse(self, mine: Int64, prints: UInt64, distinct: Bool) -> None:
+        """Note which of the members are the first with their set."""
+        same = group_prints(*prints)
+        copies = np.flatnonzero(same != np.arange(len(same)))
+        distinct[mine] = True
+        distinct[mine[copies]] = False
+        if len(copies):
+            places, firsts = self.members[mine[copies]], self.members[mine[same[copies]]]
+            self.equal.append((places, firsts))
+            self.copied[firsts[self.copied[places] | (places >= self.fixed)]] = True
+
+    def _put_together(self, blocks: list[Block], chosen: Bool, progress: Progress) -> Comparable:
+        """The chosen sets of some blocks with the buckets in which they meet."""
+        kept = [chosen[block.mine] for block in blocks]
+        places = np.concatenate([self.members[block.mine[here]] for block, here in zip(blocks, kept)])
+        number = np.full(len(self.order), -1, np.int32)
+        number[places] = np.arange(len(places), dtype=np.int32)
+        buckets = concatenate([renumber(band, number) for band in self.bands])
+        shifts = np.cumsum([0, *(len(block.sets.elements) for block in blocks)])
+        rows = [block.rows[here] for block, here in zip(blocks, kept)]
+        begins = np.concatenate([block.sets.indptr[row] + shift for block, row, shift in zip(blocks, rows, shifts)])
+        ends = np.concatenate([block.sets.indptr[row + 1] + shift for block, row, shift in zip(blocks, rows, shifts)])
+        elements = [block.sets.elements for block in blocks]
+        found = Comparable(
+            places, buckets, begins, ends, elements[0] if len(elements) == 1 else np.concatenate(elements)
+        )
+        found.earlier = int(np.count_nonzero(kept[0])) if len(blocks) > 1 else 0
+        if self.corpus.settings.method != "brute":
+            _refine(found, self.corpus.settings.measure, progress, self.refined)
+        return found
+
+    def follow(self, equal: list[tuple[Int64, Int64]]) -> None:
+        """Let `first` go on to the sets that were found to be equal when they were compared."""
+        if equal:
+            onward = np.arange(len(self.first), dtype=np.int32)
+            for places, firsts in equal:
+                onward[places] = firsts
+            self.first = onward[self.first]
 
 
-def find_candidates(corpus: Corpus, order: Int64, workers: Workers, progress: Progress) -> Candidates:
+def find_candidates(
+    corpus: Corpus, order: Int32, workers: Workers, progress: Progress, references: int = 0
+) -> Candidates:
     """Who shares a bucket with whom.
 
     Parameters
     ----------
-    order : int64[...]
+    order : int32[...]
         The items that are not empty, by priority.
+    references
+        So many items, at the front, are reference items.
     """
-    settings = corpus.settings
-    settings.budget.check_items(len(order))
-    with progress.stage("joining bands"):
-        first = group_prints(*(corpus.digests.numbers(f"print {half}", np.uint64)[order] for half in range(2)))
-        distinct = np.flatnonzero(first == np.arange(len(order)))
+    settings, digests = corpus.settings, corpus.digests
+    settings.budget.check_items(len(corpus))
+    ranges = settings.budget.joining_ranges(len(order), workers.threads)
+    with progress.stage("joining bands", digests.bands, "bands"):
+        place_of = places_of(order, len(corpus))
+        first = collapse_copies(digests, place_of, len(order), ranges)
+        copies = np.flatnonzero(first != np.arange(len(order)))
         if settings.method == "brute":
-            buckets, members = all_together(len(distinct)), np.arange(len(distinct))
+            bands = BucketStore(None)
+            bands.add(all_together(np.flatnonzero(first == np.arange(len(order)))))
         else:
-            threads = settings.budget.joining_threads(len(order), workers.threads)
-            each = workers.map if threads == workers.threads else map
-            buckets = join_bands(corpus.digests.band, corpus.digests.bands, order[distinct], each)
-            members = np.flatnonzero(members_of(buckets, len(distinct)))
-    return Candidates(corpus, order, first, distinct, members, buckets)
+            place_of[order[copies]] = -1
+            bands = join_bands(digests, place_of, ranges, workers, progress)
+        del place_of
+    # by brute force even a single set counts: how much it overlaps with its copies, its size tells
+    inside = first == np.arange(len(order)) if settings.method == "brute" else members_of(bands, len(order))
+    return put_up(corpus, order, references, first, bands, np.flatnonzero(inside))
 
 
-def _refine(found: Comparable, measure: Measure, progress: Progress, alarms: list[dict[str, Any]]) -> None:
+def put_up(
+    corpus: Corpus, order: Int32, references: int, first: Int32, bands: BucketStore, members: Int64
+) -> Candidates:
+    """Candidates of which it is known who meets whom: decide what is compared together."""
+    fixed = int(np.searchsorted(order >= references, True))
+    copies = np.flatnonzero(first != np.arange(len(order)))
+    copied = np.zeros(len(order), np.bool_)
+    copied[first[copies[copies >= fixed]]] = True
+    packing = _pack(bands, members, corpus, order)
+    work = corpus.digests.work_at_hand() if packing.blocks > 1 else None
+    sets = SetStore(packing.blocks, f"sets-{corpus.settings.budget.batch_name}", work)
+    linked = np.zeros(len(order), np.bool_)
+    return Candidates(corpus, order, fixed, first, bands, members, packing, sets, linked, copied)
+
+
+def _pack(bands: BucketStore, members: Int64, corpus: Corpus, order: Int32) -> Packing:
+    """What is compared together. Of the sizes of sets it is known what they are at most: repeats count."""
+    nbytes = 8 * corpus.counts[order[members]].astype(np.int64) + MEMBER_BYTES * len(bands)
+    limit = corpus.settings.budget.sets_bytes
+    if nbytes.sum() <= limit:
+        return Packing(np.zeros(len(members), np.int32), [range(1)] if len(members) else [])
+    return pack_parts(connected_parts(bands, len(order))[members], nbytes, limit)
+
+
+def _prints(block: Block) -> UInt64:
+    return fingerprint_sets(block.sets.indptr, block.sets.elements)[:, block.rows]  # type: ignore[no-any-return]
+
+
+def _refine(found: Comparable, measure: Measure, progress: Progress, refined: Refined) -> None:
     """Replace oversize buckets by buckets of rare elements, in which every similar pair of them meets."""
     large = oversize(found.buckets)
     if not large.any():
@@ -150,17 +301,9 @@ def _refine(found: Comparable, measure: Measure, progress: Progress, alarms: lis
     floor = measure.jaccard_floor
     assert floor is not None, "lsh is only planned for measures that have a floor"
     progress.compiling(list_prefixes, "oversize buckets")
-    refined = select(found.buckets, large)
-    items = np.unique(refined.members).astype(np.int64)
+    chosen = select(found.buckets, large)
+    items = np.unique(chosen.members).astype(np.int64)
     prefixes = join_prefixes(items, *found.sets, *measure.arguments, (floor.numerator, floor.denominator))
     found.buckets = concatenate([select(found.buckets, ~large), prefixes])
-    alarms.append(
-        {
-            "kind": "oversize_buckets",
-            "buckets": len(refined),
-            "largest": int(refined.sizes.max()),
-            "items": len(items),
-            "text": f"{len(refined)} buckets with up to {refined.sizes.max():,} items were refined by rare shingles "
-            f"({len(items):,} items in all): often boilerplate. No pair is lost by it.",
-        }
-    )
+    if not found.earlier:
+        refined.add(chosen.sizes, len(items))

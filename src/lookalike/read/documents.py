@@ -79,6 +79,10 @@ class DocumentsSource:
         """Each item is written back as a file."""
         return Layout("files")
 
+    def about_rows(self) -> tuple[int, bool]:
+        """As many as there are files."""
+        return len(self.files), True
+
     def locate(self, row: int) -> tuple[str, int]:
         """The file that an item is; its row is always 0."""
         aside = sum(map(len, self.set_aside.values()))

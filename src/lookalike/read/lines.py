@@ -22,6 +22,8 @@ from lookalike.read.files import File
 from lookalike.types import Block, Bool, Int64, Items, Layout, Rejected, UInt8, Wanted, to_arrow
 
 NEWLINE = ord("\n")
+SAMPLED_BYTES = 1 << 20
+"""How much of a file is looked at to guess how many rows it has."""
 FEW_ROWS = 64
 """A run of rows this short that will not parse is read row by row; longer ones are halved first."""
 
@@ -134,6 +136,13 @@ class LineSource(ABC):
     def column_names(self) -> Sequence[str] | None:
         """The names of the columns, None where any row can have others."""
         return None
+
+    def about_rows(self) -> tuple[int, bool]:
+        """As many as its first lines let one expect."""
+        with self.file.reading(), closing(streams.TextStream(self.file, self._encoding)) as stream:
+            start = stream.read(SAMPLED_BYTES)
+            share = self.nbytes / max(1, min(self.nbytes, stream.position()))
+        return round(start.count(b"\n") * max(1.0, share)) or 1, False
 
     def locate(self, row: int) -> tuple[str, int]:
         """A row's file and its number therein."""

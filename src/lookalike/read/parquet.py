@@ -63,6 +63,10 @@ class ParquetSource:
             codec = groups[0].column(0).compression.lower().replace("uncompressed", "none")
         return Layout("table", b"", codec, schema, max((group.num_rows for group in groups), default=None))
 
+    def about_rows(self) -> tuple[int, bool]:
+        """As many as the footer tells."""
+        return self.footer()[0].num_rows, True
+
     def locate(self, row: int) -> tuple[str, int]:
         """A row's file and its number therein."""
         return self.name, row

@@ -165,6 +165,10 @@ class TableSource:
         """As a Parquet file of the same schema."""
         return Layout("table", b"", "zstd", self.table.schema, None)
 
+    def about_rows(self) -> tuple[int, bool]:
+        """All of them."""
+        return self.table.num_rows, True
+
     def locate(self, row: int) -> tuple[str, int]:
         """A row's number in the table."""
         return self.name, row

@@ -24,24 +24,29 @@ class FoundPairs(NamedTuple):
 
 
 def list_pairs(
-    buckets: Buckets, sets: tuple[Int64, Int64, UInt64], measure: tuple[int, int, int], each: Mapper = map
+    buckets: Buckets,
+    sets: tuple[Int64, Int64, UInt64],
+    measure: tuple[int, int, int],
+    earlier: int = 0,
+    each: Mapper = map,
 ) -> FoundPairs:
     """Every pair of sets that share a bucket and are similar enough, in order of the later set.
 
-    Parameters as for lookalike.cluster.keepers.decide.
+    Parameters as for lookalike.cluster.keepers.decide; with `earlier`, only pairs of a set below it with one that is
+    not.
     """
     count = len(sets[0])
     graph = (
         *join.buckets_by_item(buckets.starts, buckets.members, count),
         buckets.starts,
-        buckets.sizes,
+        buckets.sizes_below(earlier) if earlier else buckets.sizes,
         buckets.members,
     )
 
     def one_chunk(first: int) -> list[FoundPairs]:
         return list(_pairs_of(first, min(first + CHUNK, count), count, graph, sets, measure))
 
-    found = [part for parts in each(one_chunk, range(0, count, CHUNK)) for part in parts]
+    found = [part for parts in each(one_chunk, range(earlier, count, CHUNK)) for part in parts]
     if not found:
         none = np.empty(0, np.int32)
         return FoundPairs(none, none, none, 0)

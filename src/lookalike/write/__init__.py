@@ -1,18 +1,19 @@
 """Results -> files, whole or not at all. Nothing here knows how they were found."""
 
 from lookalike.write.kept import KeptWriter, open_kept
-from lookalike.write.outputs import TABLE_SUFFIXES, WORK, OutputFolder, output_file, whole_file
+from lookalike.write.outputs import KEPT, TABLE_SUFFIXES, OutputFolder, output_file, whole_file
 from lookalike.write.results import (
     write_json,
     write_rejected,
     write_table,
+    write_tables,
     write_tsv,
 )
 from lookalike.write.work import WorkFolder
 
 __all__ = [
+    "KEPT",
     "TABLE_SUFFIXES",
-    "WORK",
     "KeptWriter",
     "OutputFolder",
     "WorkFolder",
@@ -22,5 +23,6 @@ __all__ = [
     "write_json",
     "write_rejected",
     "write_table",
+    "write_tables",
     "write_tsv",
 ]

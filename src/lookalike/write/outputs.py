@@ -10,6 +10,7 @@ import fcntl
 import os
 import shutil
 import tempfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -26,6 +27,8 @@ WORK = "work"
 """Where a run keeps pieces of its work, inside the folder that it fills."""
 MANIFEST = "manifest.jsonl"
 """What a run has finished, in the work folder."""
+KEPT = "kept"
+"""Where the surviving rows go."""
 MANY_FILES = 200
 """From here on, everything is flushed at once."""
 TABLE_SUFFIXES = (".parquet", ".csv", ".jsonl", ".tsv")
@@ -51,6 +54,8 @@ class OutputFolder:
         Replace an earlier output (a folder with `run.json` in it) or an empty folder; never anything else.
     resume
         Take over what a killed run into this folder has left.
+    work
+        Where another folder for pieces of work is to be made; inside the hidden folder unless told.
     resumable
         Whether the run could go on later; otherwise nothing is left for it.
 
@@ -64,7 +69,13 @@ class OutputFolder:
     """
 
     def __init__(
-        self, path: str | Path, overwrite: bool = False, resume: bool = False, *, resumable: bool = True
+        self,
+        path: str | Path,
+        overwrite: bool = False,
+        resume: bool = False,
+        work: str | Path | None = None,
+        *,
+        resumable: bool = True,
     ) -> None:
         self.path = Path(path).resolve()
         self.overwrite = overwrite
@@ -72,6 +83,9 @@ class OutputFolder:
         self._resumable = resumable
         self._advice = _GO_ON if resumable else _FREE_OR_MOVE
         self._partial = self.path.parent / f".{self.path.name}.partial"
+        self.work = self._partial / WORK if work is None else Path(work).resolve() / _work_name(self.path)
+        self.spool = self.work.with_name(f"{self.work.name}-spool")
+        """Where input that can be read only once is put."""
         self._lock: int | None = None
         self._made: list[Path] = []
         self._check()
@@ -105,6 +119,7 @@ class OutputFolder:
             self._tidy()
         else:
             _empty(self._partial, {LOCK_FILE})
+            self.clear_work()
 
     def _release(self) -> None:
         if self._lock is not None:
@@ -127,6 +142,7 @@ class OutputFolder:
                     if _is_full(error.__cause__):
                         raise error.__cause__  # what a file in the folder said of itself: here, it can go on
                     return
+                self.clear_work()
                 (self._partial / LOCK_FILE).unlink()
                 flush_tree(self._partial)
                 self._publish()
@@ -134,6 +150,7 @@ class OutputFolder:
             if keep:
                 self._tidy()
             else:
+                self.clear_work()
                 shutil.rmtree(self._partial, ignore_errors=True)
             self._release()
             for parent in self._made:
@@ -145,13 +162,18 @@ class OutputFolder:
         return any(self._pieces())
 
     def _pieces(self) -> Iterator[Path]:
-        return self._partial.glob(f"{WORK}/*.arrow")
+        return self.work.glob("*.arrow")
 
     def _tidy(self) -> None:
         """Leave what a run can go on with: the rest may be half of something, and takes room on a full disk."""
-        _empty(self._partial, {LOCK_FILE, WORK})
-        if (self._partial / WORK).is_dir():
-            _empty(self._partial / WORK, {MANIFEST, *(piece.name for piece in self._pieces())})
+        _empty(self._partial, {LOCK_FILE, WORK, KEPT})
+        if self.work.is_dir():
+            _empty(self.work, {MANIFEST, *(piece.name for piece in self._pieces())})
+
+    def clear_work(self) -> None:
+        """Remove the pieces of work."""
+        shutil.rmtree(self.work, ignore_errors=True)
+        shutil.rmtree(self.spool, ignore_errors=True)
 
     def _check(self) -> None:
         """Refuse what must not be replaced."""
@@ -178,7 +200,12 @@ class OutputFolder:
                 old.rename(self.path)
                 raise
             shutil.rmtree(old, ignore_errors=True)
-        _flush(self.path.parent)
+        flush(self.path.parent)
+
+
+def _work_name(path: Path) -> str:
+    """One work folder for each output: runs into others must not meet there."""
+    return f"lookalike-{path.name}-{zlib.crc32(os.fsencode(path)):08x}"
 
 
 def _empty(folder: Path, but: set[str]) -> None:
@@ -225,9 +252,9 @@ def whole_file(path: Path) -> Iterator[Path]:
         try:
             partial.chmod(0o666 & ~_umask())
             yield partial
-            _flush(partial)
+            flush(partial)
             partial.replace(path)
-            _flush(path.parent)
+            flush(path.parent)
         finally:
             partial.unlink(missing_ok=True)
 
@@ -280,10 +307,11 @@ def flush_tree(folder: Path) -> None:
         os.sync()
         return
     for path in found:
-        _flush(path)
+        flush(path)
 
 
-def _flush(path: Path) -> None:
+def flush(path: Path) -> None:
+    """Make sure that a file, or the names in a folder, are on disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -45,6 +46,27 @@ def write_table(path: str | Path, table: pa.Table) -> None:
                 _write_jsonl(stream, table)
             else:
                 _write_separated(stream, table, "," if suffix == ".csv" else "\t")
+
+
+def write_tables(path: Path, tables: Iterator[pa.Table]) -> None:
+    """Write tables of one schema, one after the other, as one Parquet file; whole or not at all.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_tables(Path(folder, "a.parquet"), iter([pa.table({"a": [1]}), pa.table({"a": [2]})]))
+    ...     pq.read_table(Path(folder, "a.parquet")).column("a").to_pylist()
+    [1, 2]
+    """
+    first = next(tables)
+    with (
+        whole_file(path) as partial,
+        pa.OSFile(os.fsencode(partial), "wb") as stream,
+        pq.ParquetWriter(stream, first.schema, compression="zstd") as writer,
+    ):
+        for table in chain([first], tables):
+            writer.write_table(table)
 
 
 def write_tsv(stream: IO[bytes], table: pa.Table) -> None:

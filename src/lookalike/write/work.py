@@ -11,14 +11,15 @@ import json
 import os
 import shutil
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from lookalike.errors import UsageError
-from lookalike.write.outputs import MANIFEST, disk_errors
+from lookalike.write.outputs import MANIFEST, disk_errors, flush
 
 CHECKED_BYTES = 8 << 20
 """How much of a piece is read at a time for its checksum."""
@@ -27,8 +28,9 @@ CHECKED_BYTES = 8 << 20
 class WorkFolder:
     """Pieces of one run. Made new, or taken over from a killed run with the same identity."""
 
-    def __init__(self, folder: Path, identity: Mapping[str, Any], resume: bool) -> None:
+    def __init__(self, folder: Path, identity: Mapping[str, Any], resume: bool, output: Path | None = None) -> None:
         self.folder = folder
+        self._output = output or folder
         self._identity = dict(identity)
         self._pieces: dict[str, dict[str, Any]] = {}
         self.reused: list[str] = []
@@ -51,7 +53,7 @@ class WorkFolder:
                 "inputs, or start again with --overwrite"
             )
         for line in lines[1:]:
-            path = self.folder / line["name"]
+            path = self._path(line)
             if path.exists() and path.stat().st_size == line["bytes"] and _checksum(path) == line["crc32"]:
                 self._pieces[line["name"]] = line
                 self.reused.append(line["name"])
@@ -71,25 +73,53 @@ class WorkFolder:
             manifest.flush()
             os.fsync(manifest.fileno())
 
+    def _path(self, line: Mapping[str, Any]) -> Path:
+        return (self._output if line.get("output") else self.folder) / str(line["name"])
+
     def has(self, name: str) -> bool:
-        """Is this piece there, whole?"""
+        """Is this piece, or file of the output, there, whole?"""
         return name in self._pieces
 
+    def keep(self, name: str) -> None:
+        """A file of the output, already under its name, is whole: a later run need not write it again."""
+        path = self._output / name
+        with disk_errors(path):
+            flush(path)
+            self._add({"name": name, "bytes": path.stat().st_size, "crc32": _checksum(path), "output": True})
+
     def save(self, name: str, table: pa.Table) -> None:
-        """Write a piece, whole or not at all. The first one makes the folder: small runs need none."""
-        if not (self.folder / MANIFEST).exists():
-            self.folder.mkdir(parents=True, exist_ok=True)
-            self._note(self._identity)
+        """Write a piece, whole or not at all."""
+        with self.writing(name, table.schema) as piece:
+            piece.write_table(table)
+
+    @contextmanager
+    def writing(self, name: str, schema: pa.Schema) -> Iterator[pa.ipc.RecordBatchFileWriter]:
+        """Write a piece bit by bit; it counts when the block ends well."""
+        self._begin()
         path, partial = self.folder / name, self.folder / f"{name}.partial"
         with disk_errors(self.folder):
-            with pa.OSFile(str(partial), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
-                writer.write_table(table)
-            with partial.open("rb") as file:
-                os.fsync(file.fileno())
+            with pa.OSFile(str(partial), "wb") as file, pa.ipc.new_file(file, schema) as writer:
+                yield writer
+            flush(partial)
             line = {"name": name, "bytes": partial.stat().st_size, "crc32": _checksum(partial)}
             partial.rename(path)
+        self._add(line)
+
+    def _begin(self) -> None:
+        """The first piece makes the folder: small runs need none."""
+        if not (self.folder / MANIFEST).exists():
+            with disk_errors(self.folder):
+                self.folder.mkdir(parents=True, exist_ok=True)
+            self._note(self._identity)
+
+    def _add(self, line: dict[str, Any]) -> None:
         self._note(line)
-        self._pieces[name] = line
+        self._pieces[line["name"]] = line
+
+    def drop(self, name: str) -> None:
+        """Make room: a piece that nothing needs any more."""
+        if self._pieces.pop(name, None):
+            (self.folder / name).unlink(missing_ok=True)
 
     def load(self, name: str) -> pa.Table:
         """A piece, mapped into memory: only what is looked at is read."""

@@ -1,0 +1,73 @@
+"""Join the digests: who has the same sequence of tokens, and who shares a bucket in which band.
+
+What is joined is streamed from the digests, a range of keys at a time where a whole band does not fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from lookalike.candidates.bands import join_band, key_ranges
+from lookalike.candidates.buckets import concatenate, group_prints
+from lookalike.jobs.bucketstore import BucketStore
+from lookalike.jobs.digests import Digests
+from lookalike.jobs.parallel import Workers
+from lookalike.jobs.progress import Progress
+from lookalike.types import Bool, Buckets, Int32
+
+
+def places_of(order: Int32, items: int) -> Int32:
+    """The place of each item in the order of priority; -1 for those that have none.
+
+    Examples
+    --------
+    >>> places_of(np.array([2, 0], np.int32), 3).tolist()
+    [1, -1, 0]
+    """
+    place_of = np.full(items, -1, np.int32)
+    place_of[order] = np.arange(len(order), dtype=np.int32)
+    return place_of
+
+
+def collapse_copies(digests: Digests, place_of: Int32, places: int, ranges: int) -> Int32:
+    """For each place the first place with the same sequence of tokens."""
+    first = np.arange(places, dtype=np.int32)
+    for low, high in key_ranges(ranges):
+        found, (halves, others) = digests.gather(["print 0", "print 1"], place_of, low, high)
+        first[found] = found[group_prints(halves, others)]
+    return first
+
+
+def join_bands(digests: Digests, place_of: Int32, ranges: int, workers: Workers, progress: Progress) -> BucketStore:
+    """The buckets of every band, range by range; bands that an earlier run has joined are taken as they are."""
+    store = BucketStore(digests.work)
+    progress.advance(len(store))
+
+    def join(job: tuple[int, int, int]) -> Buckets:
+        band, low, high = job
+        places, (keys,) = digests.gather([f"key {band}"], place_of, low, high)
+        return join_band(keys, places)
+
+    def jobs() -> Iterator[tuple[int, int, int]]:
+        for band in range(len(store), digests.bands):
+            for low, high in key_ranges(ranges):
+                yield band, low, high
+
+    parts: list[Buckets] = []
+    for part in workers.map(join, jobs()):
+        parts.append(part)
+        if len(parts) == ranges:
+            store.add(concatenate(parts))
+            progress.advance(1)
+            parts = []
+    return store
+
+
+def members_of(store: BucketStore, places: int) -> Bool:
+    """Which places are in some bucket."""
+    found = np.zeros(places, np.bool_)
+    for band in store:
+        found[band.members] = True
+    return found

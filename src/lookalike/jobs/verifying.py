@@ -1,0 +1,60 @@
+"""Compare the candidates and decide, batch by batch."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lookalike.cluster.components import connect
+from lookalike.cluster.keepers import decide
+from lookalike.errors import ResourceError
+from lookalike.jobs.graph import Graph
+from lookalike.jobs.outcome import Settling
+from lookalike.jobs.parallel import Workers
+from lookalike.jobs.progress import Progress
+from lookalike.jobs.similar import Candidates, Comparable
+from lookalike.kernels.join import connect_buckets
+
+
+def verify(
+    candidates: Candidates, policy: str, workers: Workers, progress: Progress, graph: Graph | None = None
+) -> Settling:
+    """What became of every batch; the graph gets what is needed to ask again."""
+    measure = candidates.corpus.settings.measure
+    settling = Settling(candidates, measure, policy == "connected")
+    batches = range(len(candidates.packing.batches))
+    pending = [batch for batch in batches if not ((graph is None or graph.has(batch)) and settling.recall(batch))]
+    if pending:
+        candidates.fetch(pending, workers, progress)
+    for batch in pending:
+        for found in candidates.compare(batch, progress):
+            with progress.stage("verifying"):
+                _decide(found, candidates, settling, policy, workers, progress)
+                if graph is not None:
+                    graph.add(found, measure, workers)
+        if graph is not None:
+            graph.add_large(candidates, batch)
+            graph.close(batch)
+        settling.close(batch)
+    return settling
+
+
+def _decide(
+    found: Comparable, candidates: Candidates, settling: Settling, policy: str, workers: Workers, progress: Progress
+) -> None:
+    measure = candidates.corpus.settings.measure.arguments
+    reference = found.places < candidates.fixed
+    # a reference item stays, but what it resembles is asked for the sake of its copies
+    sought = ~reference | candidates.copied[found.places]
+    asked = sought & ~candidates.linked[found.places]
+    fixed = int(np.count_nonzero(reference))
+    direct = decide(found.buckets, found.sets, measure, fixed, found.earlier, asked, workers.threads, workers.map)
+    components = None
+    if policy == "connected":
+        if found.cut:
+            raise ResourceError(
+                "--policy connected: one cluster of candidates does not fit in --memory; give more, or use "
+                "--policy direct"
+            )
+        progress.compiling(connect_buckets, "connected clusters")
+        components = connect(found.buckets, found.sets, measure, direct)
+    settling.add(found, direct, components)

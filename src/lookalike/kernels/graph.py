@@ -1,0 +1,35 @@
+"""Who stays, given the overlaps of all similar pairs: nothing is compared any more."""
+
+from lookalike.kernels.compile import kernel
+from lookalike.kernels.sets import needed_overlap
+
+
+@kernel
+def settle_pairs(starts, others, overlaps, sizes, measure, num, den, fixed, asked, keeper, shared):
+    """In order of priority, an item's keeper is the first earlier one that stays and is similar enough.
+
+    Parameters
+    ----------
+    starts : int64[items + 1]
+    others, overlaps : int32[...]
+        Item i is similar to the earlier items others[starts[i]:starts[i + 1]], ascending; with these overlaps.
+    sizes : int64[items]
+        Of the items' sets.
+    fixed
+        The items before this one stay.
+    asked : bool[items]
+        For which a keeper is sought.
+    keeper, shared : int32[items]
+        Get the keeper and the overlap with it; untouched where there is none.
+    """
+    for item in range(starts.size - 1):
+        if not asked[item]:
+            continue
+        for k in range(starts[item], starts[item + 1]):
+            other = others[k]
+            if keeper[other] >= 0 and other >= fixed:
+                continue
+            if overlaps[k] >= needed_overlap(measure, num, den, sizes[item], sizes[other]):
+                keeper[item] = other
+                shared[item] = overlaps[k]
+                break
