@@ -55,6 +55,10 @@ def check_leftovers(folder):
     if not names(folder):
         return set()
     assert set(names(folder / ".out.partial")) <= {"kept", "lock", "work"}
+    manifest = folder / ".out.partial/work/manifest.jsonl"
+    listed = manifest.read_text() if manifest.exists() else ""
+    kept = folder / ".out.partial/kept"
+    assert all(f'"kept/{path.relative_to(kept)}"' in listed for path in kept.rglob("*") if path.is_file())
     found = set(names(folder / ".out.partial/work"))
     assert all(re.fullmatch(r"[\w-]+\.arrow|manifest\.jsonl", name) for name in found), found
     return found - {"manifest.jsonl"}

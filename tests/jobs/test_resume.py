@@ -98,7 +98,8 @@ def test_every_stage_goes_on_where_it_was(tmp_path, source, monkeypatch, cramped
             made = stop_after(patch, -1)
             note_what_is_parsed(patch, reading)
             run = dedup_to_folder([source, other], out, settings, keep="longest", resume=True)
-        assert not set(run["reused"]) & set(made)
+        # what is remembered of a batch is written again where it is not known what became of it
+        assert not {name for name in run["reused"] if not name.startswith("graph")} & set(made)
         assert set(run["reused"]) <= set(names[:pieces])
         assert ("digests" in stage) == bool(reading.count("all"))
         assert ((out / "removed.parquet").read_bytes(), (out / "clusters.parquet").read_bytes()) == expected

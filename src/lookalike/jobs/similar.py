@@ -154,7 +154,7 @@ class Candidates:
                 self.sets.add(sets, block_of[low:high])
 
     def compare(self, batch: int, progress: Progress) -> Iterator[Comparable]:
-        """What must be compared of a batch, one after the other. Its sets are gone afterwards."""
+        """What must be compared of a batch, one after the other."""
         blocks = self.packing.batches[batch]
         distinct = np.zeros(len(self.members), np.bool_)
         if len(blocks) == 1:
@@ -165,7 +165,10 @@ class Candidates:
             yield found
         else:
             yield from self._compare_blocks(blocks, distinct, progress)
-        for block in blocks:
+
+    def drop(self, batch: int) -> None:
+        """The sets of a batch are not needed any more."""
+        for block in self.packing.batches[batch]:
             self.sets.drop(block)
 
     def _compare_blocks(self, blocks: range, distinct: Bool, progress: Progress) -> Iterator[Comparable]:

@@ -35,6 +35,7 @@ def verify(
             graph.add_large(candidates, batch)
             graph.close(batch)
         settling.close(batch)
+        candidates.drop(batch)
     return settling
 
 

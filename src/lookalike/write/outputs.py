@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import json
 import os
 import shutil
 import tempfile
@@ -15,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 from lookalike.errors import ResourceError, UsageError
 
@@ -169,6 +170,15 @@ class OutputFolder:
         _empty(self._partial, {LOCK_FILE, WORK, KEPT})
         if self.work.is_dir():
             _empty(self.work, {MANIFEST, *(piece.name for piece in self._pieces())})
+        whole = self._whole_files()
+        for path in (self._partial / KEPT).rglob("*"):
+            if path.is_file() and path.relative_to(self._partial).as_posix() not in whole:
+                path.unlink()
+
+    def _whole_files(self) -> set[str]:
+        """The surviving rows that are written to the end, by the manifest of the work."""
+        manifest = self.work / MANIFEST
+        return {line.get("name", "") for line in whole_lines(manifest)} if manifest.is_file() else set()
 
     def clear_work(self) -> None:
         """Remove the pieces of work."""
@@ -206,6 +216,17 @@ class OutputFolder:
 def _work_name(path: Path) -> str:
     """One work folder for each output: runs into others must not meet there."""
     return f"lookalike-{path.name}-{zlib.crc32(os.fsencode(path)):08x}"
+
+
+def whole_lines(path: Path) -> list[dict[str, Any]]:
+    """The lines of a manifest; one that was cut off by a kill counts as not written."""
+    found = []
+    for line in path.read_bytes().split(b"\n")[:-1]:
+        try:
+            found.append(json.loads(line))
+        except ValueError:
+            break
+    return found
 
 
 def _empty(folder: Path, but: set[str]) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 import pyarrow as pa
 
 from lookalike.errors import UsageError
-from lookalike.write.outputs import MANIFEST, disk_errors, flush
+from lookalike.write.outputs import MANIFEST, disk_errors, flush, whole_lines
 
 CHECKED_BYTES = 8 << 20
 """How much of a piece is read at a time for its checksum."""
@@ -41,7 +41,7 @@ class WorkFolder:
             shutil.rmtree(folder, ignore_errors=True)
 
     def _take_over(self) -> None:
-        lines = _whole_lines(self.folder / MANIFEST)
+        lines = whole_lines(self.folder / MANIFEST)
         if not lines:
             (self.folder / MANIFEST).unlink()
             return
@@ -125,17 +125,6 @@ class WorkFolder:
         """A piece, mapped into memory: only what is looked at is read."""
         with pa.memory_map(str(self.folder / name)) as file:
             return pa.ipc.open_file(file).read_all()
-
-
-def _whole_lines(path: Path) -> list[dict[str, Any]]:
-    """The lines of a manifest; one that was cut off by a kill counts as not written."""
-    found = []
-    for line in path.read_bytes().split(b"\n")[:-1]:
-        try:
-            found.append(json.loads(line))
-        except ValueError:
-            break
-    return found
 
 
 def _checksum(path: Path) -> int:
