@@ -3,7 +3,7 @@ import pytest
 
 import lookalike as la
 from corpora import corpus
-from lookalike.jobs.alarms import find_alarms
+from lookalike.jobs.alarms import InputFile, find_alarms
 from lookalike.tuning.intervals import grouped_interval, wilson_interval
 from reference import exact, shingles
 
@@ -44,9 +44,11 @@ def test_wilson_interval_of_known_cases():
 
 
 def kinds(keeper, counts=None, references=0, files=(), audit=None):
-    items = np.ones(len(keeper))[references:] if counts is None else counts[references:]
+    counts = np.ones(len(keeper)) if counts is None else counts
     removed = np.flatnonzero(np.array(keeper) >= 0)
-    found = find_alarms(removed, np.array(keeper)[removed], len(items), int(np.sum(items == 0)), list(files), audit)
+    whole = [("all", references, len(keeper))]
+    files = [InputFile(*file, int(np.sum(counts[file[1] : file[2]] == 0))) for file in files or whole]
+    found = find_alarms(removed, np.array(keeper)[removed], files, audit)
     return [alarm["kind"] for alarm in found]
 
 
@@ -58,7 +60,10 @@ def test_alarms_ring_where_they_should_and_only_there():
     apart = [-1] * 500 + list(range(500))
     assert kinds(apart, files=[("a", 0, 500), ("b", 500, 1000)]) == ["file_mostly_removed"]
     assert kinds(quiet, counts=np.array([0] * 501 + [1] * 499)) == ["mostly_empty"]
-    assert kinds(quiet, counts=np.array([0] * 500 + [1] * 500)) == []
+    half = np.array([0] * 500 + [1] * 500)
+    assert kinds(quiet, counts=half) == []
+    assert kinds(quiet, counts=half, files=[("a", 0, 500), ("b", 500, 1000)]) == ["mostly_empty"]
+    assert kinds(quiet, counts=half, files=[("a", 0, 10), ("b", 10, 1000)]) == []
     audit = {"recall": 0.9, "interval": [0.85, 0.95], "wanted": 0.99}
     assert kinds(quiet, audit=audit) == ["recall_not_reached"]
     assert kinds(quiet, audit={**audit, "interval": [0.85, 0.995]}) == []

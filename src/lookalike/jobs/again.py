@@ -175,7 +175,7 @@ def _decide(
         if not connected:
             settling.take(_settle(candidates, first_of, pairs), len(pairs[0]))
         outcome = settling.finish(fixed)
-    empty = int(remembered.known["empty"])
+    empty = remembered.known["empty"]
     return Deduplicated(corpus, settling, outcome, remembered.ids, empty, fixed, references, connected)
 
 

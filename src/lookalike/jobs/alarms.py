@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,12 +14,25 @@ FEW = 20
 """Corpora and files of fewer items raise no alarm about shares."""
 
 
+class InputFile(NamedTuple):
+    """A file whose items are to be deduplicated."""
+
+    name: str
+    first: int
+    """Number of its first item."""
+    last: int
+    """Number of the item behind its last."""
+    empty: int
+    """How many of its items are empty."""
+
+    def __len__(self) -> int:
+        return self.last - self.first
+
+
 def find_alarms(
     removed: Int64,
     keeper: Int64,
-    items: int,
-    empty: int,
-    files: list[tuple[str, int, int]],
+    files: list[InputFile],
     audit: dict[str, Any] | None,
 ) -> list[dict[str, Any]]:
     """Alarms about clusters, files, empty items and recall.
@@ -28,29 +41,42 @@ def find_alarms(
     ----------
     removed, keeper
         Items that were removed, ascending, and who for.
-    items, empty
-        How many items were to be deduplicated, and how many of them are empty.
     files
-        Name, first item and the item behind the last of each input file.
+        What was to be deduplicated.
     audit
         The measured recall, if it was.
 
     Examples
     --------
     >>> removed, keeper = np.arange(1, 30), np.zeros(29, np.int64)
-    >>> [alarm["kind"] for alarm in find_alarms(removed, keeper, 30, 0, [("a.jsonl", 0, 30)], None)]
+    >>> [alarm["kind"] for alarm in find_alarms(removed, keeper, [InputFile("a.jsonl", 0, 30, 0)], None)]
     ['large_cluster', 'file_mostly_removed']
     """
-    found = _about_clusters(keeper, items)
-    for name, first, last in files:
-        gone = int(np.searchsorted(removed, last) - np.searchsorted(removed, first))
-        if last - first >= FEW and 2 * gone > last - first:
-            text = f"{gone:,} of the {last - first:,} items of {name} were removed"
-            found.append({"kind": "file_mostly_removed", "file": name, "removed": gone, "text": text})
+    found = _about_clusters(keeper, sum(len(file) for file in files))
+    for file in files:
+        gone = int(np.searchsorted(removed, file.last) - np.searchsorted(removed, file.first))
+        if len(file) >= FEW and 2 * gone > len(file):
+            text = f"{gone:,} of the {len(file):,} items of {file.name} were removed"
+            found.append({"kind": "file_mostly_removed", "file": file.name, "removed": gone, "text": text})
+    return found + _about_empty(files) + _about_recall(audit)
+
+
+def _about_empty(files: list[InputFile]) -> list[dict[str, Any]]:
+    """Files, or else all of them together, in which the column that is compared is mostly empty."""
+    hollow = [file for file in files if len(file) >= FEW and 2 * file.empty > len(file)]
+    items, empty = sum(len(file) for file in files), sum(file.empty for file in files)
     if items >= FEW and 2 * empty > items:
         text = f"{empty:,} of {items:,} items are empty: is --column the right one?"
-        found.append({"kind": "mostly_empty", "empty": empty, "text": text})
-    return found + _about_recall(audit)
+        return [{"kind": "mostly_empty", "empty": empty, "text": text}]
+    return [
+        {
+            "kind": "mostly_empty",
+            "file": file.name,
+            "empty": file.empty,
+            "text": f"{file.empty:,} of the {len(file):,} items of {file.name} are empty: is --column the right one?",
+        }
+        for file in hollow
+    ]
 
 
 def _about_clusters(keeper: Int64, items: int) -> list[dict[str, Any]]:

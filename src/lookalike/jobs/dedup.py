@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,7 @@ def find_duplicates(
             with progress.stage("auditing", 2 * sum(source.nbytes for source in everything), "B"):
                 progress.compiling(find_similar, "audits")
                 measured = audit(corpus, audit_items, workers, progress)
-    empty = int(np.count_nonzero(corpus.counts[fixed:] == 0))
+    empty = [int(np.sum(corpus.counts[first:last] == 0)) for first, last in pairwise(corpus.starts.tolist())]
     connected = policy == "connected"
     return Deduplicated(corpus, settling, outcome, corpus.ids, empty, fixed, len(references), connected, measured)
 

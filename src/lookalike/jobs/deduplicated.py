@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.jobs.alarms import find_alarms
+from lookalike.jobs.alarms import InputFile, find_alarms
 from lookalike.jobs.corpus import Corpus
 from lookalike.jobs.outcome import Outcome, Settling
 from lookalike.jobs.parallel import Workers
@@ -31,8 +31,8 @@ class Deduplicated:
     outcome: Outcome
     ids: Callable[[Int64], pa.Array]
     """The ids of some items."""
-    empty: int
-    """How many of the items to be deduplicated are empty."""
+    empty: list[int]
+    """How many items of each source are empty."""
     references: int
     """How many of the items, at the front, are reference items."""
     reference_sources: int
@@ -45,7 +45,7 @@ class Deduplicated:
         items, removed = len(self.corpus) - self.references, len(self.outcome.removed)
         return {
             "items": items,
-            "empty": self.empty,
+            "empty": sum(self.empty[self.reference_sources :]),
             "kept": items - removed,
             "removed": removed,
             "candidates": self.settling.compared + self.outcome.identical,
@@ -59,10 +59,10 @@ class Deduplicated:
     def alarms(self) -> list[dict[str, Any]]:
         """What a user should look at."""
         starts = self.corpus.starts.tolist()
-        files = [(source.name, *starts[n : n + 2]) for n, source in enumerate(self.corpus.sources)]
-        items = len(self.corpus) - self.references
+        names = [source.name for source in self.corpus.sources]
+        files = [InputFile(*file) for file in zip(names, starts[:-1], starts[1:], self.empty)]
         files = files[self.reference_sources :]
-        alarms = find_alarms(self.outcome.removed, self.outcome.keeper, items, self.empty, files, self.audit)
+        alarms = find_alarms(self.outcome.removed, self.outcome.keeper, files, self.audit)
         return self.settling.alarms() + alarms
 
     def removed(self) -> Iterator[pa.Table]:
