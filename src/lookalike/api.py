@@ -14,6 +14,7 @@ from lookalike.families.minhash import METHODS, merge
 from lookalike.families.minhash import MinHash as MinHashFamily
 from lookalike.features.plain import shingles
 from lookalike.features.shingles import Shingling, hash_lists, sketch_features
+from lookalike.jobs.again import dedup_again as ask_again
 from lookalike.jobs.dedup import DedupResult, dedup_in_memory, dedup_to_folder, read_result
 from lookalike.jobs.pairs import find_similar_pairs
 from lookalike.jobs.parallel import Workers, count_threads
@@ -24,7 +25,7 @@ from lookalike.read.tables import as_table
 from lookalike.tuning.plan import Plan, tune
 from lookalike.types import Sets, Signatures, Source, Wanted
 
-__all__ = ["DedupResult", "MinHash", "Plan", "dedup", "jaccard", "pairs", "shingles", "sketch", "tune"]
+__all__ = ["DedupResult", "MinHash", "Plan", "dedup", "dedup_again", "jaccard", "pairs", "shingles", "sketch", "tune"]
 
 
 def _open(data: Any, column: str, encoding: str, name: str = "data") -> list[Source]:
@@ -47,6 +48,8 @@ def dedup(
     policy: str = "direct",
     reference: Any = None,
     overwrite: bool = False,
+    resume: bool = False,
+    work: str | Path | None = None,
     audit: int = 0,
     **options: Any,
 ) -> DedupResult:
@@ -65,11 +68,13 @@ def dedup(
         Who stays, as on the command line.
     overwrite
         Replace an `out` of an earlier run.
+    resume, work
+        Go on with a run into `out` that was stopped; where its work files are, if not beside `out`.
     audit
         Measure the recall on a sample of so many items; see `.run["audit"]`.
     options
         threshold, recall, hashes, shingle, bag, language, measure, method, seed, threads, id, on_error,
-        encoding: as on the command line.
+        encoding, memory: as on the command line.
 
     Examples
     --------
@@ -93,7 +98,51 @@ def dedup(
         policy=policy,
         reference=_paths(reference) if reference is not None else (),
         overwrite=overwrite,
+        resume=resume,
+        work_folder=work,
         audit_items=audit,
+    )
+    return read_result(Path(out))
+
+
+def dedup_again(
+    earlier: str | Path,
+    out: str | Path,
+    *,
+    threshold: float | str | None = None,
+    keep: str | None = None,
+    policy: str | None = None,
+    overwrite: bool = False,
+    threads: int | None = None,
+    memory: str | int | None = None,
+) -> DedupResult:
+    """Ask a finished run into the folder `earlier` again, without reading the text again.
+
+    Parameters
+    ----------
+    threshold
+        As high as that of the earlier run, or higher.
+    keep, policy
+        Who stays, as in `dedup`; as before unless told.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "in.txt").write_text("one two three four\\nOne two three four!\\nfive six\\n")
+    ...     _ = dedup(Path(folder, "in.txt"), out=Path(folder, "first"))
+    ...     dedup_again(Path(folder, "first"), Path(folder, "second"), keep="longest").removed["row"].to_pylist()
+    [0]
+    """
+    ask_again(
+        earlier,
+        out,
+        threshold=threshold,
+        keep=keep,
+        policy=policy,
+        overwrite=overwrite,
+        threads=threads,
+        memory=memory,
     )
     return read_result(Path(out))
 
