@@ -14,7 +14,17 @@ from lookalike.kernels.words import character_capacity, token_capacity
 
 SCRIPTS = [
     *"aZ09 .,-\n\x00éßﬁＡ½ﷺ…漢字カﾅはงဂก한عΣİ😀",
-    *("e\u0301", "\u0301", "\u200d", "the ", " and ", "aaaaaaaaaaaaaaaaaaaaaaaa", "ééééééééé", "漢字漢字漢字", "ภาษาไทย"),
+    *(
+        "e\u0301",
+        "\u0301",
+        "\u200d",
+        "the ",
+        " and ",
+        "aaaaaaaaaaaaaaaaaaaaaaaa",
+        "ééééééééé",
+        "漢字漢字漢字",
+        "ภาษาไทย",
+    ),
 ]
 BROKEN = [b"\xff", b"\xc3", b"\xe4\xb8", b"\xe4 a", b"\xf0\x9f\x98", b"\xf0 \x9f\x98", b"\xf5\x80\x80\x80", b"\x80\x80"]
 piece = st.sampled_from([one.encode() for one in SCRIPTS] + BROKEN) | st.characters(exclude_categories=["Cs"]).map(

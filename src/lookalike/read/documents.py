@@ -15,7 +15,7 @@ from lookalike.errors import BadDataError
 from lookalike.read.columns import check_length, missing_column
 from lookalike.read.files import File, first_line
 from lookalike.read.streams import settle_encoding
-from lookalike.types import Block, Bool, Int64, Items, Layout, Rejected, Wanted, strings_to_arrow
+from lookalike.types import Block, Bool, Int64, Items, Layout, Rejected, Room, Wanted, strings_to_arrow
 
 BLOCK_FILES = 256
 BLOCK_BYTES = 16 << 20
@@ -67,6 +67,7 @@ class DocumentsSource:
         self.encoding = encoding
         self.kept_name = files[0].kept_name
         self.nbytes = sum(file.nbytes for file in files)
+        self.room: Room | None = None
         self.set_aside: dict[int, Int64] = {}
         """Files that could not be read, by block, as numbers within the block."""
         self._items: Int64 | None = None
@@ -114,6 +115,7 @@ class DocumentBlock:
     index: int
     files: Sequence[File]
     nbytes: int
+    alone: bool = False
 
     def items(self, wanted: Wanted, rows: Int64 | None = None) -> Items:
         """The text of each file."""

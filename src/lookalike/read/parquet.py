@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from lookalike.errors import BadDataError
 from lookalike.read.files import File
 from lookalike.read.slices import Slice
-from lookalike.types import Block, Int64, Layout
+from lookalike.types import Block, Int64, Layout, Room
 
 BLOCK_BYTES = 32 << 20
 """Bytes of a block over all columns, as the file's footer tells them (decompressed, still encoded)."""
@@ -34,6 +34,7 @@ class ParquetSource:
         self.name = file.name
         self.kept_name = file.kept_name
         self.nbytes = file.nbytes
+        self.room: Room | None = None
         self.set_aside: dict[int, Int64] = {}
         self._lock = threading.Lock()
         self._footer: tuple[pq.FileMetaData, pa.Schema] | None = None
