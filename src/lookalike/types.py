@@ -201,13 +201,13 @@ class Room:
         """The longest document, where reading takes `factor` bytes for each of its own."""
         return int(max(0, self.memory_bytes - self.base_bytes) / (factor + self.work_factor))
 
-    def check(self, place: str, nbytes: int, factor: float) -> None:
-        """Refuse a document that does not fit, before it is read."""
+    def check(self, place: str, nbytes: int, factor: float, what: str = "a document") -> None:
+        """Refuse what does not fit, before it is read."""
         if nbytes > self.largest(factor):
             needed = self.base_bytes + nbytes * (factor + self.work_factor)
             raise ResourceError(
-                f"{place}: a document of {nbytes / 1e6:,.0f} MB needs about {needed / 2**30:.1f} GiB of memory; "
-                f"--memory is {self.memory_bytes / 2**30:.1f} GiB. Give more --memory, or leave the document out"
+                f"{place}: {what} of {nbytes / 1e6:,.0f} MB needs about {needed / 2**30:.2f} GiB of memory; "
+                f"--memory is {self.memory_bytes / 2**30:.2f} GiB. Give more --memory, or leave it out"
             )
 
 
@@ -246,6 +246,8 @@ class Layout:
     """table: the stored schema, metadata included."""
     row_group_rows: int | None = None
     """table: rows in a full row group of the input."""
+    plain_columns: tuple[str, ...] = ()
+    """table: paths of columns with values so long that each further copy of one counts."""
 
 
 class Source(Protocol):

@@ -207,6 +207,7 @@ def _write_kept(found: Deduplicated, folder: Path, threads: int, progress: Progr
             with open_kept(folder, found.corpus.sources[number]) as writer:
                 for stored, nbytes in workers.map(pick, jobs(number)):
                     writer.write(stored)
+                    stored = None  # what is large goes before the next is read
                     progress.advance(nbytes)
 
 

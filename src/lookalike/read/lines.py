@@ -19,14 +19,12 @@ from lookalike.errors import BadDataError
 from lookalike.read import streams
 from lookalike.read.columns import BadRow, check_length, find_bad_utf8, join_column, one_array
 from lookalike.read.files import File
-from lookalike.read.longrows import LongBlock, recode
+from lookalike.read.longrows import TEXT_FACTOR, LongBlock, recode
 from lookalike.types import Block, Bool, Int64, Items, Layout, Rejected, Room, UInt8, Wanted, to_arrow
 
 NEWLINE = ord("\n")
 FEW_ROWS = 64
 """A run of rows this short that will not parse is read row by row; longer ones are halved first."""
-TEXT_FACTOR = 1.1
-"""Memory per byte of a long row: it is there once, and with it the step that was read last."""
 
 
 @dataclass(frozen=True, slots=True)

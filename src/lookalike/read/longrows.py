@@ -24,9 +24,11 @@ if TYPE_CHECKING:
 
 LONG_VALUE = 1 << 16
 """Bytes from which on a value is taken out of its row."""
+TEXT_FACTOR = 1.1
+"""Memory per byte of a long row: it is there once, and with it the step that was read last."""
 PARSED_FACTOR = 12
 """Memory per byte of a long row without long values (a list of a million tokens), which is parsed like any other."""
-SHOWN_BYTES = 1024
+SHOWN_BYTES = 1 << 20
 """How much of a bad long row is shown beside its error."""
 RECODED_BYTES = 1 << 20
 """How much of a row is brought into another encoding at a time."""
@@ -54,7 +56,7 @@ class LongBlock:
         except LookalikeError:
             raise
         except ValueError as error:
-            bad = [Rejected(self.source.name, self.first_line, str(error), bytes(row[:SHOWN_BYTES]))]
+            bad = [Rejected(self.source.name, self.first_line, str(error), bytes(row[:SHOWN_BYTES]).rstrip(b"\r\n"))]
         if bad and (rows is not None or not wanted.skip_errors):
             raise BadDataError(f"{self.source.name}:{bad[0].line}: {bad[0].error}")
         if rows is None:
