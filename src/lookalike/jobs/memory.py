@@ -21,8 +21,6 @@ JOIN_BYTES = 32
 """Further bytes of every item for each band that is being joined: its keys, and these sorted."""
 MOST_HELD_BYTES = 512 << 20
 """More than this is never held: beyond it, reading again costs little beside the rest."""
-DOCUMENT_BASE_BYTES = 320 << 20
-"""What is taken beside a document that is worked on alone, small items that are held not counted."""
 BAG_FACTORS = (16.0, 100.0)
 """Memory for each byte of a text whose shingles are counted: 80 bytes a shingle, of words and of characters."""
 _LIMIT_FILES = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
@@ -81,7 +79,7 @@ class Budget:
 
     def room(self, bag: bool, characters: bool) -> Room:
         """What one document may take; its repeats are numbered in a table of all its shingles."""
-        return Room(self.total_bytes, DOCUMENT_BASE_BYTES, BAG_FACTORS[characters] if bag else 0.0)
+        return Room(self.total_bytes, BASE_BYTES, BAG_FACTORS[characters] if bag else 0.0)
 
     def check_items(self, items: int) -> None:
         """Refuse what cannot fit: half of the memory is for what is held of every item, half for sets."""

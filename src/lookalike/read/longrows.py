@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 LONG_VALUE = 1 << 16
 """Bytes from which on a value is taken out of its row."""
-TEXT_FACTOR = 1.1
+TEXT_FACTOR = 1.05
 """Memory per byte of a long row: it is there once, and with it the step that was read last."""
 PARSED_FACTOR = 12
 """Memory per byte of a long row without long values (a list of a million tokens), which is parsed like any other."""
