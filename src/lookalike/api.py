@@ -116,7 +116,7 @@ def dedup_again(
     threads: int | None = None,
     memory: str | int | None = None,
 ) -> DedupResult:
-    """Ask a finished run into the folder `earlier` again, without reading the text again.
+    r"""Ask a finished run into the folder `earlier` again, without reading the text again.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def dedup_again(
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "in.txt").write_text("one two three four\\nOne two three four!\\nfive six\\n")
+    ...     _ = Path(folder, "in.txt").write_text("one two three four\nOne two three four!\nfive six\n")
     ...     _ = dedup(Path(folder, "in.txt"), out=Path(folder, "first"))
     ...     dedup_again(Path(folder, "first"), Path(folder, "second"), keep="longest").removed["row"].to_pylist()
     [0]

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from lookalike.errors import ResourceError
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -184,11 +186,44 @@ class Wanted:
     """Set bad lines aside in `Items.rejected` instead of raising at the first."""
 
 
+@dataclass(frozen=True, slots=True)
+class Room:
+    """The memory that one document may take while it is read and worked on.
+
+    Examples
+    --------
+    >>> Room(1000, 400, 1.0).largest(2.0)
+    200
+    """
+
+    memory_bytes: int
+    """What the whole run may take."""
+    base_bytes: int
+    """What it takes beside the document."""
+    work_factor: float = 0.0
+    """Bytes that the work takes for each byte of text, beside those that reading takes."""
+
+    def largest(self, factor: float) -> int:
+        """The longest document, where reading takes `factor` bytes for each of its own."""
+        return int(max(0, self.memory_bytes - self.base_bytes) / (factor + self.work_factor))
+
+    def check(self, place: str, nbytes: int, factor: float, what: str = "a document") -> None:
+        """Refuse what does not fit, before it is read."""
+        if nbytes > self.largest(factor):
+            needed = self.base_bytes + nbytes * (factor + self.work_factor)
+            raise ResourceError(
+                f"{place}: {what} of {nbytes / 1e6:,.0f} MB needs about {needed / 2**30:.2f} GiB of memory; "
+                f"--memory is {self.memory_bytes / 2**30:.2f} GiB. Give more --memory, or leave it out"
+            )
+
+
 class Block(Protocol):
     """A run of consecutive rows of one source. Cheap to hold: the work happens in its methods, on any thread."""
 
     nbytes: int
     """Its share of the input, for the progress bar."""
+    alone: bool
+    """Whether it is so large that nothing else should be worked on beside it."""
 
     def items(self, wanted: Wanted, rows: Int64 | None = None) -> Items:
         """Parse the block; with `rows` only these (ascending, counted from the block's first row)."""
@@ -217,6 +252,8 @@ class Layout:
     """table: the stored schema, metadata included."""
     row_group_rows: int | None = None
     """table: rows in a full row group of the input."""
+    plain_columns: tuple[str, ...] = ()
+    """table: paths of columns with values so long that each further copy of one counts."""
 
 
 class Source(Protocol):
@@ -230,6 +267,8 @@ class Source(Protocol):
     """Its size as stored, 0 where unknown."""
     set_aside: dict[int, Int64]
     """By number of the block: lines or rows that are no items, known once the block was read."""
+    room: Room | None
+    """How much memory a document may take; None where that does not matter."""
 
     def column_names(self) -> Sequence[str] | None:
         """Names that can be asked for in `Wanted`; None where any row can have other names (JSONL)."""

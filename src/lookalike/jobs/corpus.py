@@ -170,15 +170,18 @@ def read_corpus(
     """
     bands, rows = (settings.plan.bands, settings.plan.rows) if settings.plan else (0, 0)
     digests = Digests(bands, work)
+    for source in sources:
+        source.room = settings.budget.room(settings.shingling.bag, settings.shingling.kind == "char")
     done = {(record.source, record.block): record for record in digests.blocks}
 
-    def digest_block(job: tuple[int, int, Block, Wanted]) -> tuple[Part, Items, int]:
+    def digest_block(job: tuple[int, int, Block, Wanted]) -> tuple[Part, Items | None, int]:
         number, index, block, wanted = job
         items: Items = block.items(wanted)
         kept = digest(items.features, settings.shingling, settings.seed, bands, rows)
         lengths = _lengths(items.features)
         aside = sources[number].set_aside.get(index)
-        return Part(number, index, *kept, lengths, items.columns, items.rejected, aside), items, block.nbytes
+        part = Part(number, index, *kept, lengths, items.columns, items.rejected, aside)
+        return part, None if block.alone else items, block.nbytes
 
     def jobs() -> Iterator[tuple[int, int, Block, Wanted]]:
         for number, source in enumerate(sources):
@@ -193,8 +196,9 @@ def read_corpus(
     held: dict[tuple[int, int], Items] = {}
     held_bytes = 0  # of all items so far, held or not
     for part, items, nbytes in workers.map(digest_block, jobs()):
-        held_bytes += items.features.nbytes
-        held[part.source, part.block] = items
+        if items is not None:
+            held_bytes += items.features.nbytes
+            held[part.source, part.block] = items
         if held_bytes > settings.budget.held_bytes:
             held.clear()  # of a corpus that does not fit, a part would save little
         digests.add(part)

@@ -129,6 +129,7 @@ def _write_kept(found: Deduplicated, folder: Path, threads: int, progress: Progr
             with open_kept(folder, source) as writer:
                 for stored, nbytes in workers.map(pick, jobs(number)):
                     writer.write(stored)
+                    stored = None  # what is large goes before the next is read
                     progress.advance(nbytes)
             if work is not None and (folder / name).is_file():
                 work.keep(name)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lookalike.errors import ResourceError, UsageError
+from lookalike.types import Room
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 BASE_BYTES = 384 << 20
@@ -22,6 +23,8 @@ MEMBER_BYTES = 24
 """What a candidate takes for each band besides its set: its buckets, and its place in them."""
 MOST_HELD_BYTES = 512 << 20
 """More than this is never held: beyond it, reading again costs little beside the rest."""
+BAG_FACTORS = (16.0, 100.0)
+"""Memory for each byte of a text whose shingles are counted: 80 bytes a shingle, of words and of characters."""
 _LIMIT_FILES = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
@@ -80,6 +83,10 @@ class Budget:
     def batch_name(self) -> str:
         """What is compared together depends on the memory: pieces of other batches must have other names."""
         return f"{self.sets_bytes >> 10}"
+
+    def room(self, bag: bool, characters: bool) -> Room:
+        """What one document may take; its repeats are numbered in a table of all its shingles."""
+        return Room(self.total_bytes, BASE_BYTES, BAG_FACTORS[characters] if bag else 0.0)
 
     def check_items(self, items: int) -> None:
         """Refuse what cannot fit: an eighth of the memory must remain for joining bands and comparing sets."""

@@ -29,6 +29,11 @@ def count_threads(threads: int | None) -> int:
     return threads
 
 
+def _is_alone(given: object) -> bool:
+    """Is it about something so large that two of its kind may not fit in memory?"""
+    return isinstance(given, tuple) and any(getattr(part, "alone", False) for part in given)
+
+
 class Workers:
     """A pool whose `map` keeps the order and looks only a little ahead, so that memory stays bounded.
 
@@ -52,12 +57,20 @@ class Workers:
             self._pool.shutdown(wait=True, cancel_futures=True)
 
     def map(self, function: Callable[[Given], Made], given: Iterable[Given]) -> Iterator[Made]:
-        """Like the built-in map; results come in the order of what was given."""
+        """Like the built-in map; results come in the order of what was given.
+
+        What is given may be a tuple with a part that says `alone`: then nothing is worked on beside it.
+        """
         if self._pool is None:
             yield from map(function, given)
             return
         waiting: deque[Future[Made]] = deque()
         for one in given:
+            if _is_alone(one):
+                while waiting:
+                    yield waiting.popleft().result()
+                yield self._pool.submit(function, one).result()
+                continue
             waiting.append(self._pool.submit(function, one))
             if len(waiting) > self.threads + 1:
                 yield waiting.popleft().result()

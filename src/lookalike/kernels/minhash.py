@@ -3,11 +3,13 @@
 import numba as nb
 import numpy as np
 
+from lookalike.kernels.chunks import CHUNK_BYTES, carry_over
 from lookalike.kernels.compile import inlined, kernel
 from lookalike.kernels.hashing import LARGEST, U, mix, spread
 from lookalike.kernels.machine import multiply_high
-from lookalike.kernels.sets import fingerprint_sets
-from lookalike.kernels.shingles import list_shingles, work_space
+from lookalike.kernels.sets import fingerprint_sets, sort_distinct
+from lookalike.kernels.shingles import chunk_size, cut_chunk, list_shingles, work_space
+from lookalike.kernels.words import NOTHING
 
 MERSENNE = np.uint64((1 << 61) - 1)
 """The prime of universal hashing."""
@@ -15,6 +17,9 @@ MERSENNE = np.uint64((1 << 61) - 1)
 
 TURNS = 4
 """One hash of an element serves this many rounds, turned by 16 bits for each."""
+
+PATIENCE = 8
+"""Rounds after which 2 slots different elements have left a slot empty in one of 35,000 cases: slots e^-16."""
 
 
 @inlined
@@ -60,6 +65,34 @@ def _count_empty(slots, sketch):
 
 
 @kernel
+def _rounds_of_many(elements, count, seed, slots, sketch, rounds):
+    """One round after the other until no slot is empty, `rounds` of them at most; return how many slots are empty."""
+    empty = slots
+    i = 0
+    while empty > 0 and i < rounds:
+        salt = mix(seed + U(i // TURNS) * U(0x9E3779B97F4A7C15))
+        _one_round(elements, count, salt, i, i % TURNS, slots, sketch)
+        i += 1
+        empty = _count_empty(slots, sketch)
+    return empty
+
+
+@inlined
+def _rounds_of_few(elements, count, seed, slots, sketch, rounds):
+    """_rounds_of_many for few elements: several rounds between looks."""
+    look = max(nb.int64(1), 64 // count)
+    empty = slots
+    i = 0
+    while empty > 0 and i < rounds:
+        salt = mix(seed + U(i // TURNS) * U(0x9E3779B97F4A7C15))
+        _all_turns(elements, count, salt, i, slots, sketch)
+        i += TURNS
+        if (i // TURNS) % look == 0 or i >= rounds:
+            empty = _count_empty(slots, sketch)
+    return empty
+
+
+@kernel
 def fast_similarity_sketch(elements, count, seed, slots, sketch):
     """Fill sketch[:slots] with the smallest (round, value) of each slot.
 
@@ -68,31 +101,36 @@ def fast_similarity_sketch(elements, count, seed, slots, sketch):
     values from different bits of one hash: that is as good as fresh hashes, since all that matters is that
     elements are treated alike, and every element of the union is then equally likely to win a slot.
 
-    Rounds after the last empty slot was filled change nothing, so it does not matter how often one looks: long
-    texts look after every round, short ones run several rounds between looks.
+    Rounds after the last empty slot was filled change nothing, so it does not matter how often one looks: many
+    elements look after every round, few run several rounds between looks. For the same reason the sketch of a union
+    is, slot by slot, the smaller of two sketches.
     """
     for b in range(slots):
         sketch[b] = LARGEST
     if count == 0 or slots == 0:
         return
-    long = count >= 2 * slots
-    look = max(nb.int64(1), 64 // count)
-    rounds = (slots + TURNS - 1) // TURNS * TURNS  # the same for long and short: both must see the same rounds
-    i = 0
-    empty = slots
-    while empty > 0 and i < rounds:
-        salt = mix(seed + U(i // TURNS) * U(0x9E3779B97F4A7C15))
-        if long:
-            _one_round(elements, count, salt, i, i % TURNS, slots, sketch)
-            i += 1
-            empty = _count_empty(slots, sketch)
-        else:
-            _all_turns(elements, count, salt, i, slots, sketch)
-            i += TURNS
-            if (i // TURNS) % look == 0 or i >= rounds:
-                empty = _count_empty(slots, sketch)
+    rounds = (slots + TURNS - 1) // TURNS * TURNS  # the same for many and few: both must see the same rounds
+    if count >= 2 * slots:
+        empty = _rounds_of_many(elements, count, seed, slots, sketch, rounds)
+    else:
+        empty = _rounds_of_few(elements, count, seed, slots, sketch, rounds)
     if empty > 0:
         _fill_the_rest(elements, count, seed, slots, sketch)
+
+
+@kernel
+def sketch_listed(elements, count, seed, slots, sketch, work):
+    """fast_similarity_sketch of elements that may repeat, which can move; `work` is that of sort_distinct.
+
+    A text of one word a million times over must not go through hundreds of rounds of a million equal elements.
+    """
+    if count >= 2 * slots and slots > PATIENCE:
+        for b in range(slots):
+            sketch[b] = LARGEST
+        if _rounds_of_many(elements, count, seed, slots, sketch, PATIENCE) == 0:
+            return
+        count = sort_distinct(elements, count, work)
+    fast_similarity_sketch(elements, count, seed, slots, sketch)
 
 
 @kernel
@@ -170,14 +208,79 @@ def band_keys(values, bands, rows):
     return keys
 
 
+@inlined
+def _add_to_print(tokens, place, found):
+    """Add tokens, the first of them at `place` in the text, to the text's two sums over (place, hash)."""
+    one, other = found[1], found[2]
+    for i in range(tokens.size):
+        at = U(place + i) * U(0x9E3779B97F4A7C15)
+        one += spread(tokens[i] + at)
+        other += spread((tokens[i] ^ at) * U(0xFF51AFD7ED558CCD))
+    found[1], found[2] = one, other
+
+
+@inlined
+def sketch_text(
+    data,
+    start,
+    end,
+    kind,
+    width,
+    bag,
+    folding,
+    stop_words,
+    chunk,
+    edge,
+    tokens,
+    elements,
+    work,
+    seed,
+    slots,
+    sketch,
+    part,
+    want_print,
+    found,
+):
+    """Sketch one text, chunk by chunk; sketch and part are uint64[slots], found is uint64[3].
+
+    found[0] gets the number of shingles; found[1:], if wanted, two sums over (place, hash) of the tokens: equal
+    sequences agree, others but for one chance in 2^128.
+    """
+    found[0], found[1], found[2] = U(0), U(0), U(0)
+    at, carried, place, seen = start, nb.int64(0), nb.int64(NOTHING), nb.int64(0)
+    while at < end or at == start:
+        cut = end if end - at <= chunk else cut_chunk(data, at, end, kind, chunk, folding)
+        whole = cut == end and found[0] == U(0)
+        listed, held, place = list_shingles(
+            data, at, cut, kind, width, bag, folding, stop_words, edge, tokens, carried, place, whole, elements, work
+        )
+        if want_print:
+            _add_to_print(tokens[carried:held], seen, found)
+        if at == start:
+            sketch_listed(elements, listed, seed, slots, sketch, work)
+        else:
+            sketch_listed(elements, listed, seed, slots, part, work)
+            for b in range(slots):
+                sketch[b] = min(sketch[b], part[b])
+        found[0] += U(listed)
+        seen += held - carried
+        if cut == end:
+            break
+        carried = carry_over(tokens, held, width)
+        at = cut
+    found[1] += U(seen)
+    found[2] += U(seen)
+
+
 @kernel
-def sketch_texts(data, offsets, kind, width, bag, folding, stop_words, seed, values):
+def sketch_texts(data, offsets, kind, width, bag, folding, stop_words, seed, values, chunk=CHUNK_BYTES):
     """Signatures of texts in one pass: values (uint32[texts, slots]) as sketch_sets gives them."""
-    edge, tokens, elements, work = work_space(data, offsets, kind)
+    chunk = chunk_size(bag, chunk)
+    edge, tokens, elements, work = work_space(data, offsets, kind, width, chunk)
     slots = values.shape[1]
-    sketch = np.empty(slots, np.uint64)
+    sketch, part, found = np.empty(slots, np.uint64), np.empty(slots, np.uint64), np.empty(3, np.uint64)
     for i in range(offsets.size - 1):
-        listed, _ = list_shingles(
+        sketch_text(
             data,
             offsets[i],
             offsets[i + 1],
@@ -186,30 +289,27 @@ def sketch_texts(data, offsets, kind, width, bag, folding, stop_words, seed, val
             bag,
             folding,
             stop_words,
+            chunk,
             edge,
             tokens,
             elements,
             work,
+            seed,
+            slots,
+            sketch,
+            part,
+            False,
+            found,
         )
-        fast_similarity_sketch(elements, listed, seed, slots, sketch)
         for b in range(slots):
             values[i, b] = np.uint32(sketch[b] & U(0xFFFFFFFF))
 
 
-@inlined
-def _sequence_print(tokens, count):
-    """Two 64-bit sums over (place, hash): equal sequences agree, others but for one chance in 2^128."""
-    first, second = U(count), U(count)
-    for i in range(count):
-        place = U(i) * U(0x9E3779B97F4A7C15)
-        first += spread(tokens[i] + place)
-        second += spread((tokens[i] ^ place) * U(0xFF51AFD7ED558CCD))
-    return first, second
-
-
 @kernel
-def digest_texts(data, offsets, kind, width, bag, folding, stop_words, seed, bands, rows):
+def digest_texts(data, offsets, kind, width, bag, folding, stop_words, seed, bands, rows, chunk=CHUNK_BYTES):
     """All that a job keeps of each text: bucket keys, number of shingles, fingerprint, in one pass.
+
+    A text longer than `chunk` bytes is taken in chunks, so that it needs no more room than a short one.
 
     Returns
     -------
@@ -220,13 +320,15 @@ def digest_texts(data, offsets, kind, width, bag, folding, stop_words, seed, ban
         Equal for texts with the same sequence of tokens, whose sets are therefore equal.
     """
     texts = offsets.size - 1
-    edge, tokens, elements, work = work_space(data, offsets, kind)
-    sketch = np.empty(bands * rows, np.uint64)
+    slots = bands * rows
+    chunk = chunk_size(bag, chunk)
+    edge, tokens, elements, work = work_space(data, offsets, kind, width, chunk)
+    sketch, part, found = np.empty(slots, np.uint64), np.empty(slots, np.uint64), np.empty(3, np.uint64)
     keys = np.empty((bands, texts), np.uint64)
     counts = np.empty(texts, np.int64)
     prints = np.empty((2, texts), np.uint64)
     for i in range(texts):
-        counts[i], length = list_shingles(
+        sketch_text(
             data,
             offsets[i],
             offsets[i + 1],
@@ -235,13 +337,20 @@ def digest_texts(data, offsets, kind, width, bag, folding, stop_words, seed, ban
             bag,
             folding,
             stop_words,
+            chunk,
             edge,
             tokens,
             elements,
             work,
+            seed,
+            slots,
+            sketch,
+            part,
+            True,
+            found,
         )
-        prints[0, i], prints[1, i] = _sequence_print(tokens, length)
-        fast_similarity_sketch(elements, counts[i], seed, bands * rows, sketch)
+        counts[i] = nb.int64(found[0])
+        prints[0, i], prints[1, i] = found[1], found[2]
         for band in range(bands):
             keys[band, i] = _band_key(sketch, band * rows, rows, band)
     return keys, counts, prints

@@ -76,6 +76,59 @@ def sort_distinct(elements, count, work):
 
 
 @kernel
+def _permute_by_top_bits(values, start, end, bits, ends):
+    """Group values[start:end] by their top `bits` bits, in place: ends[b] is where group b ends."""
+    shift = U(64 - bits)
+    groups = nb.int64(1) << bits
+    heads = np.zeros(groups, np.int64)
+    for i in range(start, end):
+        heads[nb.int64(values[i] >> shift)] += 1
+    total = start
+    for b in range(groups):
+        total, heads[b] = total + heads[b], total
+        ends[b] = total
+    for b in range(groups):
+        while heads[b] < ends[b]:
+            value = values[heads[b]]
+            home = nb.int64(value >> shift)
+            while home != b:  # carry each value to its group and take up the one in its way
+                values[heads[home]], value = value, values[heads[home]]
+                heads[home] += 1
+                home = nb.int64(value >> shift)
+            values[heads[b]] = value
+            heads[b] += 1
+
+
+@kernel
+def sort_distinct_stretch(values, start, end, group, work):
+    """Sort values[start:end] and drop repeats, in place, with room for a small group only; return the new end.
+
+    `group` is uint64[...] and `work` uint64[sorting_capacity(group.size)]. Values are evenly spread hashes: grouped by
+    their top bits, each group fits in the room. One that does not (hardly possible) is sorted by itself.
+    """
+    bits = max(nb.int64(1), _power_of_two(end - start) - max(nb.int64(0), _power_of_two(group.size) - 3))
+    ends = np.empty(nb.int64(1) << bits, np.int64)
+    _permute_by_top_bits(values, start, end, bits, ends)
+    first, kept = start, start
+    for b in range(ends.size):
+        count = ends[b] - first
+        if count > group.size:
+            sort_stretch(values, first, ends[b])
+            for i in range(first, ends[b]):
+                values[kept] = values[i]
+                kept += i + 1 == ends[b] or values[i + 1] != values[i]
+        else:
+            for i in range(count):
+                group[i] = values[first + i]
+            count = sort_distinct(group, count, work)
+            for i in range(count):
+                values[kept + i] = group[i]
+            kept += count
+        first = ends[b]
+    return kept
+
+
+@kernel
 def number_repeats(elements, count, work):
     """Make a bag a set: the j-th occurrence of an element becomes the element (element, j). Unordered.
 

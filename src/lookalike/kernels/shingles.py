@@ -3,18 +3,19 @@
 import numba as nb
 import numpy as np
 
+from lookalike.kernels.chunks import CHUNK_BYTES, carry_over, chunk_capacity, cut_between_characters, cut_between_tokens
 from lookalike.kernels.compile import inlined, kernel
 from lookalike.kernels.hashing import LARGEST, U, as_element
-from lookalike.kernels.sets import number_repeats, sort_distinct, sorting_capacity
-from lookalike.kernels.words import fold_characters, hash_tokens, text_bounds
+from lookalike.kernels.sets import number_repeats, sort_distinct, sort_distinct_stretch, sorting_capacity
+from lookalike.kernels.words import NOTHING, fold_characters, hash_tokens
 
 WORD_SHINGLES, CHAR_SHINGLES, STOPWORD_SHINGLES = 0, 1, 2
 """Kinds of shingles by number, as kernels know them."""
 
 
 @inlined
-def _windows(tokens, count, width, out):
-    """Every `width` consecutive token hashes, as a polynomial of them; fewer tokens are one shingle."""
+def _windows(tokens, count, width, whole, out):
+    """Every `width` consecutive token hashes, as a polynomial of them; fewer tokens are one if they are the `whole`."""
     base = U(0x9E3779B97F4A7C15)
     leaving = U(1)
     for _ in range(width):
@@ -28,7 +29,7 @@ def _windows(tokens, count, width, out):
         if i >= width - 1:
             out[written] = as_element(rolling)
             written += 1
-    if written == 0 and count > 0:
+    if whole and written == 0 and count > 0:
         out[0] = as_element(rolling)
         written = 1
     return written
@@ -61,26 +62,55 @@ def _stopword_windows(tokens, count, width, stop_words, out):
 
 
 @kernel
-def list_shingles(data, start, end, kind, width, bag, folding, stop_words, edge, tokens, elements, work):
-    """Write the shingles of one text to `elements` as they come, repeats and all; return (shingles, tokens)."""
+def list_shingles(
+    data, start, end, kind, width, bag, folding, stop_words, edge, tokens, carried, place, whole, elements, work
+):
+    """Write the shingles of one text, or chunk of it, to `elements` as they come, repeats and all.
+
+    Parameters
+    ----------
+    carried
+        How many tokens of the chunk before stand at the front of `tokens` (characters, for CHAR_SHINGLES).
+    place
+        What fold_characters returned for the chunk before; NOTHING at a text's start.
+    whole
+        Are these all the tokens of the text, so that fewer than `width` are a shingle?
+
+    Returns
+    -------
+    (shingles, tokens with those carried over, place)
+    """
     if kind == CHAR_SHINGLES:
-        count = fold_characters(data, start, end, *folding, tokens)
+        count, place = fold_characters(data, start, end, *folding, tokens, carried, place)
     else:
-        count = hash_tokens(data, start, end, *folding, edge, tokens)
+        count = hash_tokens(data, start, end, *folding, edge, tokens, carried)
     if kind == STOPWORD_SHINGLES:
         written = _stopword_windows(tokens, count, width, stop_words, elements)
     else:
-        written = _windows(tokens, count, width, elements)
+        written = _windows(tokens, count, width, whole, elements)
     if bag:
         number_repeats(elements, written, work)
-    return written, count
+    return written, count, place
 
 
 @kernel
-def work_space(data, offsets, kind):
-    """Arrays that list_shingles works in, large enough for every text of the batch."""
-    tokens, characters = text_bounds(data, offsets)
-    capacity = characters if kind == CHAR_SHINGLES else tokens
+def chunk_size(bag, chunk):
+    """Bytes of a chunk; repeats are numbered over the whole text, which then is one chunk."""
+    return nb.int64(1) << 62 if bag else nb.int64(chunk)
+
+
+@kernel
+def cut_chunk(data, start, end, kind, chunk, folding):
+    """Where the chunk ends that begins at `start`, in a text that is longer than a chunk."""
+    if kind == CHAR_SHINGLES:
+        return cut_between_characters(data, start, end, start + chunk)
+    return cut_between_tokens(data, start, end, start + chunk, *folding)
+
+
+@kernel
+def work_space(data, offsets, kind, width, chunk):
+    """Arrays that list_shingles works in, large enough for every chunk of the texts."""
+    capacity = chunk_capacity(data, offsets, width, chunk, kind == CHAR_SHINGLES)
     return (
         np.empty(64, np.uint8),
         np.empty(capacity, np.uint64),
@@ -89,16 +119,30 @@ def work_space(data, offsets, kind):
     )
 
 
+@inlined
+def _with_room(found, used, more):
+    """The array, or a larger one with the same first `used` values, so that `more` can follow."""
+    if used + more <= found.size:
+        return found
+    larger = np.empty(2 * found.size + more, np.uint64)
+    for e in range(used):
+        larger[e] = found[e]
+    return larger
+
+
 @kernel
-def shingle_texts(data, offsets, rows, kind, width, bag, folding, stop_words):
+def shingle_texts(data, offsets, rows, kind, width, bag, folding, stop_words, chunk=CHUNK_BYTES):
     """The sets of the texts data[offsets[i]:offsets[i + 1]] for i in `rows`.
+
+    A long text is listed in chunks of `chunk` bytes, so that it needs room for its set and little more.
 
     Returns
     -------
     indptr : int64[rows + 1]
     elements : uint64[all shingles], sorted and distinct within each set
     """
-    edge, tokens, elements, work = work_space(data, offsets, kind)
+    chunk = chunk_size(bag, chunk)
+    edge, tokens, elements, work = work_space(data, offsets, kind, width, chunk)
     indptr = np.zeros(rows.size + 1, np.int64)
     expected = nb.int64(1024)
     for k in range(rows.size):
@@ -106,40 +150,46 @@ def shingle_texts(data, offsets, rows, kind, width, bag, folding, stop_words):
         expected += length + 2 if kind == CHAR_SHINGLES else length // 2 + 2
     found = np.empty(expected, np.uint64)  # enough for ASCII; what is not written to costs no memory
     for k in range(rows.size):
-        i = rows[k]
-        listed, _ = list_shingles(
-            data,
-            offsets[i],
-            offsets[i + 1],
-            kind,
-            width,
-            bag,
-            folding,
-            stop_words,
-            edge,
-            tokens,
-            elements,
-            work,
-        )
-        count = sort_distinct(elements, listed, work)
-        if indptr[k] + count > found.size:
-            larger = np.empty(2 * found.size + count, np.uint64)
-            for e in range(indptr[k]):
-                larger[e] = found[e]
-            found = larger
-        for e in range(count):
-            found[indptr[k] + e] = elements[e]
-        indptr[k + 1] = indptr[k] + count
+        at, end = offsets[rows[k]], offsets[rows[k] + 1]
+        used, carried, place, chunks = indptr[k], nb.int64(0), nb.int64(NOTHING), nb.int64(0)
+        while at < end:
+            cut = end if end - at <= chunk else cut_chunk(data, at, end, kind, chunk, folding)
+            whole = cut == end and used == indptr[k]
+            listed, held, place = list_shingles(
+                data,
+                at,
+                cut,
+                kind,
+                width,
+                bag,
+                folding,
+                stop_words,
+                edge,
+                tokens,
+                carried,
+                place,
+                whole,
+                elements,
+                work,
+            )
+            count = sort_distinct(elements, listed, work)
+            found = _with_room(found, used, count)
+            for e in range(count):
+                found[used + e] = elements[e]
+            used += count
+            carried = carry_over(tokens, held, width)
+            at, chunks = cut, chunks + 1
+        indptr[k + 1] = sort_distinct_stretch(found, indptr[k], used, elements, work) if chunks > 1 else used
     return indptr, found[: indptr[rows.size]]
 
 
 @kernel
 def hash_words(data, offsets, folding):
     """The hash of the first token of each text; LARGEST for a text without one. For lists of stop words."""
-    edge, tokens, _, _ = work_space(data, offsets, WORD_SHINGLES)
+    edge, tokens, _, _ = work_space(data, offsets, WORD_SHINGLES, 1, 1 << 62)
     hashes = np.empty(offsets.size - 1, np.uint64)
     for i in range(offsets.size - 1):
         hashes[i] = LARGEST
-        if hash_tokens(data, offsets[i], offsets[i + 1], *folding, edge, tokens) > 0:
+        if hash_tokens(data, offsets[i], offsets[i + 1], *folding, edge, tokens, 0) > 0:
             hashes[i] = tokens[0]
     return hashes

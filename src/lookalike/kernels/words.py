@@ -14,8 +14,8 @@ from lookalike.kernels.folding import DROPPED, GAP, MAPPED, OWN, WORD, code_at, 
 from lookalike.kernels.hashing import U, absorb, as_element, finish, hash_ascii, hash_ascii_at_end
 from lookalike.kernels.machine import BLOCK, high_mask, run_mask, trailing_zeros
 
-LARGE_TEXT = 1 << 20
-"""Bytes of a text beyond which the room it needs is worth counting."""
+NOTHING, BETWEEN, INSIDE = 0, 1, 2
+"""Where fold_characters stands: before the first token, between two, in the middle of one."""
 
 
 @inlined
@@ -51,7 +51,7 @@ def _append(code, state, word, length):
 
 
 @inlined
-def _piece(entry, code, pool, k):
+def piece_of(entry, code, pool, k):
     """The k-th folded code point of a character and its kind (GAP, WORD, OWN)."""
     if entry & 7 != MAPPED:
         return code, entry & 7
@@ -60,7 +60,7 @@ def _piece(entry, code, pool, k):
 
 
 @inlined
-def _pieces(entry):
+def pieces_of(entry):
     """How many folded code points a character has."""
     if entry & 7 == MAPPED:
         return (entry >> 3) & 31
@@ -80,8 +80,8 @@ def hash_run(data, start, end, pages, entries, pool, tokens, count):
         if entry == WORD:  # most characters: folded already
             state, word, length = _append(code, state, word, length)
             continue
-        for k in range(_pieces(entry)):
-            folded, kind = _piece(entry, code, pool, k)
+        for k in range(pieces_of(entry)):
+            folded, kind = piece_of(entry, code, pool, k)
             if kind != WORD and length > 0:
                 tokens[count] = finish(state, word, length)
                 count += 1
@@ -130,8 +130,8 @@ def _hash_block(data, i, runs, high, open_at, beyond, safe, pages, entries, pool
 
 
 @kernel
-def hash_tokens(data, start, end, pages, entries, pool, edge, tokens):
-    """Write the hash of every token of the text data[start:end]; return how many there are.
+def hash_tokens(data, start, end, pages, entries, pool, edge, tokens, count):
+    """Write the hash of every token of data[start:end] to tokens[count:]; return the new count.
 
     Parameters
     ----------
@@ -142,10 +142,9 @@ def hash_tokens(data, start, end, pages, entries, pool, edge, tokens):
         references for each, which costs more than a word does.
     edge : uint8[64]
         Room to work in.
-    tokens : uint64[token capacity of text_bounds]
+    tokens : uint64[count + token_capacity(end - start, ...)]
         Where the hashes go.
     """
-    count = 0
     open_at = nb.int64(-1)  # where the current run started, -1 between runs
     beyond = False  # has the current run bytes beyond ASCII?
     for i in range(start, end + 1, BLOCK):
@@ -178,13 +177,12 @@ def hash_tokens(data, start, end, pages, entries, pool, edge, tokens):
 
 
 @kernel
-def fold_characters(data, start, end, pages, entries, pool, characters):
+def fold_characters(data, start, end, pages, entries, pool, characters, count, place):
     """Write the characters of the tokens of data[start:end] joined by single spaces, hashed one by one.
 
-    Returns how many there are; `characters` is uint64[character_capacity(...)].
+    They go to characters[count:], a uint64[count + character_capacity(end - start, ...)]. `place` is NOTHING for a
+    text's start, and for what follows the place that was returned for what is before it. Returns (new count, place).
     """
-    count = 0
-    inside = False  # are we in the middle of a token?
     space = as_element(U(0x20) * U(0x9E3779B97F4A7C15))
     i = start
     while i < end:
@@ -192,35 +190,30 @@ def fold_characters(data, start, end, pages, entries, pool, characters):
         code = code_at(data, i, size)
         i += max(size, 1)
         entry = entry_of(pages, entries, code)
-        for k in range(_pieces(entry)):
-            folded, kind = _piece(entry, code, pool, k)
+        for k in range(pieces_of(entry)):
+            folded, kind = piece_of(entry, code, pool, k)
             if kind == GAP:
-                inside = False
+                place = min(place, BETWEEN)
                 continue
-            if count > 0 and (kind == OWN or not inside):
+            if place != NOTHING and (kind == OWN or place != INSIDE):
                 characters[count] = space
                 count += 1
             characters[count] = as_element(U(folded) * U(0x9E3779B97F4A7C15))
             count += 1
-            inside = kind == WORD
-    return count
+            place = INSIDE if kind == WORD else BETWEEN
+    return count, place
 
 
-@kernel
-def text_bounds(data, offsets):
-    """The largest (token capacity, character capacity) that any text data[offsets[i]:offsets[i + 1]] can need.
+@inlined
+def token_capacity(length, high):
+    """How many tokens `length` bytes can have, of which `high` are beyond ASCII.
 
-    A run of ASCII gives at most one token per two bytes. Beyond ASCII no code point gives more than two
-    tokens, or eleven characters with spaces, per byte (features/unicode.py checks that of its table).
+    A run of ASCII gives at most one token per two bytes; beyond ASCII no code point gives more than two per byte.
     """
-    tokens, characters = nb.int64(0), nb.int64(0)
-    for row in range(offsets.size - 1):
-        high = length = offsets[row + 1] - offsets[row]
-        if length > LARGE_TEXT:
-            # Only here does it pay to count: room that is not used costs no memory in small amounts.
-            high = nb.int64(0)
-            for i in range(offsets[row], offsets[row + 1]):
-                high += data[i] >= 128
-        tokens = max(tokens, length // 2 + 2 * high + 2)
-        characters = max(characters, 2 * length + 11 * high + 2)
-    return tokens, characters
+    return length // 2 + 2 * high + 2
+
+
+@inlined
+def character_capacity(length, high):
+    """How many characters, spaces included, `length` bytes can have: eleven per byte beyond ASCII."""
+    return 2 * length + 11 * high + 2

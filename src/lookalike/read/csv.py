@@ -7,9 +7,10 @@ not within quotes ends a row.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,8 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from lookalike.errors import BadDataError
+from lookalike.kernels import rows as kernels
+from lookalike.read import longrows, streams
 from lookalike.read.columns import BadRow, bad_byte, missing_column, one_array
 from lookalike.read.files import File
 from lookalike.read.lines import LineSource, Parsed, Rows
@@ -30,6 +33,8 @@ csv.field_size_limit(max(csv.field_size_limit(), (1 << 31) - 1))
 
 class CsvSource(LineSource):
     """A file of separated values; every value is a string, stripped of surrounding spaces."""
+
+    has_head = True
 
     def __init__(self, file: File, encoding: str) -> None:
         super().__init__(file, encoding)
@@ -56,6 +61,11 @@ class CsvSource(LineSource):
         except ValueError as error:
             raise BadDataError(f"{self.name}:{line}: in the header: {error}") from error
         return int(rows.ends[filled[0]])
+
+    def find_end(self) -> Callable[[bytes], int]:
+        """The same for one long row that comes bit by bit."""
+        state = np.array([0, 0, 0, NEWLINE], np.int64)
+        return lambda piece: int(kernels.end_of_csv_row(np.frombuffer(piece, np.uint8), ord(self.delimiter), state))
 
     def rows_end(self, data: bytes) -> int:
         """Where the last row ends that is not within quotes."""
@@ -87,11 +97,38 @@ class CsvSource(LineSource):
         places = {name: self._place(name) for name in (wanted.features, *wanted.columns)}
         if not rows.is_utf8() or self._is_open(rows) or has_lone_return(rows.values):
             return None
+        if rows.row(0).startswith(codecs.BOM_UTF8):
+            return None  # Arrow would take it for a mark at the start of a file
         table = self._read_csv(rows, [str(place) for place in places.values()])
         if table is None or table.num_rows != len(rows):
             return None
         found = {name: _strip(table.column(str(place))) for name, place in places.items()}
         return Parsed(found[wanted.features], {name: found[name] for name in wanted.columns})
+
+    def parse_long(self, row: bytearray, wanted: Wanted, first: bool) -> Parsed | None:  # noqa: ARG002
+        """One row: its long fields are unquoted where they stand, the rest goes through Python's parser."""
+        end = len(row) - row.endswith(b"\n") - row.endswith(b"\r\n")
+        data, spans = longrows.as_bytes(row)[:end], longrows.room_for_spans(row)
+        count = kernels.find_csv_fields(data, ord(self.delimiter), longrows.LONG_VALUE, spans)
+        if count < 0:
+            raise ValueError("not valid CSV: a quote is not closed")
+        spans = spans[:count]
+        if end - int((spans[:, 1] - spans[:, 0]).sum()) > streams.BLOCK_BYTES:
+            return None
+        values = self._check_count(split_row(longrows.with_stand_ins(row, spans), self.delimiter))
+        ends = [int(kernels.unescape_csv(data, start, end)) for start, end in spans.tolist()]
+        texts = [longrows.text_at(row, *strip_span(row, start, end)) for start, end in zip(spans[:, 0].tolist(), ends)]
+        found = {}
+        for name in (wanted.features, *wanted.columns):
+            value = values[self._place(name)]
+            number = longrows.stood_for(value)
+            found[name] = pa.array([value], pa.large_string()) if number is None else texts[number]
+        return Parsed(found[wanted.features], {name: found[name] for name in wanted.columns})
+
+    def _check_count(self, values: list[str]) -> list[str]:
+        if len(values) != len(self.column_names()):
+            raise ValueError(f"{len(values)} fields where the header has {len(self.column_names())}")
+        return values
 
     def _is_open(self, rows: Rows) -> bool:
         """Whether the last row ends within quotes, which parsers do not mind."""
@@ -114,16 +151,13 @@ class CsvSource(LineSource):
 
     def parse_each(self, rows: Rows, wanted: Wanted, hint: object) -> Parsed:  # noqa: ARG002
         """Each row with Python's parser."""
-        names = self.column_names()
         good, bad = [], []
         for row in range(len(rows)):
             try:
                 values = split_row(rows.row(row), self.delimiter)
                 if row == len(rows) - 1 and self._is_open(rows):
                     raise ValueError("not valid CSV: a quote is not closed")
-                if len(values) != len(names):
-                    raise ValueError(f"{len(values)} fields where the header has {len(names)}")
-                good.append(values)
+                good.append(self._check_count(values))
             except ValueError as error:
                 bad.append(BadRow(row, str(error)))
         columns = {
@@ -162,6 +196,28 @@ def split_row(row: bytes, delimiter: str) -> list[str]:
     if len(found) != 1:
         raise ValueError(f"not valid CSV: {len(found)} rows in one")
     return [value.replace(hidden, "\r").strip() for value in found[0]]
+
+
+def strip_span(row: bytearray, start: int, end: int) -> tuple[int, int]:
+    """The part of row[start:end] that is left when spaces around it are stripped.
+
+    Examples
+    --------
+    >>> strip_span(bytearray(b"  a b "), 0, 6)
+    (2, 5)
+    """
+    size = 64
+    while head := row[start : min(end, start + size)].decode("utf-8", "ignore"):
+        spaces = len(head) - len(head.lstrip())
+        start += len(head[:spaces].encode())
+        if spaces < len(head):
+            break
+    while start < end and (tail := row[max(start, end - size) : end].decode("utf-8", "ignore")):
+        kept = len(tail.rstrip())
+        end -= len(tail[kept:].encode())
+        if kept:
+            break
+    return start, end
 
 
 def quote_switches(data: UInt8, delimiter: str) -> Int64:

@@ -6,22 +6,30 @@ Files that follow each other are one source, so that ten thousand small ones cos
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from lookalike.errors import BadDataError
-from lookalike.read.columns import check_length, missing_column
+from lookalike.read import streams
+from lookalike.read.columns import check_length, find_bad_utf8, missing_column
 from lookalike.read.files import File, first_line
+from lookalike.read.longrows import TEXT_FACTOR, text_at
 from lookalike.read.streams import settle_encoding
-from lookalike.types import Block, Bool, Int64, Items, Layout, Rejected, Wanted, strings_to_arrow
+from lookalike.types import Block, Bool, Int64, Items, Layout, Rejected, Room, Wanted, strings_to_arrow
 
 BLOCK_FILES = 256
 BLOCK_BYTES = 16 << 20
 COLUMN = "text"
 SHOWN_BYTES = 1024
 """How much of a bad file is shown beside its error."""
+PAGE_FACTOR = 20
+"""Memory per byte of an HTML page: the file, its characters, the tree of the parser, its text."""
+PACKED_FACTOR = 8
+"""How much longer a compressed text may well be than its file."""
 
 
 def page_text(page: str) -> str:
@@ -39,11 +47,6 @@ def page_text(page: str) -> str:
     tree.strip_tags(["script", "style", "noscript", "template"])
     root = tree.root
     return "" if root is None else str(root.text(separator=" ", strip=True))
-
-
-def plain_text(text: str) -> str:
-    """Text is its own text."""
-    return text
 
 
 TEXT_OF: dict[str, Callable[[str], str]] = {".html": page_text, ".htm": page_text}
@@ -67,6 +70,7 @@ class DocumentsSource:
         self.encoding = encoding
         self.kept_name = files[0].kept_name
         self.nbytes = sum(file.nbytes for file in files)
+        self.room: Room | None = None
         self.set_aside: dict[int, Int64] = {}
         """Files that could not be read, by block, as numbers within the block."""
         self._items: Int64 | None = None
@@ -96,17 +100,18 @@ class DocumentsSource:
         """Some hundred files at a time."""
         for index, start, stop in self._spans():
             files = self.files[start:stop]
-            yield DocumentBlock(self, index, files, sum(file.nbytes for file in files))
+            alone = stop - start == 1 and _weight(files[0]) > BLOCK_BYTES
+            yield DocumentBlock(self, index, files, sum(file.nbytes for file in files), alone)
 
     def _spans(self) -> Iterator[tuple[int, int, int]]:
         """Block number, first file and the one after the last."""
         index = start = nbytes = 0
         for number, file in enumerate(self.files):
-            full = number - start >= BLOCK_FILES or nbytes + file.nbytes > BLOCK_BYTES
+            full = number - start >= BLOCK_FILES or nbytes + _weight(file) > BLOCK_BYTES
             if number > start and full:
                 yield index, start, number
                 index, start, nbytes = index + 1, number, 0
-            nbytes += file.nbytes
+            nbytes += _weight(file)
         yield index, start, len(self.files)
 
 
@@ -118,6 +123,7 @@ class DocumentBlock:
     index: int
     files: Sequence[File]
     nbytes: int
+    alone: bool = False
 
     def items(self, wanted: Wanted, rows: Int64 | None = None) -> Items:
         """The text of each file."""
@@ -125,7 +131,7 @@ class DocumentBlock:
             if name != COLUMN:
                 raise missing_column(name, self.source.name, [COLUMN])
         numbers = range(len(self.files)) if rows is None else self._items()[rows].tolist()
-        texts: list[str] = []
+        texts: list[str | bytearray] = []
         rejected: list[Rejected] = []
         aside: list[int] = []
         for number in numbers:
@@ -138,7 +144,7 @@ class DocumentBlock:
                 aside.append(number)
         if rows is None:
             self.source.set_aside[self.index] = np.array(aside, np.int64)
-        features = strings_to_arrow(texts)
+        features = _column(texts)
         return Items(features, dict.fromkeys(wanted.columns, features), rejected)
 
     def stored(self, keep: Bool, decoded: Any = None) -> list[tuple[str, bytes]]:  # noqa: ARG002
@@ -152,12 +158,33 @@ class DocumentBlock:
         aside = self.source.set_aside.get(self.index, np.zeros(0, np.int64))
         return np.setdiff1d(np.arange(len(self.files)), aside)
 
-    def _text(self, file: File) -> str:
+    def _text(self, file: File) -> str | bytearray:
+        text_of = TEXT_OF.get(file.suffix)
+        if self.alone and text_of is None:
+            return self._long_text(file)
+        if self.alone and self.source.room:
+            self.source.room.check(file.name, _weight(file), PAGE_FACTOR)
         raw = _read(file)
         try:
-            return TEXT_OF.get(file.suffix, plain_text)(decode(raw, self.source.encoding))
+            text = decode(raw, self.source.encoding)
         except UnicodeError as error:
             raise BadDataError(f"{file.name}: not valid {self.source.encoding}: {first_line(error)}") from error
+        return text_of(text) if text_of else text
+
+    def _long_text(self, file: File) -> bytearray:
+        """A long text as UTF-8, which is there only once."""
+        room, step = self.source.room, streams.BLOCK_BYTES
+        largest = room.largest(TEXT_FACTOR) if room else None
+        try:
+            with file.reading(), closing(streams.TextStream(file, self.source.encoding)) as stream:
+                text, _ = streams.read_row(stream, stream.read(step), lambda _: 0, step, largest)
+        except streams.TooLongError as error:
+            assert room is not None
+            room.check(file.name, error.nbytes, TEXT_FACTOR)
+        file.check_unchanged()
+        if find_bad_utf8(text_at(text, 0, len(text))):
+            raise BadDataError(f"{file.name}: not valid {self.source.encoding}")
+        return text
 
     def _rejected(self, file: File, error: BadDataError) -> Rejected:
         try:
@@ -165,6 +192,18 @@ class DocumentBlock:
         except BadDataError:
             raw = b""
         return Rejected(file.name, 0, str(error).removeprefix(f"{file.name}: "), raw)
+
+
+def _weight(file: File) -> int:
+    """About how many bytes the file has when it is decompressed."""
+    return file.nbytes * (PACKED_FACTOR if file.compression else 1)
+
+
+def _column(texts: Sequence[str | bytearray]) -> pa.Array:
+    """The texts as a column; a long one, which comes alone, is not copied."""
+    if len(texts) == 1 and isinstance(texts[0], bytearray):
+        return text_at(texts[0], 0, len(texts[0]))
+    return strings_to_arrow([text for text in texts if isinstance(text, str)])
 
 
 def _read(file: File, compressed: bool = False) -> bytes:

@@ -8,6 +8,7 @@ objects as lines: within a JSON value no `}` is followed by `{`, so each line is
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -15,6 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.json
 
+from lookalike.kernels import rows as kernels
+from lookalike.read import longrows, streams
 from lookalike.read.columns import ACCEPTED, BadRow, bad_byte, column_of, kind_of, missing_column, one_array
 from lookalike.read.lines import LineSource, Parsed, Rows, line_ends
 from lookalike.types import Bool, Int64, Wanted
@@ -76,6 +79,26 @@ class JsonlSource(LineSource):
                 bad.append(BadRow(row, str(error)))
         features = pa.array([one.get(wanted.features) for one in good], kind)
         return Parsed(features, {name: column_of([one.get(name) for one in good]) for name in wanted.columns}, bad)
+
+    def is_blank(self, row: bytearray) -> bool:
+        """Nothing but spaces."""
+        return re.fullmatch(rb"[ \t\r\n]*+", row) is not None
+
+    def parse_long(self, row: bytearray, wanted: Wanted, first: bool) -> Parsed | None:
+        """One line: its long strings are unescaped where they stand, the rest goes through Python's parser."""
+        spans = longrows.room_for_spans(row)
+        spans = spans[: kernels.find_json_strings(longrows.as_bytes(row), longrows.LONG_VALUE, spans)]
+        if len(row) - int((spans[:, 1] - spans[:, 0]).sum()) > streams.BLOCK_BYTES:
+            return None
+        one = parse_object(longrows.with_stand_ins(row, spans))
+        if isinstance(one.get(wanted.features), list):
+            return None
+        if first and wanted.features not in one:
+            raise missing_column(wanted.features, self.name, [*one])
+        check_features(one.get(wanted.features), wanted.features, pa.large_string())
+        texts = [_unescape(row, start, end) for start, end in spans.tolist()]
+        found = {name: _column(one.get(name), texts) for name in (wanted.features, *wanted.columns)}
+        return Parsed(found[wanted.features].cast(pa.large_string()), {name: found[name] for name in wanted.columns})
 
     def check_block(self, rows: Rows, parsed: Parsed, wanted: Wanted) -> None:
         """A file that nowhere in its first block has the column does not have it at all."""
@@ -175,6 +198,27 @@ def _objects(rows: Rows, numbers: Iterable[int]) -> Iterable[dict[str, Any]]:
             yield parse_object(rows.row(int(row)))
         except ValueError:
             continue
+
+
+_ESCAPE_ERRORS = {
+    kernels.CONTROL: "not valid JSON: a control character within a string",
+    kernels.ESCAPE: "not valid JSON: a backslash before what it cannot escape",
+    kernels.SURROGATE: "half of a surrogate pair stands alone",
+}
+
+
+def _unescape(row: bytearray, start: int, end: int) -> pa.Array:
+    """A long string of the row as a column of one text, unescaped where it stands."""
+    end = int(kernels.unescape_json(longrows.as_bytes(row), start, end))
+    if end < 0:
+        raise ValueError(_ESCAPE_ERRORS[end])
+    return longrows.text_at(row, start, end)
+
+
+def _column(value: Any, texts: list[pa.Array]) -> pa.Array:
+    """A value as a column; the long texts are where stand-ins say."""
+    number = longrows.stood_for(value)
+    return column_of([value]) if number is None else texts[number]
 
 
 def _read_json(data: pa.Buffer, schema: pa.Schema) -> pa.Table | None:

@@ -7,10 +7,10 @@ how rows are told apart and parsed; it does not know about blocks or files.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,8 @@ from lookalike.errors import BadDataError
 from lookalike.read import streams
 from lookalike.read.columns import BadRow, check_length, find_bad_utf8, join_column, one_array
 from lookalike.read.files import File
-from lookalike.types import Block, Bool, Int64, Items, Layout, Rejected, UInt8, Wanted, to_arrow
+from lookalike.read.longrows import TEXT_FACTOR, LongBlock, recode
+from lookalike.types import Block, Bool, Int64, Items, Layout, Rejected, Room, UInt8, Wanted, to_arrow
 
 NEWLINE = ord("\n")
 SAMPLED_BYTES = 1 << 20
@@ -99,6 +100,7 @@ class LineSource(ABC):
         self._encoding = encoding
         self._layout: Layout | None = None
         self._stored_encoding = encoding
+        self.room: Room | None = None
         self.set_aside: dict[int, Int64] = {}
         """Bad rows, by block: found when a block is first parsed, needed whenever its rows are counted."""
 
@@ -118,12 +120,26 @@ class LineSource(ABC):
     def parse_each(self, rows: Rows, wanted: Wanted, hint: object) -> Parsed:
         """Parse row by row, exactly, telling bad rows from good ones."""
 
+    @abstractmethod
+    def parse_long(self, row: bytearray, wanted: Wanted, first: bool) -> Parsed | None:
+        """Parse one long row without a second copy of it; None where that cannot be. The row may be changed.
+
+        `first` says that it is the file's first. A ValueError says what is wrong with it.
+        """
+
+    def is_blank(self, row: bytearray) -> bool:  # noqa: ARG002
+        """Whether a long row is no item."""
+        return False
+
     def hint(self, rows: Rows, wanted: Wanted) -> object:  # noqa: ARG002
         """What to tell the parsers about a whole block before it is parsed in parts."""
         return None
 
     def check_block(self, rows: Rows, parsed: Parsed, wanted: Wanted) -> None:  # noqa: B027
         """Look at the outcome of the file's first block as a whole; raise where a column is missing."""
+
+    has_head: ClassVar[bool] = False
+    """Whether something precedes the first row."""
 
     def head_end(self, data: bytes) -> int:  # noqa: ARG002
         """Where the head (a CSV header) ends in the first piece of the file."""
@@ -132,6 +148,10 @@ class LineSource(ABC):
     def rows_end(self, data: bytes) -> int:
         """Where the last whole row ends."""
         return streams.last_line_end(data)
+
+    def find_end(self) -> Callable[[bytes], int]:
+        """A function that is handed one row bit by bit and tells where it ends; 0 where it goes on."""
+        return lambda piece: piece.find(b"\n") + 1
 
     def column_names(self) -> Sequence[str] | None:
         """The names of the columns, None where any row can have others."""
@@ -164,16 +184,39 @@ class LineSource(ABC):
             self._stored_encoding = stream.encoding
             if self._layout is None:
                 self._layout = Layout("lines", stream.mark, self.file.compression)
-            pieces = streams.cut_pieces(stream, self.rows_end, streams.BLOCK_BYTES)
-            for index, piece in enumerate(pieces):
-                start = self._skip_head(piece.data[: piece.end], stream) if index == 0 else 0
+            for index, piece in enumerate(self._pieces(stream)):
+                start = self._skip_head(piece, stream) if index == 0 else 0
                 line += piece.data.count(b"\n", 0, start)
-                data = pa.py_buffer(piece.data).slice(start, piece.end - start)
-                yield LineBlock(self, index, line, data, piece.stored_bytes)
-                line += piece.data.count(b"\n", start, piece.end)
+                following = line + piece.data.count(b"\n", start, piece.end)
+                if piece.is_long and not start:
+                    yield LongBlock(self, index, line, piece, piece.stored_bytes)
+                    # whoever still has the block holds nothing large while the next one is read
+                    piece.data = b""
+                else:
+                    data = pa.py_buffer(piece.data).slice(start, piece.end - start)
+                    yield LineBlock(self, index, line, data, piece.stored_bytes)
+                line = following
         self.file.check_unchanged()
 
-    def _skip_head(self, data: bytes, stream: streams.TextStream) -> int:
+    def _pieces(self, stream: streams.TextStream) -> Iterator[streams.Piece]:
+        largest = self.room.largest(TEXT_FACTOR) if self.room else None
+        line = 1
+        try:
+            for piece in streams.cut_pieces(stream, self.rows_end, self.find_end, streams.BLOCK_BYTES, largest):
+                line += piece.data.count(b"\n", 0, piece.end)
+                yield piece
+        except streams.TooLongError as error:
+            self.check_room(line, error.nbytes, TEXT_FACTOR)
+
+    def check_room(self, line: int, nbytes: int, factor: float) -> None:
+        """Refuse a row that takes more memory than there is."""
+        if self.room:
+            self.room.check(f"{self.name}:{line}", nbytes, factor)
+
+    def _skip_head(self, piece: streams.Piece, stream: streams.TextStream) -> int:
+        if not self.has_head:
+            return 0
+        data = bytes(piece.data[: piece.end])
         end = self.head_end(data)
         if end:
             head = stream.mark + self.restore(data[:end])
@@ -185,6 +228,22 @@ class LineSource(ABC):
         if self._stored_encoding == "utf-8":
             return data
         return data.decode("utf-8").encode(self._stored_encoding)
+
+    def restore_long(self, row: bytearray) -> bytearray:
+        """A long row in the encoding that the file has."""
+        if self._stored_encoding == "utf-8":
+            return row
+        restored = bytearray()
+        for part in recode(row, self._stored_encoding):
+            restored += part
+        return restored
+
+    def parse_alone(self, row: bytearray, wanted: Wanted) -> Parsed:
+        """Parse one row as any other; a ValueError says what is wrong with it."""
+        parsed = self.parse(Rows(pa.py_buffer(row), np.array([len(row)])), wanted)
+        if parsed.bad:
+            raise ValueError(parsed.bad[0].error)
+        return parsed
 
     def parse(self, rows: Rows, wanted: Wanted) -> Parsed:
         """Parse rows as fast as their faults allow: halve what will not parse, down to single rows."""
@@ -219,6 +278,7 @@ class LineBlock:
     first_line: int
     data: pa.Buffer
     nbytes: int
+    alone: bool = False
 
     def items(self, wanted: Wanted, rows: Int64 | None = None) -> Items:
         """Parse the block, or only `rows` of its items."""

@@ -15,8 +15,9 @@ import pyarrow.parquet as pq
 
 from lookalike.errors import BadDataError
 from lookalike.read.files import File
+from lookalike.read.pages import page_sizes
 from lookalike.read.slices import Slice
-from lookalike.types import Block, Int64, Layout
+from lookalike.types import Block, Int64, Layout, Room
 
 BLOCK_BYTES = 32 << 20
 """Bytes of a block over all columns, as the file's footer tells them (decompressed, still encoded)."""
@@ -24,6 +25,10 @@ BLOCK_ROWS = 32768
 """Rows of a block at most: repeated values are stored once, so the footer can tell too little."""
 BUFFER_BYTES = 1 << 20
 """How much of a column is read at a time."""
+LONG_PAGE_BYTES = 64 << 20
+"""A page of this size holds a long value: writers end a page at a mebibyte or so."""
+VALUE_FACTOR = 3
+"""Memory per byte of a long value: Arrow has its page, this decompressed, and the value; as much when it writes one."""
 
 
 class ParquetSource:
@@ -34,9 +39,11 @@ class ParquetSource:
         self.name = file.name
         self.kept_name = file.kept_name
         self.nbytes = file.nbytes
+        self.room: Room | None = None
         self.set_aside: dict[int, Int64] = {}
         self._lock = threading.Lock()
         self._footer: tuple[pq.FileMetaData, pa.Schema] | None = None
+        self._long_pages: dict[tuple[int, str], int] | None = None
 
     def footer(self) -> tuple[pq.FileMetaData, pa.Schema]:
         """Metadata and schema, read once."""
@@ -61,7 +68,26 @@ class ParquetSource:
         codec = "snappy"
         if groups and groups[0].num_columns:
             codec = groups[0].column(0).compression.lower().replace("uncompressed", "none")
-        return Layout("table", b"", codec, schema, max((group.num_rows for group in groups), default=None))
+        plain = tuple(dict.fromkeys(path for _, path in self.long_pages()))
+        rows = max((group.num_rows for group in groups), default=None)
+        return Layout("table", b"", codec, schema, rows, plain)
+
+    def long_pages(self) -> dict[tuple[int, str], int]:
+        """The size of the largest page of every long column, by row group and path. Behind a URL none is known."""
+        if self._long_pages is None:
+            self._long_pages = {}
+            if self.file.system is None:
+                with self.file.reading(), self.file.open() as opened:
+                    self._long_pages = dict(_find_long_pages(opened, self.footer()[0]))
+        return self._long_pages
+
+    def check_room(self, group: int, first_row: int, rows: int) -> bool:
+        """Whether a row group has long values; refuse one that takes more memory than there is."""
+        largest = max((size for (number, _), size in self.long_pages().items() if number == group), default=0)
+        if self.room and largest:
+            place = f"{self.name}: rows {first_row} to {first_row + rows - 1}"
+            self.room.check(place, largest, VALUE_FACTOR, "a document (or page of documents)")
+        return largest > 0
 
     def about_rows(self) -> tuple[int, bool]:
         """As many as the footer tells."""
@@ -80,16 +106,34 @@ class ParquetSource:
             found = metadata.row_group(number)
             if found.num_rows == 0:
                 continue
+            alone = self.check_room(number, first_row, found.num_rows)
             rows = slice_rows(found.num_rows, found.total_byte_size)
             group = RowGroup(self, number, rows)
             stored = sum(found.column(column).total_compressed_size for column in range(found.num_columns))
             for start in range(0, found.num_rows, rows):
                 length = min(rows, found.num_rows - start)
                 share = stored * (start + length) // found.num_rows - stored * start // found.num_rows
-                yield group.add(ParquetBlock(self, group, index, first_row + start, length, share))
+                yield group.add(ParquetBlock(self, group, index, first_row + start, length, share, alone))
                 index += 1
             first_row += found.num_rows
         self.file.check_unchanged()
+
+
+def _find_long_pages(file: pa.NativeFile, metadata: pq.FileMetaData) -> Iterator[tuple[tuple[int, str], int]]:
+    """Row group, path and largest page of the columns that have a long page."""
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        for column in map(group.column, range(group.num_columns)):
+            if column.total_uncompressed_size < LONG_PAGE_BYTES:
+                continue
+            starts = [column.data_page_offset, column.dictionary_page_offset]
+            start = min(offset for offset in starts if offset)
+            try:
+                largest = max(page_sizes(file, start, column.total_compressed_size), default=0)
+            except (ValueError, IndexError):
+                continue  # encrypted, or a header of a kind that is not known: Arrow has to say what it makes of it
+            if largest >= LONG_PAGE_BYTES:
+                yield (number, column.path_in_schema), largest
 
 
 def slice_rows(rows: int, nbytes: int) -> int:
@@ -210,9 +254,17 @@ class ParquetBlock(Slice):
     """A slice of a row group, decoded when it is asked for."""
 
     def __init__(
-        self, source: ParquetSource, group: RowGroup, index: int, first_row: int, length: int, nbytes: int
+        self,
+        source: ParquetSource,
+        group: RowGroup,
+        index: int,
+        first_row: int,
+        length: int,
+        nbytes: int,
+        alone: bool = False,
     ) -> None:
         super().__init__(source, index, first_row, length, nbytes)
+        self.alone = alone
         self.group = group
         self.place = 0
 

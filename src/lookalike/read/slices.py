@@ -39,6 +39,8 @@ class SlicedSource(Protocol):
 class Slice(ABC):
     """Consecutive rows of a table."""
 
+    alone = False
+
     def __init__(self, source: SlicedSource, index: int, first_row: int, length: int, nbytes: int) -> None:
         self.source = source
         self.index = index

@@ -106,35 +106,79 @@ class TextStream:
         self._stored.close()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Piece:
     """Whole rows that follow each other: the bytes before `end`. The next ones follow."""
 
-    data: bytes
+    data: bytes | bytearray
     end: int
     stored_bytes: int
     """How many bytes of the file were read for it."""
+    is_long: bool = False
+    """Whether it is one row, longer than a piece should be."""
 
 
-def cut_pieces(stream: TextStream, rows_end: Callable[[bytes], int], nbytes: int) -> Iterator[Piece]:
-    """Cut a text into pieces of about `nbytes`, each ending where a row ends.
+class TooLongError(Exception):
+    """A row is longer than it may be; says how long."""
 
-    `rows_end` tells where the last whole row of a piece ends; 0 where it has none.
+    def __init__(self, nbytes: int) -> None:
+        self.nbytes = nbytes
+
+
+def cut_pieces(
+    stream: TextStream,
+    rows_end: Callable[[bytes], int],
+    find_end: Callable[[], Callable[[bytes], int]],
+    nbytes: int,
+    largest_bytes: int | None = None,
+) -> Iterator[Piece]:
+    """Cut a text into pieces of about `nbytes`, each ending where a row ends; a longer row is a piece by itself.
+
+    `rows_end` tells where the last whole row of a piece ends; 0 where it has none. `find_end` gives a function that is
+    handed a row bit by bit and tells where it ends; 0 where it goes on.
     """
-    rest, wanted, at = b"", nbytes, 0
-    while more := stream.read(wanted):
-        data = rest + more if rest else more
-        end = rows_end(data)
-        if end == 0:
-            # a row longer than a piece: read twice as much each time, so that the search stays linear
-            rest, wanted = data, 2 * wanted
-            continue
-        rest, wanted = data[end:], nbytes
-        # not cut off: that would copy it all
-        yield Piece(data, end, stream.position() - at)
+    rest, at = b"", 0
+    while more := rest or stream.read(nbytes):
+        if rest:
+            more += stream.read(nbytes)
+        end = rows_end(more)
+        if end:
+            # not cut off: that would copy it all
+            rest, piece = more[end:], Piece(more, end, stream.position() - at)
+        else:
+            row, rest = read_row(stream, more, find_end(), nbytes, largest_bytes)
+            piece = Piece(row, len(row), stream.position() - at, is_long=len(row) > nbytes)
+            del row
+        del more
         at = stream.position()
-    if rest:
-        yield Piece(rest, len(rest), stream.position() - at)
+        yield piece
+
+
+def read_row(
+    stream: TextStream, start: bytes, find_end: Callable[[bytes], int], step: int, largest_bytes: int | None = None
+) -> tuple[bytearray, bytes]:
+    """The row that begins with `start`, to its end, and what was read beyond it.
+
+    Raises
+    ------
+    TooLongError
+        Where the row is longer than `largest_bytes`; no more than that is held at any time.
+    """
+    # a bytearray of this size grows in place, where joined bytes would be there twice
+    row, length, more = bytearray(), 0, start
+    while True:
+        end = find_end(more)
+        length += end or len(more)
+        if largest_bytes is None or length <= largest_bytes:
+            row += more[:end] if end else more
+        else:
+            row.clear()  # it is read on only to learn how long it is
+        rest = more[end:] if end else b""
+        if end or not (more := stream.read(step)):
+            break
+    if largest_bytes is not None and length > largest_bytes:
+        raise TooLongError(length)
+    return row, rest
 
 
 def last_line_end(data: bytes) -> int:

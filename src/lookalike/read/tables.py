@@ -14,7 +14,7 @@ import pyarrow as pa
 from lookalike.errors import BadDataError, UsageError
 from lookalike.read.columns import without_views
 from lookalike.read.slices import Slice
-from lookalike.types import Block, Int64, Layout
+from lookalike.types import Block, Int64, Layout, Room
 
 BLOCK_BYTES = 16 << 20
 """Bytes of the compared column in a block."""
@@ -154,6 +154,7 @@ class TableSource:
         self.table = table
         """All of it, for a job to filter."""
         self.nbytes = int(table.nbytes)
+        self.room: Room | None = None
         self.set_aside: dict[int, Int64] = {}
         self._column = column
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from lookalike.read.columns import BadRow, find_bad_utf8, missing_column
 from lookalike.read.lines import LineSource, Parsed, Rows, line_ends
+from lookalike.read.longrows import text_at
 from lookalike.types import Int64, Wanted, to_arrow
 
 COLUMN = "text"
@@ -30,13 +31,23 @@ class TxtSource(LineSource):
         """One column."""
         return [COLUMN]
 
-    def parse_fast(self, rows: Rows, wanted: Wanted, hint: object) -> Parsed | None:  # noqa: ARG002
-        """All lines at once."""
+    def _check_names(self, wanted: Wanted) -> None:
         for name in (wanted.features, *wanted.columns):
             if name != COLUMN:
                 raise missing_column(name, self.name, [COLUMN])
+
+    def parse_fast(self, rows: Rows, wanted: Wanted, hint: object) -> Parsed | None:  # noqa: ARG002
+        """All lines at once."""
+        self._check_names(wanted)
         text = line_texts(rows)
         return None if find_bad_utf8(text) else Parsed(text, dict.fromkeys(wanted.columns, text))
+
+    def parse_long(self, row: bytearray, wanted: Wanted, first: bool) -> Parsed | None:  # noqa: ARG002
+        """One line, not copied."""
+        self._check_names(wanted)
+        end = len(row) - row.endswith(b"\n") - row.endswith(b"\r\n")
+        text = text_at(row, 0, end)
+        return Parsed(text, dict.fromkeys(wanted.columns, text))
 
     def parse_each(self, rows: Rows, wanted: Wanted, hint: object) -> Parsed:  # noqa: ARG002
         """Only the lines that are UTF-8."""

@@ -107,7 +107,7 @@ class TableWriter(_Closing):
         self._rows = layout.row_group_rows or GROUP_ROWS
         self._schema = layout.schema
         self._file = pa.OSFile(os.fsencode(path), "wb")
-        self._writer = pq.ParquetWriter(self._file, layout.schema, compression=layout.compression or "none")
+        self._writer = pq.ParquetWriter(self._file, layout.schema, **_column_options(layout))
         self._waiting: list[pa.Table] = []
         self._waiting_rows = self._waiting_bytes = 0
 
@@ -138,6 +138,28 @@ class TableWriter(_Closing):
         self._write_group()
         self._writer.close()
         self._file.close()
+
+
+def _column_options(layout: Layout) -> dict[str, Any]:
+    """How columns are written; those with very long values in the way that makes the fewest copies of one.
+
+    For a value of 500 MB as the only one of its page, Arrow takes 3.8 GB with dictionary and statistics, 1.4 GB without
+    them and 0.95 GB if it does not compress either.
+    """
+    codec = layout.compression or "none"
+    if not layout.plain_columns:
+        return {"compression": codec}
+    paths = pq.ParquetFile(_empty_file(layout.schema)).schema
+    others = [one for one in (column.path for column in paths) if one not in layout.plain_columns]
+    codecs = dict.fromkeys(others, codec) | dict.fromkeys(layout.plain_columns, "none")
+    return {"compression": codecs, "use_dictionary": others, "write_statistics": others}
+
+
+def _empty_file(schema: pa.Schema) -> pa.BufferReader:
+    """A file without rows, which tells the paths that Parquet gives the columns."""
+    out = pa.BufferOutputStream()
+    pq.write_table(schema.empty_table(), out)
+    return pa.BufferReader(out.getvalue())
 
 
 class FileWriter(_Closing):

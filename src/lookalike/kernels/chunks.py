@@ -1,0 +1,109 @@
+"""Long texts in chunks: where to cut them, and what goes over from one chunk to the next.
+
+A text of any length is then worked on in arrays of the size of one chunk. Chunks give just the shingles that the whole
+text gives: no token is cut, and the last tokens of a chunk stay in front of those of the next.
+"""
+
+import numba as nb
+import numpy as np
+
+from lookalike.kernels.compile import inlined, kernel
+from lookalike.kernels.folding import WORD, code_at, entry_of, size_at
+from lookalike.kernels.words import character_capacity, piece_of, pieces_of, token_capacity
+
+CHUNK_BYTES = 1 << 20
+"""Texts up to this long are one chunk. A million bytes have enough shingles that sketching each chunk costs nothing."""
+LONGEST_CHARACTER = 4
+"""Bytes of UTF-8."""
+
+
+@inlined
+def _is_gap(byte):
+    """Is it ASCII, and neither letter nor digit? Such a byte ends a token, whatever stands around it."""
+    lower = byte | 0x20
+    return byte < 128 and not (ord("a") <= lower <= ord("z")) and not (ord("0") <= byte <= ord("9"))
+
+
+@inlined
+def _size_in_run(data, at, end):
+    """size_at, where a broken sequence ends at the next gap at the latest: as hash_run sees it."""
+    size = size_at(data, at, end)
+    for k in range(1, size):
+        if _is_gap(data[at + k]):
+            return nb.int64(0)
+    return size
+
+
+@inlined
+def _goes_on(inside, entry, code, pool):
+    """Is a token going on behind this character, if one was going on before it or not?"""
+    count = pieces_of(entry)
+    return piece_of(entry, code, pool, count - 1)[1] == WORD if count > 0 else inside
+
+
+@kernel
+def _cut_in_run(data, start, end, limit, pages, entries, pool):
+    """The last place up to `limit` where no token is going on, else the first one behind it, else `end`."""
+    inside, cut, at = False, start, start
+    while at < end:
+        size = _size_in_run(data, at, end)
+        code = code_at(data, at, size)
+        at += max(size, 1)
+        inside = _goes_on(inside, entry_of(pages, entries, code), code, pool)
+        if not inside and (at <= limit or cut == start):
+            cut = at
+        if at >= limit and cut > start:
+            return cut
+    return end
+
+
+@kernel
+def cut_between_tokens(data, start, end, limit, pages, entries, pool):
+    """Where to cut data[start:end] before `limit` without cutting a token; behind it where a token is that long."""
+    for at in range(limit, start, -1):
+        if _is_gap(data[at - 1]):
+            return at
+    return _cut_in_run(data, start, end, limit, pages, entries, pool)
+
+
+@kernel
+def cut_between_characters(data, start, end, limit):
+    """The end of the character with which data[start:end] reaches `limit`."""
+    at = start
+    while at < limit:
+        at += max(size_at(data, at, end), 1)
+    return at
+
+
+@inlined
+def carry_over(tokens, count, width):
+    """Move the last tokens, which begin shingles of the next chunk, to the front; return how many they are."""
+    kept = min(count, width - 1)
+    for k in range(kept):
+        tokens[k] = tokens[count - kept + k]
+    return kept
+
+
+@kernel
+def chunk_capacity(data, offsets, width, size, characters):
+    """How many tokens (or characters) a chunk of any of these texts can have, with those carried over."""
+    largest = nb.int64(0)
+    for row in range(offsets.size - 1):
+        length = offsets[row + 1] - offsets[row]
+        # a character or a token may stand over: it is one token, or one character with what it is folded to
+        length = high = min(length, size + 2 * LONGEST_CHARACTER)
+        if length > 4 * CHUNK_BYTES:
+            # only here does it pay to count: room that is not used costs no memory in small amounts
+            high = count_high(data, offsets[row], offsets[row + 1])
+        found = character_capacity(length, high) if characters else token_capacity(length, high)
+        largest = max(largest, found)
+    return largest + width
+
+
+@kernel
+def count_high(data, start, end):
+    """How many bytes of data[start:end] are beyond ASCII."""
+    high = np.int64(0)
+    for i in range(start, end):
+        high += data[i] >= 128
+    return high
