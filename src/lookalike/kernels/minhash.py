@@ -64,7 +64,7 @@ def _count_empty(slots, sketch):
     return empty
 
 
-@kernel
+@inlined
 def _rounds_of_many(elements, count, seed, slots, sketch, rounds):
     """One round after the other until no slot is empty, `rounds` of them at most; return how many slots are empty."""
     empty = slots
@@ -118,7 +118,7 @@ def fast_similarity_sketch(elements, count, seed, slots, sketch):
         _fill_the_rest(elements, count, seed, slots, sketch)
 
 
-@kernel
+@inlined
 def sketch_listed(elements, count, seed, slots, sketch, work):
     """fast_similarity_sketch of elements that may repeat, which can move; `work` is that of sort_distinct.
 
@@ -209,14 +209,14 @@ def band_keys(values, bands, rows):
 
 
 @inlined
-def _add_to_print(tokens, place, found):
-    """Add tokens, the first of them at `place` in the text, to the text's two sums over (place, hash)."""
-    one, other = found[1], found[2]
+def _print_of(tokens, place):
+    """Two sums over (place, hash) of tokens, the first of them at `place` in the text."""
+    one, other = U(0), U(0)
     for i in range(tokens.size):
         at = U(place + i) * U(0x9E3779B97F4A7C15)
         one += spread(tokens[i] + at)
         other += spread((tokens[i] ^ at) * U(0xFF51AFD7ED558CCD))
-    found[1], found[2] = one, other
+    return one, other
 
 
 @inlined
@@ -248,14 +248,16 @@ def sketch_text(
     """
     found[0], found[1], found[2] = U(0), U(0), U(0)
     at, carried, place, seen = start, nb.int64(0), nb.int64(NOTHING), nb.int64(0)
-    while at < end or at == start:
+    while True:
         cut = end if end - at <= chunk else cut_chunk(data, at, end, kind, chunk, folding)
         whole = cut == end and found[0] == U(0)
         listed, held, place = list_shingles(
             data, at, cut, kind, width, bag, folding, stop_words, edge, tokens, carried, place, whole, elements, work
         )
         if want_print:
-            _add_to_print(tokens[carried:held], seen, found)
+            one, other = _print_of(tokens[carried:held], seen)
+            found[1] += one
+            found[2] += other
         if at == start:
             sketch_listed(elements, listed, seed, slots, sketch, work)
         else:

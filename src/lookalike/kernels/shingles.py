@@ -81,9 +81,10 @@ def list_shingles(
     (shingles, tokens with those carried over, place)
     """
     if kind == CHAR_SHINGLES:
-        count, place = fold_characters(data, start, end, *folding, tokens, carried, place)
+        count, place = fold_characters(data, start, end, *folding, tokens[carried:], place)
     else:
-        count = hash_tokens(data, start, end, *folding, edge, tokens, carried)
+        count = hash_tokens(data, start, end, *folding, edge, tokens[carried:])
+    count += carried
     if kind == STOPWORD_SHINGLES:
         written = _stopword_windows(tokens, count, width, stop_words, elements)
     else:
@@ -190,6 +191,6 @@ def hash_words(data, offsets, folding):
     hashes = np.empty(offsets.size - 1, np.uint64)
     for i in range(offsets.size - 1):
         hashes[i] = LARGEST
-        if hash_tokens(data, offsets[i], offsets[i + 1], *folding, edge, tokens, 0) > 0:
+        if hash_tokens(data, offsets[i], offsets[i + 1], *folding, edge, tokens) > 0:
             hashes[i] = tokens[0]
     return hashes

@@ -130,8 +130,8 @@ def _hash_block(data, i, runs, high, open_at, beyond, safe, pages, entries, pool
 
 
 @kernel
-def hash_tokens(data, start, end, pages, entries, pool, edge, tokens, count):
-    """Write the hash of every token of data[start:end] to tokens[count:]; return the new count.
+def hash_tokens(data, start, end, pages, entries, pool, edge, tokens):
+    """Write the hash of every token of data[start:end]; return how many there are.
 
     Parameters
     ----------
@@ -142,9 +142,10 @@ def hash_tokens(data, start, end, pages, entries, pool, edge, tokens, count):
         references for each, which costs more than a word does.
     edge : uint8[64]
         Room to work in.
-    tokens : uint64[count + token_capacity(end - start, ...)]
+    tokens : uint64[token_capacity(end - start, ...)]
         Where the hashes go.
     """
+    count = 0
     open_at = nb.int64(-1)  # where the current run started, -1 between runs
     beyond = False  # has the current run bytes beyond ASCII?
     for i in range(start, end + 1, BLOCK):
@@ -177,12 +178,13 @@ def hash_tokens(data, start, end, pages, entries, pool, edge, tokens, count):
 
 
 @kernel
-def fold_characters(data, start, end, pages, entries, pool, characters, count, place):
+def fold_characters(data, start, end, pages, entries, pool, characters, place):
     """Write the characters of the tokens of data[start:end] joined by single spaces, hashed one by one.
 
-    They go to characters[count:], a uint64[count + character_capacity(end - start, ...)]. `place` is NOTHING for a
-    text's start, and for what follows the place that was returned for what is before it. Returns (new count, place).
+    `characters` is uint64[character_capacity(end - start, ...)]. `place` is NOTHING for a text's start, and for what
+    follows the place that was returned for what is before it. Returns (number of characters, place).
     """
+    count = 0
     space = as_element(U(0x20) * U(0x9E3779B97F4A7C15))
     i = start
     while i < end:
