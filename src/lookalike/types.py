@@ -46,6 +46,31 @@ def to_arrow(values: npt.NDArray[Any]) -> pa.Array:
     return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(stored)])
 
 
+def to_numpy(values: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
+    """Whole numbers or fractions of Arrow, none of them null, as a NumPy array; not copied where it is one piece.
+
+    The method of that name imports pandas, like `pa.array`.
+
+    Examples
+    --------
+    >>> to_numpy(to_arrow(np.arange(4)).slice(1)).tolist()
+    [1, 2, 3]
+    """
+    import pyarrow as pa
+
+    kind = np.dtype(_FRACTIONS.get(str(values.type), str(values.type)))
+    if isinstance(values, pa.ChunkedArray):
+        return np.concatenate([np.empty(0, kind), *(to_numpy(chunk) for chunk in values.chunks)])
+    assert not values.null_count, "nulls have no number"
+    stored = values.buffers()[1]
+    if stored is None or not len(values):
+        return np.empty(0, kind)
+    return np.frombuffer(stored, kind)[values.offset : values.offset + len(values)]
+
+
+_FRACTIONS = {"halffloat": "float16", "float": "float32", "double": "float64"}
+
+
 def strings_to_arrow(values: Sequence[str]) -> pa.Array:
     """Strings as an Arrow array of large_string; see to_arrow for why not `pa.array`.
 

@@ -17,7 +17,7 @@ from lookalike.kernels import minhash as sketching
 from lookalike.kernels import sets as set_kernels
 from lookalike.kernels import shingles as kernels
 from lookalike.kernels.hashing import LARGEST
-from lookalike.types import Int64, Sets, UInt32, UInt64
+from lookalike.types import Int64, Sets, UInt32, UInt64, to_numpy
 
 KINDS = {
     "word": kernels.WORD_SHINGLES,
@@ -109,7 +109,7 @@ def hash_lists(lists: pa.Array, bag: bool = False) -> Sets:
     lists = lists.cast(pa.large_list(lists.type.value_type))
     if lists.null_count:
         lists = lists.fill_null([])
-    indptr: Int64 = lists.offsets.to_numpy()
+    indptr: Int64 = to_numpy(lists.offsets)
     elements = _hash_tokens(lists.values)[indptr[0] : indptr[-1]]
     indptr = indptr - indptr[0]
     if bag:
@@ -121,7 +121,7 @@ def _hash_tokens(tokens: pa.Array) -> UInt64:
     if tokens.null_count:
         raise BadDataError("a token list holds a null; leave nulls out of the lists")
     if pa.types.is_integer(tokens.type):
-        values = tokens.cast(pa.int64()).to_numpy() if tokens.type != pa.uint64() else tokens.to_numpy()
+        values = to_numpy(tokens if tokens.type == pa.uint64() else tokens.cast(pa.int64()))
         return set_kernels.hash_integers(values.view(np.uint64))  # type: ignore[no-any-return]
     if pa.types.is_string(tokens.type) or pa.types.is_large_string(tokens.type) or pa.types.is_null(tokens.type):
         return set_kernels.hash_strings(*text_arrays(tokens))  # type: ignore[no-any-return]

@@ -34,7 +34,7 @@ from lookalike.jobs.similar import Candidates, put_up
 from lookalike.jobs.verifying import verify
 from lookalike.kernels.graph import settle_pairs
 from lookalike.read import LINE_FILES, identity_of, line_files, open_inputs
-from lookalike.types import Buckets, Int32, Int64, Source, to_arrow
+from lookalike.types import Buckets, Int32, Int64, Source, to_arrow, to_numpy
 from lookalike.write import OutputFolder, write_json
 
 
@@ -60,12 +60,12 @@ class Remembered:
     def rows(self, kind: int) -> tuple[Int32, Int32, Int32]:
         """left, right and value of the rows of a kind."""
         chosen = self.links.filter(pc.equal(self.links.column("kind"), kind))
-        left, right, value = (chosen.column(name).combine_chunks().to_numpy() for name in ("left", "right", "value"))
+        left, right, value = (to_numpy(chosen.column(name)) for name in ("left", "right", "value"))
         return left, right, value
 
     def column(self, name: str) -> Int64:
         """A column of numbers of the items."""
-        return self.items.column(name).combine_chunks().to_numpy()  # type: ignore[no-any-return]
+        return to_numpy(self.items.column(name))
 
     def ids(self, items: Int64) -> pa.Array:
         """The ids of some items."""

@@ -20,7 +20,7 @@ from lookalike.kernels import audit as kernels
 from lookalike.kernels.unionfind import flatten, unite
 from lookalike.read import open_inputs
 from lookalike.tuning.intervals import grouped_interval
-from lookalike.types import Block, Bool, Int64, Wanted
+from lookalike.types import Block, Bool, Int64, Wanted, to_numpy
 
 
 def audit(corpus: Corpus, sample_size: int, workers: Workers, progress: Progress) -> dict[str, Any]:
@@ -117,6 +117,6 @@ def _share_a_key(corpus: Corpus, left: Int64, right: Int64) -> Bool:
     found = np.zeros(len(left), np.bool_) if corpus.settings.plan else np.ones(len(left), np.bool_)
     both = np.concatenate([left, right])
     for band in range(corpus.digests.bands):
-        keys = corpus.digests.pick(f"key {band}", both).to_numpy()
+        keys = to_numpy(corpus.digests.pick(f"key {band}", both))
         found |= keys[: len(left)] == keys[len(left) :]
     return found

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from lookalike.types import Buckets, to_arrow
+from lookalike.types import Buckets, to_arrow, to_numpy
 from lookalike.write import WorkFolder
 
 
@@ -53,6 +53,6 @@ class BucketStore:
     def _load(self, name: str) -> Buckets:
         assert self._work is not None
         table = self._work.load(name)
-        members = np.concatenate([np.empty(0, np.int32), *(one.to_numpy() for one in table.column("member").chunks)])
-        heads = np.concatenate([np.empty(0, np.uint8), *(one.to_numpy() for one in table.column("head").chunks)])
+        members = to_numpy(table.column("member"))
+        heads = to_numpy(table.column("head"))
         return Buckets(np.append(np.flatnonzero(heads), len(members)), members)

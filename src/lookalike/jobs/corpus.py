@@ -28,6 +28,7 @@ from lookalike.types import (
     Wanted,
     strings_to_arrow,
     to_arrow,
+    to_numpy,
 )
 from lookalike.write import WorkFolder
 
@@ -151,7 +152,10 @@ def _single_name(source: Source, rows: int) -> str | None:
 
 def _lengths(features: pa.Array) -> Int64:
     measured = pc.list_value_length(features) if is_list(features) else pc.utf8_length(features)
-    return measured.fill_null(0).cast(pa.int64()).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+    if measured.null_count:
+        # not fill_null: a scalar imports pandas (see types.to_arrow)
+        measured = pc.coalesce(measured, to_arrow(np.zeros(len(measured), np.int64)).cast(measured.type))
+    return to_numpy(measured).astype(np.int64)
 
 
 def read_corpus(

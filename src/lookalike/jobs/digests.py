@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.read import join_column
-from lookalike.types import Int32, Int64, Rejected, UInt64, to_arrow
+from lookalike.types import Int32, Int64, Rejected, UInt64, to_arrow, to_numpy
 from lookalike.write import WorkFolder
 
 PIECE_BYTES = 64 << 20
@@ -141,7 +141,7 @@ class Digests:
 
     def numbers(self, name: str, kind: type) -> Any:
         """One column of numbers over all items, as an array in memory."""
-        found = [_as_numpy(table.column(name), kind) for table in self._tables()]
+        found = [to_numpy(table.column(name)) for table in self._tables()]
         return np.concatenate(found) if found else np.empty(0, kind)
 
     def gather(self, names: Sequence[str], place_of: Int32, low: int, high: int) -> tuple[Int32, list[UInt64]]:
@@ -158,13 +158,13 @@ class Digests:
         for table in self._tables():
             mine = place_of[start : start + table.num_rows]
             start += table.num_rows
-            keys = _as_numpy(table.column(names[0]), np.uint64)
+            keys = to_numpy(table.column(names[0]))
             chosen = mine >= 0
             if low > 0 or high < LARGEST_KEY:
                 chosen &= (keys >= np.uint64(low)) & (keys <= np.uint64(high))
             places.append(mine[chosen])
             for name, parts in zip(names, columns):
-                parts.append((keys if name == names[0] else _as_numpy(table.column(name), np.uint64))[chosen])
+                parts.append((keys if name == names[0] else to_numpy(table.column(name)))[chosen])
         found, joined = np.concatenate(places), [np.concatenate(parts) for parts in columns]
         if len(found) and (np.diff(found) < 0).any():
             by_place = np.argsort(found)
@@ -235,8 +235,3 @@ def _one(column: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 def _joined(pieces: list[Any]) -> pa.Array:
     return to_arrow(np.concatenate(pieces))
-
-
-def _as_numpy(column: pa.ChunkedArray, kind: type) -> Any:
-    parts = [chunk.to_numpy() for chunk in column.chunks]
-    return np.concatenate(parts) if parts else np.empty(0, kind)

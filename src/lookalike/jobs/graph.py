@@ -17,7 +17,7 @@ from lookalike.candidates.buckets import renumber, select
 from lookalike.candidates.parts import connected_parts
 from lookalike.jobs.parallel import Workers
 from lookalike.jobs.similar import Candidates, Comparable
-from lookalike.types import Bool, Buckets, Int32, Int64, to_arrow
+from lookalike.types import Bool, Buckets, Int32, Int64, to_arrow, to_numpy
 from lookalike.verify.pairs import list_pairs
 from lookalike.verify.sets import Measure
 from lookalike.write import WorkFolder, write_json, write_tables
@@ -128,7 +128,7 @@ def write_graph(folder: Path, graph: Graph, candidates: Candidates, known: dict[
     def links() -> Iterator[pa.Table]:
         yield pa.table([pa.nulls(0, pa.uint8()), *(pa.nulls(0, pa.int32()) for _ in range(3))], NAMES)
         for table in graph.tables():
-            kind, left, right, value = (column.combine_chunks().to_numpy() for column in table.columns)
+            kind, left, right, value = (to_numpy(column) for column in table.columns)
             names[left] = True
             to = np.where(kind == PAIR, order[np.where(kind == PAIR, right, 0)], right) if len(kind) else right
             yield pa.table([to_arrow(kind), to_arrow(order[left]), to_arrow(to), to_arrow(value)], NAMES)

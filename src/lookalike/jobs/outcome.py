@@ -14,7 +14,7 @@ from lookalike.cluster.components import Components
 from lookalike.cluster.keepers import Decisions
 from lookalike.jobs.similar import Candidates, Comparable, Refined, merge_refined
 from lookalike.kernels import join
-from lookalike.types import Bool, Float64, Int32, Int64, to_arrow
+from lookalike.types import Bool, Float64, Int32, Int64, to_arrow, to_numpy
 from lookalike.verify.sets import Measure
 from lookalike.write import WorkFolder
 
@@ -78,7 +78,7 @@ class Settled:
     def from_table(cls, table: pa.Table) -> Settled:
         """A piece of work as it was."""
         counted = json.loads(table.schema.metadata[b"counted"])
-        kind, *columns = (column.combine_chunks().to_numpy() for column in table.columns)
+        kind, *columns = (to_numpy(column) for column in table.columns)
         keeper, partner, equal = (Links(*(column[kind == number] for column in columns)) for number in range(3))
         refined = Refined(*counted["refined"])
         return cls([keeper], [partner], [(equal.places, equal.to)], counted["compared"], counted["pairs"], refined)

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from lookalike.errors import BadDataError
 from lookalike.jobs.corpus import Corpus
-from lookalike.types import Int32, Int64, to_arrow
+from lookalike.types import Int32, Int64, to_arrow, to_numpy
 
 
 def order_items(corpus: Corpus, rule: str, column: str | None, references: int) -> Int32:
@@ -49,7 +49,7 @@ def order_by_column(items: Int32, references: int, rule: str, values: pa.Chunked
     table = pa.table({"value": _comparable(values, column), "item": to_arrow(rest)})
     direction = "descending" if rule == "max" else "ascending"
     keys = [("value", direction, "at_end"), ("item", "ascending", "at_end")]
-    return np.concatenate([fixed, rest[pc.sort_indices(table, sort_keys=keys).to_numpy()]])
+    return np.concatenate([fixed, rest[to_numpy(pc.sort_indices(table, sort_keys=keys))]])
 
 
 def _split(items: Int32, references: int) -> tuple[Int32, Int32]:

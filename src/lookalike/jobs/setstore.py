@@ -10,7 +10,7 @@ from contextlib import ExitStack
 import numpy as np
 import pyarrow as pa
 
-from lookalike.types import Int32, Int64, Sets, UInt64, to_arrow
+from lookalike.types import Int32, Int64, Sets, UInt64, to_arrow, to_numpy
 from lookalike.write import WorkFolder
 
 WAITING_BYTES = 32 << 20
@@ -95,7 +95,7 @@ class SetStore:
             reader = pa.ipc.open_file(file)
             for number in range(reader.num_record_batches):
                 lists = reader.get_batch(number).column(0)
-                parts.append(Sets(lists.offsets.to_numpy(), lists.values.to_numpy()))
+                parts.append(Sets(to_numpy(lists.offsets), to_numpy(lists.values)))
         return _joined(parts)
 
     def drop(self, block: int) -> None:
