@@ -116,6 +116,34 @@ class Sets:
 
 
 @dataclass(frozen=True, slots=True)
+class Numbered:
+    """Sets in order of size, their elements numbered by how often they occur: rare ones have small numbers.
+
+    Examples
+    --------
+    >>> Numbered(np.array([0, 1, 3]), np.array([1, 0, 1], np.uint32), 2, 1).sizes.tolist()
+    [1, 2]
+    """
+
+    indptr: Int64
+    """int64, one more than there are sets; sizes never fall. No set is empty."""
+    tokens: UInt32
+    """uint32; ascending and distinct within a set."""
+    distinct: int
+    """How many different elements there are: tokens are below this."""
+    singles: int
+    """Tokens below this are in one set only: they can match nothing."""
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    @property
+    def sizes(self) -> Int64:
+        """How many elements each set has."""
+        return np.diff(self.indptr)
+
+
+@dataclass(frozen=True, slots=True)
 class Signatures:
     """One row of minhash values per item; two rows agree in a column with probability Jaccard."""
 
