@@ -92,6 +92,8 @@ def test_what_cannot_fit_is_refused_with_advice(cramped):
     with pytest.raises(ResourceError, match="--reference"):
         Budget(BASE_BYTES + (1 << 20)).check_items(1_000_000)
     Budget(2 << 30).check_items(12_000_000)
+    with pytest.raises(ResourceError, match="split"):
+        Budget(1 << 50).check_items(1 << 31)
 
 
 def test_a_band_that_does_not_fit_is_joined_in_ranges():

@@ -21,6 +21,8 @@ JOIN_BYTES = 40
 """Further bytes of every item whose band is being joined: its key, its place, and these sorted."""
 MEMBER_BYTES = 24
 """What a candidate takes for each band besides its set: its buckets, and its place in them."""
+MOST_ITEMS = (1 << 31) - 1
+"""Items are numbered in 32 bits."""
 MOST_HELD_BYTES = 512 << 20
 """More than this is never held: beyond it, reading again costs little beside the rest."""
 BAG_FACTORS = (16.0, 100.0)
@@ -90,6 +92,8 @@ class Budget:
 
     def check_items(self, items: int) -> None:
         """Refuse what cannot fit: an eighth of the memory must remain for joining bands and comparing sets."""
+        if items > MOST_ITEMS:
+            raise ResourceError(f"{items:,} items are more than {MOST_ITEMS:,}; split the input and use --reference")
         needed = BASE_BYTES + 8 * ITEM_BYTES * items // 7
         if needed > self.total_bytes:
             raise ResourceError(
