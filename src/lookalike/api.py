@@ -151,8 +151,10 @@ def _paths(data: Any) -> Sequence[str | Path]:
     return [data] if isinstance(data, str | Path) else list(data)
 
 
-def pairs(data: Any, column: str = "text", *, id: str | None = None, **options: Any) -> pa.Table:
+def pairs(data: Any, column: str = "text", *, id: str | None = None, against: Any = None, **options: Any) -> pa.Table:
     """All similar pairs: left, right, similarity; row numbers, or ids with `id=` (and for paths).
+
+    With `against`, another collection, the pairs between `data` (left) and it (right).
 
     Examples
     --------
@@ -160,8 +162,9 @@ def pairs(data: Any, column: str = "text", *, id: str | None = None, **options: 
     [{'left': 0, 'right': 2, 'similarity': 0.6666666666666666}]
     """
     settings = Settings.parse(column=column, id=id, **options)
-    found = find_similar_pairs(_open(data, column, settings.encoding), settings, Progress())
-    return found.table(ids=id is not None or looks_like_paths(data))
+    others = [] if against is None else _open(against, column, settings.encoding, "against")
+    found = find_similar_pairs(_open(data, column, settings.encoding), settings, Progress(), others)
+    return pa.concat_tables(found.tables(ids=id is not None or looks_like_paths(data)))
 
 
 def sketch(

@@ -206,7 +206,7 @@ def test_a_stream_that_takes_little_at_a_time_gets_all():
             return len(data[:5])
 
     slow = Slow()
-    write_tsv(slow, pa.table({"left": ["a" * 20, "b"], "right": ["c", "d"]}))
+    write_tsv(slow, [pa.table({"left": ["a" * 20, "b"], "right": ["c", "d"]})])
     assert slow.got == b"left\tright\n" + b"a" * 20 + b"\tc\nb\td\n"
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import lookalike as la
 from corpora import corpus
+from lookalike.candidates import prefix
 from lookalike.errors import BadDataError, UsageError
 from lookalike.jobs.dedup import dedup_to_folder
 from lookalike.jobs.settings import Settings
@@ -53,7 +54,7 @@ ORDERS = {
 
 
 @pytest.mark.parametrize("keep", list(ORDERS))
-@pytest.mark.parametrize("method", ["lsh", "brute"])
+@pytest.mark.parametrize("method", ["lsh", "brute", "exact"])
 def test_removals_are_the_greedy_ones(keep, method):
     scores = [i % 7 or None for i in range(len(TEXTS))]
     table = pa.table({"text": TEXTS, "score": scores})
@@ -74,6 +75,18 @@ def test_brute_force_is_exact_for_every_measure(texts, measure, data):
     sets = [shingles(text, "word:1") for text in texts]
     result = la.dedup(texts, shingle="word:1", measure=measure, threshold=threshold, method="brute", threads=1)
     assert keepers_of(result) == expected(range(len(texts)), Fraction(threshold), 0, measure, sets)
+
+
+@given(small_texts, st.sampled_from(["jaccard", "dice", "cosine", "containment", "overlap"]), st.data())
+@settings(max_examples=80)
+def test_rare_elements_bring_every_similar_pair_together(texts, measure, data):
+    threshold = data.draw(st.sampled_from(["2", "3"] if measure == "overlap" else ["0.5", "0.55", "0.75", "1"]))
+    options = {"shingle": "word:1", "measure": measure, "threshold": threshold, "threads": 1}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(prefix, "OVERSIZE", 1)
+        found, pairs = la.dedup(texts, method="exact", **options), la.pairs(texts, method="exact", **options)
+    assert found.removed.equals(la.dedup(texts, method="brute", **options).removed)
+    assert pairs.equals(la.pairs(texts, method="brute", **options))
 
 
 @given(small_texts, small_texts, st.booleans())
@@ -272,7 +285,7 @@ def test_wrong_options_are_refused_before_any_work(tmp_path):
         {"measure": "manhattan"},
         {"measure": "overlap", "threshold": 3},
         {"measure": "containment"},
-        {"method": "exact"},
+        {"method": "guess"},
         {"shingle": "word"},
         {"threads": 0},
         {"seed": -1},

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 import lookalike as la
 from corpora import corpus
 from lookalike.errors import ResourceError
-from lookalike.jobs import pairs as job
+from lookalike.jobs import listing
 from reference import exact, holds, shingles
 
 texts = st.lists(
@@ -34,8 +34,22 @@ def brute(sets, measure, threshold):
 @settings(max_examples=100)
 def test_brute_force_gives_every_pair_in_order(items, measure, data):
     threshold = data.draw(st.sampled_from(["1", "3"] if measure == "overlap" else ["0.5", "0.55", "1.0"]))
-    found = la.pairs(items, shingle="word:1", measure=measure, threshold=threshold, method="brute", threads=1)
+    method = data.draw(st.sampled_from(["brute", "exact"]))
+    found = la.pairs(items, shingle="word:1", measure=measure, threshold=threshold, method=method, threads=1)
     assert found.to_pylist() == brute([shingles(t, "word:1") for t in items], measure, Fraction(threshold))
+
+
+@given(token_sets, token_sets, st.sampled_from(["jaccard", "dice", "cosine", "containment", "overlap"]), st.data())
+def test_pairs_between_two_collections(items, others, measure, data):
+    threshold = data.draw(st.sampled_from(["1", "3"] if measure == "overlap" else ["0.5", "0.55", "1.0"]))
+    method = data.draw(st.sampled_from(["brute", "exact"]))
+    found = la.pairs(items, against=others, measure=measure, threshold=threshold, method=method, threads=1)
+    assert found.to_pylist() == [
+        {"left": i, "right": j, "similarity": pytest.approx(float(exact(measure, a, b)), rel=1e-12)}
+        for i, a in enumerate(items)
+        for j, b in enumerate(others)
+        if holds(measure, a, b, Fraction(threshold))
+    ]
 
 
 @given(token_sets)
@@ -62,7 +76,7 @@ def test_ids_are_given_where_asked_for():
 
 
 def test_too_many_pairs_are_refused_before_they_fill_the_memory(monkeypatch):
-    monkeypatch.setattr(job, "MOST_PAIRS", 100)
+    monkeypatch.setattr(listing, "MOST_PAIRS", 100)
     with pytest.raises(ResourceError, match="lookalike dedup"):
         la.pairs(["one two three"] * 50)
 

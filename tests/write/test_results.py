@@ -46,7 +46,7 @@ def test_any_values_can_be_read_back(rows: list[tuple[str | None, float]], name:
     table = pa.table([[text for text, _ in rows], [number for _, number in rows]], [name, "number"])
     table = table.cast(pa.schema([(name, pa.string()), ("number", pa.float64())]))
     out = io.BytesIO()
-    write_tsv(out, table)
+    write_tsv(out, [table])
     text = out.getvalue().decode()
     found = list(csv.reader(io.StringIO(text, newline=""), delimiter="\t"))
     assert found[0] == [name, "number"]
@@ -56,11 +56,11 @@ def test_any_values_can_be_read_back(rows: list[tuple[str | None, float]], name:
 def test_tables_of_odd_shapes() -> None:
     for table in (TABLE.slice(0, 0), pa.table({}), TABLE.slice(1, 1)):
         out = io.BytesIO()
-        write_tsv(out, table)
+        write_tsv(out, [table])
         assert out.getvalue().count(b"\n") == 1 + table.num_rows
     nested = pa.table({"a": [[1, 2], None], "b": [{"c": "é"}, None], "d": [datetime.date(2020, 1, 2), None]})
     out = io.BytesIO()
-    write_tsv(out, nested)
+    write_tsv(out, [nested])
     rows = list(csv.reader(io.StringIO(out.getvalue().decode()), delimiter="\t"))
     assert rows == [["a", "b", "d"], ["[1, 2]", '{"c": "é"}', "2020-01-02"], ["", "", ""]]
 

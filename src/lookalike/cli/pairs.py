@@ -30,10 +30,22 @@ Examples:
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option("-o", "--out", metavar="FILE", help=".parquet, .csv, .tsv or .jsonl. [default: TSV on stdout]")
 @shared_options
+@click.option(
+    "--against",
+    multiple=True,
+    metavar="OTHER",
+    help="List the pairs between INPUT (left) and OTHER (right) instead; may be repeated.",
+)
 @click.option("--overwrite", is_flag=True, help="Replace FILE if it exists.")
 @talking_options
 def command(
-    inputs: tuple[str, ...], out: str | None, overwrite: bool, as_json: bool, quiet: bool, **options: Any
+    inputs: tuple[str, ...],
+    out: str | None,
+    against: tuple[str, ...],
+    overwrite: bool,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
 ) -> None:
     """List all pairs of items in INPUT that are similar, as left, right, similarity.
 
@@ -44,25 +56,25 @@ def command(
     from lookalike.cli.talk import say_pairs, say_plan, warm_up
     from lookalike.jobs.pairs import pairs_of_files
     from lookalike.read import check_inputs
-    from lookalike.write import TABLE_SUFFIXES, output_file, write_table, write_tsv
+    from lookalike.write import TABLE_SUFFIXES, output_file, write_tables, write_tsv
 
     if out is None and sys.stdout is None:
         raise UsageError("standard output is closed; name a file with -o")
     if as_json and out is None:
         raise UsageError("--json and the pairs would both go to stdout; name a file with -o")
     settings = settings_from(options)
-    check_inputs(inputs)
+    check_inputs([*inputs, *against])
     target = output_file(out, TABLE_SUFFIXES, overwrite) if out is not None else None
     progress = open_progress(quiet)
     say_plan(settings, progress)
     warm_up(progress)
     with tempfile.TemporaryDirectory(prefix="lookalike-") as spool:
-        table, rejected, run = pairs_of_files(inputs, settings, Path(spool), progress)
-    if target is None:
-        write_tsv(sys.stdout.buffer, table)
-    else:
-        write_table(target, table)
-    aside = _set_aside(rejected, target)
+        found, run = pairs_of_files(inputs, settings, Path(spool), progress, against)
+        if target is None:
+            write_tsv(sys.stdout.buffer, found.tables())
+        else:
+            write_tables(target, found.tables())
+    aside = _set_aside(found.corpus.rejected, target)
     if as_json:
         click.echo(json.dumps(run))
     say_pairs(run, out, aside, progress)

@@ -31,12 +31,17 @@ def places_of(order: Int32, items: int) -> Int32:
     return place_of
 
 
-def collapse_copies(digests: Digests, place_of: Int32, places: int, ranges: int) -> Int32:
-    """For each place the first place with the same sequence of tokens."""
+def collapse_copies(digests: Digests, place_of: Int32, places: int, ranges: int, second: int = 0) -> Int32:
+    """For each place the first place with the same sequence of tokens; items from `second` on are apart."""
     first = np.arange(places, dtype=np.int32)
-    for low, high in key_ranges(ranges):
-        found, (halves, others) = digests.gather(["print 0", "print 1"], place_of, low, high)
-        first[found] = found[group_prints(halves, others)]
+    sides = [place_of]
+    if second:
+        here = np.arange(len(place_of)) < second
+        sides = [np.where(here, place_of, np.int32(-1)), np.where(here, np.int32(-1), place_of)]
+    for side in sides:
+        for low, high in key_ranges(ranges):
+            found, (halves, others) = digests.gather(["print 0", "print 1"], side, low, high)
+            first[found] = found[group_prints(halves, others)]
     return first
 
 

@@ -1,31 +1,29 @@
-"""All similar pairs, each with its exact similarity."""
+"""All similar pairs, each with its exact similarity: within one collection, or between two."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from lookalike.errors import ResourceError
 from lookalike.jobs.corpus import Corpus, read_corpus
-from lookalike.jobs.outcome import own_similarity
+from lookalike.jobs.listing import Listing, list_similar
+from lookalike.jobs.pairstore import PairStore
 from lookalike.jobs.parallel import Workers
 from lookalike.jobs.progress import Progress
 from lookalike.jobs.run import describe_run
 from lookalike.jobs.settings import Settings
-from lookalike.jobs.similar import Candidates, Comparable, find_candidates
-from lookalike.kernels import pairs as kernels
+from lookalike.jobs.similar import find_candidates
 from lookalike.read import open_inputs
-from lookalike.types import Float64, Int64, Pairs, Rejected, Source, to_arrow
-from lookalike.verify.pairs import list_pairs
-from lookalike.verify.sets import Measure
+from lookalike.types import Int32, Source, to_arrow
 
-MOST_PAIRS = 1 << 30
-"""Beyond this a list of pairs (24 bytes each, and more as a table) helps nobody; dedup does."""
+TABLE_ROWS = 1 << 20
+"""Pairs that are put into a table at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +31,9 @@ class FoundPairs:
     """The outcome of a run, before anything is written."""
 
     corpus: Corpus
-    pairs: Pairs
-    """By item number, in order of left, then right."""
-    candidates: int
-    alarms: list[dict[str, Any]]
+    pairs: PairStore
+    """By item number."""
+    listing: Listing
 
     @property
     def counts(self) -> dict[str, int]:
@@ -44,90 +41,71 @@ class FoundPairs:
         return {
             "items": len(self.corpus),
             "empty": int(np.count_nonzero(self.corpus.counts == 0)),
-            "candidates": self.candidates,
+            "candidates": self.listing.compared,
             "pairs": len(self.pairs),
             "rejected": len(self.corpus.rejected),
         }
 
-    def table(self, ids: bool = True) -> pa.Table:
-        """left, right, similarity; by id, or by row number."""
-        left, right = self.pairs.left, self.pairs.right
+    def tables(self, ids: bool = True) -> Iterator[pa.Table]:
+        """left, right, similarity in order of left, then right; by id, or by row number."""
+        empty = True
+        for rows in self.pairs.sorted():
+            for first in range(0, len(rows), TABLE_ROWS):
+                empty = False
+                yield self._table(rows[first : first + TABLE_ROWS], ids)
+        if empty:
+            yield self._table(np.empty(0, [("left", "<i4"), ("right", "<i4"), ("similarity", "<f8")]), ids)
+
+    def _table(self, rows: Any, ids: bool) -> pa.Table:
+        left, right = rows["left"].astype(np.int64), rows["right"].astype(np.int64)
+        if not ids:
+            right = right - self.listing.second  # rows of the other collection are numbered by themselves
         return pa.table(
             {
                 "left": self.corpus.ids(left) if ids else to_arrow(left),
                 "right": self.corpus.ids(right) if ids else to_arrow(right),
-                "similarity": to_arrow(self.pairs.similarity),
+                "similarity": to_arrow(np.ascontiguousarray(rows["similarity"])),
             }
         )
 
 
-def find_similar_pairs(sources: list[Source], settings: Settings, progress: Progress) -> FoundPairs:
-    """The recipe: read and sketch, join the bands, fetch the sets, verify."""
+def find_similar_pairs(
+    sources: list[Source],
+    settings: Settings,
+    progress: Progress,
+    against: Sequence[Source] = (),
+    folder: Path | None = None,
+) -> FoundPairs:
+    """The recipe: read and sketch, find the candidates, fetch the sets, verify."""
+    everything = [*sources, *against]
     with Workers(settings.threads) as workers:
-        with progress.stage("reading", sum(source.nbytes for source in sources), "B"):
-            corpus = read_corpus(sources, settings, workers, progress)
-        candidates = find_candidates(corpus, np.flatnonzero(corpus.counts).astype(np.int32), workers, progress)
-        listed = []
-        own = np.ones(len(candidates.order))
-        batches = list(range(len(candidates.packing.batches)))
-        if batches:
-            candidates.fetch(batches, workers, progress)
-        for batch in batches:
-            for found in candidates.compare(batch, progress):
-                with progress.stage("verifying"):
-                    progress.compiling(kernels.expand_pairs, "lists of pairs")
-                    listed.append(_list(found, settings.measure, workers))
-                    own[found.places] = own_similarity(found, settings.measure)
-        candidates.follow(candidates.equal)
-        pairs = _expand(candidates, settings.measure, listed, own[candidates.first])
-    # Sets were compared once for all their copies; what is reported counts items.
-    compared = sum(part.compared - len(part.left) for part in listed) + len(pairs)
-    return FoundPairs(corpus, pairs, compared, candidates.refined.alarms())
+        with progress.stage("reading", sum(source.nbytes for source in everything), "B"):
+            corpus = read_corpus(everything, settings, workers, progress)
+        second = int(corpus.starts[len(sources)]) if against else 0
+        candidates = find_candidates(corpus, _order(corpus), workers, progress, second=second)
+        store = PairStore(len(corpus), settings.budget.sets_bytes, folder)
+        listing = list_similar(candidates, store, second, workers, progress)
+    return FoundPairs(corpus, store, listing)
 
 
-class _Listed(NamedTuple):
-    """Similar pairs of distinct sets, by place."""
-
-    left: Int64
-    right: Int64
-    similarity: Float64
-    compared: int
-
-
-def _list(found: Comparable, measure: Measure, workers: Workers) -> _Listed:
-    arguments = (found.buckets, found.sets, measure.arguments, found.earlier, workers.map)
-    left, right, overlaps, compared = list_pairs(*arguments)
-    similarity = measure.of_overlaps(overlaps.astype(np.int64), found.sizes[left], found.sizes[right])
-    return _Listed(found.places[left], found.places[right], similarity, compared)
-
-
-def _expand(candidates: Candidates, measure: Measure, listed: list[_Listed], own: Float64) -> Pairs:
-    """From pairs of distinct sets to pairs of items: every copy of the one with every copy of the other."""
-    left = np.concatenate([np.empty(0, np.int64), *(part.left for part in listed)])
-    right = np.concatenate([np.empty(0, np.int64), *(part.right for part in listed)])
-    similarity = np.concatenate([np.empty(0), *(part.similarity for part in listed)])
-    first, order = candidates.first, candidates.order
-    by_set = np.argsort(first, kind="stable")  # places, copies of a set next to each other
-    starts = np.searchsorted(first[by_set], np.arange(len(order) + 1))
-    copied = np.flatnonzero((np.diff(starts) > 1) & (own >= float(measure.threshold)))
-    both = measure.name == "containment"
-    total = kernels.count_expanded(left, right, copied, starts, both)
-    if total > MOST_PAIRS:
-        raise ResourceError(
-            f"{total:,} pairs would be listed, most of them among copies; use lookalike dedup, raise --threshold, "
-            "or remove identical items first"
-        )
-    pairs = kernels.expand_pairs(left, right, similarity, copied, own[copied], starts, by_set, both, total)
-    a, b, values = order[pairs[0]].astype(np.int64), order[pairs[1]].astype(np.int64), pairs[2]
-    by_input = np.lexsort((b, a))
-    return Pairs(a[by_input], b[by_input], values[by_input])
+def _order(corpus: Corpus) -> Int32:
+    """By size where sets are joined exactly, so that blocks too different in size need not meet; else as they came."""
+    items = np.flatnonzero(corpus.counts).astype(np.int32)
+    if corpus.settings.method == "lsh":
+        return items
+    return items[np.argsort(corpus.counts[items], kind="stable")]
 
 
 def pairs_of_files(
-    inputs: Sequence[str | Path], settings: Settings, spool: Path, progress: Progress
-) -> tuple[pa.Table, list[Rejected], dict[str, Any]]:
-    """The similar pairs in files as a table, the bad lines that were skipped, and the record of the run."""
-    sources = open_inputs(inputs, encoding=settings.encoding, spool=spool)
-    found = find_similar_pairs(sources, settings, progress)
-    options = {"inputs": [str(path) for path in inputs]}
-    return found.table(), found.corpus.rejected, describe_run(settings, options, found.counts, found.alarms, progress)
+    inputs: Sequence[str | Path],
+    settings: Settings,
+    spool: Path,
+    progress: Progress,
+    against: Sequence[str | Path] = (),
+) -> tuple[FoundPairs, dict[str, Any]]:
+    """The similar pairs in files, and the record of the run."""
+    opened = partial(open_inputs, encoding=settings.encoding, spool=spool)
+    sources, others = opened(inputs), opened(against) if against else []
+    found = find_similar_pairs(sources, settings, progress, others, spool)
+    options = {"inputs": [str(path) for path in inputs], "against": [str(path) for path in against]}
+    return found, describe_run(settings, options, found.counts, found.listing.alarms, progress)

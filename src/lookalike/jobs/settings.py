@@ -14,7 +14,7 @@ from lookalike.jobs.parallel import count_threads
 from lookalike.tuning.plan import Plan, tune
 from lookalike.verify.sets import Measure
 
-METHODS = ("lsh", "brute")
+METHODS = ("auto", "lsh", "exact", "merge", "brute")
 POLICIES = ("direct", "connected")
 KEEP_RULES = ("first", "last", "longest", "shortest", "max:COL", "min:COL")
 
@@ -131,7 +131,7 @@ def _plan(measure: Measure, recall: float, hashes: int) -> Plan:
     if floor is None:
         raise UsageError(
             f"--measure {measure.name}: minhash cannot promise a recall for it, since a similar pair can have any "
-            "Jaccard similarity; use --method brute"
+            "Jaccard similarity; use --method exact"
         )
     return tune(threshold=floor, recall=recall, hashes=hashes)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,10 +26,10 @@ from lookalike.jobs.memory import MEMBER_BYTES
 from lookalike.jobs.parallel import Workers
 from lookalike.jobs.progress import Progress
 from lookalike.jobs.setstore import SetStore
+from lookalike.jobs.settings import Settings
 from lookalike.kernels.prefix import list_prefixes
 from lookalike.kernels.sets import fingerprint_sets
 from lookalike.types import Bool, Buckets, Int32, Int64, Sets, UInt64
-from lookalike.verify.sets import Measure
 
 
 @dataclass(slots=True)
@@ -133,6 +134,8 @@ class Candidates:
     """By place: is it known already which earlier set it resembles?"""
     copied: Bool
     """By place: has a later item that is no reference item an equal set?"""
+    second: int = 0
+    """The number of the first item of another collection; 0 where there is one collection."""
     refined: Refined = field(default_factory=Refined)
     equal: list[tuple[Int64, Int64]] = field(default_factory=list)
     """Places, and the first place with an equal set: found only when the sets are compared."""
@@ -161,7 +164,7 @@ class Candidates:
             with progress.stage("refining"):
                 whole = self._load(blocks[0])
                 self._collapse(whole.mine, _prints(whole), distinct)
-                found = self._put_together([whole], distinct, progress)
+                found = self._put_together([whole], distinct)
             yield found
         else:
             yield from self._compare_blocks(blocks, distinct, progress)
@@ -187,7 +190,7 @@ class Candidates:
                 with progress.stage("refining"):
                     standing = distinct & (~self.linked[self.members] | (self.members < self.fixed))
                     together = [block] if earlier is None else [self._load(earlier), block]
-                    found = self._put_together(together, standing, progress)
+                    found = self._put_together(together, standing)
                     found.cut = True
                 yield found
 
@@ -199,6 +202,8 @@ class Candidates:
 
     def _collapse(self, mine: Int64, prints: UInt64, distinct: Bool) -> None:
         """Note which of the members are the first with their set."""
+        if self.second:
+            prints = prints + (self.order[self.members[mine]] >= self.second).astype(np.uint64)
         same = group_prints(*prints)
         copies = np.flatnonzero(same != np.arange(len(same)))
         distinct[mine] = True
@@ -208,7 +213,7 @@ class Candidates:
             self.equal.append((places, firsts))
             self.copied[firsts[self.copied[places] | (places >= self.fixed)]] = True
 
-    def _put_together(self, blocks: list[Block], chosen: Bool, progress: Progress) -> Comparable:
+    def _put_together(self, blocks: list[Block], chosen: Bool) -> Comparable:
         """The chosen sets of some blocks with the buckets in which they meet."""
         kept = [chosen[block.mine] for block in blocks]
         places = np.concatenate([self.members[block.mine[here]] for block, here in zip(blocks, kept)])
@@ -224,8 +229,6 @@ class Candidates:
             places, buckets, begins, ends, elements[0] if len(elements) == 1 else np.concatenate(elements)
         )
         found.earlier = int(np.count_nonzero(kept[0])) if len(blocks) > 1 else 0
-        if self.corpus.settings.method != "brute":
-            _refine(found, self.corpus.settings.measure, progress, self.refined)
         return found
 
     def follow(self, equal: list[tuple[Int64, Int64]]) -> None:
@@ -238,7 +241,7 @@ class Candidates:
 
 
 def find_candidates(
-    corpus: Corpus, order: Int32, workers: Workers, progress: Progress, references: int = 0
+    corpus: Corpus, order: Int32, workers: Workers, progress: Progress, references: int = 0, second: int = 0
 ) -> Candidates:
     """Who shares a bucket with whom.
 
@@ -248,28 +251,36 @@ def find_candidates(
         The items that are not empty, by priority.
     references
         So many items, at the front, are reference items.
+    second
+        The number of the first item of another collection: equal sets of the two are no copies of each other.
     """
     settings, digests = corpus.settings, corpus.digests
     settings.budget.check_items(len(corpus))
     ranges = settings.budget.joining_ranges(len(order), workers.threads)
     with progress.stage("joining bands", digests.bands, "bands"):
         place_of = places_of(order, len(corpus))
-        first = collapse_copies(digests, place_of, len(order), ranges)
+        first = collapse_copies(digests, place_of, len(order), ranges, second)
         copies = np.flatnonzero(first != np.arange(len(order)))
-        if settings.method == "brute":
+        if settings.method != "lsh":
             bands = BucketStore(None)
             bands.add(all_together(np.flatnonzero(first == np.arange(len(order)))))
         else:
             place_of[order[copies]] = -1
             bands = join_bands(digests, place_of, ranges, workers, progress)
         del place_of
-    # by brute force even a single set counts: how much it overlaps with its copies, its size tells
-    inside = first == np.arange(len(order)) if settings.method == "brute" else members_of(bands, len(order))
-    return put_up(corpus, order, references, first, bands, np.flatnonzero(inside))
+    # without bands even a single set counts: how much it overlaps with its copies, its size tells
+    inside = members_of(bands, len(order)) if settings.method == "lsh" else first == np.arange(len(order))
+    return put_up(corpus, order, references, first, bands, np.flatnonzero(inside), second)
 
 
 def put_up(
-    corpus: Corpus, order: Int32, references: int, first: Int32, bands: BucketStore, members: Int64
+    corpus: Corpus,
+    order: Int32,
+    references: int,
+    first: Int32,
+    bands: BucketStore,
+    members: Int64,
+    second: int = 0,
 ) -> Candidates:
     """Candidates of which it is known who meets whom: decide what is compared together."""
     fixed = int(np.searchsorted(order >= references, True))
@@ -280,7 +291,7 @@ def put_up(
     work = corpus.digests.work_at_hand() if packing.blocks > 1 else None
     sets = SetStore(packing.blocks, f"sets-{corpus.settings.budget.batch_name}", work)
     linked = np.zeros(len(order), np.bool_)
-    return Candidates(corpus, order, fixed, first, bands, members, packing, sets, linked, copied)
+    return Candidates(corpus, order, fixed, first, bands, members, packing, sets, linked, copied, second)
 
 
 def _pack(bands: BucketStore, members: Int64, corpus: Corpus, order: Int32) -> Packing:
@@ -296,17 +307,21 @@ def _prints(block: Block) -> UInt64:
     return fingerprint_sets(block.sets.indptr, block.sets.elements)[:, block.rows]  # type: ignore[no-any-return]
 
 
-def _refine(found: Comparable, measure: Measure, progress: Progress, refined: Refined) -> None:
-    """Replace oversize buckets by buckets of rare elements, in which every similar pair of them meets."""
+def refine(found: Comparable, settings: Settings, progress: Progress, refined: Refined) -> None:
+    """Replace oversize buckets by buckets of rare elements, in which every similar pair of them meets.
+
+    Brute force compares all there are. For measures whose threshold says nothing about one set alone, all elements
+    count as rare.
+    """
     large = oversize(found.buckets)
-    if not large.any():
+    if not large.any() or settings.method == "brute":
         return
-    floor = measure.jaccard_floor
-    assert floor is not None, "lsh is only planned for measures that have a floor"
+    measure = settings.measure
+    floor = measure.jaccard_floor or Fraction(0)
     progress.compiling(list_prefixes, "oversize buckets")
     chosen = select(found.buckets, large)
     items = np.unique(chosen.members).astype(np.int64)
     prefixes = join_prefixes(items, *found.sets, *measure.arguments, (floor.numerator, floor.denominator))
     found.buckets = concatenate([select(found.buckets, ~large), prefixes])
-    if not found.earlier:
+    if not found.earlier and settings.method == "lsh":
         refined.add(chosen.sizes, len(items))

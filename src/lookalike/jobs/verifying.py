@@ -11,7 +11,7 @@ from lookalike.jobs.graph import Graph
 from lookalike.jobs.outcome import Settling
 from lookalike.jobs.parallel import Workers
 from lookalike.jobs.progress import Progress
-from lookalike.jobs.similar import Candidates, Comparable
+from lookalike.jobs.similar import Candidates, Comparable, refine
 from lookalike.kernels.join import connect_buckets
 
 
@@ -27,6 +27,8 @@ def verify(
         candidates.fetch(pending, workers, progress)
     for batch in pending:
         for found in candidates.compare(batch, progress):
+            with progress.stage("refining"):
+                refine(found, candidates.corpus.settings, progress, candidates.refined)
             with progress.stage("verifying"):
                 _decide(found, candidates, settling, policy, workers, progress)
                 if graph is not None:

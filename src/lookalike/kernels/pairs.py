@@ -1,46 +1,65 @@
 """Pairs of distinct sets to pairs of all the items that have them.
 
-Items with equal sets are listed in by_set[starts[place]:starts[place + 1]], ascending, for the place of the first.
+Items with equal sets are listed in items[starts[place]:starts[place + 1]], ascending, for the place of the first.
 """
-
-import numpy as np
 
 from lookalike.kernels.compile import kernel
 
 
 @kernel
-def count_expanded(left, right, firsts, starts, both):
-    """How many pairs of items there will be; with `both` (containment), those of equal sets in each direction."""
-    total = np.int64(0)
+def count_expanded(left, right, starts, directed):
+    """How many pairs of items the pairs (left[k], right[k]) of sets stand for; a float, for they can be many."""
+    total = 0.0
     for k in range(left.size):
-        total += (starts[left[k] + 1] - starts[left[k]]) * (starts[right[k] + 1] - starts[right[k]])
-    for k in range(firsts.size):
-        copies = starts[firsts[k] + 1] - starts[firsts[k]]
-        total += copies * (copies - 1) if both else copies * (copies - 1) // 2
+        mine, others = starts[left[k] + 1] - starts[left[k]], starts[right[k] + 1] - starts[right[k]]
+        if left[k] != right[k]:
+            total += float(mine) * float(others)
+        else:
+            total += float(mine) * float(mine - 1) / (1.0 if directed else 2.0)
     return total
 
 
 @kernel
-def expand_pairs(left, right, similarity, firsts, own, starts, by_set, both, total):
-    """The pairs that count_expanded counted: (left int64, right int64, similarity float64), unordered.
+def expand_pairs(left, right, similarity, starts, items, directed, state, out_left, out_right, out_similarity):
+    """Every item that has the one set with every item that has the other, as many as there is room for.
 
-    Unless `both`, the smaller place is on the left.
+    A set paired with itself stands for the pairs of its own items. Unless `directed`, the smaller item is on the left.
+
+    Parameters
+    ----------
+    state : int64[3]
+        Where to go on: pair of sets, item of its left set, item of its right set. Zeros to begin with; the first is
+        left.size when all is done.
+    out_left, out_right : int32[room]
+    out_similarity : float64[room]
+
+    Returns
+    -------
+    How many were written.
     """
-    out_left, out_right = np.empty(total, np.int64), np.empty(total, np.int64)
-    values = np.empty(total, np.float64)
     n = 0
-    for k in range(left.size):
-        for i in range(starts[left[k]], starts[left[k] + 1]):
-            for j in range(starts[right[k]], starts[right[k] + 1]):
-                a, b = by_set[i], by_set[j]
-                out_left[n], out_right[n] = (a, b) if both or a < b else (b, a)
-                values[n] = similarity[k]
-                n += 1
-    for k in range(firsts.size):
-        for i in range(starts[firsts[k]], starts[firsts[k] + 1]):
-            for j in range(starts[firsts[k]], starts[firsts[k] + 1]):
-                if i < j or (both and i != j):
-                    out_left[n], out_right[n] = by_set[i], by_set[j]
-                    values[n] = own[k]
+    while state[0] < left.size:
+        k = state[0]
+        i_start, i_stop = starts[left[k]], starts[left[k] + 1]
+        j_start, j_stop = starts[right[k]], starts[right[k] + 1]
+        same = left[k] == right[k]
+        i = i_start + state[1]
+        while i < i_stop:
+            j = j_start + state[2]
+            while j < j_stop:
+                a, b = items[i], items[j]
+                if not same or a < b or (directed and a != b):
+                    if n == out_left.size:
+                        state[1], state[2] = i - i_start, j - j_start
+                        return n
+                    swap = not directed and b < a
+                    out_left[n] = b if swap else a
+                    out_right[n] = a if swap else b
+                    out_similarity[n] = similarity[k]
                     n += 1
-    return out_left, out_right, values
+                j += 1
+            state[2] = 0
+            i += 1
+        state[1] = 0
+        state[0] += 1
+    return n

@@ -32,24 +32,11 @@ def write_table(path: str | Path, table: pa.Table) -> None:
     a,0.5
     <BLANKLINE>
     """
-    path = Path(path)
-    suffix = path.suffix.lower()
-    if suffix not in TABLE_SUFFIXES:
-        raise UsageError(f"{path}: the name must end in {', '.join(TABLE_SUFFIXES)}")
-    with whole_file(path) as partial:
-        if suffix == ".parquet":
-            with pa.OSFile(os.fsencode(partial), "wb") as stream:
-                pq.write_table(table, stream, compression="zstd")
-            return
-        with partial.open("wb") as stream:
-            if suffix == ".jsonl":
-                _write_jsonl(stream, table)
-            else:
-                _write_separated(stream, table, "," if suffix == ".csv" else "\t")
+    write_tables(path, iter([table]))
 
 
-def write_tables(path: Path, tables: Iterator[pa.Table]) -> None:
-    """Write tables of one schema, one after the other, as one Parquet file; whole or not at all.
+def write_tables(path: str | Path, tables: Iterator[pa.Table]) -> None:
+    """Write tables of one schema, one after the other, as one file; whole or not at all.
 
     Examples
     --------
@@ -59,40 +46,63 @@ def write_tables(path: Path, tables: Iterator[pa.Table]) -> None:
     ...     pq.read_table(Path(folder, "a.parquet")).column("a").to_pylist()
     [1, 2]
     """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in TABLE_SUFFIXES:
+        raise UsageError(f"{path}: the name must end in {', '.join(TABLE_SUFFIXES)}")
     first = next(tables)
+    tables = chain([first], tables)
+    with whole_file(path) as partial:
+        if suffix == ".parquet":
+            _write_parquet(partial, first.schema, tables)
+            return
+        with partial.open("wb") as stream:
+            if suffix == ".jsonl":
+                for table in tables:
+                    _write_jsonl(stream, table)
+            else:
+                _write_separated(stream, tables, "," if suffix == ".csv" else "\t")
+
+
+def _write_parquet(path: Path, schema: pa.Schema, tables: Iterator[pa.Table]) -> None:
     with (
-        whole_file(path) as partial,
-        pa.OSFile(os.fsencode(partial), "wb") as stream,
-        pq.ParquetWriter(stream, first.schema, compression="zstd") as writer,
+        pa.OSFile(os.fsencode(path), "wb") as stream,
+        pq.ParquetWriter(stream, schema, compression="zstd") as writer,
     ):
-        for table in chain([first], tables):
+        for table in tables:
             writer.write_table(table)
 
 
-def write_tsv(stream: IO[bytes], table: pa.Table) -> None:
-    r"""Write a table with tabs between the columns, header first.
+def write_tsv(stream: IO[bytes], tables: Iterable[pa.Table]) -> None:
+    r"""Write tables of one schema with tabs between the columns, header first.
 
     Examples
     --------
     >>> import io
     >>> out = io.BytesIO()
-    >>> write_tsv(out, pa.table({"left": ["a"], "right": ["b"]}))
+    >>> write_tsv(out, [pa.table({"left": ["a"], "right": ["b"]})])
     >>> out.getvalue()
     b'left\tright\na\tb\n'
     """
-    _write_separated(stream, table, "\t")
+    _write_separated(stream, tables, "\t")
 
 
-def _write_separated(stream: IO[bytes], table: pa.Table, delimiter: str) -> None:
-    names = _quoted(pa.array(table.column_names, pa.large_string()), delimiter)
-    _write_all(stream, memoryview((delimiter.join(names.to_pylist()) + "\n").encode()))
-    for batch in table.to_batches(1 << 16):
-        fields = [_quoted(_texts(column), delimiter) for column in batch.columns]
-        if batch.num_rows and fields:
-            # one line end per row: joined with an empty last field
-            lines = pc.binary_join_element_wise(*fields, _large(delimiter))
-            ended = pc.binary_join_element_wise(lines, _large("\n"), _large(""))
-            _write_all(stream, _joined(ended))
+def _write_separated(stream: IO[bytes], tables: Iterable[pa.Table], delimiter: str) -> None:
+    for number, table in enumerate(tables):
+        if number == 0:
+            names = _quoted(pa.array(table.column_names, pa.large_string()), delimiter)
+            _write_all(stream, memoryview((delimiter.join(names.to_pylist()) + "\n").encode()))
+        for batch in table.to_batches(1 << 16):
+            _write_lines(stream, batch, delimiter)
+
+
+def _write_lines(stream: IO[bytes], batch: pa.RecordBatch, delimiter: str) -> None:
+    fields = [_quoted(_texts(column), delimiter) for column in batch.columns]
+    if batch.num_rows and fields:
+        # one line end per row: joined with an empty last field
+        lines = pc.binary_join_element_wise(*fields, _large(delimiter))
+        ended = pc.binary_join_element_wise(lines, _large("\n"), _large(""))
+        _write_all(stream, _joined(ended))
 
 
 def _write_all(stream: IO[bytes], data: memoryview) -> None:

@@ -1,0 +1,122 @@
+"""Very many pairs: held in memory while they are few, then on disk, and read back in order.
+
+A pair takes 16 bytes. Pairs are put into partitions by ranges of the left item; each is sorted when it is read.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lookalike.write import disk_errors
+
+PAIR = np.dtype([("left", "<i4"), ("right", "<i4"), ("similarity", "<f8")])
+PARTITIONS = 64
+Rows = npt.NDArray[Any]
+"""An array of PAIR."""
+
+
+class PairStore:
+    """Takes pairs in any order and gives them back by left, then right.
+
+    Parameters
+    ----------
+    items
+        Left items are below this.
+    limit
+        How many bytes of pairs may be in memory.
+
+    Examples
+    --------
+    >>> store = PairStore(10, 1 << 20)
+    >>> store.add(np.array([(5, 6, 0.9), (1, 7, 0.8)], PAIR))
+    >>> [rows["left"].tolist() for rows in store.sorted()], len(store)
+    ([[1, 5]], 2)
+    """
+
+    def __init__(self, items: int, limit: int, folder: Path | None = None) -> None:
+        self._items, self._limit, self._folder = max(1, items), limit, folder
+        self._held: list[Rows] = []
+        self._held_bytes = 0
+        self._spilled: Path | None = None
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, rows: Rows) -> None:
+        """Take in pairs."""
+        self._count += len(rows)
+        self._held.append(rows)
+        self._held_bytes += rows.nbytes
+        if self._held_bytes > self._limit // 2:
+            self._spill()
+
+    def _spill(self) -> None:
+        if self._spilled is None:
+            self._spilled = Path(tempfile.mkdtemp(prefix="lookalike-pairs-", dir=self._folder))
+            weakref.finalize(self, shutil.rmtree, self._spilled, ignore_errors=True)
+        rows = np.concatenate([np.empty(0, PAIR), *self._held])
+        self._held, self._held_bytes = [], 0
+        partition = rows["left"].astype(np.int64) * PARTITIONS // self._items
+        by_partition = np.argsort(partition, kind="stable")
+        ends = np.cumsum(np.bincount(partition, minlength=PARTITIONS))
+        with disk_errors(self._spilled):
+            for number, (first, last) in enumerate(zip([0, *ends[:-1]], ends)):
+                if first < last:
+                    with (self._spilled / str(number)).open("ab") as file:
+                        file.write(rows[by_partition[first:last]].tobytes())
+
+    def sorted(self) -> Iterator[Rows]:
+        """All pairs in order, some at a time."""
+        if self._spilled is None:
+            if self._held:
+                yield _sorted(np.concatenate(self._held))
+            return
+        self._spill()
+        for number in range(PARTITIONS):
+            path = self._spilled / str(number)
+            if path.exists():
+                low = -(-self._items * number // PARTITIONS)
+                high = -(-self._items * (number + 1) // PARTITIONS)
+                yield from self._sorted_part(path, low, high)
+
+    def _sorted_part(self, path: Path, low: int, high: int) -> Iterator[Rows]:
+        """The pairs of a partition whose left item is in low..high-1; halved until they fit."""
+        chunk = max(1, self._limit // (4 * PAIR.itemsize))
+        if path.stat().st_size <= self._limit // 2 or high - low == 1:
+            yield _sorted(_between(path, low, high, chunk))
+            return
+        count = sum(int(np.count_nonzero(_inside(rows, low, high))) for rows in _chunks(path, chunk))
+        if count * PAIR.itemsize <= self._limit // 2:
+            yield _sorted(_between(path, low, high, chunk))
+            return
+        middle = (low + high) // 2
+        yield from self._sorted_part(path, low, middle)
+        yield from self._sorted_part(path, middle, high)
+
+
+def _chunks(path: Path, rows: int) -> Iterator[Rows]:
+    with path.open("rb") as file:
+        while len(found := np.fromfile(file, PAIR, rows)):
+            yield found
+
+
+def _inside(rows: Rows, low: int, high: int) -> npt.NDArray[np.bool_]:
+    return (rows["left"] >= low) & (rows["left"] < high)
+
+
+def _between(path: Path, low: int, high: int, chunk: int) -> Rows:
+    return np.concatenate([np.empty(0, PAIR), *(rows[_inside(rows, low, high)] for rows in _chunks(path, chunk))])
+
+
+def _sorted(rows: Rows) -> Rows:
+    key = (rows["left"].astype(np.uint64) << np.uint64(32)) | rows["right"].astype(np.uint64)
+    return rows[np.argsort(key)]
