@@ -1,4 +1,4 @@
-"""From candidates to the list of similar pairs of items, copies included."""
+"""From candidates to the list of similar pairs of items, copies included, as they are found."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ from lookalike.jobs.parallel import Workers
 from lookalike.jobs.progress import Progress
 from lookalike.jobs.similar import Candidates, Comparable, refine
 from lookalike.kernels import pairs as kernels
-from lookalike.types import Bool, Float64, Int32, Int64
+from lookalike.types import Float64, Int32, Int64
 from lookalike.verify.pairs import list_pairs
-from lookalike.verify.sets import Measure
 
 EXPANDED = 1 << 20
 """Pairs of items that are made at a time."""
@@ -42,7 +41,13 @@ class Similar(NamedTuple):
     left: Int64
     right: Int64
     similarity: Float64
-    compared: int
+
+
+class Groups(NamedTuple):
+    """The items of each distinct set: items[starts[place]:starts[place + 1]], ascending."""
+
+    starts: Int64
+    items: Int32
 
 
 def list_similar(
@@ -53,9 +58,9 @@ def list_similar(
     With `second` (the number of the first item of another collection) only pairs of an earlier item, on the left, with
     one from there on.
     """
-    settings = candidates.corpus.settings
-    listed: list[Similar] = []
+    listing = Listing(second)
     own = np.ones(len(candidates.order))
+    groups = _groups(candidates)
     batches = list(range(len(candidates.packing.batches)))
     if batches:
         candidates.fetch(batches, workers, progress)
@@ -63,61 +68,80 @@ def list_similar(
         for found in candidates.compare(batch, progress):
             with progress.stage("verifying"):
                 progress.compiling(kernels.expand_pairs, "lists of pairs")
-                refine(found, settings, progress, candidates.refined)
-                listed.append(_similar(found, candidates, second, settings.measure, workers))
-                own[found.places] = own_similarity(found, settings.measure)
+                if candidates.equal:
+                    candidates.follow(candidates.equal)
+                    candidates.equal, groups = [], _groups(candidates)
+                own[found.places] = own_similarity(found, candidates.corpus.settings.measure)
+                _list_sets(found, candidates, groups, store, listing, workers, progress)
         candidates.drop(batch)
-    candidates.follow(candidates.equal)
-    _expand(candidates, listed, own, second, store)
-    # Sets were compared once for all their copies; what is reported counts items.
-    compared = sum(part.compared - len(part.left) for part in listed) + len(store)
-    return Listing(second, compared, candidates.refined.alarms())
-
-
-def _similar(found: Comparable, candidates: Candidates, second: int, measure: Measure, workers: Workers) -> Similar:
-    arguments = (found.buckets, found.sets, measure.arguments, found.earlier, workers.map)
-    left, right, overlaps, compared = list_pairs(*arguments)
-    similarity = measure.of_overlaps(overlaps.astype(np.int64), found.sizes[left], found.sizes[right])
-    places = Similar(found.places[left], found.places[right], similarity, compared)
     if not second:
-        return places
-    kept = _across(places, candidates, second, measure.name == "containment")
-    return Similar(places.left[kept], places.right[kept], similarity[kept], compared)
+        _list_copies(candidates, groups, own, store)
+    # Sets were compared once for all their copies; what is reported counts items.
+    listing.compared += len(store)
+    listing.alarms = candidates.refined.alarms()
+    return listing
 
 
-def _across(found: Similar, candidates: Candidates, second: int, directed: bool) -> Bool:
-    """Which pairs have an item of each collection; if directed, one of the first on the left."""
-    left, right = candidates.order[found.left] >= second, candidates.order[found.right] >= second
-    return np.asarray(~left & right if directed else left != right)
-
-
-def _expand(candidates: Candidates, listed: list[Similar], own: Float64, second: int, store: PairStore) -> None:
-    """From pairs of distinct sets to pairs of items: every copy of the one with every copy of the other."""
-    measure = candidates.corpus.settings.measure
+def _groups(candidates: Candidates) -> Groups:
     first, order = candidates.first, candidates.order
     by_set = np.lexsort((order, first))  # copies of a set next to each other, by item
-    starts = np.searchsorted(first[by_set], np.arange(len(order) + 1))
-    items, directed = order[by_set], measure.name == "containment"
-    copied = np.flatnonzero((np.diff(starts) > 1) & (own >= float(measure.threshold)))
-    copies = Similar(copied, copied, own[copied], 0) if not second else Similar(copied[:0], copied[:0], own[:0], 0)
-    parts = [*listed, copies]
-    total = sum(kernels.count_expanded(part.left, part.right, starts, directed) for part in parts)
+    return Groups(np.searchsorted(first[by_set], np.arange(len(order) + 1)), order[by_set])
+
+
+def _list_sets(
+    found: Comparable,
+    candidates: Candidates,
+    groups: Groups,
+    store: PairStore,
+    listing: Listing,
+    workers: Workers,
+    progress: Progress,
+) -> None:
+    """The similar pairs of some distinct sets."""
+    settings = candidates.corpus.settings
+    measure = settings.measure
+    refine(found, settings, progress, candidates.refined)
+    arguments = (found.buckets, found.sets, measure.arguments, found.earlier, workers.map)
+    left, right, overlaps, compared = list_pairs(*arguments)
+    listing.compared += compared - len(left)
+    similarity = measure.of_overlaps(overlaps.astype(np.int64), found.sizes[left], found.sizes[right])
+    similar = Similar(found.places[left], found.places[right], similarity)
+    _store(_across(similar, candidates) if listing.second else similar, candidates, groups, store)
+
+
+def _across(found: Similar, candidates: Candidates) -> Similar:
+    """The pairs that have an item of each collection; for containment, one of the first on the left."""
+    left, right = (candidates.order[places] >= candidates.second for places in found[:2])
+    directed = candidates.corpus.settings.measure.name == "containment"
+    kept = np.flatnonzero(~left & right if directed else left != right)
+    return Similar(found.left[kept], found.right[kept], found.similarity[kept])
+
+
+def _list_copies(candidates: Candidates, groups: Groups, own: Float64, store: PairStore) -> None:
+    """The pairs of items with equal sets."""
+    threshold = float(candidates.corpus.settings.measure.threshold)
+    copied = np.flatnonzero((np.diff(groups.starts) > 1) & (own >= threshold))
+    _store(Similar(copied, copied, own[copied]), candidates, groups, store)
+
+
+def _store(found: Similar, candidates: Candidates, groups: Groups, store: PairStore) -> None:
+    """From pairs of distinct sets to pairs of items: every copy of the one with every copy of the other."""
+    directed = candidates.corpus.settings.measure.name == "containment"
+    total = len(store) + kernels.count_expanded(found.left, found.right, groups.starts, directed)
     if total > MOST_PAIRS:
         raise ResourceError(
-            f"{total:,.0f} pairs would be listed, most of them among copies; use lookalike dedup, raise --threshold, "
-            "or remove identical items first"
+            f"{total:,.0f} pairs and more would be listed, most of them among copies; use lookalike dedup, raise "
+            "--threshold, or remove identical items first"
         )
-    for part in parts:
-        for rows in _pairs_of_items(part, starts, items, directed):
-            store.add(rows)
+    for rows in _expand(found, groups, directed):
+        store.add(rows)
 
 
-def _pairs_of_items(found: Similar, starts: Int64, items: Int32, directed: bool) -> Iterator[Rows]:
+def _expand(found: Similar, groups: Groups, directed: bool) -> Iterator[Rows]:
     state = np.zeros(3, np.int64)
     left, right, similarity = np.empty(EXPANDED, np.int32), np.empty(EXPANDED, np.int32), np.empty(EXPANDED)
     while state[0] < len(found.left):
-        sets = (found.left, found.right, found.similarity)
-        count = kernels.expand_pairs(*sets, starts, items, directed, state, left, right, similarity)
+        count = kernels.expand_pairs(*found, *groups, directed, state, left, right, similarity)
         rows = np.empty(count, PAIR)
         rows["left"], rows["right"], rows["similarity"] = left[:count], right[:count], similarity[:count]
         yield rows
