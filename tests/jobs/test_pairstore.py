@@ -10,8 +10,6 @@ from lookalike.jobs.pairstore import PAIR, PairStore
 
 ROW = st.tuples(st.integers(0, 20), st.integers(0, 20), st.floats(0, 1))
 PAIRS = st.lists(ROW, max_size=60, unique_by=lambda pair: pair[:2])
-    st.tuples(st.integers(0, 20), st.integers(0, 20), st.floats(0, 1)), max_size=60, unique_by=lambda p: p[:2]
-)
 
 
 @given(PAIRS, st.integers(0, 2000), st.integers(1, 7))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -33,7 +32,7 @@ from lookalike.kernels.audit import find_similar
 from lookalike.read import LINE_FILES, identity_of, line_files, open_inputs
 from lookalike.types import Source
 from lookalike.version import __version__
-from lookalike.write import KEPT, OutputFolder, WorkFolder, write_json
+from lookalike.write import OutputFolder, WorkFolder, write_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,10 +149,7 @@ def _open_work(
     """The work folder of this run: its pieces fit only the same options, inputs and version."""
     same = {name: value for name, value in settings.to_dict().items() if name not in ("threads", "memory_bytes")}
     identity = {"version": __version__, **same, **options, "files": identity_of(sources)}
-    work = WorkFolder(output.work, identity, output.resume, folder)
-    if not work.reused:
-        shutil.rmtree(folder / KEPT, ignore_errors=True)  # of whose run, nothing tells
-    return work
+    return WorkFolder(output.work, identity, output.resume, folder)
 
 
 def read_result(folder: Path) -> DedupResult:
