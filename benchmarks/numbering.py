@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from corpus import read_texts
 
+from corpus import read_texts
 from lookalike.candidates import numbering
 from lookalike.candidates.buckets import group_prints
 from lookalike.features.shingles import Shingling, shingle_texts

@@ -6,6 +6,7 @@ Nothing here knows measures or pairs.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from lookalike.kernels import numbering as kernels
 from lookalike.types import Bool, Int64, Mapper, Numbered, Sets, UInt32, UInt64
 
 PARTITION_ELEMENTS = 1 << 15
-"""About how many elements a partition has: its hash table (12 bytes for each of up to 2^16 slots) stays in the cache."""
+"""About how many elements a partition has, so that its hash table (12 bytes a slot, 2^16 slots) stays in the cache."""
 
 MOST_PARTITION_BITS = 12
 """More partitions at once cost more (a cursor, a cache line and a page each) than smaller tables save."""
@@ -148,4 +149,4 @@ def _cut_rows(indptr: Int64, pieces: int) -> list[int]:
 def _cut_evenly(count: int, pieces: int) -> list[tuple[int, int]]:
     """Consecutive ranges that cover 0..count-1."""
     cuts = np.linspace(0, count, min(pieces, count) + 1).astype(np.int64).tolist()
-    return list(zip(cuts[:-1], cuts[1:]))
+    return list(pairwise(cuts))
