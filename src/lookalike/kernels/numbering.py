@@ -1,0 +1,215 @@
+"""Elements of sets to numbers by ascending frequency, partition by partition.
+
+Elements are spread over *partitions* by their top bits, in input order, so that a partition's hash table stays in
+the second-level cache. There each distinct element gets an *id*: 0, 1, ... in the order of its first occurrence. The
+input is cut into *chunks* of whole sets for the threads; bounds[c, p] says where chunk c's share of partition p
+begins. Since ids rise with first occurrences, walking the input again with one cursor per partition tells first
+occurrences from later ones without a look at any table.
+
+`words` is the uint32 view of `spread`. Partition p lies at spread[start:end], of n elements; once it is numbered,
+words[2 start : 2 start + n] are the ids of its elements and words[2 start + n : ] its table by id: first how often
+each element occurs, then the class of that frequency, at last its number. Nothing else of that size is needed.
+"""
+
+import numba as nb
+import numpy as np
+
+from lookalike.kernels.compile import inlined, kernel
+from lookalike.kernels.hashing import U
+from lookalike.kernels.sorting import insertion_sort
+
+FEW = 48
+"""Up to this many tokens an insertion sort is faster than three counting passes."""
+
+
+@kernel
+def count_partitions(elements, begin, end, bits, counts):
+    """How many of elements[begin:end] have each value of their top `bits` bits, in counts (int64[2**bits], zeros)."""
+    shift = U(64 - bits)
+    for i in range(begin, end):
+        counts[nb.int64(elements[i] >> shift)] += 1
+
+
+@kernel
+def spread_elements(elements, begin, end, bits, cursors, spread):
+    """Copy elements[begin:end] to their partitions; cursors (int64[2**bits]) say where, and move on."""
+    shift = U(64 - bits)
+    for i in range(begin, end):
+        element = elements[i]
+        p = nb.int64(element >> shift)
+        at = cursors[p]
+        spread[at] = element
+        cursors[p] = at + 1
+
+
+@inlined
+def _slot_bits(count):
+    """The bits of a table that `count` elements fill to three quarters at most."""
+    bits = nb.int64(3)
+    while (nb.int64(3) << bits) < 4 * count:
+        bits += 1
+    return bits
+
+
+@kernel
+def number_partitions(first, last, bits, spread, words, bounds, fresh, used):
+    """Give the distinct elements of partitions first..last-1 their ids, and count how often each occurs.
+
+    Parameters
+    ----------
+    spread : uint64[elements]
+    words : uint32[2 * elements], the same memory; gets ids and counts
+    bounds : int64[chunks + 1, partitions]
+    fresh : int64[chunks + 1, partitions]
+        Gets the number of distinct elements of each partition before each chunk.
+    used : bool[sets + 1]
+        Gets True for every frequency that occurs; all threads write the same value.
+    """
+    chunks = bounds.shape[0] - 1
+    longest = nb.int64(1)
+    for p in range(first, last):
+        longest = max(longest, bounds[chunks, p] - bounds[0, p])
+    slots = nb.int64(1) << _slot_bits(longest)
+    keys, ids, counts = np.empty(slots, np.uint64), np.empty(slots, np.uint32), np.empty(longest, np.uint32)
+    for p in range(first, last):
+        start, end = bounds[0, p], bounds[chunks, p]
+        table_bits = _slot_bits(end - start)
+        mask = (nb.int64(1) << table_bits) - 1
+        # Stands for 'empty': its top bits are those of another partition, so no element here is equal to it.
+        marker = ~(U(p) << U(64 - bits))
+        for slot in range(mask + 1):
+            keys[slot] = marker
+        distinct = nb.int64(0)
+        for c in range(chunks):
+            fresh[c, p] = distinct
+            for k in range(bounds[c, p], bounds[c + 1, p]):
+                element = spread[k]
+                at = nb.int64((element * U(0x9E3779B97F4A7C15)) >> U(64 - table_bits))
+                while keys[at] != element and keys[at] != marker:
+                    at = (at + 1) & mask
+                if keys[at] == marker:
+                    keys[at] = element
+                    ids[at] = distinct
+                    counts[distinct] = 0
+                    distinct += 1
+                counts[ids[at]] += np.uint32(1)
+                words[start + k] = ids[at]  # behind what is still to be read: start + k <= 2 k
+        fresh[chunks, p] = distinct
+        for k in range(distinct):
+            words[start + end + k] = counts[k]
+            used[counts[k]] = True
+
+
+@kernel
+def count_classes(chunk, words, bounds, fresh, class_of, histogram):
+    """Turn the frequencies of the elements first seen in a chunk into classes, and count those.
+
+    Parameters
+    ----------
+    class_of : uint32[sets + 1]
+        The place of each frequency among those that occur.
+    histogram : int64[classes], zeros
+    """
+    chunks = bounds.shape[0] - 1
+    for p in range(bounds.shape[1]):
+        table = bounds[0, p] + bounds[chunks, p]
+        for at in range(table + fresh[chunk, p], table + fresh[chunk + 1, p]):
+            frequency_class = class_of[words[at]]
+            words[at] = frequency_class
+            histogram[frequency_class] += 1
+
+
+@kernel
+def assign_numbers(elements, begin, end, bits, chunk, words, bounds, fresh, numbers):
+    """Number the elements first seen in elements[begin:end], a chunk, in that order within each class.
+
+    `numbers` (int64[classes]) holds the next number of each class for this chunk, and moves on.
+    """
+    shift = U(64 - bits)
+    chunks = bounds.shape[0] - 1
+    cursors, tables, ids = bounds[chunk] + bounds[0], bounds[0] + bounds[chunks], fresh[chunk].copy()
+    for i in range(begin, end):
+        p = nb.int64(elements[i] >> shift)
+        k = cursors[p]
+        cursors[p] = k + 1
+        if nb.int64(words[k]) == ids[p]:  # new ids come in order: this is its first occurrence
+            at = tables[p] + ids[p]
+            frequency_class = nb.int64(words[at])
+            words[at] = numbers[frequency_class]
+            numbers[frequency_class] += 1
+            ids[p] += 1
+
+
+@kernel
+def replace_ids(first, last, words, bounds):
+    """Put numbers in the place of ids, in partitions first..last-1."""
+    chunks = bounds.shape[0] - 1
+    for p in range(first, last):
+        start, end = bounds[0, p], bounds[chunks, p]
+        for k in range(2 * start, start + end):
+            words[k] = words[start + end + nb.int64(words[k])]
+
+
+@inlined
+def _sort_tokens(buffer, other, count, passes, ends, tokens, at):
+    """Sort buffer[:count] into tokens[at:], by counting the values of 8 bits at a time."""
+    if count <= FEW:
+        insertion_sort(buffer, 0, count)
+        for k in range(count):
+            tokens[at + k] = buffer[k]
+        return
+    ends[:] = 0
+    for k in range(count):
+        token = buffer[k]
+        for turn in range(passes):
+            ends[turn, (token >> np.uint32(8 * turn)) & np.uint32(255)] += 1
+    for turn in range(passes):
+        total = nb.int64(0)
+        for digit in range(256):
+            total, ends[turn, digit] = total + ends[turn, digit], total
+        source = buffer if turn % 2 == 0 else other
+        goal = other if turn % 2 == 0 else buffer
+        for k in range(count):
+            token = source[k]
+            digit = (token >> np.uint32(8 * turn)) & np.uint32(255)
+            goal[ends[turn, digit]] = token
+            ends[turn, digit] += 1
+    source = buffer if passes % 2 == 0 else other
+    for k in range(count):
+        tokens[at + k] = source[k]
+
+
+@kernel
+def collect_tokens(indptr, elements, rows, bits, chunk, words, bounds, singles, passes, places, tokens):
+    """The numbers of the elements of each set of a chunk, ascending, at the set's new place.
+
+    Parameters
+    ----------
+    rows : (first, last) row of the chunk
+    singles : numbers below this occur once. In a set they are ascending already: all are first seen there.
+    passes : how many bytes the largest number has
+    places : int64[sets], where each set begins in `tokens`
+    tokens : uint32[elements]
+    """
+    shift = U(64 - bits)
+    cursors = bounds[chunk] + bounds[0]
+    longest = nb.int64(1)
+    for row in range(rows[0], rows[1]):
+        longest = max(longest, indptr[row + 1] - indptr[row])
+    buffer, other = np.empty(longest, np.uint32), np.empty(longest, np.uint32)
+    ends = np.empty((4, 256), np.int64)
+    for row in range(rows[0], rows[1]):
+        at = places[row]
+        count = nb.int64(0)
+        for i in range(indptr[row], indptr[row + 1]):
+            p = nb.int64(elements[i] >> shift)
+            k = cursors[p]
+            cursors[p] = k + 1
+            token = words[k]
+            # both are written, one of them counts: there is no branch to guess
+            buffer[count] = token
+            tokens[at] = token
+            shared = nb.int64(nb.int64(token) >= singles)
+            count += shared
+            at += 1 - shared
+        _sort_tokens(buffer, other, count, passes, ends, tokens, at)
