@@ -32,7 +32,7 @@ def _of_source(corpus: Corpus, number: int, keep: Bool) -> pa.Table:
         pieces = [block.stored(keep[first:last]) for first, last, block in blocks]
         return pa.concat_tables(pieces) if pieces else layout.schema.empty_table()  # type: ignore[union-attr]
     suffixes = PurePath(source.kept_name).suffixes
-    if layout.kind == "lines" and ".txt" not in suffixes:
+    if layout.kind == "lines" and not {".txt", ".dat"} & set(suffixes):
         rows = layout.prefix + b"".join(block.stored(keep[first:last]) for first, last, block in blocks)
         return _parse(rows, suffixes, corpus.settings.encoding, source.name)
     return _texts(corpus, number, keep)

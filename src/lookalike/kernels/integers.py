@@ -1,0 +1,60 @@
+"""Lines of whole numbers, separated by spaces, read from raw bytes."""
+
+import numba as nb
+import numpy as np
+
+from lookalike.kernels.compile import inlined, kernel
+
+
+@inlined
+def _is_space(byte):
+    return byte == 32 or (9 <= byte <= 13)
+
+
+@kernel
+def parse_integers(data, ends, values, offsets, bad):
+    """Parse each row of `data` as whole numbers; return how many were written in all.
+
+    Parameters
+    ----------
+    data : uint8[bytes]
+    ends : int64[rows]
+        Row i is data[ends[i - 1]:ends[i]], its line end included.
+    values : int64[...]
+        Gets the numbers; half the bytes and one is always enough.
+    offsets : int64[rows + 1]
+        Gets where the numbers of each row begin; a bad row has none.
+    bad : int64[rows]
+        Gets 0, or the place (from 1) in the row of the byte that is wrong.
+    """
+    written = nb.int64(0)
+    start = nb.int64(0)
+    offsets[0] = 0
+    for row in range(ends.size):
+        bad[row] = 0
+        i = start
+        while i < ends[row] and bad[row] == 0:
+            if _is_space(data[i]):
+                i += 1
+                continue
+            first = i
+            negative = data[i] == 45
+            i += negative
+            value = nb.uint64(0)
+            digits = i
+            while i < ends[row] and 48 <= data[i] <= 57:
+                if i - digits >= 18 and value > nb.uint64(922337203685477580):
+                    break
+                value = value * nb.uint64(10) + nb.uint64(data[i] - 48)
+                i += 1
+            most = nb.uint64(0x8000000000000000) if negative else nb.uint64(0x7FFFFFFFFFFFFFFF)
+            if i == digits or value > most or (i < ends[row] and not _is_space(data[i])):
+                bad[row] = (first if value > most else i) - start + 1
+                break
+            values[written] = np.int64(nb.uint64(0) - value) if negative else np.int64(value)
+            written += 1
+        if bad[row] != 0:
+            written = offsets[row]
+        start = ends[row]
+        offsets[row + 1] = written
+    return written
