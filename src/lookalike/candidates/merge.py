@@ -1,0 +1,230 @@
+"""Divide, compute, merge: the lecture's method, with disk between the steps.
+
+(element, set) rows are brought together by element, paired, and the pairs counted. DuckDB does it, since it puts on
+disk what does not fit in memory. Elements that occur once pair with nothing and go first; pairs whose sizes alone
+rule them out are not counted. Identical sets are the caller's business.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lookalike.errors import ResourceError
+from lookalike.kernels.sets import CONTAINMENT, COSINE, DICE, JACCARD, OVERLAP
+from lookalike.types import Bool, Int64, Sets, to_arrow, to_numpy
+
+if TYPE_CHECKING:
+    import duckdb
+
+BATCH_ROWS = 1 << 16
+"""Pairs handed over at a time."""
+
+ENTRY_ROWS = 1 << 20
+"""About how many (element, set) rows are handed to DuckDB at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class MergedPairs:
+    """Pairs of sets that reach the threshold, by row number, with the number of elements they share."""
+
+    left: Int64
+    """Smaller than `right`; ascending, and `right` ascending where it is equal."""
+    right: Int64
+    overlaps: Int64
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+
+def join_merge(
+    sets: Sets | Iterable[Sets],
+    measure: tuple[int, int, int],
+    *,
+    sides: Bool | None = None,
+    memory_bytes: int,
+    folder: Path | None = None,
+    threads: int = 1,
+    common: Fraction | None = None,
+) -> Iterator[MergedPairs]:
+    """All pairs of sets that reach the threshold, in order, a batch at a time.
+
+    Parameters
+    ----------
+    sets
+        Sets, or batches of them whose rows count on.
+    measure
+        Its number and the threshold's numerator and denominator; containment holds if either direction does.
+    sides
+        For each set the collection it is from: then only pairs of different collections count.
+    memory_bytes, threads
+        What DuckDB may use.
+    folder
+        Where a folder for what does not fit in memory is made, and removed at the end; None: the system's.
+    common
+        Elements in more than this share of the sets do not make pairs. Every pair that is found is still right,
+        with its true overlap, but pairs that share nothing else are missed.
+
+    Raises
+    ------
+    ResourceError
+        If memory or disk do not suffice.
+
+    Examples
+    --------
+    >>> sets = Sets(np.array([0, 3, 5, 8]), np.array([3, 5, 8, 5, 9, 3, 5, 8], np.uint64))
+    >>> [found] = join_merge(sets, (JACCARD, 1, 2), memory_bytes=1 << 28)
+    >>> found.left.tolist(), found.right.tolist(), found.overlaps.tolist()
+    ([0], [2], [3])
+    """
+    with tempfile.TemporaryDirectory(prefix="lookalike-merge-", dir=folder) as place, _advice(memory_bytes, place):
+        connection = _connect(Path(place), memory_bytes, threads)
+        try:
+            _load_entries(connection, [sets] if isinstance(sets, Sets) else sets, sides)
+            _select_elements(connection, common)
+            query = _pairs_query(measure, sides is not None, common is not None)
+            for batch in connection.sql(query).to_arrow_reader(BATCH_ROWS):
+                if batch.num_rows:
+                    yield MergedPairs(*(to_numpy(batch.column(name)) for name in ("a", "b", "overlap")))
+        finally:
+            connection.close()
+
+
+@contextmanager
+def _advice(memory_bytes: int, place: str) -> Iterator[None]:
+    """Say what to do where DuckDB runs out of memory or disk."""
+    import duckdb
+    import pyarrow as pa
+
+    try:
+        yield
+    except duckdb.IOException as error:
+        raise ResourceError(f"pairing cannot use {place}: {_first_line(error)} Free some disk there") from error
+    except (duckdb.OutOfMemoryException, pa.ArrowException, OSError) as error:
+        # What goes wrong after the first batch comes as an error of Arrow's stream.
+        if not isinstance(error, duckdb.OutOfMemoryException) and "Out of Memory" not in str(error):
+            raise
+        raise ResourceError(
+            f"pairing needs more memory than {memory_bytes / 2**20:,.0f} MiB, or more disk than {place} has: "
+            f"{_first_line(error)} Give more --memory or disk, a higher threshold, or use --method lsh"
+        ) from error
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0].rstrip(".") + "."
+
+
+def _connect(place: Path, memory_bytes: int, threads: int) -> duckdb.DuckDBPyConnection:
+    import duckdb
+
+    spill = place / "spill"
+    spill.mkdir()
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "memory_limit": f"{memory_bytes}B",
+        "temp_directory": str(spill),
+        "threads": threads,
+        "preserve_insertion_order": False,
+    }
+    return duckdb.connect(str(place / "merge.duckdb"), config=settings)
+
+
+def _load_entries(connection: duckdb.DuckDBPyConnection, batches: Iterable[Sets], sides: Bool | None) -> None:
+    """Fill the tables entries (element, item) and items (item, size, side)."""
+    connection.execute("CREATE TABLE entries (element UBIGINT, item INTEGER)")
+    connection.execute("CREATE TABLE items (item INTEGER, size INTEGER, side BOOLEAN)")
+    first = 0
+    for batch in batches:
+        rows = np.arange(first, first + len(batch), dtype=np.int64)
+        side = np.zeros(len(batch), np.bool_) if sides is None else sides[first : first + len(batch)]
+        _insert(connection, "items", {"item": rows, "size": batch.sizes, "side": side})
+        for begin, end in _stretches(batch.indptr):
+            elements = batch.elements[batch.indptr[begin] : batch.indptr[end]]
+            owners = np.repeat(rows[begin:end], batch.sizes[begin:end])
+            _insert(connection, "entries", {"element": elements, "item": owners})
+        first += len(batch)
+
+
+def _stretches(indptr: Int64) -> Iterator[tuple[int, int]]:
+    """Ranges of sets of about ENTRY_ROWS elements each."""
+    begin = 0
+    while begin < len(indptr) - 1:
+        end = int(np.searchsorted(indptr, indptr[begin] + ENTRY_ROWS, "right")) - 1
+        yield begin, max(end, begin + 1)
+        begin = max(end, begin + 1)
+
+
+def _insert(connection: duckdb.DuckDBPyConnection, table: str, columns: dict[str, np.ndarray]) -> None:
+    import pyarrow as pa
+
+    given = pa.table({name: to_arrow(values) for name, values in columns.items()})
+    connection.register("given", given)
+    connection.execute(f"INSERT INTO {table} SELECT * FROM given")
+    connection.unregister("given")
+
+
+def _select_elements(connection: duckdb.DuckDBPyConnection, common: Fraction | None) -> None:
+    """Keep the entries whose element occurs twice or more; set apart those that are too common to make pairs."""
+    limit = "true"
+    if common is not None:
+        limit = (
+            f"count(*)::HUGEINT * {common.denominator} <= {common.numerator} * (SELECT count(*) FROM items)::HUGEINT"
+        )
+    connection.execute(
+        f"CREATE TABLE elements AS SELECT element, {limit} AS rare FROM entries GROUP BY element HAVING count(*) > 1"
+    )
+    for table, kind in (("shared", "rare"), ("frequent", "NOT rare")):
+        connection.execute(
+            f"CREATE TABLE {table} AS SELECT element, item, size, side FROM entries JOIN elements USING (element) "
+            f"JOIN items USING (item) WHERE {kind}"
+        )
+    connection.execute("DROP TABLE elements")
+    connection.execute("DROP TABLE entries")
+
+
+def _condition(measure: tuple[int, int, int], overlap: str) -> str:
+    """Does the measure of two sets of sizes n and m reach the threshold? In whole numbers that cannot overflow.
+
+    Sizes and overlaps are below 2^31; 128 bits are several times as slow as 64, and this is asked for every pair.
+    """
+    kind, num, den = measure
+    wide = "HUGEINT" if kind == COSINE or max(num, den) >= 1 << 29 else "BIGINT"
+    n, m, both, least = (f"({size})::{wide}" for size in ("n", "m", overlap, "least(n, m)"))
+    return {
+        JACCARD: f"{both} * {num + den} >= ({n} + {m}) * {num}",
+        DICE: f"{both} * {2 * den} >= ({n} + {m}) * {num}",
+        COSINE: f"({both} * {den}) * ({both} * {den}) >= ({n} * {num}) * ({m} * {num})",
+        CONTAINMENT: f"{both} * {den} >= {least} * {num}",
+        OVERLAP: f"{both} * {den} >= {num}",
+    }[kind]
+
+
+def _pairs_query(measure: tuple[int, int, int], two_sides: bool, some_frequent: bool) -> str:
+    """Pair the entries of each element, count the pairs, keep those that reach the threshold."""
+    sides = "AND x.side <> y.side" if two_sides else ""
+    paired = f"""
+        SELECT x.item AS a, y.item AS b, x.size AS n, y.size AS m
+        FROM shared x JOIN shared y ON x.element = y.element AND x.item < y.item {sides}"""
+    counted = f"""
+        SELECT a, b, x.size AS n, y.size AS m, rare
+        FROM (SELECT a, b, count(*) AS rare FROM ({paired}) WHERE {_condition(measure, "least(n, m)")} GROUP BY a, b)
+        JOIN items x ON x.item = a JOIN items y ON y.item = b"""
+    total = f"SELECT a, b, n, m, rare AS total FROM ({counted})"
+    if some_frequent:
+        # Of a candidate the frequent elements are counted too, so that its overlap is the true one.
+        total = f"""
+        WITH counted AS MATERIALIZED ({counted})
+        SELECT a, b, n, m, rare + coalesce(frequent, 0) AS total
+        FROM counted LEFT JOIN (
+            SELECT a, b, count(*) AS frequent
+            FROM counted JOIN frequent x ON x.item = a JOIN frequent y ON y.item = b AND y.element = x.element
+            GROUP BY a, b) USING (a, b)"""
+    return f"""
+        SELECT a::BIGINT AS a, b::BIGINT AS b, total::BIGINT AS overlap
+        FROM ({total}) WHERE {_condition(measure, "total")} ORDER BY a, b"""
