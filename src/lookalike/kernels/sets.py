@@ -232,7 +232,7 @@ def _ceil_divide(numerator, denominator):
 
 
 @inlined
-def _cosine_holds(overlap, num, den, left_size, right_size):
+def cosine_holds(overlap, num, den, left_size, right_size):
     """(overlap den)^2 >= (num left_size) (num right_size), in 128 bits."""
     a = U(overlap) * U(den)
     b, c = U(num) * U(left_size), U(num) * U(right_size)
@@ -255,9 +255,9 @@ def needed_overlap(measure, num, den, left_size, right_size):
     if measure == OVERLAP:
         return max(1, _ceil_divide(num, den))
     guess = nb.int64(np.sqrt(np.float64(left_size) * np.float64(right_size)) * num / den)
-    while guess > 0 and _cosine_holds(guess - 1, num, den, left_size, right_size):
+    while guess > 0 and cosine_holds(guess - 1, num, den, left_size, right_size):
         guess -= 1
-    while not _cosine_holds(guess, num, den, left_size, right_size):
+    while not cosine_holds(guess, num, den, left_size, right_size):
         guess += 1
     return max(1, guess)
 

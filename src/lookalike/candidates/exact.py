@@ -1,0 +1,268 @@
+"""The exact join: every pair of sets that reaches a threshold, none lost, with its overlap.
+
+Sets are in order of size and their elements in order of rarity. Each set is probed against the earlier ones through
+an index of the rare elements at the front of each (the lecture's methods for high similarity). One measure differs
+from another only by the overlap that a pair needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from lookalike.candidates.postings import NOT_ENCODED, Classes, Encoded, Postings, Rule, Span, split_evenly
+from lookalike.errors import ResourceError, UsageError
+from lookalike.kernels import exact_masks, exact_plain
+from lookalike.types import Bool, Int32, Int64, Mapper, Numbered, UInt32, UInt64
+
+LEVELS = {
+    "length": exact_plain.BY_LENGTH,
+    "prefix": exact_plain.BY_PREFIX,
+    "position": exact_plain.BY_POSITION,
+    "suffix": exact_plain.BY_SUFFIX,
+}
+INDEXES = (*LEVELS, "best")
+"""What can be indexed: the lecture's ways, and what is fastest."""
+SHORT = 32
+"""Elements of a set on average up to which signatures lie in the postings."""
+FEW = 1 << 15
+"""Elements of all sets up to which masks and threads cost more than they save."""
+CHUNKS = 64
+"""Pieces that the sets are cut in for each thread: the last to finish is then not far behind."""
+PAIRS = 1 << 19
+"""Pairs that a kernel has room for beside one set's; then it hands over what it found."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExactPairs:
+    """Pairs of sets by number, left before right, and how many elements the two share."""
+
+    left: Int32
+    right: Int32
+    overlaps: Int32
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+
+@dataclass(slots=True)
+class JoinStats:
+    """How many pairs are left after each filter; 0 for one that the index does not apply or count by itself."""
+
+    postings: int = 0
+    """Entries of posting lists that were looked at."""
+    length: int = 0
+    """Pairs whose sizes allow it."""
+    prefix: int = 0
+    """Pairs that share a token of their prefixes."""
+    position: int = 0
+    """Pairs that share it early enough."""
+    suffix: int = 0
+    """Pairs with enough behind it in both sets."""
+    signature: int = 0
+    """Pairs whose signatures differ in few bits."""
+    verified: int = 0
+    """Pairs whose overlap was counted."""
+    found: int = 0
+
+    def add(self, counts: Int64, length: int, index: str) -> None:
+        """Add what the kernels counted."""
+        self.length += length
+        postings, prefix, position, suffix, signature, found = map(int, counts)
+        self.postings += postings
+        self.prefix += prefix
+        self.position += position if index != "prefix" else 0
+        self.suffix += suffix if index not in ("prefix", "position") else 0
+        self.signature += signature
+        self.verified += length if index == "length" else signature or suffix
+        self.found += found
+
+
+@dataclass(slots=True)
+class _Room:
+    """The arrays that one thread works in."""
+
+    cursors: UInt32
+    stops: UInt32
+    marks: UInt32
+    candidates: UInt32
+    table: UInt64
+    out: tuple[Int32, Int32, Int32]
+    state: Int64 = field(default_factory=lambda: np.zeros(2, np.int64))
+    counts: Int64 = field(default_factory=lambda: np.zeros(6, np.int64))
+
+    @classmethod
+    def make(cls, sets: int, starts: UInt32, span: int) -> _Room:
+        pairs = sets + min(PAIRS, sets * sets)
+        left, right, overlaps = (np.empty(pairs, np.int32) for _ in range(3))
+        return cls(
+            starts.copy(),
+            starts.copy(),
+            np.zeros(sets, np.uint32),
+            np.empty(sets + 1, np.uint32),
+            np.zeros(span // 64 + 1, np.uint64),
+            (left, right, overlaps),
+        )
+
+    def go_to(self, first: int, starts: UInt32) -> None:
+        """Be ready for a set: cursors only move forward, so for an earlier one they start again."""
+        if first < self.state[exact_plain.NEXT]:
+            self.cursors[:] = starts
+            self.stops[:] = starts
+
+    def take(self) -> ExactPairs:
+        """Copy what was found out of the room."""
+        left, right, overlaps = (values[: self.state[exact_plain.WRITTEN]].copy() for values in self.out)
+        return ExactPairs(left, right, overlaps)
+
+
+@dataclass(slots=True)
+class _Join:
+    """All that is prepared for probing."""
+
+    index: str
+    rule: Rule
+    given: tuple[Any, ...]
+    span: int
+    classes: Classes
+    encoded: Encoded
+    postings: Postings
+    rooms: list[_Room] = field(default_factory=list)
+
+    @classmethod
+    def prepare(cls, sets: Numbered, rule: Rule, index: str, sides: Bool | None, threads: int, each: Mapper) -> _Join:
+        given = sets.indptr, sets.tokens, np.uint32(sets.singles), np.zeros(0, np.bool_) if sides is None else sides
+        parts = split_evenly(sets.indptr, threads)
+        span = sets.distinct - sets.singles
+        classes = Classes.make(sets.indptr, rule)
+        encoded = NOT_ENCODED
+        if index in ("inline", "marked"):
+            encoded = Encoded.make(given, index == "marked", parts, each)
+        if index == "length":
+            empty = np.zeros(0, np.uint32)
+            postings = Postings(empty, empty, empty, empty, np.zeros(0, np.uint64), np.zeros(0, np.uint8))
+        else:
+            postings = Postings.make(given, rule, classes, encoded, span, index == "inline", parts, each)
+        return cls(index, rule, given, span, classes, encoded, postings)
+
+    def probe(self, chunk: Span) -> tuple[ExactPairs, int, int]:
+        """Pairs of a chunk, as many as there is room for; where it stopped, and where the chunk ends."""
+        room = self.rooms.pop() if self.rooms else _Room.make(len(self.classes.of), self.postings.starts, self.span)
+        room.go_to(chunk[0], self.postings.starts)
+        self._call(chunk, room)
+        found, stopped = room.take(), int(room.state[exact_plain.NEXT])
+        self.rooms.append(room)
+        return found, stopped, chunk[1]
+
+    def _call(self, chunk: Span, room: _Room) -> None:
+        known = self.rule, self.given, self.classes.arguments
+        lists, coded = self.postings, self.encoded
+        after = room.out, room.state, room.counts
+        work = room.marks, room.candidates, room.table
+        if self.index == "inline":
+            inline = room.cursors, room.stops, lists.owners, lists.limits, lists.signatures
+            exact_masks.probe_inline(*chunk, *known, coded.alone, coded.masks, inline, work, *after)
+        elif self.index == "marked":
+            marked = room.cursors, lists.owners, lists.limits, lists.contained
+            exact_masks.probe_marked(*chunk, *known, coded.alone, coded.masks, coded.prints, marked, work, *after)
+        else:
+            plain = room.cursors, lists.owners, lists.places
+            exact_plain.probe_plain(*chunk, LEVELS[self.index], *known, plain, room.marks, *after)
+
+    def pairs_by_length(self) -> int:
+        """How many pairs the sizes allow."""
+        numbers = np.arange(len(self.classes.of))
+        lowest = np.minimum(self.classes.starts[self.classes.lowest[self.classes.of]], numbers)
+        sides = self.given[3]
+        if not sides.size:
+            return int(np.sum(numbers - lowest))
+        ones = np.concatenate([[0], np.cumsum(sides)])
+        partners = ones[numbers] - ones[lowest]
+        return int(np.sum(np.where(sides, numbers - lowest - partners, partners)))
+
+
+def _way(sets: Numbered, index: str) -> str:
+    """What "best" is for these sets."""
+    if index != "best":
+        return index
+    if len(sets.tokens) <= FEW:
+        return "suffix"
+    return "inline" if len(sets.tokens) <= SHORT * len(sets) else "marked"
+
+
+def _check(sets: Numbered, index: str, sides: Bool | None) -> None:
+    if index not in INDEXES:
+        raise UsageError(f"index {index!r}: one of {', '.join(INDEXES)}")
+    if sides is not None and len(sides) != len(sets):
+        raise UsageError(f"{len(sides)} sides for {len(sets)} sets")
+    if len(sets.tokens) + 2 * sets.distinct >= 1 << 32 or len(sets) >= 1 << 31:
+        raise ResourceError("the exact join takes up to four billion elements: use --method lsh")
+
+
+def join_exact(
+    sets: Numbered,
+    measure: Rule,
+    *,
+    index: str = "best",
+    sides: Bool | None = None,
+    threads: int = 1,
+    each: Mapper = map,
+    stats: JoinStats | None = None,
+) -> Iterator[ExactPairs]:
+    """Every pair of sets whose overlap is at least what `kernels.sets.needed_overlap` says, as it is found.
+
+    Pairs come ordered by `right`; the same ones in the same order whatever the threads. Containment counts if either
+    set is contained in the other: the caller works out the directions.
+
+    Parameters
+    ----------
+    sets
+        In order of size, none empty; equal ones are allowed.
+    measure
+        Number of the measure, numerator and denominator of the threshold, which is above 0.
+    index
+        "length", "prefix", "position", "suffix" (each with all filters before it) or "best". The pairs are the same.
+    sides : bool[sets]
+        If given, only pairs of sets of different sides: a join of two collections.
+    threads, each
+        How many threads the work is cut for, and a map that uses them.
+    stats
+        Counted up once all pairs were taken.
+
+    Examples
+    --------
+    >>> sets = Numbered(np.array([0, 2, 5]), np.array([1, 2, 0, 1, 2], np.uint32), 3, 1)
+    >>> [pairs] = join_exact(sets, (0, 2, 3))  # Jaccard at least 2/3
+    >>> pairs.left.tolist(), pairs.right.tolist(), pairs.overlaps.tolist()
+    ([0], [1], [2])
+    """
+    _check(sets, index, sides)
+    return _join(sets, measure, _way(sets, index), sides, threads, each, stats)
+
+
+def _join(
+    sets: Numbered, rule: Rule, index: str, sides: Bool | None, threads: int, each: Mapper, stats: JoinStats | None
+) -> Iterator[ExactPairs]:
+    if len(sets) < 2:
+        return
+    if len(sets.tokens) <= FEW:
+        threads, each = 1, map
+    join = _Join.prepare(sets, rule, index, sides, threads, each)
+    chunks = split_evenly(sets.indptr, CHUNKS * threads if threads > 1 else 1)
+    yield from _in_order(join.probe, each, chunks)
+    if stats is not None:
+        stats.add(np.sum([room.counts for room in join.rooms], axis=0), join.pairs_by_length(), index)
+
+
+def _in_order(
+    probe: Callable[[Span], tuple[ExactPairs, int, int]], each: Mapper, chunks: list[Span]
+) -> Iterator[ExactPairs]:
+    """What is found in each chunk. One that did not fit in its room is finished here, so that no thread runs ahead."""
+    for found, stopped, last in each(probe, chunks):
+        yield from (found,) if len(found) else ()
+        while stopped < last:
+            found, stopped, _ = probe((stopped, last))
+            yield from (found,) if len(found) else ()

@@ -1,0 +1,159 @@
+"""What the exact join prepares: size classes with their bounds, sets as bit masks, and the posting lists.
+
+How these are probed is exact.py's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from lookalike.kernels import exact_bounds, exact_encode, exact_index
+from lookalike.types import Int64, Mapper, UInt8, UInt32, UInt64
+
+Rule = tuple[int, int, int]
+"""A measure by number, and the numerator and denominator of its threshold."""
+Span = tuple[int, int]
+"""Sets from the first number to before the second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """Sets by size, and what each size can meet; see kernels/exact_bounds.py."""
+
+    of: UInt32
+    sizes: Int64
+    starts: Int64
+    lowest: Int64
+    indexed: Int64
+    probing: Int64
+
+    @classmethod
+    def make(cls, indptr: Int64, rule: Rule) -> Classes:
+        """Group the sets by size and work out the bounds of each size."""
+        of, sizes, starts = exact_bounds.size_classes(indptr)
+        return cls(of, sizes, starts, *exact_bounds.bound_classes(*rule, sizes))
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """What the probing kernels want to know."""
+        return self.of, self.sizes, self.starts, self.lowest, self.probing
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """Sets as bit masks; see kernels/exact_encode.py."""
+
+    alone: UInt32
+    masks: tuple[Int64, UInt32, UInt64]
+    prints: tuple[Int64, UInt64]
+    """Signatures; none where they are to lie in the postings."""
+
+    @classmethod
+    def make(cls, given: tuple[Any, ...], signatures: bool, parts: Sequence[Span], each: Mapper) -> Encoded:
+        """Encode sets (as kernels know them), on threads by parts."""
+        indptr, tokens, singles, _ = given
+        alone = np.empty(len(indptr) - 1, np.uint32)
+        words = np.zeros(len(indptr), np.int64)
+        list(each(lambda part: exact_encode.count_words(indptr, tokens, singles, *part, alone, words), parts))
+        starts = np.cumsum(words)
+        masks = starts, np.empty(starts[-1], np.uint32), np.empty(starts[-1], np.uint64)
+        list(each(lambda part: exact_encode.fill_words(indptr, tokens, singles, *part, alone, masks), parts))
+        if not signatures:
+            return cls(alone, masks, (np.zeros(0, np.int64), np.zeros(0, np.uint64)))
+        places = exact_encode.place_signatures(indptr)
+        prints = places, np.zeros(places[-1], np.uint64)
+        list(each(lambda part: exact_encode.fill_signatures(*part, masks, *prints), parts))
+        return cls(alone, masks, prints)
+
+
+NOT_ENCODED = Encoded(
+    np.zeros(0, np.uint32),
+    (np.zeros(0, np.int64), np.zeros(0, np.uint32), np.zeros(0, np.uint64)),
+    (np.zeros(0, np.int64), np.zeros(0, np.uint64)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Postings:
+    """The lists of sets by token; see kernels/exact_index.py. Arrays that are not asked for have size 0."""
+
+    starts: UInt32
+    owners: UInt32
+    limits: UInt32
+    places: UInt32
+    signatures: UInt64
+    contained: UInt8
+
+    @classmethod
+    def make(
+        cls,
+        given: tuple[Any, ...],
+        rule: Rule,
+        classes: Classes,
+        encoded: Encoded,
+        span: int,
+        inline: bool,
+        parts: Sequence[Span],
+        each: Mapper,
+    ) -> Postings:
+        """List the prefixes of all sets, on threads by parts. Sets that are not encoded get their places listed.
+
+        `span` is the number of tokens that have a list, `inline` whether signatures are to lie in the postings.
+        """
+        lists = span * (2 if given[3].size else 1)
+        cursors = np.zeros((len(parts), lists), np.uint32)
+        numbered = list(enumerate(parts))
+        list(
+            each(
+                lambda one: exact_index.count_postings(
+                    *one[1], given, classes.of, classes.indexed, span, cursors[one[0]]
+                ),
+                numbered,
+            )
+        )
+        made = cls._allocate(cursors, encoded is not NOT_ENCODED, inline)
+        facts = classes.of, classes.sizes, classes.lowest
+        index = made.owners, made.limits, made.places, made.signatures
+        list(
+            each(
+                lambda one: exact_index.fill_postings(
+                    *one[1], *rule, given, facts, classes.indexed, span, encoded.masks, cursors[one[0]], index
+                ),
+                numbered,
+            )
+        )
+        exact_index.end_lists(made.starts, cursors[-1], made.owners)
+        if made.contained.size:
+            exact_index.mark_contained(made.starts, made.owners, made.contained)
+        return made
+
+    @classmethod
+    def _allocate(cls, counts: UInt32, encoded: bool, inline: bool) -> Postings:
+        starts = np.empty(counts.shape[1], np.uint32)
+        places = exact_index.place_lists(counts, starts)
+        return cls(
+            starts,
+            np.empty(places, np.uint32),
+            np.empty(places if encoded else 0, np.uint32),
+            np.empty(0 if encoded else places, np.uint32),
+            np.empty(places * exact_encode.INLINE_WORDS if inline else 0, np.uint64),
+            np.zeros(len(starts) if encoded and not inline else 0, np.uint8),
+        )
+
+
+def split_evenly(indptr: Int64, parts: int) -> list[Span]:
+    """Cut the sets into at most this many runs of about as many elements each.
+
+    Examples
+    --------
+    >>> split_evenly(np.array([0, 1, 2, 4]), 2)
+    [(0, 2), (2, 3)]
+    """
+    cuts = np.searchsorted(indptr, indptr[-1] * np.arange(1, parts) // parts)
+    edges = [0, *cuts.tolist(), len(indptr) - 1]
+    return [(first, last) for first, last in pairwise(edges) if last > first]

@@ -1,0 +1,114 @@
+"""Sets as bit masks: 64 neighbouring tokens are one machine word, so that an overlap is a few bit counts.
+
+Tokens are numbered by frequency, ties in the order they were first seen: neighbours in a text share words. Tokens of
+one set only are left out and counted: they can match nothing.
+"""
+
+import numba as nb
+import numpy as np
+
+from lookalike.kernels.compile import inlined, kernel
+from lookalike.kernels.hashing import U
+
+NONE = np.uint32(0xFFFFFFFF)
+"""No word, no set: larger than any number of one."""
+SMALLEST_SIGNATURE, LARGEST_SIGNATURE = 4, 64
+"""Words of a signature; powers of two. Larger ones did not help."""
+INLINE_WORDS = 2
+"""Words of the signatures that lie in the postings, for short sets. A power of two."""
+SIGNATURE_BITS = 2
+"""Bits of a signature for each element of the set."""
+u32 = np.uint32
+
+
+@inlined
+def word_of(token, singles):
+    """Which word a token lies in."""
+    return u32(u32(token - singles) >> u32(6))
+
+
+@kernel
+def count_words(indptr, tokens, singles, first, last, alone, words):
+    """Count what encoding will take, for sets first..last-1.
+
+    Parameters
+    ----------
+    indptr : int64[sets + 1]
+    tokens : uint32[...], ascending in each set
+    singles : uint32, tokens below it are in one set only
+    alone : uint32[sets]
+        Gets how many such tokens each set has; they come first.
+    words : int64[sets + 1]
+        words[i + 1] gets the number of words of set i.
+    """
+    for i in range(first, last):
+        k, end = indptr[i], indptr[i + 1]
+        while k < end and tokens[k] < singles:
+            k += 1
+        alone[i] = k - indptr[i]
+        before, count = NONE, 0
+        while k < end:
+            word = word_of(tokens[k], singles)
+            count += nb.int64(word != before)
+            before = word
+            k += 1
+        words[i + 1] = count
+
+
+@kernel
+def fill_words(indptr, tokens, singles, first, last, alone, masks):
+    """Write the words of sets first..last-1.
+
+    Parameters
+    ----------
+    masks : (starts int64[sets + 1], words uint32[...], bits uint64[...])
+        Set i has words[starts[i]:starts[i + 1]], ascending, and in `bits` which tokens of each.
+    """
+    starts, words, bits = masks
+    for i in range(first, last):
+        at, before, mask = starts[i] - 1, NONE, U(0)
+        for k in range(indptr[i] + nb.int64(alone[i]), indptr[i + 1]):
+            token = u32(tokens[k] - singles)
+            word = u32(token >> u32(6))
+            if word != before:
+                at += 1
+                words[at] = word
+                mask = U(0)
+                before = word
+            mask |= U(1) << U(token & u32(63))
+            bits[at] = mask
+
+
+@kernel
+def place_signatures(indptr):
+    """Where the signature of each set starts, int64[sets + 1]: longer ones for larger sets."""
+    sets = indptr.size - 1
+    starts = np.empty(sets + 1, np.int64)
+    total = nb.int64(0)
+    for i in range(sets):
+        starts[i] = total
+        words = SMALLEST_SIGNATURE
+        while words * 64 < (indptr[i + 1] - indptr[i]) * SIGNATURE_BITS and words < LARGEST_SIGNATURE:
+            words *= 2
+        total += words
+    starts[sets] = total
+    return starts
+
+
+@inlined
+def fold_words(masks, i, folded, at, size):
+    """XOR the words of set i into folded[at:at + size], which must be zero; `size` is a power of two.
+
+    Elements that fall on one bit can only hide a difference, never make one: the bits in which two signatures differ
+    are at most the elements that are in one of the sets only.
+    """
+    starts, words, bits = masks
+    for k in range(starts[i], starts[i + 1]):
+        folded[at + nb.int64(words[k] & u32(size - 1))] ^= bits[k]
+
+
+@kernel
+def fill_signatures(first, last, masks, starts, signatures):
+    """Fold sets first..last-1 into signatures[starts[i]:starts[i + 1]], uint64, zero before."""
+    for i in range(first, last):
+        fold_words(masks, i, signatures, starts[i], starts[i + 1] - starts[i])

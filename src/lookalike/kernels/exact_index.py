@@ -1,0 +1,157 @@
+"""Posting lists: for each token (of each side) the sets that have it in their prefix, in order.
+
+A list is owners[starts[l]:], up to NONE. Place 0 holds the one empty list. With sides, the lists of side 1 lie behind
+those of side 0, so that a probing set looks at lists of the other side only.
+"""
+
+import numba as nb
+import numpy as np
+
+from lookalike.kernels.compile import inlined, kernel
+from lookalike.kernels.exact_bounds import bound_probers
+from lookalike.kernels.exact_encode import INLINE_WORDS, NONE, fold_words, u32
+from lookalike.kernels.hashing import U
+
+
+@inlined
+def shelf_of(sides, i, other, span):
+    """Where the lists of set i's side (or of the other one) begin; `span` is the number of lists of a side."""
+    if sides.size == 0:
+        return u32(0)
+    return u32(span) if (sides[i] != 0) != other else u32(0)
+
+
+@kernel
+def count_postings(first, last, sets, class_of, indexed, span, counts):
+    """Count the postings of sets first..last-1 in each list.
+
+    Parameters
+    ----------
+    sets : (indptr int64[sets + 1], tokens uint32[...], singles uint32, sides bool[sets] or bool[0])
+    class_of : uint32[sets]
+    indexed : int64[classes], prefix lengths
+    counts : uint32[lists], added to
+    """
+    indptr, tokens, singles, sides = sets
+    for i in range(first, last):
+        shelf = shelf_of(sides, i, False, span)
+        for k in range(indptr[i], indptr[i] + indexed[class_of[i]]):
+            if tokens[k] >= singles:
+                counts[u32(u32(tokens[k] - singles) + shelf)] += u32(1)
+
+
+@kernel
+def place_lists(counts, starts):
+    """Turn counts into places: where each list starts, and where in it each part begins to write.
+
+    Parameters
+    ----------
+    counts : uint32[parts, lists]
+        Gets the place of each part's next posting.
+    starts : uint32[lists]
+        Gets the place of the first posting; 0 for an empty list.
+
+    Returns
+    -------
+    how many places there are, ends of lists included
+    """
+    place = nb.int64(1)
+    for token in range(starts.size):
+        start = place
+        for part in range(counts.shape[0]):
+            count = nb.int64(counts[part, token])
+            counts[part, token] = place
+            place += count
+        starts[token] = start if place > start else 0
+        place += nb.int64(place > start)
+    return place
+
+
+@kernel
+def fill_postings(first, last, measure, num, den, sets, classes, indexed, span, masks, cursors, index):
+    """Write the postings of sets first..last-1.
+
+    Parameters
+    ----------
+    classes : (class_of uint32[sets], sizes int64[classes], lowest int64[classes])
+    masks : as in exact_encode
+    cursors : uint32[lists], moved on
+    index : (owners uint32[...], limits uint32[...], places uint32[...], signatures uint64[...])
+        Each posting gets its set; the largest class of a probing set that can be a partner if this is the first
+        shared token; the place in the set; the folded words of the set. Arrays of size 0 are left out.
+    """
+    indptr, tokens, singles, sides = sets
+    class_of, sizes, lowest = classes
+    owners, limits, places, signatures = index
+    by_place, folded = _working_room(first, last, class_of, indexed)
+    before, highest = nb.int64(-1), nb.int64(0)
+    for i in range(first, last):
+        c = nb.int64(class_of[i])
+        if c != before:
+            before = c
+            highest = max(highest, c)
+            while highest + 1 < sizes.size and lowest[highest + 1] <= c:
+                highest += 1
+            bound_probers(measure, num, den, sizes, c, highest, indexed[c], by_place)
+        if signatures.size > 0:
+            folded[:] = U(0)
+            fold_words(masks, i, folded, 0, INLINE_WORDS)
+        shelf = shelf_of(sides, i, False, span)
+        start = indptr[i]
+        for place in range(indexed[c]):
+            if tokens[start + place] < singles:
+                continue
+            token = u32(u32(tokens[start + place] - singles) + shelf)
+            at = cursors[token]
+            cursors[token] = u32(at + u32(1))
+            owners[at] = u32(i)
+            if limits.size > 0:
+                limits[at] = by_place[place]
+            if places.size > 0:
+                places[at] = u32(place)
+            if signatures.size > 0:
+                for word in range(INLINE_WORDS):
+                    signatures[nb.int64(at) * INLINE_WORDS + word] = folded[word]
+
+
+@inlined
+def _working_room(first, last, class_of, indexed):
+    longest = nb.int64(0)
+    for i in range(first, last):
+        longest = max(longest, indexed[class_of[i]])
+    return np.empty(longest, np.uint32), np.empty(INLINE_WORDS, np.uint64)
+
+
+@kernel
+def end_lists(starts, ends, owners):
+    """Close each list with NONE; `ends` are the last part's cursors."""
+    owners[0] = NONE
+    for token in range(starts.size):
+        if starts[token] != u32(0):
+            owners[ends[token]] = NONE
+
+
+@kernel
+def mark_contained(starts, owners, contained):
+    """Mark each list that is contained in the one before it: whoever scans that one may skip it.
+
+    Shingles of copied text come in such runs.
+
+    Parameters
+    ----------
+    starts : uint32[lists]
+    owners : uint32[...], ascending in each list
+    contained : uint8[lists], zero before
+    """
+    for token in range(1, starts.size):
+        if starts[token] == u32(0) or starts[token - 1] == u32(0):
+            continue
+        inner, outer = starts[token], starts[token - 1]
+        while owners[inner] != NONE:
+            while owners[outer] < owners[inner]:
+                outer = u32(outer + u32(1))
+            if owners[outer] != owners[inner]:
+                break
+            inner = u32(inner + u32(1))
+            outer = u32(outer + u32(1))
+        contained[token] = owners[inner] == NONE

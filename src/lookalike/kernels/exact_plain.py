@@ -1,0 +1,148 @@
+"""The join with the lecture's filters, set against set: by length, prefix, position and suffix length.
+
+Nothing is prepared beside the posting lists, so this is also the fastest way for few sets.
+"""
+
+import numba as nb
+import numpy as np
+
+from lookalike.kernels.compile import inlined, kernel
+from lookalike.kernels.exact_bounds import bound_partners, reaches
+from lookalike.kernels.exact_encode import u32
+from lookalike.kernels.exact_index import shelf_of
+from lookalike.kernels.sets import needed_overlap, overlap_at_least
+
+BY_LENGTH, BY_PREFIX, BY_POSITION, BY_SUFFIX = 0, 1, 2, 3
+"""How much of the index is used."""
+POSTINGS, PREFIX, POSITION, SUFFIX, SIGNATURE, FOUND = 0, 1, 2, 3, 4, 5
+"""Places in `counts`: postings looked at, pairs left after each filter, pairs found."""
+NEXT, WRITTEN = 0, 1
+"""Places in the `state` of a probing kernel: the set to go on with, and how many pairs were written."""
+
+
+@inlined
+def position_holds(measure, num, den, size, place, other_place):
+    """Can a set that first shares `place` of a probing set at its own `other_place` be a partner, whatever its size?
+
+    At most size - place elements are shared. The partner with the best chance has just as many from its place on (but
+    it is no larger than the probing set): a smaller one shares fewer, a larger one needs more.
+    """
+    other = min(size, size - place + other_place)
+    return reaches(measure, num, den, other, size, min(size - place, other - other_place))
+
+
+@inlined
+def _write(left, right, overlap, written, out):
+    lefts, rights, overlaps = out
+    lefts[written], rights[written], overlaps[written] = left, right, overlap
+
+
+@inlined
+def _compare_all(i, low, rule, sets, written, out):
+    """Compare set i with every set from `low` on; return how many pairs are written by now."""
+    measure, num, den = rule
+    indptr, tokens, _, sides = sets
+    for other in range(low, i):
+        if sides.size > 0 and sides[other] == sides[i]:
+            continue
+        start, end = indptr[other], indptr[other + 1]
+        needed = needed_overlap(measure, num, den, end - start, indptr[i + 1] - indptr[i])
+        overlap = overlap_at_least(tokens, start, end, indptr[i], indptr[i + 1], needed)
+        if overlap >= 0:
+            _write(other, i, overlap, written, out)
+            written += 1
+    return written
+
+
+@inlined
+def _compare_listed(i, c, low, level, rule, sets, classes, ends, needed, index, marks, written, out, counts):
+    """Compare set i with those that share a token of its prefix and pass the filters; return the pairs written.
+
+    The first token under which a set is met is the first that the two share: the prefixes of both are complete up to
+    there. So nothing before it needs to be compared.
+    """
+    measure, num, den = rule
+    indptr, tokens, singles, sides = sets
+    class_of, sizes, _, _, probing = classes
+    cursors, owners, places = index
+    size, start, stop = sizes[c], indptr[i], indptr[i + 1]
+    shelf = shelf_of(sides, i, True, sets_span(cursors, sides))
+    for place in range(probing[c]):
+        if tokens[start + place] < singles:
+            continue
+        token = u32(u32(tokens[start + place] - singles) + shelf)
+        at = nb.int64(cursors[token])
+        while owners[at] < low:
+            at += 1
+        cursors[token] = at
+        end = min(ends[place], i) if level == BY_SUFFIX else i
+        while owners[at] < end:
+            other, other_place = nb.int64(owners[at]), nb.int64(places[at])
+            at += 1
+            counts[POSTINGS] += 1
+            if marks[other] == i + 1:
+                continue
+            marks[other] = i + 1
+            counts[PREFIX] += 1
+            if level >= BY_POSITION and not position_holds(measure, num, den, size, place, other_place):
+                continue
+            counts[POSITION] += 1
+            other_class = class_of[other]
+            least = needed[other_class]
+            if level >= BY_SUFFIX and sizes[other_class] - other_place < least:
+                continue
+            counts[SUFFIX] += 1
+            other_start = indptr[other] + other_place
+            overlap = overlap_at_least(tokens, other_start, indptr[other + 1], start + place, stop, least)
+            if overlap >= 0:
+                _write(other, i, overlap, written, out)
+                written += 1
+    return written
+
+
+@inlined
+def sets_span(cursors, sides):
+    """How many lists a side has."""
+    return cursors.size // 2 if sides.size > 0 else cursors.size
+
+
+@kernel
+def probe_plain(first, last, level, rule, sets, classes, index, marks, out, state, counts):
+    """Find the earlier partners of sets first..last-1, or of fewer where `out` could overflow.
+
+    Parameters
+    ----------
+    level : BY_LENGTH, BY_PREFIX, BY_POSITION or BY_SUFFIX
+    rule : (measure, num, den)
+    sets : (indptr int64[sets + 1], tokens uint32[...], singles uint32, sides bool[sets] or bool[0])
+    classes : (class_of uint32[sets], sizes, starts, lowest, probing, all int64[classes]; starts one more)
+    index : (cursors uint32[lists], owners uint32[...], places uint32[...])
+        Cursors move past sets that are too small for any later one.
+    marks : uint32[sets], nothing between first + 1 and last
+    out : (left, right, overlaps), int32[sets or more]
+    state : int64[2], gets NEXT and WRITTEN
+    counts : int64[6], added to
+    """
+    measure, num, den = rule
+    class_of, sizes, starts, lowest, probing = classes
+    needed, spare = np.empty(sizes.size, np.int64), np.empty(sizes.size, np.int64)
+    ends, allowed = np.empty(probing.max(), np.int64), np.empty(probing.max(), np.int64)
+    written, before, i = 0, nb.int64(-1), first
+    while i < last:
+        c = nb.int64(class_of[i])
+        low = starts[lowest[c]]
+        if written + i - low > out[0].size:
+            break
+        if low < i and level == BY_LENGTH:
+            written = _compare_all(i, low, rule, sets, written, out)
+        elif low < i:
+            if c != before:
+                before = c
+                low_class, places = lowest[c], probing[c]
+                bound_partners(measure, num, den, sizes, starts, c, low_class, places, needed, spare, ends, allowed)
+            written = _compare_listed(
+                i, c, low, level, rule, sets, classes, ends, needed, index, marks, written, out, counts
+            )
+        i += 1
+    state[NEXT], state[WRITTEN] = i, written
+    counts[FOUND] += written
