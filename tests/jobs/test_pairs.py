@@ -34,7 +34,7 @@ def brute(sets, measure, threshold):
 @settings(max_examples=100)
 def test_brute_force_gives_every_pair_in_order(items, measure, data):
     threshold = data.draw(st.sampled_from(["1", "3"] if measure == "overlap" else ["0.5", "0.55", "1.0"]))
-    method = data.draw(st.sampled_from(["brute", "exact"]))
+    method = data.draw(st.sampled_from(["brute", "exact", "exact", "merge"]))
     found = la.pairs(items, shingle="word:1", measure=measure, threshold=threshold, method=method, threads=1)
     assert found.to_pylist() == brute([shingles(t, "word:1") for t in items], measure, Fraction(threshold))
 
@@ -42,7 +42,7 @@ def test_brute_force_gives_every_pair_in_order(items, measure, data):
 @given(token_sets, token_sets, st.sampled_from(["jaccard", "dice", "cosine", "containment", "overlap"]), st.data())
 def test_pairs_between_two_collections(items, others, measure, data):
     threshold = data.draw(st.sampled_from(["1", "3"] if measure == "overlap" else ["0.5", "0.55", "1.0"]))
-    method = data.draw(st.sampled_from(["brute", "exact"]))
+    method = data.draw(st.sampled_from(["brute", "exact", "exact", "merge"]))
     found = la.pairs(items, against=others, measure=measure, threshold=threshold, method=method, threads=1)
     assert found.to_pylist() == [
         {"left": i, "right": j, "similarity": pytest.approx(float(exact(measure, a, b)), rel=1e-12)}

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lookalike.errors import ResourceError
+from lookalike.jobs.joins import JoinOptions, join_sets
 from lookalike.jobs.outcome import own_similarity
 from lookalike.jobs.pairstore import PAIR, PairStore, Rows
 from lookalike.jobs.parallel import Workers
 from lookalike.jobs.progress import Progress
-from lookalike.jobs.similar import Candidates, Comparable, refine
+from lookalike.jobs.similar import Candidates, Comparable
 from lookalike.kernels import pairs as kernels
 from lookalike.types import Float64, Int32, Int64
-from lookalike.verify.pairs import list_pairs
 
 EXPANDED = 1 << 20
 """Pairs of items that are made at a time."""
@@ -30,6 +30,7 @@ class Listing:
 
     second: int
     """The number of the first item of the other collection; 0 where there is none."""
+    options: JoinOptions
     compared: int = 0
     """How many pairs of items were looked at."""
     alarms: list[dict[str, Any]] = field(default_factory=list)
@@ -51,14 +52,13 @@ class Groups(NamedTuple):
 
 
 def list_similar(
-    candidates: Candidates, store: PairStore, second: int, workers: Workers, progress: Progress
+    candidates: Candidates, store: PairStore, options: JoinOptions, workers: Workers, progress: Progress
 ) -> Listing:
     """Compare all candidates and put the similar pairs of items into the store.
 
-    With `second` (the number of the first item of another collection) only pairs of an earlier item, on the left, with
-    one from there on.
+    Of two collections only pairs of an item of the first, on the left, with one of the second.
     """
-    listing = Listing(second)
+    listing = Listing(candidates.second, options)
     own = np.ones(len(candidates.order))
     groups = _groups(candidates)
     batches = list(range(len(candidates.packing.batches)))
@@ -74,7 +74,7 @@ def list_similar(
                 own[found.places] = own_similarity(found, candidates.corpus.settings.measure)
                 _list_sets(found, candidates, groups, store, listing, workers, progress)
         candidates.drop(batch)
-    if not second:
+    if not listing.second:
         _list_copies(candidates, groups, own, store)
     # Sets were compared once for all their copies; what is reported counts items.
     listing.compared += len(store)
@@ -99,14 +99,13 @@ def _list_sets(
 ) -> None:
     """The similar pairs of some distinct sets."""
     settings = candidates.corpus.settings
-    measure = settings.measure
-    refine(found, settings, progress, candidates.refined)
-    arguments = (found.buckets, found.sets, measure.arguments, found.earlier, workers.map)
-    left, right, overlaps, compared = list_pairs(*arguments)
-    listing.compared += compared - len(left)
-    similarity = measure.of_overlaps(overlaps.astype(np.int64), found.sizes[left], found.sizes[right])
-    similar = Similar(found.places[left], found.places[right], similarity)
-    _store(_across(similar, candidates) if listing.second else similar, candidates, groups, store)
+    apart = candidates.order[found.places] >= listing.second if listing.second else None
+    for part in join_sets(found, apart, settings, listing.options, candidates.refined, workers, progress):
+        listing.compared += part.compared - len(part.left)
+        sizes = found.sizes
+        similarity = settings.measure.of_overlaps(part.overlaps, sizes[part.left], sizes[part.right])
+        similar = Similar(found.places[part.left], found.places[part.right], similarity)
+        _store(_across(similar, candidates) if listing.second else similar, candidates, groups, store)
 
 
 def _across(found: Similar, candidates: Candidates) -> Similar:

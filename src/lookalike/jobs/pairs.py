@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.jobs.corpus import Corpus, read_corpus
+from lookalike.jobs.joins import JoinOptions
 from lookalike.jobs.listing import Listing, list_similar
 from lookalike.jobs.pairstore import PairStore
 from lookalike.jobs.parallel import Workers
@@ -74,7 +75,7 @@ def find_similar_pairs(
     settings: Settings,
     progress: Progress,
     against: Sequence[Source] = (),
-    folder: Path | None = None,
+    options: JoinOptions | None = None,
 ) -> FoundPairs:
     """The recipe: read and sketch, find the candidates, fetch the sets, verify."""
     everything = [*sources, *against]
@@ -83,8 +84,9 @@ def find_similar_pairs(
             corpus = read_corpus(everything, settings, workers, progress)
         second = int(corpus.starts[len(sources)]) if against else 0
         candidates = find_candidates(corpus, _order(corpus), workers, progress, second=second)
-        store = PairStore(len(corpus), settings.budget.sets_bytes, folder)
-        listing = list_similar(candidates, store, second, workers, progress)
+        options = options or JoinOptions()
+        store = PairStore(len(corpus), settings.budget.sets_bytes, options.folder)
+        listing = list_similar(candidates, store, options, workers, progress)
     return FoundPairs(corpus, store, listing)
 
 
@@ -102,10 +104,13 @@ def pairs_of_files(
     spool: Path,
     progress: Progress,
     against: Sequence[str | Path] = (),
+    join: JoinOptions | None = None,
 ) -> tuple[FoundPairs, dict[str, Any]]:
     """The similar pairs in files, and the record of the run."""
     opened = partial(open_inputs, encoding=settings.encoding, spool=spool)
     sources, others = opened(inputs), opened(against) if against else []
-    found = find_similar_pairs(sources, settings, progress, others, spool)
+    join = join or JoinOptions()
+    join.folder = spool
+    found = find_similar_pairs(sources, settings, progress, others, join)
     options = {"inputs": [str(path) for path in inputs], "against": [str(path) for path in against]}
     return found, describe_run(settings, options, found.counts, found.listing.alarms, progress)

@@ -1,0 +1,125 @@
+"""The ways to find the similar pairs among sets: by buckets, by the exact join, or by divide-compute-merge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from lookalike.candidates.exact import JoinStats, join_exact
+from lookalike.candidates.merge import join_merge
+from lookalike.candidates.numbering import number_elements
+from lookalike.jobs.parallel import Workers
+from lookalike.jobs.progress import Progress
+from lookalike.jobs.settings import Settings
+from lookalike.jobs.similar import Comparable, Refined, refine
+from lookalike.kernels.exact_masks import probe_marked
+from lookalike.types import Bool, Int64, Sets
+from lookalike.verify.pairs import list_pairs
+from lookalike.verify.sets import Measure
+
+
+@dataclass(slots=True)
+class JoinOptions:
+    """How exact methods go about it; the pairs are the same but for `common`."""
+
+    index: str = "best"
+    common: Fraction | None = None
+    """Elements in more than this share of the sets make no pairs (merge): no longer exact."""
+    folder: Path | None = None
+    """Where what does not fit goes."""
+    stats: JoinStats = field(default_factory=JoinStats)
+
+
+class Joined(NamedTuple):
+    """Similar pairs by number of set, for containment in the direction that holds; and how many were compared."""
+
+    left: Int64
+    right: Int64
+    overlaps: Int64
+    compared: int
+
+
+def join_sets(
+    found: Comparable,
+    apart: Bool | None,
+    settings: Settings,
+    options: JoinOptions,
+    refined: Refined,
+    workers: Workers,
+    progress: Progress,
+) -> Iterator[Joined]:
+    """The similar pairs of some sets, as they are found.
+
+    With `apart` only pairs in which one set has it and the other has not are needed; others may come as well.
+    """
+    measure = settings.measure
+    if settings.method in ("exact", "merge"):
+        sets, numbers = _in_one_piece(found)
+        sides = _sides(found, apart)
+        for left, right, overlaps in _exactly(sets, None if sides is None else sides[numbers], settings, options,
+                                              workers, progress):  # fmt: skip
+            pairs = (numbers[left], numbers[right], overlaps.astype(np.int64))
+            yield Joined(*_directed(*pairs, found.sizes, measure), len(left))
+        return
+    refine(found, settings, progress, refined)
+    listed = list_pairs(found.buckets, found.sets, measure.arguments, found.earlier, workers.map)
+    left, right, overlaps = (one.astype(np.int64) for one in listed[:3])
+    yield Joined(left, right, overlaps, listed.candidates)
+
+
+def _sides(found: Comparable, apart: Bool | None) -> Bool | None:
+    """Blocks are compared with each other only; else collections, if there are two."""
+    return np.arange(len(found)) < found.earlier if found.earlier else apart
+
+
+def _in_one_piece(found: Comparable) -> tuple[Sets, Int64]:
+    """The sets as they lie in memory, one after the other, and the number of each; copied only where there are gaps."""
+    numbers = np.argsort(found.begins)
+    begins, ends = found.begins[numbers], found.ends[numbers]
+    indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(ends - begins)])
+    if not len(numbers) or (begins[1:] == ends[:-1]).all():
+        start = int(begins[0]) if len(numbers) else 0
+        return Sets(indptr, found.elements[start : start + int(indptr[-1])]), numbers
+    inside = np.zeros(len(found.elements) + 1, np.int8)
+    np.add.at(inside, begins, 1)
+    np.add.at(inside, ends, -1)
+    return Sets(indptr, found.elements[np.cumsum(inside[:-1]).astype(np.bool_)]), numbers
+
+
+def _exactly(
+    sets: Sets, sides: Bool | None, settings: Settings, options: JoinOptions, workers: Workers, progress: Progress
+) -> Iterator[tuple[Int64, Int64, Int64]]:
+    """Rows of `sets` and overlaps of all pairs that are similar in one direction or the other."""
+    measure = settings.measure.arguments
+    if settings.method == "merge":
+        memory = max(settings.budget.sets_bytes, 256 << 20)
+        known = {"sides": sides, "folder": options.folder, "threads": workers.threads, "common": options.common}
+        for merged in join_merge(sets, measure, memory_bytes=memory, **known):  # type: ignore[arg-type]
+            yield merged.left.astype(np.int64), merged.right.astype(np.int64), merged.overlaps.astype(np.int64)
+        return
+    progress.compiling(probe_marked, "exact joins")
+    with progress.stage("numbering"):
+        numbered, rows = number_elements(sets, threads=workers.threads, each=workers.map)
+    sides = None if sides is None else sides[rows]
+    how = {"index": options.index, "threads": workers.threads, "each": workers.map, "stats": options.stats}
+    for pairs in join_exact(numbered, measure, sides=sides, **how):  # type: ignore[arg-type]
+        yield rows[pairs.left], rows[pairs.right], pairs.overlaps.astype(np.int64)
+
+
+def _directed(left: Int64, right: Int64, overlaps: Int64, sizes: Int64, measure: Measure) -> tuple[Int64, Int64, Int64]:
+    """Pairs as they are; for containment each direction that holds."""
+    if measure.name != "containment":
+        return left, right, overlaps
+    threshold = measure.threshold
+    forth = overlaps * threshold.denominator >= threshold.numerator * sizes[left]
+    back = overlaps * threshold.denominator >= threshold.numerator * sizes[right]
+    return (
+        np.concatenate([left[forth], right[back]]),
+        np.concatenate([right[forth], left[back]]),
+        np.concatenate([overlaps[forth], overlaps[back]]),
+    )
