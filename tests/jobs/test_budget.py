@@ -40,6 +40,7 @@ OPTIONS = [
     {"reference": TEXTS[:40]},
     {"reference": TEXTS[200:300] + TEXTS[:40]},
     {"method": "brute"},
+    {"method": "exact"},
 ]
 
 
@@ -52,7 +53,11 @@ def test_neither_batches_nor_blocks_nor_ranges_change_anything(cramped, options)
         tight = la.dedup(TEXTS, **options)
         assert tight.removed.equals(calm.removed)
         assert tight.clusters.equals(calm.clusters)
-        assert tight.run["counts"] == calm.run["counts"]
+        # which pairs rare elements bring together depends on what is looked at together; the similar ones are the same
+        aside = {"candidates", "pairs"} if options.get("method") == "exact" else set()
+        assert {k: v for k, v in tight.run["counts"].items() if k not in aside} == {
+            k: v for k, v in calm.run["counts"].items() if k not in aside
+        }
 
 
 def test_whole_clusters_need_whole_parts(cramped):
@@ -64,7 +69,18 @@ def test_whole_clusters_need_whole_parts(cramped):
         la.dedup(TEXTS, policy="connected")
 
 
-@pytest.mark.parametrize("options", [{}, {"method": "brute", "measure": "containment"}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"method": "brute", "measure": "containment"},
+        {"method": "exact"},
+        {"method": "exact", "measure": "containment"},
+        {"method": "exact", "measure": "overlap", "threshold": 20},
+        {"method": "merge", "measure": "cosine"},
+        {"method": "exact", "against": TEXTS[100:250]},
+    ],
+)
 def test_batches_and_blocks_change_no_pairs(cramped, options):
     calm = la.pairs(TEXTS, **options)
     for room in (40_000, 12_000):

@@ -187,12 +187,26 @@ class Candidates:
         for number in blocks:
             block = self._load(number)
             for earlier in [*range(blocks.start, number), None]:
+                if earlier is not None and not self._may_match(earlier, number):
+                    continue
                 with progress.stage("refining"):
                     standing = distinct & (~self.linked[self.members] | (self.members < self.fixed))
                     together = [block] if earlier is None else [self._load(earlier), block]
                     found = self._put_together(together, standing)
                     found.cut = True
                 yield found
+
+    def _may_match(self, block: int, other: int) -> bool:
+        """Are there sets in the two blocks whose sizes let them be similar?"""
+        places, sizes = self.sizes
+        block_of = self.packing.block_of[np.searchsorted(self.members, places)]
+        mine, others = sizes[block_of == block], sizes[block_of == other]
+        if not len(mine) or not len(others):
+            return False
+        low, high = sorted([(int(mine.min()), int(mine.max())), (int(others.min()), int(others.max()))])
+        apart = low[1] < high[0]
+        common = min(low[1], high[1])
+        return self.corpus.settings.measure.can_reach(low[1] if apart else common, high[0] if apart else common)
 
     def _load(self, block: int) -> Block:
         mine = np.flatnonzero(self.packing.block_of == block)

@@ -55,6 +55,23 @@ class Measure:
         """What the kernels want to know: number of the measure, numerator and denominator of the threshold."""
         return NUMBERS[self.name], self.threshold.numerator, self.threshold.denominator
 
+    def can_reach(self, smaller: int, larger: int) -> bool:
+        """Can sets of these sizes reach the threshold? For containment the smaller may lie in the larger.
+
+        Examples
+        --------
+        >>> Measure.parse("jaccard", 0.8).can_reach(79, 100), Measure.parse("jaccard", 0.8).can_reach(80, 100)
+        (False, True)
+        """
+        most = {
+            "jaccard": Fraction(smaller, larger),
+            "dice": Fraction(2 * smaller, smaller + larger),
+            "cosine": Fraction(smaller, larger),
+            "containment": Fraction(1),
+            "overlap": Fraction(smaller),
+        }
+        return most[self.name] >= (self.threshold**2 if self.name == "cosine" else self.threshold)
+
     @property
     def jaccard_floor(self) -> Fraction | None:
         """The smallest Jaccard similarity of a pair that reaches the threshold; None if there is no such."""
