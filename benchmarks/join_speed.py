@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from corpus import find_files
 
+from corpus import find_files
 from lookalike.candidates.exact import join_exact
-from lookalike.features.shingles import Shingling, hash_lists, shingle_texts
+from lookalike.features.shingles import Shingling, shingle_texts
 from lookalike.jobs.parallel import Workers
 from lookalike.kernels.sets import JACCARD
 from lookalike.types import Numbered, Sets, strings_to_arrow
