@@ -18,9 +18,12 @@ from lookalike.jobs.progress import Progress
 from lookalike.jobs.settings import Settings
 from lookalike.jobs.similar import Comparable, Refined, refine
 from lookalike.kernels.exact_masks import probe_marked
-from lookalike.types import Bool, Int64, Sets
+from lookalike.types import Bool, Buckets, Int32, Int64, Sets
 from lookalike.verify.pairs import list_pairs
 from lookalike.verify.sets import Measure
+
+PAIR_BYTES = 64
+"""What a pair takes while it is decided who stays: its bucket, and its place in the lists of its two sets."""
 
 
 @dataclass(slots=True)
@@ -123,3 +126,37 @@ def _directed(left: Int64, right: Int64, overlaps: Int64, sizes: Int64, measure:
         np.concatenate([right[forth], left[back]]),
         np.concatenate([overlaps[forth], overlaps[back]]),
     )
+
+
+def bring_together(
+    found: Comparable, settings: Settings, refined: Refined, workers: Workers, progress: Progress
+) -> None:
+    """Make buckets that are small enough to be compared, in which every similar pair that there is meets.
+
+    By the exact join each similar pair is a bucket of its own; where these would be very many, rare elements make the
+    buckets, as they do of oversize ones.
+    """
+    if settings.method == "exact":
+        pairs = _few_pairs(found, settings, workers, progress)
+        if pairs is not None:
+            found.buckets = Buckets(np.arange(0, len(pairs) + 1, 2), pairs)
+            return
+    refine(found, settings, progress, refined)
+
+
+def _few_pairs(found: Comparable, settings: Settings, workers: Workers, progress: Progress) -> Int32 | None:
+    """All similar pairs, one after the other; None where they do not fit."""
+    most = settings.budget.sets_bytes // PAIR_BYTES
+    sets, numbers = _in_one_piece(found)
+    sides = _sides(found, None)
+    parts = [np.empty((0, 2), np.int32)]
+    count = 0
+    for left, right, _ in _exactly(
+        sets, None if sides is None else sides[numbers], settings, JoinOptions(), workers, progress
+    ):
+        count += len(left)
+        if count > most:
+            return None
+        pairs = np.stack([numbers[left], numbers[right]], axis=1).astype(np.int32)
+        parts.append(np.sort(pairs, axis=1))
+    return np.concatenate(parts).ravel()

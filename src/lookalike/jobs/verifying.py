@@ -8,10 +8,11 @@ from lookalike.cluster.components import connect
 from lookalike.cluster.keepers import decide
 from lookalike.errors import ResourceError
 from lookalike.jobs.graph import Graph
+from lookalike.jobs.joins import bring_together
 from lookalike.jobs.outcome import Settling
 from lookalike.jobs.parallel import Workers
 from lookalike.jobs.progress import Progress
-from lookalike.jobs.similar import Candidates, Comparable, refine
+from lookalike.jobs.similar import Candidates, Comparable
 from lookalike.kernels.join import connect_buckets
 
 
@@ -28,7 +29,7 @@ def verify(
     for batch in pending:
         for found in candidates.compare(batch, progress):
             with progress.stage("refining"):
-                refine(found, candidates.corpus.settings, progress, candidates.refined)
+                bring_together(found, candidates.corpus.settings, candidates.refined, workers, progress)
             with progress.stage("verifying"):
                 _decide(found, candidates, settling, policy, workers, progress)
                 if graph is not None:
