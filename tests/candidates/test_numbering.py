@@ -36,7 +36,7 @@ def as_lists(numbered, order):
     return [numbered.tokens[a:b].tolist() for a, b in cuts], order.tolist(), numbered.distinct, numbered.singles
 
 
-@pytest.mark.parametrize("partition", [1, 7, 1 << 15])
+@pytest.mark.parametrize("partition", [1, 7, 1 << 17])
 @given(rows)
 def test_equal_to_the_definition(partition, lists):
     with pytest.MonkeyPatch.context() as patch:

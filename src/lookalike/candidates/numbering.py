@@ -15,8 +15,8 @@ from lookalike.errors import ResourceError
 from lookalike.kernels import numbering as kernels
 from lookalike.types import Bool, Int64, Mapper, Numbered, Sets, UInt32, UInt64
 
-PARTITION_ELEMENTS = 1 << 15
-"""About how many elements a partition has, so that its hash table (12 bytes a slot, 2^16 slots) stays in the cache."""
+PARTITION_ELEMENTS = 3 << 15
+"""At most about so many elements in a partition: they fill a table of 2^17 slots (1.5 MB, in the cache) to 3/4."""
 
 MOST_PARTITION_BITS = 12
 """More partitions at once cost more (a cursor, a cache line and a page each) than smaller tables save."""

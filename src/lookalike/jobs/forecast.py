@@ -50,7 +50,7 @@ class Forecast:
 def foresee(sources: list[Source], references: list[Source], settings: Settings) -> Forecast:
     """What a run over these sources will need."""
     everything = references + sources
-    items, exact = _count_items(everything)
+    items, exact = count_items(everything)
     budget = settings.budget
     bands = settings.plan.bands if settings.plan else 0
     digests = items * (8 * bands + DIGEST_BYTES)
@@ -68,7 +68,8 @@ def foresee(sources: list[Source], references: list[Source], settings: Settings)
     )
 
 
-def _count_items(sources: list[Source]) -> tuple[int, bool]:
+def count_items(sources: list[Source]) -> tuple[int, bool]:
+    """About how many items there are, and whether that is exact."""
     step = -(-len(sources) // ASKED_SOURCES) or 1
     asked = sources[::step]
     found = [source.about_rows() for source in asked]

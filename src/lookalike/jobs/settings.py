@@ -89,7 +89,7 @@ class Settings:
             skip_errors=on_error == "skip",
             encoding=encoding,
             budget=Budget(parse_memory(memory)),
-            plan=_plan(wanted, recall, hashes) if method == "lsh" else None,
+            plan=plan_for(wanted, recall, hashes) if method == "lsh" else None,
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -125,7 +125,7 @@ def _one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
         raise UsageError(f"--{name} must be one of {', '.join(choices)}, not {value!r}")
 
 
-def _plan(measure: Measure, recall: float, hashes: int) -> Plan:
+def plan_for(measure: Measure, recall: float, hashes: int) -> Plan:
     """Bands and rows for pairs at the measure's threshold, by the Jaccard similarity they have at least."""
     floor = measure.jaccard_floor
     if floor is None:
