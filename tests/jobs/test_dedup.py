@@ -286,6 +286,7 @@ def test_wrong_options_are_refused_before_any_work(tmp_path):
         {"measure": "overlap", "threshold": 3},
         {"measure": "containment"},
         {"method": "guess"},
+        {"method": "merge"},
         {"shingle": "word"},
         {"threads": 0},
         {"seed": -1},

@@ -14,6 +14,7 @@ from lookalike.cli.options import CONTEXT, settings_from, shared_options, talkin
 from lookalike.errors import UsageError
 
 if TYPE_CHECKING:
+    from lookalike.jobs.settings import Settings
     from lookalike.types import Rejected
 
 NAMED = 20
@@ -23,6 +24,8 @@ _EXAMPLE = """\b
 Examples:
   lookalike pairs news.jsonl --threshold 0.7
   lookalike pairs news.jsonl -o pairs.parquet --shingle char:9
+  lookalike pairs baskets.dat --method exact --measure containment --threshold 0.9
+  lookalike pairs left.csv --against right.csv --column name --shingle char:3 --threshold 0.6
 """
 
 
@@ -36,12 +39,29 @@ Examples:
     metavar="OTHER",
     help="List the pairs between INPUT (left) and OTHER (right) instead; may be repeated.",
 )
+@click.option(
+    "--index",
+    default="best",
+    show_default=True,
+    help="For --method exact: length, prefix, position, suffix (the lecture's) or best. The pairs are the same.",
+)
+@click.option(
+    "--common",
+    metavar="SHARE",
+    help="For --method merge: shingles in more than this share of the sets make no pairs; no longer exact.",
+)
+@click.option("--stats", is_flag=True, help="For --method exact: say how many pairs each filter left.")
+@click.option("--explain", is_flag=True, help="Say what each method would cost, and do nothing.")
 @click.option("--overwrite", is_flag=True, help="Replace FILE if it exists.")
 @talking_options
 def command(
     inputs: tuple[str, ...],
     out: str | None,
     against: tuple[str, ...],
+    index: str,
+    common: str | None,
+    stats: bool,
+    explain: bool,
     overwrite: bool,
     as_json: bool,
     quiet: bool,
@@ -53,8 +73,10 @@ def command(
     contained in right; for overlap the threshold is a number of shared shingles.
     """
     from lookalike.cli.progress import open_progress
-    from lookalike.cli.talk import say_pairs, say_plan, warm_up
+    from lookalike.cli.talk import say_pairs, say_plan, say_stats, warm_up
+    from lookalike.jobs.joins import JoinOptions
     from lookalike.jobs.pairs import pairs_of_files
+    from lookalike.jobs.settings import check_join
     from lookalike.read import check_inputs
     from lookalike.write import TABLE_SUFFIXES, output_file, write_tables, write_tsv
 
@@ -63,13 +85,17 @@ def command(
     if as_json and out is None:
         raise UsageError("--json and the pairs would both go to stdout; name a file with -o")
     settings = settings_from(options)
+    join = JoinOptions(index, check_join(settings.method, index, common))
     check_inputs([*inputs, *against])
+    if explain:
+        _explain([*inputs, *against], settings, as_json)
+        return
     target = output_file(out, TABLE_SUFFIXES, overwrite) if out is not None else None
     progress = open_progress(quiet)
     say_plan(settings, progress)
     warm_up(progress)
     with tempfile.TemporaryDirectory(prefix="lookalike-") as spool:
-        found, run = pairs_of_files(inputs, settings, Path(spool), progress, against)
+        found, run = pairs_of_files(inputs, settings, Path(spool), progress, against, join)
         if target is None:
             write_tsv(sys.stdout.buffer, found.tables())
         else:
@@ -78,6 +104,21 @@ def command(
     if as_json:
         click.echo(json.dumps(run))
     say_pairs(run, out, aside, progress)
+    if stats:
+        say_stats(join.stats, progress)
+
+
+def _explain(inputs: list[str], settings: Settings, as_json: bool) -> None:
+    """What each method would cost, by a sample."""
+    from dataclasses import replace
+
+    from lookalike.jobs.choice import choose
+    from lookalike.read import open_inputs
+
+    sources = open_inputs(inputs, encoding=settings.encoding)
+    _, choice = choose(sources, replace(settings, method="auto"))
+    assert choice is not None
+    click.echo(json.dumps(choice.to_dict()) if as_json else f"{choice.why[0].upper()}{choice.why[1:]}.")
 
 
 def _set_aside(rejected: list[Rejected], target: Path | None) -> str:

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+from lookalike.candidates.exact import JoinStats
 from lookalike.jobs.progress import Progress
 from lookalike.jobs.settings import Settings
+
+_PLANS = {
+    "brute": "brute force. Every pair is compared.",
+    "exact": "an exact join by rare elements. No similar pair is missed.",
+    "merge": "divide, compute, merge. Every pair that shares an element is counted.",
+    "auto": "the cheapest way; a sample will tell which.",
+}
 
 
 def say_plan(settings: Settings, progress: Progress) -> None:
     """The plan, before the work."""
     if settings.plan is None:
-        progress.say("Plan: brute force. Every pair is compared.")
+        progress.say(f"Plan: {_PLANS[settings.method]}")
         return
     first, *others = settings.plan.describe().split(". ")
     progress.say(f"Plan: {first}.")
@@ -109,8 +117,10 @@ def say_pairs(run: dict[str, Any], out: str | None, aside: str, progress: Progre
 
 
 def _how_sure(run: dict[str, Any]) -> str:
-    if run["options"]["method"] == "brute":
-        return "Every pair was looked at: nothing is missed."
+    if run["options"].get("common"):
+        return "Pairs that share only common shingles are missed: without --common, nothing is."
+    if run["options"]["method"] != "lsh":
+        return "The method is exact: nothing is missed (recall 1)."
     recall = run["plan"]["recall"]
     return f"Of the pairs right at the threshold {recall:.2%} are expected to be found, of closer ones more."
 
@@ -118,3 +128,22 @@ def _how_sure(run: dict[str, Any]) -> str:
 def _say_alarms(run: dict[str, Any], progress: Progress) -> None:
     for alarm in run["alarms"]:
         progress.say(f"Note: {alarm['text']}")
+
+
+def say_stats(stats: JoinStats, progress: Progress) -> None:
+    """How many pairs each filter of the exact join left."""
+    for name, text in _FILTERS.items():
+        if number := getattr(stats, name):
+            progress.say(f"  {text:<46}{number:>16,}")
+
+
+_FILTERS = {
+    "length": "pairs whose sizes allow it",
+    "postings": "entries of posting lists looked at",
+    "prefix": "pairs that share a rare element",
+    "position": "pairs that share it early enough",
+    "suffix": "pairs with enough behind it in both",
+    "signature": "pairs whose signatures differ little",
+    "verified": "pairs whose overlap was counted",
+    "found": "pairs that are similar",
+}

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from lookalike.errors import UsageError
 from lookalike.jobs.audit import audit
+from lookalike.jobs.choice import choose
 from lookalike.jobs.corpus import read_corpus
 from lookalike.jobs.deduplicated import Deduplicated, write_result
 from lookalike.jobs.forecast import check_forecast, foresee
@@ -25,7 +26,7 @@ from lookalike.jobs.parallel import Workers
 from lookalike.jobs.priority import order_items
 from lookalike.jobs.progress import Progress
 from lookalike.jobs.run import describe_run
-from lookalike.jobs.settings import Settings, check_policy, parse_keep
+from lookalike.jobs.settings import Settings, check_dedup_method, check_policy, parse_keep
 from lookalike.jobs.similar import find_candidates
 from lookalike.jobs.verifying import verify
 from lookalike.kernels.audit import find_similar
@@ -67,6 +68,7 @@ def find_duplicates(
     """The recipe: read and sketch, join the bands, fetch the sets, verify and decide; audit if asked to."""
     rule, column = parse_keep(keep)
     check_policy(policy)
+    check_dedup_method(settings.method)
     everything = references + sources
     with Workers(settings.threads) as workers:
         with progress.stage("reading", sum(source.nbytes for source in everything), "B"):
@@ -115,6 +117,7 @@ def dedup_to_folder(
     }
     parse_keep(keep)
     check_policy(policy)
+    check_dedup_method(settings.method)
     if audit_items < 0:
         raise UsageError(f"--audit must be 0 or more, not {audit_items}")
     if resume and "-" in options["inputs"]:
@@ -123,6 +126,9 @@ def dedup_to_folder(
     with output as folder:
         opened = partial(open_inputs, encoding=settings.encoding, spool=output.spool, output=Path(out))
         sources, references = opened(inputs), opened(reference) if reference else []
+        settings, choice = choose(references + sources, settings)
+        if choice is not None:
+            progress.say(f"Method: {choice.why}.")
         work = _open_work(output, folder, settings, options, references + sources)
         forecast = foresee(sources, references, settings)
         progress.say(forecast.describe())
@@ -139,6 +145,7 @@ def dedup_to_folder(
             write_graph(folder, graph, found.settling.candidates, known)
         run = describe_run(settings, options, found.counts, found.alarms, progress, found.audit)
         run |= {"reused": work.reused, "forecast": forecast.to_dict(), LINE_FILES: line_files(sources)}
+        run["choice"] = choice.to_dict() if choice else None
         write_json(folder / "run.json", run)
     return run
 
@@ -167,10 +174,12 @@ def dedup_in_memory(
 ) -> DedupResult:
     """Deduplicate and hand everything back as tables."""
     progress = Progress()
+    settings, choice = choose(references + sources, settings)
     found = find_duplicates(sources, references, settings, keep, policy, progress, None, audit_items)
     with progress.stage("writing"):
         kept = kept_table(found.corpus, found.outcome.stays(len(found.corpus)), found.reference_sources)
         removed, clusters = pa.concat_tables(found.removed()), pa.concat_tables(found.clusters())
     options = {"inputs": [source.name for source in sources], "keep": keep, "policy": policy}
     run = describe_run(settings, options, found.counts, found.alarms, progress, found.audit)
+    run["choice"] = choice.to_dict() if choice else None
     return DedupResult(kept, removed, clusters, run)

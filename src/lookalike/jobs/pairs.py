@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from lookalike.jobs.choice import Choice, choose
 from lookalike.jobs.corpus import Corpus, read_corpus
 from lookalike.jobs.joins import JoinOptions
 from lookalike.jobs.listing import Listing, list_similar
@@ -35,6 +36,8 @@ class FoundPairs:
     pairs: PairStore
     """By item number."""
     listing: Listing
+    choice: Choice | None = None
+    """Why the method was taken, if it was not given."""
 
     @property
     def counts(self) -> dict[str, int]:
@@ -79,6 +82,9 @@ def find_similar_pairs(
 ) -> FoundPairs:
     """The recipe: read and sketch, find the candidates, fetch the sets, verify."""
     everything = [*sources, *against]
+    settings, choice = choose(everything, settings)
+    if choice is not None:
+        progress.say(f"Method: {choice.why}.")
     with Workers(settings.threads) as workers:
         with progress.stage("reading", sum(source.nbytes for source in everything), "B"):
             corpus = read_corpus(everything, settings, workers, progress)
@@ -87,7 +93,7 @@ def find_similar_pairs(
         options = options or JoinOptions()
         store = PairStore(len(corpus), settings.budget.sets_bytes, options.folder)
         listing = list_similar(candidates, store, options, workers, progress)
-    return FoundPairs(corpus, store, listing)
+    return FoundPairs(corpus, store, listing, choice)
 
 
 def _order(corpus: Corpus) -> Int32:
@@ -112,5 +118,8 @@ def pairs_of_files(
     join = join or JoinOptions()
     join.folder = spool
     found = find_similar_pairs(sources, settings, progress, others, join)
-    options = {"inputs": [str(path) for path in inputs], "against": [str(path) for path in against]}
-    return found, describe_run(settings, options, found.counts, found.listing.alarms, progress)
+    options: dict[str, Any] = {"inputs": [str(path) for path in inputs], "against": [str(path) for path in against]}
+    options |= {"index": join.index, "common": None if join.common is None else str(join.common)}
+    run = describe_run(found.corpus.settings, options, found.counts, found.listing.alarms, progress)
+    run["choice"] = found.choice.to_dict() if found.choice else None
+    return found, run

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from lookalike.candidates.exact import INDEXES
 from lookalike.errors import UsageError
 from lookalike.features.shingles import Shingling
 from lookalike.jobs.memory import Budget, parse_memory
 from lookalike.jobs.parallel import count_threads
 from lookalike.tuning.plan import Plan, tune
+from lookalike.tuning.thresholds import parse_threshold
 from lookalike.verify.sets import Measure
 
 METHODS = ("auto", "lsh", "exact", "merge", "brute")
@@ -150,6 +152,38 @@ def parse_keep(keep: str) -> tuple[str, str | None]:
     if keep not in KEEP_RULES[:4]:
         raise UsageError(f"--keep must be one of {', '.join(KEEP_RULES)}, not {keep!r}")
     return keep, None
+
+
+def check_join(method: str, index: str, common: str | None) -> Fraction | None:
+    """The options of exact methods, if they go with the method; the share of `common` elements.
+
+    Examples
+    --------
+    >>> check_join("merge", "best", "0.05")
+    Fraction(1, 20)
+    """
+    _one_of("index", index, INDEXES)
+    if index != "best" and method != "exact":
+        raise UsageError(f"--index {index} goes with --method exact, not {method}")
+    if common is None:
+        return None
+    if method != "merge":
+        raise UsageError(f"--common goes with --method merge, not {method}")
+    share = parse_threshold(common)
+    if not 0 < share <= 1:
+        raise UsageError(f"--common must be above 0 and at most 1, not {common}")
+    return share
+
+
+def check_dedup_method(method: str) -> None:
+    """Refuse a method that lists pairs only.
+
+    Examples
+    --------
+    >>> check_dedup_method("exact")
+    """
+    if method == "merge":
+        raise UsageError("--method merge lists pairs; for dedup choose lsh, exact, brute or auto")
 
 
 def check_policy(policy: str) -> str:
