@@ -14,32 +14,38 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from lookalike.candidates.buckets import group_prints
 from lookalike.candidates.numbering import number_elements
+from lookalike.candidates.prefix import OVERSIZE
 from lookalike.features.shingles import sets_of
 from lookalike.jobs.forecast import count_items
 from lookalike.jobs.settings import Settings, plan_for
+from lookalike.kernels.minhash import digest_sets
+from lookalike.kernels.sets import fingerprint_sets
 from lookalike.types import Sets, Source, Wanted, to_arrow
 
 SAMPLE = 2000
 """Items that are looked at."""
-SAMPLED_SOURCES = 4
-"""Sources from whose beginnings they are taken."""
+SAMPLED_BLOCKS = 4
+"""Blocks that they are taken from, if there are so many."""
 MARGIN = 1.1
 """So much cheaper must another method be to be preferred to the one before it in the list: predictions are rough."""
 
 # Nanoseconds of one thread, measured (benchmarks/methods.py).
-SHINGLE = 18.0
+SHINGLE = 40.0
 """An element of a set: tokens, shingles, and sorting them."""
-SKETCH_ITEM, SKETCH_ELEMENT = 2500.0, 9.0
+SKETCH_ITEM, SKETCH_ELEMENT = 2500.0, 20.0
 """Bands of one item: so much for each, and so much for each of its elements."""
-BAND = 15.0
-"""An item in one band, sorted."""
-NUMBER = 45.0
+BAND = 60.0
+"""An item in one band: sorted, and its bucket looked through."""
+REFINE = 60.0
+"""An element of a set in an oversize bucket."""
+NUMBER = 90.0
 """An element that is numbered by frequency and encoded for the join."""
-MEETING = 6.0
+MEETING = 4.0
 """Two sets that share an element of their prefixes."""
-BRUTE, BRUTE_ELEMENT = 40.0, 1.0
-"""Two sets that are compared, and so much for each element of the smaller."""
+COMPARE, COMPARE_ELEMENT = 250.0, 2.0
+"""Two sets that are compared, and so much for each element of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +59,9 @@ class Sampled:
     meetings: float
     """How many pairs of sets share an element of their prefixes."""
     candidates: float
-    """How many pairs of sets would share a band."""
+    """How many pairs of sets would share a bucket of ordinary size."""
+    refined: float
+    """How many sets would be in oversize buckets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,29 +105,34 @@ def with_method(settings: Settings, method: str) -> Settings:
 
 
 def sample(sources: list[Source], settings: Settings) -> Sampled:
-    """Look at some items from the beginnings of some sources."""
+    """Look at some items here and there."""
     items, _ = count_items(sources)
-    parts = [sets_of(features, settings.shingling) for features in _some_features(sources, settings)]
-    filled = [Sets(np.concatenate([[0], np.cumsum(part.sizes[part.sizes > 0])]), part.elements) for part in parts]
-    total = sum(len(part) for part in parts)
-    sets = _joined(filled)
+    features = [*_some_features(sources, settings)]
+    parts = [sets_of(some, settings.shingling) for some in features]
+    sets = _distinct(_joined(parts))
     if len(sets) < 2:
-        return Sampled(items, float(len(sets.elements)), 0.0, 0.0)
-    there = max(2.0, items * len(sets) / max(1, total))
+        return Sampled(items, float(len(sets.elements)), 0.0, 0.0, 0.0)
+    there = max(2.0, items * len(sets) / max(1, sum(len(part) for part in parts)))
     scale = (there / len(sets)) ** 2  # pairs grow with the square
-    meetings, candidates = _meetings(sets, settings)
-    return Sampled(round(there), len(sets.elements) / len(sets), meetings * scale, candidates * scale)
+    size = len(sets.elements) / len(sets)
+    candidates, refined = _candidates(sets, settings, there / len(sets))
+    return Sampled(round(there), size, _meetings(sets, settings) * scale, candidates, refined)
 
 
 def _some_features(sources: list[Source], settings: Settings) -> Iterator[pa.Array]:
+    """Items of some blocks of some sources. Lines are read from the start; other sources can be read anywhere."""
     wanted = Wanted(settings.column, (), True)
-    step = -(-len(sources) // SAMPLED_SOURCES) or 1
+    step = -(-len(sources) // SAMPLED_BLOCKS) or 1
     chosen = sources[::step]
+    each = SAMPLED_BLOCKS // len(chosen) if chosen else 0
     for source in chosen:
-        for block in islice(source.blocks(), 1):
-            features = block.items(wanted).features
-            rows = np.unique(np.linspace(0, len(features) - 1, SAMPLE // len(chosen)).astype(np.int64))
-            yield features.take(to_arrow(rows[rows >= 0]))
+        anywhere = source.about_rows()[1]
+        blocks = [*source.blocks()] if anywhere else [*islice(source.blocks(), 1)]
+        blocks = blocks[:: -(-len(blocks) // max(1, each)) or 1]
+        for block in blocks:
+            found = block.items(wanted).features
+            rows = np.unique(np.linspace(0, len(found) - 1, SAMPLE // (len(chosen) * len(blocks))).astype(np.int64))
+            yield found.take(to_arrow(rows[rows >= 0]))
         source.set_aside.clear()  # what is bad in it is found again when it is read
 
 
@@ -129,8 +142,16 @@ def _joined(parts: list[Sets]) -> Sets:
     return Sets(np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)]), elements)
 
 
-def _meetings(sets: Sets, settings: Settings) -> tuple[float, float]:
-    """How many pairs of the sample share an element of their prefixes; and a band, if elements were independent."""
+def _distinct(sets: Sets) -> Sets:
+    """Each set once, and none that is empty."""
+    first = group_prints(*fingerprint_sets(sets.indptr, sets.elements))
+    kept = (first == np.arange(len(sets))) & (sets.sizes > 0)
+    indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(sets.sizes[kept])])
+    return Sets(indptr, sets.elements[np.repeat(kept, sets.sizes)])
+
+
+def _meetings(sets: Sets, settings: Settings) -> float:
+    """How many pairs of the sample share an element of their prefixes."""
     numbered, _ = number_elements(sets)
     floor = float(settings.measure.jaccard_floor or 0)
     sizes = numbered.sizes
@@ -138,8 +159,22 @@ def _meetings(sets: Sets, settings: Settings) -> tuple[float, float]:
     owner = np.repeat(np.arange(len(sizes)), sizes)
     place = np.arange(len(numbered.tokens)) - numbered.indptr[owner]
     lists = np.bincount(numbered.tokens[place < prefix[owner]], minlength=1).astype(np.float64)
-    meetings = float(np.sum(lists * (lists - 1) / 2))
-    return meetings, min(meetings, len(sizes) * (len(sizes) - 1) / 2)
+    return float(np.sum(lists * (lists - 1) / 2))
+
+
+def _candidates(sets: Sets, settings: Settings, growth: float) -> tuple[float, float]:
+    """How many pairs of all sets share a band, by the buckets of the sample; and how many sets are in oversize ones."""
+    if settings.measure.jaccard_floor is None or settings.recall >= 1:
+        return 0.0, 0.0
+    plan = plan_for(settings.measure, settings.recall, settings.hashes)
+    keys, _, _ = digest_sets(sets.indptr, sets.elements, np.uint64(settings.seed), plan.bands, plan.rows)
+    pairs = refined = 0.0
+    for band in keys:
+        counts = np.unique(band, return_counts=True)[1].astype(np.float64)
+        large = (counts > 1) & (counts * growth > OVERSIZE)
+        pairs += float(np.sum(counts[~large] * (counts[~large] - 1) / 2)) * growth**2
+        refined += float(np.sum(counts[large])) * growth
+    return pairs, refined
 
 
 def predict(sampled: Sampled, settings: Settings) -> dict[str, float]:
@@ -148,9 +183,10 @@ def predict(sampled: Sampled, settings: Settings) -> dict[str, float]:
     nanoseconds = {}
     if settings.recall < 1 and settings.measure.jaccard_floor is not None:
         bands = plan_for(settings.measure, settings.recall, settings.hashes).bands
-        verified = sampled.candidates * (BRUTE + BRUTE_ELEMENT * sampled.size)
+        verified = sampled.candidates * (COMPARE + COMPARE_ELEMENT * sampled.size)
+        verified += sampled.refined * sampled.size * REFINE
         nanoseconds["lsh"] = items * SKETCH_ITEM + elements * SKETCH_ELEMENT + items * bands * BAND + verified
     nanoseconds["exact"] = elements * (SHINGLE + NUMBER) + sampled.meetings * MEETING
     pairs = items * (items - 1) / 2
-    nanoseconds["brute"] = elements * SHINGLE + pairs * (BRUTE + BRUTE_ELEMENT * sampled.size)
+    nanoseconds["brute"] = elements * SHINGLE + pairs * (COMPARE + COMPARE_ELEMENT * sampled.size)
     return {method: cost / 1e9 / settings.threads for method, cost in nanoseconds.items()}
