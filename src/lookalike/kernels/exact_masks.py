@@ -138,7 +138,7 @@ def probe_marked(first, last, rule, sets, classes, alone, masks, prints, index, 
         if written + i - low > left.size:
             break
         count[0] = 0
-        if low < i:
+        if low < i and nb.int64(alone[i]) < probing[c]:  # else no token of its prefix is in another set
             if c != before:
                 before = c
                 bound_partners(measure, num, den, sizes, starts, c, lowest[c], probing[c], needed, spare, ends, allowed)
@@ -234,7 +234,7 @@ def probe_inline(first, last, rule, sets, classes, alone, masks, index, room, ou
         low = starts[lowest[c]]
         if written + i - low > left.size:
             break
-        if low < i:
+        if low < i and nb.int64(alone[i]) < probing[c]:
             if c != before:
                 before = c
                 bound_partners(measure, num, den, sizes, starts, c, lowest[c], probing[c], needed, spare, ends, allowed)
