@@ -28,7 +28,7 @@ INDEXES = (*LEVELS, "best")
 """What can be indexed: the lecture's ways, and what is fastest."""
 SHORT = 32
 """Elements of a set on average up to which signatures lie in the postings."""
-FEW = 1 << 15
+FEW = 1 << 14
 """Elements of all sets up to which masks and threads cost more than they save."""
 CHUNKS = 64
 """Pieces that the sets are cut in for each thread: the last to finish is then not far behind."""
@@ -95,12 +95,12 @@ class _Room:
     counts: Int64 = field(default_factory=lambda: np.zeros(6, np.int64))
 
     @classmethod
-    def make(cls, sets: int, starts: UInt32, span: int) -> _Room:
+    def make(cls, sets: int, starts: UInt32, span: int, inline: bool) -> _Room:
         pairs = sets + min(PAIRS, sets * sets)
         left, right, overlaps = (np.empty(pairs, np.int32) for _ in range(3))
         return cls(
             starts.copy(),
-            starts.copy(),
+            starts.copy() if inline else starts[:0],
             np.zeros(sets, np.uint32),
             np.empty(sets + 1, np.uint32),
             np.zeros(span // 64 + 1, np.uint64),
@@ -111,7 +111,7 @@ class _Room:
         """Be ready for a set: cursors only move forward, so for an earlier one they start again."""
         if first < self.state[exact_plain.NEXT]:
             self.cursors[:] = starts
-            self.stops[:] = starts
+            self.stops[:] = starts[: len(self.stops)]
 
     def take(self) -> ExactPairs:
         """Copy what was found out of the room."""
@@ -150,12 +150,19 @@ class _Join:
 
     def probe(self, chunk: Span) -> tuple[ExactPairs, int, int]:
         """Pairs of a chunk, as many as there is room for; where it stopped, and where the chunk ends."""
-        room = self.rooms.pop() if self.rooms else _Room.make(len(self.classes.of), self.postings.starts, self.span)
+        room = self._room()
         room.go_to(chunk[0], self.postings.starts)
         self._call(chunk, room)
         found, stopped = room.take(), int(room.state[exact_plain.NEXT])
         self.rooms.append(room)
         return found, stopped, chunk[1]
+
+    def _room(self) -> _Room:
+        """A room that no other thread works in."""
+        try:
+            return self.rooms.pop()
+        except IndexError:
+            return _Room.make(len(self.classes.of), self.postings.starts, self.span, self.index == "inline")
 
     def _call(self, chunk: Span, room: _Room) -> None:
         known = self.rule, self.given, self.classes.arguments

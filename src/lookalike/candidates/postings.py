@@ -111,7 +111,7 @@ class Postings:
         list(
             each(
                 lambda one: exact_index.count_postings(
-                    *one[1], given, classes.of, classes.indexed, span, cursors[one[0]]
+                    *one[1], given, classes.of, classes.indexed, encoded.alone, span, cursors[one[0]]
                 ),
                 numbered,
             )
@@ -122,7 +122,16 @@ class Postings:
         list(
             each(
                 lambda one: exact_index.fill_postings(
-                    *one[1], *rule, given, facts, classes.indexed, span, encoded.masks, cursors[one[0]], index
+                    *one[1],
+                    *rule,
+                    given,
+                    facts,
+                    classes.indexed,
+                    encoded.alone,
+                    span,
+                    encoded.masks,
+                    cursors[one[0]],
+                    index,
                 ),
                 numbered,
             )

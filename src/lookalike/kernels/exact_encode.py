@@ -96,13 +96,12 @@ def place_signatures(indptr):
 
 
 @inlined
-def fold_words(masks, i, folded, at, size):
+def fold_words(starts, words, bits, i, folded, at, size):
     """XOR the words of set i into folded[at:at + size], which must be zero; `size` is a power of two.
 
     Elements that fall on one bit can only hide a difference, never make one: the bits in which two signatures differ
     are at most the elements that are in one of the sets only.
     """
-    starts, words, bits = masks
     for k in range(starts[i], starts[i + 1]):
         folded[at + nb.int64(words[k] & u32(size - 1))] ^= bits[k]
 
@@ -110,5 +109,6 @@ def fold_words(masks, i, folded, at, size):
 @kernel
 def fill_signatures(first, last, masks, starts, signatures):
     """Fold sets first..last-1 into signatures[starts[i]:starts[i + 1]], uint64, zero before."""
+    word_starts, words, bits = masks
     for i in range(first, last):
-        fold_words(masks, i, signatures, starts[i], starts[i + 1] - starts[i])
+        fold_words(word_starts, words, bits, i, signatures, starts[i], starts[i + 1] - starts[i])

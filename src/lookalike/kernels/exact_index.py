@@ -22,7 +22,7 @@ def shelf_of(sides, i, other, span):
 
 
 @kernel
-def count_postings(first, last, sets, class_of, indexed, span, counts):
+def count_postings(first, last, sets, class_of, indexed, alone, span, counts):
     """Count the postings of sets first..last-1 in each list.
 
     Parameters
@@ -30,12 +30,15 @@ def count_postings(first, last, sets, class_of, indexed, span, counts):
     sets : (indptr int64[sets + 1], tokens uint32[...], singles uint32, sides bool[sets] or bool[0])
     class_of : uint32[sets]
     indexed : int64[classes], prefix lengths
+    alone : uint32[sets] or uint32[0]
+        How many tokens at the front of each set have no list, if that is known.
     counts : uint32[lists], added to
     """
     indptr, tokens, singles, sides = sets
     for i in range(first, last):
         shelf = shelf_of(sides, i, False, span)
-        for k in range(indptr[i], indptr[i] + indexed[class_of[i]]):
+        known = nb.int64(alone[i]) if alone.size > 0 else 0
+        for k in range(indptr[i] + known, indptr[i] + indexed[class_of[i]]):
             if tokens[k] >= singles:
                 counts[u32(u32(tokens[k] - singles) + shelf)] += u32(1)
 
@@ -68,13 +71,13 @@ def place_lists(counts, starts):
 
 
 @kernel
-def fill_postings(first, last, measure, num, den, sets, classes, indexed, span, masks, cursors, index):
+def fill_postings(first, last, measure, num, den, sets, classes, indexed, alone, span, masks, cursors, index):
     """Write the postings of sets first..last-1.
 
     Parameters
     ----------
     classes : (class_of uint32[sets], sizes int64[classes], lowest int64[classes])
-    masks : as in exact_encode
+    alone, masks : as in exact_encode
     cursors : uint32[lists], moved on
     index : (owners uint32[...], limits uint32[...], places uint32[...], signatures uint64[...])
         Each posting gets its set; the largest class of a probing set that can be a partner if this is the first
@@ -83,10 +86,14 @@ def fill_postings(first, last, measure, num, den, sets, classes, indexed, span, 
     indptr, tokens, singles, sides = sets
     class_of, sizes, lowest = classes
     owners, limits, places, signatures = index
+    word_starts, words, bits = masks
     by_place, folded = _working_room(first, last, class_of, indexed)
     before, highest = nb.int64(-1), nb.int64(0)
     for i in range(first, last):
         c = nb.int64(class_of[i])
+        known = nb.int64(alone[i]) if alone.size > 0 else 0
+        if known >= indexed[c]:
+            continue
         if c != before:
             before = c
             highest = max(highest, c)
@@ -95,10 +102,10 @@ def fill_postings(first, last, measure, num, den, sets, classes, indexed, span, 
             bound_probers(measure, num, den, sizes, c, highest, indexed[c], by_place)
         if signatures.size > 0:
             folded[:] = U(0)
-            fold_words(masks, i, folded, 0, INLINE_WORDS)
+            fold_words(word_starts, words, bits, i, folded, 0, INLINE_WORDS)
         shelf = shelf_of(sides, i, False, span)
         start = indptr[i]
-        for place in range(indexed[c]):
+        for place in range(known, indexed[c]):
             if tokens[start + place] < singles:
                 continue
             token = u32(u32(tokens[start + place] - singles) + shelf)

@@ -3,6 +3,8 @@
 Two ways to gather candidates. For short sets a signature lies in each posting, so that most never touch the memory of
 their set (probe_inline). For long ones the sets met are marked, and lists contained in the list just scanned are
 skipped (probe_marked). No array is reassigned and no tuple returned inside: either costs many times the work itself.
+The loop over a prefix stands in the kernels, not in a part of its own: numba counts the references to all arrays of a
+part that is larger than about a hundred basic blocks, at 150 ns for each probing set.
 """
 
 import numba as nb
@@ -18,13 +20,11 @@ from lookalike.kernels.machine import count_ones
 
 
 @inlined
-def _verify(i, count, candidates, masks, class_of, needed, table, written, out):
+def _verify(i, count, candidates, starts, words, bits, class_of, needed, table, written, left, right, overlaps):
     """Count the overlap of set i with each candidate; write those that reach what is needed, return the new end.
 
     `table` holds the words of set i by number while they are compared, and zeros before and after.
     """
-    starts, words, bits = masks
-    left, right, overlaps = out
     for k in range(starts[i], starts[i + 1]):
         table[words[k]] = bits[k]
     for c in range(count):
@@ -41,41 +41,29 @@ def _verify(i, count, candidates, masks, class_of, needed, table, written, out):
 
 
 @inlined
-def _gather(i, c, low, sets, classes, alone, ends, index, marks, candidates, counts):
-    """List the sets that share a token with set i early enough in both; return how many."""
-    indptr, tokens, singles, sides = sets
-    probing = classes[4]
-    cursors, owners, limits, contained = index
-    lowest_set, mark, own_class = u32(low), u32(i + 1), u32(c)
-    shelf = shelf_of(sides, i, True, sets_span(cursors, sides))
-    count, before, start = 0, NONE, indptr[i]
-    for place in range(nb.int64(alone[i]), probing[c]):
-        token = u32(u32(tokens[start + place] - singles) + shelf)
-        if contained[token] != 0 and u32(token - u32(1)) == before:
-            before = token  # its list is contained in one just scanned
-            continue
-        at = cursors[token]
-        if at == u32(0):
-            continue
-        before = token
+def _skip_below(owners, at, least):
+    """The first place from `at` on whose owner is at least `least`; every list ends with NONE."""
+    while owners[at] < least:
+        at = u32(at + u32(1))
+    return at
+
+
+@inlined
+def _list_unmarked(at, end, mark, own_class, owners, limits, marks, candidates, count):
+    """Append the owners from `at` on that are below `end`, new, and can be a partner; return where the list stopped.
+
+    Appends without a branch; `count[0]` is how many candidates there are.
+    """
+    listed = count[0]
+    other = owners[at]
+    while other < end:
+        candidates[listed] = other
+        listed += nb.int64(marks[other] != mark) & nb.int64(own_class <= limits[at])
+        marks[other] = mark
+        at = u32(at + u32(1))
         other = owners[at]
-        if other < lowest_set:
-            while other < lowest_set:
-                at = u32(at + u32(1))
-                other = owners[at]
-            cursors[token] = at
-        end = u32(min(ends[place], i))
-        if end <= lowest_set:
-            break
-        scanned = at
-        while other < end:
-            candidates[count] = other
-            count += nb.int64(marks[other] != mark) & nb.int64(own_class <= limits[at])
-            marks[other] = mark
-            at = u32(at + u32(1))
-            other = owners[at]
-        counts[POSTINGS] += nb.int64(at) - nb.int64(scanned)
-    return count
+    count[0] = listed
+    return at
 
 
 @inlined
@@ -132,32 +120,57 @@ def probe_marked(first, last, rule, sets, classes, alone, masks, prints, index, 
     room : (marks uint32[sets], candidates uint32[sets + 1], table uint64[words], zeros)
     """
     measure, num, den = rule
+    indptr, tokens, singles, sides = sets
     class_of, sizes, starts, lowest, probing = classes
+    word_starts, words, bits = masks
     signature_starts, signatures = prints
+    cursors, owners, limits, contained = index
     marks, candidates, table = room
+    left, right, overlaps = out
+    span = sets_span(cursors, sides)
     needed, spare = np.empty(sizes.size, np.int64), np.empty(sizes.size, np.int64)
     ends, allowed = np.empty(probing.max(), np.int64), np.empty(probing.max(), np.int64)
-    folded = np.zeros(2 * LARGEST_SIGNATURE, np.uint64)
-    written, before, i = 0, nb.int64(-1), first
+    folded, count = np.zeros(2 * LARGEST_SIGNATURE, np.uint64), np.zeros(1, np.int64)
+    written, postings, before, i = 0, nb.int64(0), nb.int64(-1), first
     while i < last:
         c = nb.int64(class_of[i])
         low = starts[lowest[c]]
-        if written + i - low > out[0].size:
+        if written + i - low > left.size:
             break
-        if c != before and low < i:
-            before = c
-            bound_partners(measure, num, den, sizes, starts, c, lowest[c], probing[c], needed, spare, ends, allowed)
-        count = 0
-        if low < i:
-            count = _gather(i, c, low, sets, classes, alone, ends, index, marks, candidates, counts)
-        if count > 0:
-            counts[SUFFIX] += count
+        count[0] = 0
+        if low < i and nb.int64(alone[i]) < probing[c]:  # else no token of its prefix is in another set
+            if c != before:
+                before = c
+                bound_partners(measure, num, den, sizes, starts, c, lowest[c], probing[c], needed, spare, ends, allowed)
+            shelf, scanned = shelf_of(sides, i, True, span), NONE
+            for place in range(nb.int64(alone[i]), probing[c]):
+                token = u32(u32(tokens[indptr[i] + place] - singles) + shelf)
+                if contained[token] != 0 and u32(token - u32(1)) == scanned:
+                    scanned = token  # its list is contained in one just scanned
+                    continue
+                at = cursors[token]
+                if at == u32(0):
+                    continue
+                if ends[place] <= low:
+                    break
+                scanned = token
+                at = _skip_below(owners, at, u32(low))
+                cursors[token] = at
+                end = u32(min(ends[place], i))
+                stop = _list_unmarked(at, end, u32(i + 1), u32(c), owners, limits, marks, candidates, count)
+                postings += nb.int64(stop) - nb.int64(at)
+        if count[0] > 0:
+            counts[SUFFIX] += count[0]
             _fold(i, signature_starts, signatures, folded)
-            count = _thin(i, count, candidates, class_of, alone, spare, signature_starts, signatures, folded)
-            counts[SIGNATURE] += count
-            written = _verify(i, count, candidates, masks, class_of, needed, table, written, out)
+            left_over = _thin(i, count[0], candidates, class_of, alone, spare, signature_starts, signatures, folded)
+            counts[SIGNATURE] += left_over
+            written = _verify(
+                i, left_over, candidates, word_starts, words, bits, class_of, needed, table, written,
+                left, right, overlaps
+            )  # fmt: skip
         i += 1
     state[NEXT], state[WRITTEN] = i, written
+    counts[POSTINGS] += postings
     counts[FOUND] += written
 
 
@@ -174,44 +187,23 @@ def _first_from(owners, at, stop, least):
 
 
 @inlined
-def _gather_inline(i, c, low, sets, classes, alone, spare, ends, allowed, index, folded, marks, candidates, counts):
-    """List the sets that share a token with set i early enough in both and differ in few bits; return how many."""
-    indptr, tokens, singles, sides = sets
-    class_of, probing = classes[0], classes[4]
-    cursors, stops, owners, limits, signatures = index
-    lowest_set, own, mark, own_class = u32(low), u32(i), u32(i + 1), u32(c)
-    shelf = shelf_of(sides, i, True, sets_span(cursors, sides))
-    start, lonely = indptr[i], nb.int64(alone[i])
-    first_word, second_word = folded[0], folded[1]
-    count = 0
-    for place in range(lonely, probing[c]):
-        if ends[place] <= low:
-            break
-        token = u32(u32(tokens[start + place] - singles) + shelf)
-        at = cursors[token]
-        if at == u32(0):
-            continue
-        while owners[at] < lowest_set:
-            at = u32(at + u32(1))
-        cursors[token] = at
-        stop = max(stops[token], at)
-        while owners[stop] < own:
-            stop = u32(stop + u32(1))
-        stops[token] = stop
-        end = nb.int64(stop)
-        if ends[place] < i:
-            end = _first_from(owners, nb.int64(at), end, u32(ends[place]))
-        most = allowed[place] - lonely
-        counts[POSTINGS] += end - nb.int64(at)
-        for k in range(nb.int64(at), end):
-            differing = count_ones(signatures[2 * k] ^ first_word) + count_ones(signatures[2 * k + 1] ^ second_word)
-            if differing <= most:
-                other = owners[k]
-                if marks[other] != mark:
-                    marks[other] = mark
-                    candidates[count] = other
-                    differing += lonely + nb.int64(alone[other])
-                    count += nb.int64(own_class <= limits[k]) & nb.int64(differing <= spare[class_of[other]])
+def _list_alike(
+    at, end, most, lonely, mark, own_class, first_word, second_word, signatures, owners, limits, marks, class_of, alone,
+    spare, candidates, count
+):  # fmt: skip
+    """Append the owners at places `at` to `end` whose signatures differ in at most `most` bits, and so on; how many.
+
+    Only few get past the signature, which lies beside the posting.
+    """
+    for k in range(at, end):
+        differing = count_ones(signatures[2 * k] ^ first_word) + count_ones(signatures[2 * k + 1] ^ second_word)
+        if differing <= most:
+            other = owners[k]
+            if marks[other] != mark:
+                marks[other] = mark
+                candidates[count] = other
+                differing += lonely + nb.int64(alone[other])
+                count += nb.int64(own_class <= limits[k]) & nb.int64(differing <= spare[class_of[other]])
     return count
 
 
@@ -226,29 +218,54 @@ def probe_inline(first, last, rule, sets, classes, alone, masks, index, room, ou
         Stops move on to the first posting that is not earlier than the probing set.
     """
     measure, num, den = rule
+    indptr, tokens, singles, sides = sets
     class_of, sizes, starts, lowest, probing = classes
+    word_starts, words, bits = masks
+    cursors, stops, owners, limits, signatures = index
     marks, candidates, table = room
+    left, right, overlaps = out
+    span = sets_span(cursors, sides)
     needed, spare = np.empty(sizes.size, np.int64), np.empty(sizes.size, np.int64)
     ends, allowed = np.empty(probing.max(), np.int64), np.empty(probing.max(), np.int64)
     folded = np.zeros(INLINE_WORDS, np.uint64)
-    written, before, i = 0, nb.int64(-1), first
+    written, postings, before, i = 0, nb.int64(0), nb.int64(-1), first
     while i < last:
         c = nb.int64(class_of[i])
         low = starts[lowest[c]]
-        if written + i - low > out[0].size:
+        if written + i - low > left.size:
             break
-        if low < i:
+        if low < i and nb.int64(alone[i]) < probing[c]:
             if c != before:
                 before = c
                 bound_partners(measure, num, den, sizes, starts, c, lowest[c], probing[c], needed, spare, ends, allowed)
             folded[0], folded[1] = U(0), U(0)
-            fold_words(masks, i, folded, 0, INLINE_WORDS)
-            count = _gather_inline(
-                i, c, low, sets, classes, alone, spare, ends, allowed, index, folded, marks, candidates, counts
-            )
+            fold_words(word_starts, words, bits, i, folded, 0, INLINE_WORDS)
+            shelf, lonely, count = shelf_of(sides, i, True, span), nb.int64(alone[i]), 0
+            for place in range(lonely, probing[c]):
+                if ends[place] <= low:
+                    break
+                token = u32(u32(tokens[indptr[i] + place] - singles) + shelf)
+                if cursors[token] == u32(0):
+                    continue
+                at = _skip_below(owners, cursors[token], u32(low))
+                cursors[token] = at
+                stop = _skip_below(owners, max(stops[token], at), u32(i))
+                stops[token] = stop
+                begin, end = nb.int64(at), nb.int64(stop)
+                if ends[place] < i:
+                    end = _first_from(owners, begin, end, u32(ends[place]))
+                postings += end - begin
+                count = _list_alike(
+                    begin, end, allowed[place] - lonely, lonely, u32(i + 1), u32(c), folded[0], folded[1], signatures,
+                    owners, limits, marks, class_of, alone, spare, candidates, count
+                )  # fmt: skip
             counts[SIGNATURE] += count
             if count > 0:
-                written = _verify(i, count, candidates, masks, class_of, needed, table, written, out)
+                written = _verify(
+                    i, count, candidates, word_starts, words, bits, class_of, needed, table, written,
+                    left, right, overlaps
+                )  # fmt: skip
         i += 1
     state[NEXT], state[WRITTEN] = i, written
+    counts[POSTINGS] += postings
     counts[FOUND] += written

@@ -32,16 +32,8 @@ def position_holds(measure, num, den, size, place, other_place):
 
 
 @inlined
-def _write(left, right, overlap, written, out):
-    lefts, rights, overlaps = out
-    lefts[written], rights[written], overlaps[written] = left, right, overlap
-
-
-@inlined
-def _compare_all(i, low, rule, sets, written, out):
+def _compare_all(i, low, measure, num, den, indptr, tokens, sides, written, left, right, overlaps):
     """Compare set i with every set from `low` on; return how many pairs are written by now."""
-    measure, num, den = rule
-    indptr, tokens, _, sides = sets
     for other in range(low, i):
         if sides.size > 0 and sides[other] == sides[i]:
             continue
@@ -49,25 +41,23 @@ def _compare_all(i, low, rule, sets, written, out):
         needed = needed_overlap(measure, num, den, end - start, indptr[i + 1] - indptr[i])
         overlap = overlap_at_least(tokens, start, end, indptr[i], indptr[i + 1], needed)
         if overlap >= 0:
-            _write(other, i, overlap, written, out)
+            left[written], right[written], overlaps[written] = other, i, overlap
             written += 1
     return written
 
 
 @inlined
-def _compare_listed(i, c, low, level, rule, sets, classes, ends, needed, index, marks, written, out, counts):
+def _compare_listed(
+    i, c, low, last, shelf, level, measure, num, den, indptr, tokens, singles, class_of, sizes, ends, needed,
+    cursors, owners, places, marks, written, left, right, overlaps, counts
+):  # fmt: skip
     """Compare set i with those that share a token of its prefix and pass the filters; return the pairs written.
 
     The first token under which a set is met is the first that the two share: the prefixes of both are complete up to
     there. So nothing before it needs to be compared.
     """
-    measure, num, den = rule
-    indptr, tokens, singles, sides = sets
-    class_of, sizes, _, _, probing = classes
-    cursors, owners, places = index
     size, start, stop = sizes[c], indptr[i], indptr[i + 1]
-    shelf = shelf_of(sides, i, True, sets_span(cursors, sides))
-    for place in range(probing[c]):
+    for place in range(last):
         if tokens[start + place] < singles:
             continue
         token = u32(u32(tokens[start + place] - singles) + shelf)
@@ -95,7 +85,7 @@ def _compare_listed(i, c, low, level, rule, sets, classes, ends, needed, index, 
             other_start = indptr[other] + other_place
             overlap = overlap_at_least(tokens, other_start, indptr[other + 1], start + place, stop, least)
             if overlap >= 0:
-                _write(other, i, overlap, written, out)
+                left[written], right[written], overlaps[written] = other, i, overlap
                 written += 1
     return written
 
@@ -124,6 +114,10 @@ def probe_plain(first, last, level, rule, sets, classes, index, marks, out, stat
     counts : int64[6], added to
     """
     measure, num, den = rule
+    indptr, tokens, singles, sides = sets
+    cursors, owners, places = index
+    left, right, overlaps = out
+    span = sets_span(cursors, sides)
     class_of, sizes, starts, lowest, probing = classes
     needed, spare = np.empty(sizes.size, np.int64), np.empty(sizes.size, np.int64)
     ends, allowed = np.empty(probing.max(), np.int64), np.empty(probing.max(), np.int64)
@@ -131,18 +125,19 @@ def probe_plain(first, last, level, rule, sets, classes, index, marks, out, stat
     while i < last:
         c = nb.int64(class_of[i])
         low = starts[lowest[c]]
-        if written + i - low > out[0].size:
+        if written + i - low > left.size:
             break
         if low < i and level == BY_LENGTH:
-            written = _compare_all(i, low, rule, sets, written, out)
+            written = _compare_all(i, low, measure, num, den, indptr, tokens, sides, written, left, right, overlaps)
         elif low < i:
             if c != before:
                 before = c
-                low_class, places = lowest[c], probing[c]
-                bound_partners(measure, num, den, sizes, starts, c, low_class, places, needed, spare, ends, allowed)
+                bound_partners(measure, num, den, sizes, starts, c, lowest[c], probing[c], needed, spare, ends, allowed)
+            shelf = shelf_of(sides, i, True, span)
             written = _compare_listed(
-                i, c, low, level, rule, sets, classes, ends, needed, index, marks, written, out, counts
-            )
+                i, c, low, probing[c], shelf, level, measure, num, den, indptr, tokens, singles, class_of, sizes, ends,
+                needed, cursors, owners, places, marks, written, left, right, overlaps, counts
+            )  # fmt: skip
         i += 1
     state[NEXT], state[WRITTEN] = i, written
     counts[FOUND] += written
