@@ -93,3 +93,13 @@ def multiply_high(typingctx: Any, left: Any, right: Any) -> Any:
         return builder.trunc(builder.lshr(product, ir.Constant(wide, 64)), I64)
 
     return types.uint64(types.uint64, types.uint64), codegen
+
+
+@intrinsic
+def count_ones(typingctx: Any, word: Any) -> Any:
+    """How many bits of a word are one."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.ctpop(args[0])
+
+    return types.int64(types.uint64), codegen
