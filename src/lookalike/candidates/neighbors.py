@@ -72,7 +72,7 @@ def nearest(
     if not k or not len(probes):
         return _join(found, [])
     search = _Search(sets, ranks, indexed, (measure, *(threshold or (0, 1))), k)
-    pieces = _cut(sets.indptr, probes, CHUNKS_PER_THREAD * threads if threads > 1 else 1)
+    pieces = _cut(sets.indptr, probes, CHUNKS_PER_THREAD * threads)
     parts = []
     total = 0
     for piece, (counts, *part) in zip(pieces, each(search.run, pieces)):

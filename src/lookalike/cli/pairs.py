@@ -62,13 +62,13 @@ def command(
         write_tsv(sys.stdout.buffer, table)
     else:
         write_table(target, table)
-    aside = _set_aside(rejected, target)
+    aside = set_aside(rejected, target)
     if as_json:
         click.echo(json.dumps(run))
     say_pairs(run, out, aside, progress)
 
 
-def _set_aside(rejected: list[Rejected], target: Path | None) -> str:
+def set_aside(rejected: list[Rejected], target: Path | None) -> str:
     """Write skipped lines beside the result; without a file, name them."""
     from lookalike.write import write_rejected
 

@@ -27,7 +27,7 @@ def _compare_products(a, b, c, d):
 @bare
 def compare(measure, n, overlap, m, other_overlap, other_m):
     """-1, 0 or 1 as the first neighbour of a set of size n is less, equally or more similar than the other."""
-    if measure == CONTAINMENT or measure == OVERLAP:
+    if measure in (CONTAINMENT, OVERLAP):
         return nb.int64(overlap > other_overlap) - nb.int64(overlap < other_overlap)
     if measure == COSINE:
         return _compare_products(overlap * overlap, other_m, other_overlap * other_overlap, m)
@@ -38,7 +38,7 @@ def compare(measure, n, overlap, m, other_overlap, other_m):
 @bare
 def _reaching(measure, n, m, overlap, other_m):
     """The smallest overlap with which a set of size m is as similar as one of size `other_m` with `overlap`."""
-    if measure == CONTAINMENT or measure == OVERLAP:
+    if measure in (CONTAINMENT, OVERLAP):
         return overlap
     if measure == COSINE:
         guess = nb.int64(overlap * np.sqrt(m / other_m))

@@ -23,12 +23,17 @@ def bare_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     Numba counts a reference for every array that is handed to a function, inlined or not, with an atomic instruction
     that threads wait for each other at. In a kernel of many small steps that was half of the time.
     """
-    return nb.njit(nogil=True, cache=True, error_model="numpy", _nrt=False)(function)
+    return _compile(function, cache=True)
 
 
 def bare(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a small step of a bare kernel, pasted into it; it can make no array."""
-    return nb.njit(nogil=True, forceinline=True, error_model="numpy", _nrt=False)(function)
+    return _compile(function, forceinline=True)
+
+
+def _compile(function: Callable[..., Any], **options: bool) -> Callable[..., Any]:
+    compiled: Callable[..., Any] = nb.njit(nogil=True, error_model="numpy", _nrt=False, **options)(function)  # type: ignore
+    return compiled
 
 
 def is_compiled(function: Callable[..., Any]) -> bool:

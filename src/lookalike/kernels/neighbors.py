@@ -146,8 +146,9 @@ def _next_position(positions, low, high):
 
 
 @bare
-def _count_common(other, word_starts, words, masks, table):
+def _count_masks(other, sets, table):
     """How many tokens of another set are in the table."""
+    word_starts, words, masks = sets[2], sets[3], sets[4]
     overlap = nb.int64(0)
     for k in range(word_starts[other], word_starts[other + 1]):
         overlap += count_ones(table[words[U(k)]] & masks[U(k)])
@@ -155,8 +156,9 @@ def _count_common(other, word_starts, words, masks, table):
 
 
 @bare
-def _count_tokens(other, indptr, tokens, table):
+def _count_tokens(other, sets, table):
     """The same, token by token: of a small set that is one line of the cache instead of two or three."""
+    indptr, tokens = sets[0], sets[1]
     overlap = U(0)
     for k in range(indptr[other], indptr[other + 1]):
         overlap += (table[tokens[U(k)] >> 6] >> U(tokens[U(k)] & 63)) & U(1)
@@ -164,12 +166,11 @@ def _count_tokens(other, indptr, tokens, table):
 
 
 @bare
-def _scan_group(
-    at, end, n, m, left, stamp, own, indptr, tokens, numbers, positions, signs, word_starts, words, masks, ranks, rule, mark, table,
-    heap, filled,
-):  # fmt: skip
+def _scan_group(at, end, n, m, left, stamp, own, sets, index, rule, work, filled):
     """Look at the sets of one size m in a list; `left` tokens of the probing set are not yet walked."""
-    signed = signs.shape[0] > 0
+    numbers, positions, signs, ranks = index[1], index[2], index[3], sets[5]
+    mark, table, heap = work[0], work[3], work[4]
+    signed = signs.size > 0
     needed, tied = entry_bar(rule, n, m, heap, filled)
     spread = n + m - 2 * needed  # the most that the sets may differ in
     while at < end and left >= needed and m - nb.int64(positions[U(at)]) >= needed:
@@ -184,10 +185,7 @@ def _scan_group(
         if mark[other] == stamp:
             continue
         mark[other] = stamp
-        if signed:
-            overlap = _count_tokens(other, indptr, tokens, table)
-        else:
-            overlap = _count_common(other, word_starts, words, masks, table)
+        overlap = _count_tokens(other, sets, table) if signed else _count_masks(other, sets, table)
         if overlap < needed or (tied and overlap == needed and ranks[other] >= heap[0, 2]):
             continue
         filled = put_in(rule[0], n, heap, filled, overlap, m, ranks[other], other)
@@ -197,49 +195,44 @@ def _scan_group(
 
 
 @bare
-def _walk_list(
-    low, high, n, left, stamp, own, indptr, tokens, first_of_size, numbers, positions, signs, word_starts, words, masks, ranks,
-    rule, mark, table, heap, filled,
-):  # fmt: skip
+def _walk_list(token, n, left, stamp, own, sets, index, rule, work, filled):
     """One list, from the sets as large as the probing one upwards, then downwards: near sizes are the most similar."""
+    indptr, first_of_size, starts, numbers, heap = sets[0], sets[6], index[0], index[1], work[4]
+    low, high = starts[token], starts[nb.int64(token) + 1]
     middle = _first_from(numbers, low, high, first_of_size[n])
     at, upwards = middle, True
-    while True:
-        upwards = upwards and at < high
-        if not upwards and at >= middle:
-            at = middle
-        if not upwards and at <= low:
-            return filled
+    while at > low or upwards:
+        if upwards and at >= high:
+            at, upwards = middle, False
+            continue
         some = nb.int64(numbers[at if upwards else at - 1])
         m = indptr[some + 1] - indptr[some]
         needed = entry_bar(rule, n, m, heap, filled)[0]
-        if not upwards and needed > m:
-            return filled  # smaller ones lack more
         if upwards and needed > left:
-            upwards = False  # larger ones need as much or more
+            at = high  # larger ones need as much or more
             continue
+        if not upwards and needed > m:
+            break  # smaller ones lack more
         begin = at if upwards else _group_begin(numbers, low, at, first_of_size[m])
         end = _group_end(numbers, at, high, first_of_size[m + 1]) if upwards else at
-        filled = _scan_group(
-            begin, end, n, m, left, stamp, own, indptr, tokens, numbers, positions, signs, word_starts, words, masks, ranks, rule,
-            mark, table, heap, filled,
-        )  # fmt: skip
+        filled = _scan_group(begin, end, n, m, left, stamp, own, sets, index, rule, work, filled)
         at = end if upwards else begin
+    return filled
 
 
 @bare
-def _count_lists(
-    first, last, n, stamp, indptr, tokens, starts, numbers, ranks, rule, mark, counts, touched, heap, filled
-):
+def _count_lists(first, last, n, stamp, sets, index, rule, work, filled):
     """Count what every set not yet met shares with tokens[first:last], and offer all of them.
 
     Sets that were passed over before are counted too low; they could not get in with what they really share.
     """
+    indptr, tokens, ranks, starts, numbers = sets[0], sets[1], sets[5], index[0], index[1]
+    mark, counts, touched, _, heap = work
     found = nb.int64(0)
     for k in range(first, last):
         for at in range(starts[tokens[k]], starts[nb.int64(tokens[k]) + 1]):
-            other = numbers[at]
-            touched[found] = other
+            other = numbers[U(at)]
+            touched[U(found)] = other
             found += counts[other] == 0
             counts[other] += nb.uint32(1)
     for place in range(found):
@@ -267,15 +260,13 @@ def _postings(token, starts):
 
 
 @bare
-def _search(
-    first, n, stamp, own, indptr, tokens, word_starts, words, masks, ranks, first_of_size, starts, numbers, positions,
-    signs, rule, mark, counts, touched, table, heap,
-):  # fmt: skip
+def _search(first, n, stamp, own, sets, index, rule, work):
     """Fill the heap with the nearest of the set tokens[first:first + n]; return how many there are."""
+    tokens, starts, heap = sets[1], index[0], work[4]
     rest = nb.int64(0)  # postings from here to the last token
     for k in range(first, first + n):
         rest += _postings(tokens[k], starts)
-    cost = 1 if signs.shape[0] else VERIFY_COST
+    cost = 1 if index[3].size > 0 else VERIFY_COST
     walk, last, filled, position = rest, n, nb.int64(0), nb.int64(0)
     while True:
         # a set that shares only the tokens from here on is best where it has no others
@@ -285,17 +276,12 @@ def _search(
         if position >= last:
             return filled
         if filled == heap.shape[0] and walk * cost > rest:
-            return _count_lists(
-                first + position, first + n, n, stamp, indptr, tokens, starts, numbers, ranks, rule, mark, counts,
-                touched, heap, filled,
-            )  # fmt: skip
-        low, high = starts[tokens[first + position]], starts[nb.int64(tokens[first + position]) + 1]
-        if low < high:
-            filled = _walk_list(
-                low, high, n, n - position, stamp, own, indptr, tokens, first_of_size, numbers, positions, signs, word_starts,
-                words, masks, ranks, rule, mark, table, heap, filled,
-            )  # fmt: skip
-        walk, rest, position = walk - (high - low), rest - (high - low), position + 1
+            return _count_lists(first + position, first + n, n, stamp, sets, index, rule, work, filled)
+        token = tokens[first + position]
+        postings = _postings(token, starts)
+        if postings > 0:
+            filled = _walk_list(token, n, n - position, stamp, own, sets, index, rule, work, filled)
+        walk, rest, position = walk - postings, rest - postings, position + 1
 
 
 @bare
@@ -313,9 +299,10 @@ def find_nearest(at, probes, sets, index, rule, work, found, neighbours, overlap
     ----------
     probes : int64[...]
     sets : (indptr, tokens, word_starts, words, masks, ranks, first_of_size, set_signs)
-        ranks : int64[sets], in the input; set_signs : uint64[sets, SIGN_WORDS], or none.
+        The masks are needed where there are no signatures. ranks : int64[sets], in the input; set_signs :
+        uint64[sets, SIGN_WORDS], or none.
     index : (starts, numbers, positions, signs)
-        As list_postings returns them, and the signature of each entry, or none.
+        As list_postings returns them; signs : uint64[SIGN_WORDS * entries], the signature of each entry, or none.
     rule : (measure, num, den), num 0: no threshold
     work : (mark, counts, touched, table, heap)
         mark : uint32[sets], never a probe's number + 1; counts : uint32[sets], zero; touched : uint32[sets + 1];
@@ -329,9 +316,7 @@ def find_nearest(at, probes, sets, index, rule, work, found, neighbours, overlap
     -------
     (at, written) : the next probe, and how many neighbours were written
     """
-    indptr, tokens, word_starts, words, masks, ranks, first_of_size, set_signs = sets
-    starts, numbers, positions, signs = index
-    mark, counts, touched, table, heap = work
+    indptr, tokens, set_signs, mark, table, heap = sets[0], sets[1], sets[7], work[0], work[3], work[4]
     written = nb.int64(0)
     own = (U(0), U(0))
     while at < probes.size and written + heap.shape[0] <= neighbours.size:
@@ -341,10 +326,7 @@ def find_nearest(at, probes, sets, index, rule, work, found, neighbours, overlap
         if set_signs.shape[0] > 0:
             own = set_signs[probe, 0], set_signs[probe, 1]
         _set_table(indptr[probe], n, tokens, table, True)
-        filled = _search(
-            indptr[probe], n, nb.uint32(probe + 1), own, indptr, tokens, word_starts, words, masks, ranks,
-            first_of_size, starts, numbers, positions, signs, rule, mark, counts, touched, table, heap,
-        )  # fmt: skip
+        filled = _search(indptr[probe], n, nb.uint32(probe + 1), own, sets, index, rule, work)
         _set_table(indptr[probe], n, tokens, table, False)
         take_out(rule[0], n, heap, filled, neighbours, overlaps, written)
         found[at] = filled
