@@ -14,7 +14,19 @@ from typing import TYPE_CHECKING, Any
 from lookalike.version import __version__
 
 if TYPE_CHECKING:
-    from lookalike.api import DedupResult, MinHash, Plan, dedup, dedup_again, jaccard, pairs, shingles, sketch, tune
+    from lookalike.api import (
+        DedupResult,
+        MinHash,
+        Plan,
+        dedup,
+        dedup_again,
+        jaccard,
+        neighbors,
+        pairs,
+        shingles,
+        sketch,
+        tune,
+    )
     from lookalike.errors import BadDataError, LookalikeError, ResourceError, UsageError
 
 __all__ = [
@@ -29,6 +41,7 @@ __all__ = [
     "dedup",
     "dedup_again",
     "jaccard",
+    "neighbors",
     "pairs",
     "shingles",
     "sketch",

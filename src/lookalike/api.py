@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from lookalike.features.plain import shingles
 from lookalike.features.shingles import Shingling, hash_lists, sketch_features
 from lookalike.jobs.again import dedup_again as ask_again
 from lookalike.jobs.dedup import DedupResult, dedup_in_memory, dedup_to_folder, read_result
+from lookalike.jobs.neighbors import Nearby, find_neighbors
 from lookalike.jobs.pairs import find_similar_pairs
 from lookalike.jobs.parallel import Workers, count_threads
 from lookalike.jobs.progress import Progress
@@ -25,7 +27,19 @@ from lookalike.read.tables import as_table
 from lookalike.tuning.plan import Plan, tune
 from lookalike.types import Sets, Signatures, Source, Wanted
 
-__all__ = ["DedupResult", "MinHash", "Plan", "dedup", "dedup_again", "jaccard", "pairs", "shingles", "sketch", "tune"]
+__all__ = [
+    "DedupResult",
+    "MinHash",
+    "Plan",
+    "dedup",
+    "dedup_again",
+    "jaccard",
+    "neighbors",
+    "pairs",
+    "shingles",
+    "sketch",
+    "tune",
+]
 
 
 def _open(data: Any, column: str, encoding: str, name: str = "data") -> list[Source]:
@@ -165,6 +179,51 @@ def pairs(data: Any, column: str = "text", *, id: str | None = None, against: An
     others = [] if against is None else _open(against, column, settings.encoding, "against")
     found = find_similar_pairs(_open(data, column, settings.encoding), settings, Progress(), others)
     return pa.concat_tables(found.tables(ids=id is not None or looks_like_paths(data)))
+
+
+def neighbors(
+    data: Any,
+    k: int = 10,
+    column: str = "text",
+    *,
+    against: Any = None,
+    id: str | None = None,
+    threshold: float | str | Fraction | None = None,
+    **options: Any,
+) -> pa.Table:
+    """The k most similar other items of each item, exactly: left, right, similarity, rank.
+
+    Parameters
+    ----------
+    data
+        As for `pairs`.
+    k
+        How many neighbours an item has at most; items that share nothing are none.
+    column
+        The column that is compared.
+    against
+        Other data, among which the neighbours are sought; `right` is then a row of these.
+    id
+        The column that names an item; without it row numbers are given (FILE:ROW for paths).
+    threshold
+        Smallest similarity of a neighbour.
+    options
+        measure, shingle, bag, language, threads, on_error, encoding, memory: as on the command line.
+
+    Examples
+    --------
+    >>> baskets = [{"bread", "milk", "eggs"}, {"bread", "milk"}, {"milk", "tea"}, {"soap"}]
+    >>> found = neighbors(baskets, k=1)
+    >>> found.select(["left", "right"]).to_pylist()
+    [{'left': 0, 'right': 1}, {'left': 1, 'right': 0}, {'left': 2, 'right': 1}]
+    >>> neighbors([{"milk", "eggs"}], k=1, against=baskets)["right"].to_pylist()
+    [0]
+    """
+    wanted = Nearby.parse(k, column=column, id=id, threshold=threshold, **options)
+    encoding = wanted.settings.encoding
+    others = None if against is None else _open(against, column, encoding, "against")
+    found = find_neighbors(_open(data, column, encoding), others, wanted, Progress())
+    return found.table(ids=id is not None or looks_like_paths(data))
 
 
 def sketch(

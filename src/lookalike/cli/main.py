@@ -16,6 +16,7 @@ from lookalike.version import __version__
 COMMANDS = {
     "dedup": "Remove near-duplicates: the main job.",
     "pairs": "List all similar pairs.",
+    "neighbors": "List the most similar items of each item.",
     "audit": "Measure the recall that a finished dedup reached.",
     "tune": "Threshold and recall to a plan, with its S-curve.",
     "demo": "The main job on text found on this machine.",

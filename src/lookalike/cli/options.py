@@ -47,6 +47,19 @@ def shared_options(command: Command) -> Command:
     return _add(_SHARED, command)
 
 
+def shared_options_but(*names: str) -> Callable[[Command], Command]:
+    """Add these options without some, by the names of their parameters."""
+
+    def add(command: Command) -> Command:
+        before = list(getattr(command, "__click_params__", []))
+        command = _add(_SHARED, command)
+        added = [option for option in command.__click_params__ if option not in before]  # type: ignore[attr-defined]
+        command.__click_params__ = before + [option for option in added if option.name not in names]  # type: ignore[attr-defined]
+        return command
+
+    return add
+
+
 def talking_options(command: Command) -> Command:
     """Add --json and --quiet."""
     return _add(_TALKING, command)

@@ -100,7 +100,7 @@ def command(
             write_tsv(sys.stdout.buffer, found.tables())
         else:
             write_tables(target, found.tables())
-    aside = _set_aside(found.corpus.rejected, target)
+    aside = set_aside(found.corpus.rejected, target)
     if as_json:
         click.echo(json.dumps(run))
     say_pairs(run, out, aside, progress)
@@ -121,7 +121,7 @@ def _explain(inputs: list[str], settings: Settings, as_json: bool) -> None:
     click.echo(json.dumps(choice.to_dict()) if as_json else f"{choice.why[0].upper()}{choice.why[1:]}.")
 
 
-def _set_aside(rejected: list[Rejected], target: Path | None) -> str:
+def set_aside(rejected: list[Rejected], target: Path | None) -> str:
     """Write skipped lines beside the result; without a file, name them."""
     from lookalike.write import write_rejected
 

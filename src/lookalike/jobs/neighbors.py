@@ -1,0 +1,212 @@
+"""The most similar other items of each item, exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.candidates.neighbors import Nearest, about_bytes, nearest
+from lookalike.candidates.numbering import number_elements
+from lookalike.errors import ResourceError, UsageError
+from lookalike.jobs.corpus import Corpus, read_corpus
+from lookalike.jobs.memory import BASE_BYTES
+from lookalike.jobs.parallel import Workers
+from lookalike.jobs.progress import Progress
+from lookalike.jobs.run import describe_run
+from lookalike.jobs.settings import Settings
+from lookalike.kernels import neighbors as kernels
+from lookalike.read import open_inputs
+from lookalike.types import Float64, Int64, Rejected, Sets, Source, to_arrow
+
+METHODS = ("auto", "exact", "brute")
+"""All the same here: neighbours are always exact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nearby:
+    """What is asked: how many neighbours, and how similar they are at least."""
+
+    k: int
+    settings: Settings
+    """Its threshold counts only if `bounded`."""
+    bounded: bool
+
+    @classmethod
+    def parse(
+        cls,
+        k: int = 10,
+        *,
+        threshold: float | str | Fraction | None = None,
+        measure: str = "jaccard",
+        method: str = "exact",
+        **options: Any,
+    ) -> Nearby:
+        """Check every option.
+
+        Examples
+        --------
+        >>> Nearby.parse(3, measure="overlap").options["threshold"] is None
+        True
+        """
+        if k < 1:
+            raise UsageError(f"-k must be at least 1, not {k}")
+        if method not in METHODS:
+            raise UsageError(f"--method {method}: neighbours are always found exactly; leave it out")
+        # of a measure without a threshold only the name counts
+        settings = Settings.parse(threshold=threshold or 1, measure=measure, method="brute", **options)
+        return cls(k, replace(settings, method="exact"), threshold is not None)
+
+    @property
+    def threshold(self) -> tuple[int, int] | None:
+        """Numerator and denominator, as kernels take it."""
+        return self.settings.measure.arguments[1:] if self.bounded else None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Those of a run that differ from the settings'."""
+        return {"k": self.k} if self.bounded else {"k": self.k, "threshold": None}
+
+
+@dataclass(frozen=True, slots=True)
+class FoundNeighbors:
+    """The outcome of a run, before anything is written. Rows come in input order of left, then by rank."""
+
+    corpus: Corpus
+    first_other: int
+    """Items from here on are those of OTHER; the number of items where there is no OTHER."""
+    left: Int64
+    right: Int64
+    similarity: Float64
+    ranks: Int64
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """What was found."""
+        return {
+            "items": self.first_other,
+            "empty": int(np.count_nonzero(self.corpus.counts[: self.first_other] == 0)),
+            "against": len(self.corpus) - self.first_other,
+            "with_neighbors": int(np.count_nonzero(self.ranks == 1)),
+            "neighbors": len(self.left),
+            "rejected": len(self.corpus.rejected),
+        }
+
+    def table(self, ids: bool = True) -> pa.Table:
+        """left, right, similarity, rank; by id, or by row number (of OTHER its own)."""
+        first = self.first_other if self.first_other < len(self.corpus) else 0
+        return pa.table(
+            {
+                "left": self.corpus.ids(self.left) if ids else to_arrow(self.left),
+                "right": self.corpus.ids(self.right) if ids else to_arrow(self.right - first),
+                "similarity": to_arrow(self.similarity),
+                "rank": to_arrow(self.ranks),
+            }
+        )
+
+
+def find_neighbors(
+    sources: list[Source], others: list[Source] | None, wanted: Nearby, progress: Progress
+) -> FoundNeighbors:
+    """The recipe: read, fetch the sets, number their elements by frequency, search.
+
+    With `others`, neighbours are sought among their items instead.
+    """
+    settings = wanted.settings
+    everything = sources + (others or [])
+    with Workers(settings.threads) as workers:
+        with progress.stage("reading", sum(source.nbytes for source in everything), "B"):
+            corpus = read_corpus(everything, settings, workers, progress)
+        first_other = int(corpus.starts[len(sources)])
+        check_memory(corpus)
+        items = np.flatnonzero(corpus.counts)
+        sets = fetch_all(corpus, items, workers, progress)
+        with progress.stage("numbering"):
+            numbered, rows = number_elements(sets, threads=workers.threads, each=workers.map)
+            del sets
+        with progress.stage("searching", len(items), "items"):
+            progress.compiling(kernels.find_nearest, "neighbours")
+            found = nearest(
+                numbered,
+                rows,
+                settings.measure.arguments[0],
+                wanted.k,
+                threshold=wanted.threshold,
+                sides=None if others is None else items[rows] >= first_other,
+                threads=workers.threads,
+                each=_telling(workers, progress),
+            )
+    return FoundNeighbors(corpus, first_other, *_by_input(found, numbered.sizes, items, rows, settings))
+
+
+def check_memory(corpus: Corpus) -> None:
+    """Refuse what cannot fit, once the number of shingles is known: all sets are in memory together."""
+    needed = BASE_BYTES + about_bytes(int(corpus.counts.sum(dtype=np.int64)), len(corpus), corpus.settings.threads)
+    total = corpus.settings.budget.total_bytes
+    if needed > total:
+        raise ResourceError(
+            f"the sets of {len(corpus):,} items need about {needed / 2**30:.1f} GiB together; --memory is "
+            f"{total / 2**30:.1f} GiB. Give more, or look for neighbours of a part at a time: INPUT the part, "
+            "--against parts of the whole"
+        )
+
+
+def fetch_all(corpus: Corpus, items: Int64, workers: Workers, progress: Progress) -> Sets:
+    """The sets of items (ascending), all in memory."""
+    with progress.stage("fetching sets", sum(source.nbytes for source in corpus.sources), "B"):
+        parts = [sets for _, _, sets in corpus.fetch_sets(items, workers, progress)]
+    sizes = np.concatenate([np.empty(0, np.int64), *(part.sizes for part in parts)])
+    elements = np.concatenate([np.empty(0, np.uint64), *(part.elements for part in parts)])
+    return Sets(np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)]), elements)
+
+
+def _telling(workers: Workers, progress: Progress) -> Callable[..., Iterator[Any]]:
+    """The workers' map, which tells how many sets are done."""
+
+    def each(search: Callable[[Any], Any], pieces: Iterable[Any]) -> Iterator[Any]:
+        for done in workers.map(search, pieces):
+            progress.advance(len(done[0]))
+            yield done
+
+    return each
+
+
+def _by_input(
+    found: Nearest, sizes: Int64, items: Int64, rows: Int64, settings: Settings
+) -> tuple[Int64, Int64, Float64, Int64]:
+    """left, right, similarity and rank, by item, from neighbours by number of the set."""
+    order = np.argsort(rows)
+    counts = np.diff(found.starts)[order]
+    ends = np.cumsum(counts)
+    ranks = np.arange(1, len(found.neighbours) + 1) - np.repeat(ends - counts, counts)
+    at = np.repeat(found.starts[order], counts) + ranks - 1
+    left, right = np.repeat(order, counts), found.neighbours[at].astype(np.int64)
+    overlaps = found.overlaps[at].astype(np.int64)
+    similarity = settings.measure.of_overlaps(overlaps, sizes[left], sizes[right])
+    return items[rows[left]], items[rows[right]], similarity, ranks
+
+
+def neighbors_of_files(
+    inputs: Sequence[str | Path], against: Sequence[str | Path], wanted: Nearby, spool: Path, progress: Progress
+) -> tuple[pa.Table, list[Rejected], dict[str, Any]]:
+    """The neighbours as a table, the bad lines that were skipped, and the record of the run."""
+    sources, others = open_sides(inputs, against, wanted.settings.encoding, spool)
+    found = find_neighbors(sources, others, wanted, progress)
+    options = {"inputs": [str(path) for path in inputs], "against": [str(path) for path in against]}
+    run = describe_run(wanted.settings, {**options, **wanted.options}, found.counts, [], progress)
+    return found.table(), found.corpus.rejected, run
+
+
+def open_sides(
+    inputs: Sequence[str | Path], against: Sequence[str | Path], encoding: str, spool: Path | None
+) -> tuple[list[Source], list[Source] | None]:
+    """The sources of INPUT and those of `--against`, None where there is none."""
+    if "-" in map(str, inputs) and "-" in map(str, against):
+        raise UsageError("standard input (-) was given as INPUT and with --against")
+    sources = open_inputs(inputs, encoding=encoding, spool=spool)
+    return sources, open_inputs(against, encoding=encoding, spool=spool) if against else None

@@ -1,0 +1,335 @@
+"""The k nearest sets of each set, exactly: posting lists walked from rare to common, pruned by what is found.
+
+Sets are those of `types.Numbered`: in order of size (those of one size in input order), tokens by ascending frequency.
+A posting list holds the sets with one token, in order of size, within a size by the token's position in the set, and
+within that in input order. A set first met at position p of the n tokens of the probing set, where the token has
+position q among its own m, shares at most min(n - p, m - q) tokens. So of each size a head of the list is enough, and
+the walk ends where n - p tokens are too few.
+
+Tokens below `singles` are in one set only: they have no list.
+"""
+
+import numba as nb
+import numpy as np
+
+from lookalike.kernels.best import compare, entry_bar, put_in, take_out
+from lookalike.kernels.compile import bare, bare_kernel, kernel
+from lookalike.kernels.hashing import U
+from lookalike.kernels.machine import count_ones
+from lookalike.kernels.sets import needed_overlap
+
+SIGN_WORDS = 2
+"""64-bit words of a signature: bit t mod 128 tells the parity of a set's tokens t."""
+VERIFY_COST = 8
+"""Comparing two sets costs about as much as so many steps of counting; with signatures most are never compared."""
+
+
+@kernel
+def encode_sets(indptr, tokens, singles):
+    """Sets as 64-bit masks of neighbouring tokens, so that an overlap is a few bit counts.
+
+    Returns
+    -------
+    starts : int64[sets + 1]
+    words : uint32[...]
+        Token // 64 of each mask.
+    masks : uint64[...]
+    """
+    starts = np.zeros(indptr.size, np.int64)
+    for i in range(indptr.size - 1):
+        last, count = nb.int64(-1), starts[i]
+        for k in range(indptr[i], indptr[i + 1]):
+            word = nb.int64(tokens[k]) >> 6
+            count += (tokens[k] >= singles) & (word != last)
+            last = word if tokens[k] >= singles else last
+        starts[i + 1] = count
+    words, masks = np.empty(starts[-1], np.uint32), np.zeros(starts[-1], np.uint64)
+    for i in range(indptr.size - 1):
+        at, last = starts[i] - 1, nb.int64(-1)
+        for k in range(indptr[i], indptr[i + 1]):
+            if tokens[k] < singles:
+                continue
+            word = nb.int64(tokens[k]) >> 6
+            at += word != last
+            last = word
+            words[at] = word
+            masks[at] |= U(1) << U(tokens[k] & 63)
+    return starts, words, masks
+
+
+@kernel
+def sign_sets(indptr, tokens):
+    """The signature of each set, as uint64[sets, SIGN_WORDS]: it differs in at most as many bits as two sets do."""
+    signs = np.zeros((indptr.size - 1, SIGN_WORDS), np.uint64)
+    for i in range(indptr.size - 1):
+        for k in range(indptr[i], indptr[i + 1]):
+            signs[i, (tokens[k] >> 6) & (SIGN_WORDS - 1)] ^= U(1) << U(tokens[k] & 63)
+    return signs
+
+
+@kernel
+def list_postings(indptr, tokens, distinct, singles, indexed, first_of_size):
+    """The posting lists of the sets that are `indexed`.
+
+    Parameters
+    ----------
+    indexed : bool[sets]
+    first_of_size : int64[largest + 2]
+        The first set with so many tokens or more.
+
+    Returns
+    -------
+    starts : int64[distinct + 1]
+    numbers : uint32[...]
+        Sets.
+    positions : uint32[...]
+        Of the token in the set.
+    """
+    starts = np.zeros(distinct + 1, np.int64)
+    for i in range(indptr.size - 1):
+        for k in range(indptr[i], indptr[i + 1]):
+            starts[nb.int64(tokens[k]) + 1] += indexed[i] & (tokens[k] >= singles)
+    for token in range(distinct):
+        starts[token + 1] += starts[token]
+    cursor = starts[:-1].copy()
+    numbers, positions = np.empty(starts[-1], np.uint32), np.empty(starts[-1], np.uint32)
+    for m in range(1, first_of_size.size - 1):
+        for q in range(m if first_of_size[m] < first_of_size[m + 1] else 0):
+            for i in range(first_of_size[m], first_of_size[m + 1]):
+                token = tokens[indptr[i] + q]
+                if indexed[i] and token >= singles:
+                    numbers[cursor[token]], positions[cursor[token]] = i, q
+                    cursor[token] += 1
+    return starts, numbers, positions
+
+
+@bare
+def _first_from(numbers, low, high, number):
+    """The first place in the ascending numbers[low:high] that is not below a number."""
+    while low < high:
+        middle = (low + high) >> 1
+        if numbers[middle] < number:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@bare
+def _group_end(numbers, low, high, border):
+    """Where the sets below `border` end, not far from low."""
+    step = nb.int64(1)
+    while low + step < high and numbers[low + step] < border:
+        low += step
+        step *= 2
+    return _first_from(numbers, low, min(high, low + step), border)
+
+
+@bare
+def _group_begin(numbers, low, high, border):
+    """Where the sets from `border` on begin, not far from high."""
+    step = nb.int64(1)
+    while high - step > low and numbers[high - step] >= border:
+        high -= step
+        step *= 2
+    return _first_from(numbers, max(low, high - step), high, border)
+
+
+@bare
+def _next_position(positions, low, high):
+    """The first place of a group after those with the same position as `low`."""
+    position, step = positions[low], nb.int64(1)
+    while low + step < high and positions[low + step] == position:
+        low += step
+        step *= 2
+    return _first_from(positions, low, min(high, low + step), position + 1)
+
+
+@bare
+def _count_masks(other, sets, table):
+    """How many tokens of another set are in the table."""
+    word_starts, words, masks = sets[2], sets[3], sets[4]
+    overlap = nb.int64(0)
+    for k in range(word_starts[other], word_starts[other + 1]):
+        overlap += count_ones(table[words[U(k)]] & masks[U(k)])
+    return overlap
+
+
+@bare
+def _count_tokens(other, sets, table):
+    """The same, token by token: of a small set that is one line of the cache instead of two or three."""
+    indptr, tokens = sets[0], sets[1]
+    overlap = U(0)
+    for k in range(indptr[other], indptr[other + 1]):
+        overlap += (table[tokens[U(k)] >> 6] >> U(tokens[U(k)] & 63)) & U(1)
+    return nb.int64(overlap)
+
+
+@bare
+def _scan_group(at, end, n, m, left, stamp, own, sets, index, rule, work, filled):
+    """Look at the sets of one size m in a list; `left` tokens of the probing set are not yet walked."""
+    numbers, positions, signs, ranks = index[1], index[2], index[3], sets[5]
+    mark, table, heap = work[0], work[3], work[4]
+    signed = signs.size > 0
+    needed, tied = entry_bar(rule, n, m, heap, filled)
+    spread = n + m - 2 * needed  # the most that the sets may differ in
+    while at < end and left >= needed and m - nb.int64(positions[U(at)]) >= needed:
+        if signed and count_ones(own[0] ^ signs[U(2 * at)]) + count_ones(own[1] ^ signs[U(2 * at + 1)]) > spread:
+            at += 1
+            continue
+        other = nb.int64(numbers[at])
+        if tied and min(left, m - nb.int64(positions[at])) == needed and ranks[other] >= heap[0, 2]:
+            at = _next_position(positions, at, end)  # the others come later in the input
+            continue
+        at += 1
+        if mark[other] == stamp:
+            continue
+        mark[other] = stamp
+        overlap = _count_tokens(other, sets, table) if signed else _count_masks(other, sets, table)
+        if overlap < needed or (tied and overlap == needed and ranks[other] >= heap[0, 2]):
+            continue
+        filled = put_in(rule[0], n, heap, filled, overlap, m, ranks[other], other)
+        needed, tied = entry_bar(rule, n, m, heap, filled)
+        spread = n + m - 2 * needed
+    return filled
+
+
+@bare
+def _walk_list(token, n, left, stamp, own, sets, index, rule, work, filled):
+    """One list, from the sets as large as the probing one upwards, then downwards: near sizes are the most similar."""
+    indptr, first_of_size, starts, numbers, heap = sets[0], sets[6], index[0], index[1], work[4]
+    low, high = starts[token], starts[nb.int64(token) + 1]
+    middle = _first_from(numbers, low, high, first_of_size[n])
+    at, upwards = middle, True
+    while at > low or upwards:
+        if upwards and at >= high:
+            at, upwards = middle, False
+            continue
+        some = nb.int64(numbers[at if upwards else at - 1])
+        m = indptr[some + 1] - indptr[some]
+        needed = entry_bar(rule, n, m, heap, filled)[0]
+        if upwards and needed > left:
+            at = high  # larger ones need as much or more
+            continue
+        if not upwards and needed > m:
+            break  # smaller ones lack more
+        begin = at if upwards else _group_begin(numbers, low, at, first_of_size[m])
+        end = _group_end(numbers, at, high, first_of_size[m + 1]) if upwards else at
+        filled = _scan_group(begin, end, n, m, left, stamp, own, sets, index, rule, work, filled)
+        at = end if upwards else begin
+    return filled
+
+
+@bare
+def _count_lists(first, last, n, stamp, sets, index, rule, work, filled):
+    """Count what every set not yet met shares with tokens[first:last], and offer all of them.
+
+    Sets that were passed over before are counted too low; they could not get in with what they really share.
+    """
+    indptr, tokens, ranks, starts, numbers = sets[0], sets[1], sets[5], index[0], index[1]
+    mark, counts, touched, _, heap = work
+    found = nb.int64(0)
+    for k in range(first, last):
+        for at in range(starts[tokens[k]], starts[nb.int64(tokens[k]) + 1]):
+            other = numbers[U(at)]
+            touched[U(found)] = other
+            found += counts[other] == 0
+            counts[other] += nb.uint32(1)
+    for place in range(found):
+        other = nb.int64(touched[place])
+        overlap, m = nb.int64(counts[other]), indptr[other + 1] - indptr[other]
+        counts[other] = 0
+        if mark[other] != stamp and _gets_in(rule, n, overlap, m, ranks[other], heap, filled):
+            filled = put_in(rule[0], n, heap, filled, overlap, m, ranks[other], other)
+    return filled
+
+
+@bare
+def _gets_in(rule, n, overlap, m, rank, heap, filled):
+    measure, num, den = rule
+    if filled == heap.shape[0]:
+        order = compare(measure, n, overlap, m, heap[0, 0], heap[0, 1])
+        if order < 0 or (order == 0 and rank > heap[0, 2]):
+            return False
+    return num == 0 or overlap >= needed_overlap(measure, num, den, n, m)
+
+
+@bare
+def _postings(token, starts):
+    return starts[nb.int64(token) + 1] - starts[token]
+
+
+@bare
+def _search(first, n, stamp, own, sets, index, rule, work):
+    """Fill the heap with the nearest of the set tokens[first:first + n]; return how many there are."""
+    tokens, starts, heap = sets[1], index[0], work[4]
+    rest = nb.int64(0)  # postings from here to the last token
+    for k in range(first, first + n):
+        rest += _postings(tokens[k], starts)
+    cost = 1 if index[3].size > 0 else VERIFY_COST
+    walk, last, filled, position = rest, n, nb.int64(0), nb.int64(0)
+    while True:
+        # a set that shares only the tokens from here on is best where it has no others
+        while last > position and entry_bar(rule, n, n - last + 1, heap, filled)[0] > n - last + 1:
+            last -= 1
+            walk -= _postings(tokens[first + last], starts)
+        if position >= last:
+            return filled
+        if filled == heap.shape[0] and walk * cost > rest:
+            return _count_lists(first + position, first + n, n, stamp, sets, index, rule, work, filled)
+        token = tokens[first + position]
+        postings = _postings(token, starts)
+        if postings > 0:
+            filled = _walk_list(token, n, n - position, stamp, own, sets, index, rule, work, filled)
+        walk, rest, position = walk - postings, rest - postings, position + 1
+
+
+@bare
+def _set_table(first, n, tokens, table, on):
+    for k in range(first, first + n):
+        word = table[tokens[k] >> 6] | (U(1) << U(tokens[k] & 63))
+        table[tokens[k] >> 6] = word if on else U(0)
+
+
+@bare_kernel
+def find_nearest(at, probes, sets, index, rule, work, found, neighbours, overlaps):
+    """The nearest sets of probes[at:], until `neighbours` might overflow.
+
+    Parameters
+    ----------
+    probes : int64[...]
+    sets : (indptr, tokens, word_starts, words, masks, ranks, first_of_size, set_signs)
+        The masks are needed where there are no signatures. ranks : int64[sets], in the input; set_signs :
+        uint64[sets, SIGN_WORDS], or none.
+    index : (starts, numbers, positions, signs)
+        As list_postings returns them; signs : uint64[SIGN_WORDS * entries], the signature of each entry, or none.
+    rule : (measure, num, den), num 0: no threshold
+    work : (mark, counts, touched, table, heap)
+        mark : uint32[sets], never a probe's number + 1; counts : uint32[sets], zero; touched : uint32[sets + 1];
+        table : uint64[distinct // 64 + 1], zero; heap : int64[k, 4]
+    found : int64[probes]
+        Gets how many neighbours each has.
+    neighbours, overlaps : uint32[k or more]
+        Get them, the best first.
+
+    Returns
+    -------
+    (at, written) : the next probe, and how many neighbours were written
+    """
+    indptr, tokens, set_signs, mark, table, heap = sets[0], sets[1], sets[7], work[0], work[3], work[4]
+    written = nb.int64(0)
+    own = (U(0), U(0))
+    while at < probes.size and written + heap.shape[0] <= neighbours.size:
+        probe = probes[at]
+        n = indptr[probe + 1] - indptr[probe]
+        mark[probe] = nb.uint32(probe + 1)
+        if set_signs.shape[0] > 0:
+            own = set_signs[probe, 0], set_signs[probe, 1]
+        _set_table(indptr[probe], n, tokens, table, True)
+        filled = _search(indptr[probe], n, nb.uint32(probe + 1), own, sets, index, rule, work)
+        _set_table(indptr[probe], n, tokens, table, False)
+        take_out(rule[0], n, heap, filled, neighbours, overlaps, written)
+        found[at] = filled
+        written += filled
+        at += 1
+    return at, written
