@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from lookalike.read.csv import CsvSource
+from lookalike.read.dat import DatSource
 from lookalike.read.files import File
 from lookalike.read.jsonl import JsonlSource
 from lookalike.read.parquet import ParquetSource
@@ -18,6 +19,7 @@ FORMATS: dict[str, Callable[[File, str], Source]] = {
     ".csv": CsvSource,
     ".tsv": CsvSource,
     ".txt": TxtSource,
+    ".dat": DatSource,
 }
 """Suffix -> what makes a source of a file and an encoding. Every other file is one item (see `documents`)."""
 
