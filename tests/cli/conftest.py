@@ -10,6 +10,7 @@ def _compiled(tmp_path_factory):
     (folder / "a.txt").write_text("one two\none two\n")
     assert process("dedup", folder / "a.txt", "-o", folder / "out").code == 0
     assert process("pairs", folder / "a.txt").code == 0
+    assert process("neighbors", folder / "a.txt").code == 0
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ ROWS = {
         f'3,"{IDEAS}\n""two"" lines"'.encode(),
     ),
     ".tsv": (b"text\tn\n", f"{FOX}\t1\n".encode(), f"{COPY}\t2\n".encode(), f'"{IDEAS}\tx"\t\n'.encode()),
+    ".dat": (b"", b"3 1 2\r\n", b"1 2  3 3\n", b"-4 5"),
     ".txt": (b"", f"{FOX}\r\n".encode(), f"{COPY}\n".encode(), f"{IDEAS}\x00é".encode()),
 }
 ROWS[".ndjson"] = ROWS[".jsonl"]
