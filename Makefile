@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: install demo test test-slow lint format bench bench-scale clean
+.PHONY: install demo test test-slow lint format bench bench-exact bench-scale clean
 
 install: $(STAMP)
 
@@ -35,6 +35,10 @@ format: install
 bench: install
 	$(BIN)/python benchmarks/peers.py
 	$(BIN)/python benchmarks/languages.py
+
+bench-exact: install
+	$(BIN)/python benchmarks/numbering.py
+	$(BIN)/python benchmarks/methods.py
 
 bench-scale: install
 	$(BIN)/python benchmarks/scale.py
