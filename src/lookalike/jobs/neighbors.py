@@ -102,12 +102,18 @@ class FoundNeighbors:
         first = self.first_other if self.first_other < len(self.corpus) else 0
         return pa.table(
             {
-                "left": self.corpus.ids(self.left) if ids else to_arrow(self.left),
-                "right": self.corpus.ids(self.right) if ids else to_arrow(self.right - first),
+                "left": self._ids(self.left) if ids else to_arrow(self.left),
+                "right": self._ids(self.right) if ids else to_arrow(self.right - first),
                 "similarity": to_arrow(self.similarity),
                 "rank": to_arrow(self.ranks),
             }
         )
+
+    def _ids(self, items: Int64) -> pa.Array:
+        """The ids of items that come up again and again: each is made once."""
+        used = np.zeros(len(self.corpus), np.bool_)
+        used[items] = True
+        return self.corpus.ids(np.flatnonzero(used)).take(to_arrow((np.cumsum(used) - 1)[items]))
 
 
 def find_neighbors(
