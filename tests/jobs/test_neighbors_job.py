@@ -8,8 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lookalike as la
-from lookalike.jobs.neighbors import number_sets
-from lookalike.types import Sets
 from reference import exact, holds
 
 token_sets = st.lists(st.sets(st.integers(-3, 6), max_size=6), min_size=1, max_size=10)
@@ -52,13 +50,6 @@ def test_ids_are_given_where_asked_for(tmp_path):
     (tmp_path / "a.dat").write_text("1 2\n2 3\n")
     place = str(tmp_path / "a.dat")
     assert la.neighbors(tmp_path / "a.dat")["left"].to_pylist() == [f"{place}:0", f"{place}:1"]
-
-
-def test_elements_are_numbered_by_frequency():
-    numbered, rows = number_sets(Sets(np.array([0, 2, 3, 5]), np.array([7, 9, 9, 3, 9], np.uint64)))
-    assert rows.tolist() == [1, 0, 2]
-    assert numbered.tokens.tolist() == [2, 1, 2, 0, 2]
-    assert (numbered.distinct, numbered.singles) == (3, 2)
 
 
 @pytest.mark.parametrize("k", [0, -1])
