@@ -1,0 +1,85 @@
+"""The planner: which methods it may take, what it says, and that the pairs do not depend on it."""
+
+import json
+
+import numpy as np
+import pytest
+
+import lookalike as la
+from corpora import corpus
+from lookalike.errors import BadDataError
+from lookalike.jobs.choice import Sampled, choose, predict, sample
+from lookalike.jobs.settings import Settings
+from lookalike.read import open_data, open_inputs
+
+
+def auto(**options):
+    return Settings.parse(method="auto", **options)
+
+
+def test_only_what_gives_the_recall_is_considered():
+    sampled = Sampled(1000, 50.0, 10.0, 10.0, 0.0)
+    assert list(predict(sampled, auto())) == ["lsh", "exact", "brute"]
+    assert list(predict(sampled, auto(recall=1))) == ["exact", "brute"]
+    assert list(predict(sampled, auto(measure="containment"))) == ["exact", "brute"]
+
+
+def test_more_work_is_predicted_to_take_longer():
+    base = Sampled(10_000, 50.0, 1e6, 1e5, 100.0)
+    for name in ("items", "size", "meetings", "candidates", "refined"):
+        values = {field: getattr(base, field) for field in Sampled.__dataclass_fields__}
+        larger = Sampled(**{**values, name: 10 * values[name]})
+        before, after = predict(base, auto()), predict(larger, auto())
+        assert all(after[method] >= before[method] for method in before)
+        assert any(after[method] > before[method] for method in before)
+    assert predict(base, auto(threads=1))["exact"] == pytest.approx(2 * predict(base, auto(threads=2))["exact"])
+
+
+def test_few_items_and_many_are_told_apart():
+    draw = np.random.default_rng(2)
+    small = [set(draw.integers(0, 10**6, 20).tolist()) for _ in range(30)]
+    _, choice = choose([open_data(small, "text")], auto(recall=1))
+    assert choice.seconds["brute"] < 1
+    many = Sampled(10_000_000, 100.0, 1e6, 1e5, 0.0)
+    assert predict(many, auto())["brute"] > 1000 * predict(many, auto())["exact"]
+
+
+def test_a_sample_tells_how_many_and_how_large():
+    draw = np.random.default_rng(3)
+    sets = [set(draw.integers(0, 10**9, 40).tolist()) for _ in range(9000)] + [set()] * 1000
+    found = sample([open_data(sets, "text")], auto())
+    assert 8_000 < found.items < 10_000
+    assert 39 <= found.size <= 40
+    alike = [set(draw.integers(0, 300, 40).tolist()) for _ in range(9000)]
+    assert sample([open_data(alike, "text")], auto(threshold=0.5)).meetings > 1e6 > found.meetings
+
+
+@pytest.mark.parametrize("measure", ["jaccard", "dice", "cosine", "containment"])
+def test_the_pairs_do_not_depend_on_the_method(measure):
+    texts = corpus(400, seed=17)
+    options = {"measure": measure, "threshold": 0.6}
+    want = la.pairs(texts, method="brute", **options)
+    assert len(want) > 100
+    for method in ("exact", "merge", "auto"):
+        recall = {"recall": 1} if method == "auto" else {}
+        assert la.pairs(texts, method=method, **options, **recall).equals(want)
+
+
+def test_dedup_says_what_was_chosen_and_is_exact_where_asked():
+    texts = corpus(300, seed=18)
+    found = la.dedup(texts, method="auto", recall=1)
+    assert found.run["choice"]["method"] in ("exact", "brute")
+    assert found.run["options"]["method"] == found.run["choice"]["method"]
+    assert found.run["plan"]["recall"] == 1.0
+    assert found.removed.equals(la.dedup(texts, method="brute").removed)
+    assert la.dedup(texts).run["choice"] is None
+
+
+def test_bad_lines_are_still_found_after_a_look_at_the_sample(tmp_path):
+    path = tmp_path / "in.jsonl"
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in corpus(50, seed=4)) + "broken\n")
+    with pytest.raises(BadDataError, match=r"in.jsonl:51"):
+        la.pairs(path, method="auto")
+    sources = open_inputs([path])
+    choose(sources, auto())
+    assert la.pairs(path, method="auto", on_error="skip").num_rows > 0
