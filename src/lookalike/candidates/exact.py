@@ -27,9 +27,10 @@ LEVELS = {
 INDEXES = (*LEVELS, "best")
 """What can be indexed: the lecture's ways, and what is fastest."""
 SHORT = 32
-"""Elements of a set on average up to which signatures lie in the postings."""
+"""Elements of a set on average up to which signatures lie in the postings: 4 times as fast at 10, even at 31,
+a fifth of the speed at 190 (threshold 0.5)."""
 FEW = 1 << 14
-"""Elements of all sets up to which masks and threads cost more than they save."""
+"""Elements of all sets up to which masks and threads cost more than they save. (Below 1 ms either way.)"""
 CHUNKS = 64
 """Pieces that the sets are cut in for each thread: the last to finish is then not far behind."""
 PAIRS = 1 << 19

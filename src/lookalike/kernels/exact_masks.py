@@ -3,8 +3,8 @@
 Two ways to gather candidates. For short sets a signature lies in each posting, so that most never touch the memory of
 their set (probe_inline). For long ones the sets met are marked, and lists contained in the list just scanned are
 skipped (probe_marked). No array is reassigned and no tuple returned inside: either costs many times the work itself.
-The loop over a prefix stands in the kernels, not in a part of its own: numba counts the references to all arrays of a
-part that is larger than about a hundred basic blocks, at 150 ns for each probing set.
+The loop over a prefix stands in the kernels, not in a part of its own: in a part that large, numba leaves the counting
+of references to 14 arrays (seen in the assembly), which cost 150 ns for each probing set.
 """
 
 import numba as nb
