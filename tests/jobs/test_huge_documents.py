@@ -79,11 +79,11 @@ def base_bytes(tmp_path_factory):
 
 @pytest.mark.parametrize("form", ["jsonl", "csv", "folder"])
 def test_a_long_text_is_there_once(tmp_path, base_bytes, form):
-    text = huge_text("english", 60_000_000)
+    text = huge_text("english", 120_000_000)
     path = write_input(tmp_path, form, [*SMALL, text])
     code, said, peak = run(path, tmp_path / "out", "1GiB")
     assert code == 0, said
-    assert peak < base_bytes + 1.1 * len(text) + (128 << 20)  # blocks of 16 MiB, work on a chunk, kernels for long rows
+    assert peak < base_bytes + 1.1 * len(text) + (176 << 20)  # blocks of 16 MiB, work on a chunk, kernels for long rows
     if form != "folder":
         assert (tmp_path / "out" / "kept" / path.name).read_bytes() == path.read_bytes()
 

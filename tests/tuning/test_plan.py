@@ -125,7 +125,7 @@ def test_too_few_hashes_says_how_many_would_do():
         ({"recall": 0}, "recall must be above 0 and below 1"),
         ({"recall": -0.5}, "recall must be above 0 and below 1"),
         ({"recall": "all"}, "recall must be a number"),
-        ({"recall": 1}, "--method brute"),
+        ({"recall": 1}, "--method exact"),
         ({"recall": 1.5}, "recall must be above 0 and below 1"),
         ({"hashes": 0}, "hashes must be a whole number from 1 to 65536"),
         ({"hashes": 65537}, "hashes must be a whole number from 1 to 65536"),

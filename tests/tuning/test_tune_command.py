@@ -82,7 +82,7 @@ def test_an_existing_plot_stays_unless_overwrite_is_given(tmp_path):
         (["--plot", "no/such/folder/curve.svg"], "cannot write"),
         (["--threshold", "0"], "threshold must be above 0"),
         (["--threshold", "much"], "threshold must be a number"),
-        (["--recall", "1"], "--method brute"),
+        (["--recall", "1"], "--method exact"),
         (["--hashes", "0"], "hashes must be a whole number"),
         (["--threshold", "0.05", "--hashes", "16"], "set hashes to 90"),
     ],

@@ -249,7 +249,7 @@ def _check_recall(value: float | str | Fraction) -> Fraction:
     if recall == 1:
         raise UsageError(
             "recall must be below 1, since hashing can miss a pair: take a recall such as 0.999, "
-            "or the exact --method exact, which finds every pair"
+            "or --method exact, which finds every pair"
         )
     if not 0 < recall < 1:
         raise UsageError(f"recall must be above 0 and below 1, not {value}; try 0.99")
