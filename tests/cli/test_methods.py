@@ -5,8 +5,14 @@ import json
 import pytest
 
 from cli.calling import jsonl, names
+from lookalike.candidates import exact
+from lookalike.jobs import settings
 
 SETS = "1 2 3 4\n1 2 3 5\n\n7 8\n8 7\n1 2 3 4 5 6\n"
+
+
+def test_the_indexes_that_are_named_are_those_that_there_are():
+    assert set(settings.INDEXES) == set(exact.INDEXES)
 
 
 @pytest.fixture

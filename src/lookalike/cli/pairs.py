@@ -72,6 +72,7 @@ def command(
     Pairs come in input order of left, then right. For containment each direction that holds is a pair, left
     contained in right; for overlap the threshold is a number of shared shingles.
     """
+    from lookalike.candidates.exact import JoinStats
     from lookalike.cli.progress import open_progress
     from lookalike.cli.talk import say_pairs, say_plan, say_stats, warm_up
     from lookalike.jobs.joins import JoinOptions
@@ -85,7 +86,7 @@ def command(
     if as_json and out is None:
         raise UsageError("--json and the pairs would both go to stdout; name a file with -o")
     settings = settings_from(options)
-    join = JoinOptions(index, check_join(settings.method, index, common))
+    join = JoinOptions(index, check_join(settings.method, index, common), stats=JoinStats())
     check_inputs([*inputs, *against])
     if explain:
         _explain([*inputs, *against], settings, as_json)
@@ -104,7 +105,7 @@ def command(
     if as_json:
         click.echo(json.dumps(run))
     say_pairs(run, out, aside, progress)
-    if stats:
+    if stats and join.stats is not None:
         say_stats(join.stats, progress)
 
 

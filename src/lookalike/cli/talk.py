@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from lookalike.candidates.exact import JoinStats
 from lookalike.jobs.progress import Progress
 from lookalike.jobs.settings import Settings
+
+if TYPE_CHECKING:
+    from lookalike.candidates.exact import JoinStats
 
 _PLANS = {
     "brute": "brute force. Every pair is compared.",

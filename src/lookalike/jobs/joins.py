@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lookalike.candidates.exact import JoinStats, join_exact
-from lookalike.candidates.merge import join_merge
-from lookalike.candidates.numbering import number_elements
 from lookalike.jobs.parallel import Workers
 from lookalike.jobs.progress import Progress
 from lookalike.jobs.settings import Settings
 from lookalike.jobs.similar import Comparable, Refined, refine
-from lookalike.kernels.exact_masks import probe_marked
 from lookalike.types import Bool, Buckets, Int32, Int64, Sets
 from lookalike.verify.pairs import list_pairs
 from lookalike.verify.sets import Measure
+
+if TYPE_CHECKING:
+    from lookalike.candidates.exact import JoinStats
 
 PAIR_BYTES = 64
 """What a pair takes while it is decided who stays: its bucket, and its place in the lists of its two sets."""
@@ -35,7 +34,8 @@ class JoinOptions:
     """Elements in more than this share of the sets make no pairs (merge): no longer exact."""
     folder: Path | None = None
     """Where what does not fit goes."""
-    stats: JoinStats = field(default_factory=JoinStats)
+    stats: JoinStats | None = None
+    """Gets what each filter of the exact join left."""
 
 
 class Joined(NamedTuple):
@@ -98,6 +98,12 @@ def _exactly(
     sets: Sets, sides: Bool | None, settings: Settings, options: JoinOptions, workers: Workers, progress: Progress
 ) -> Iterator[tuple[Int64, Int64, Int64]]:
     """Rows of `sets` and overlaps of all pairs that are similar in one direction or the other."""
+    # loaded only where they are used: they would make every other run start later
+    from lookalike.candidates.exact import join_exact
+    from lookalike.candidates.merge import join_merge
+    from lookalike.candidates.numbering import number_elements
+    from lookalike.kernels.exact_masks import probe_marked
+
     measure = settings.measure.arguments
     if settings.method == "merge":
         memory = max(settings.budget.sets_bytes, 256 << 20)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from lookalike.candidates.exact import INDEXES
 from lookalike.errors import UsageError
 from lookalike.features.shingles import Shingling
 from lookalike.jobs.memory import Budget, parse_memory
@@ -17,6 +16,8 @@ from lookalike.tuning.thresholds import parse_threshold
 from lookalike.verify.sets import Measure
 
 METHODS = ("auto", "lsh", "exact", "merge", "brute")
+INDEXES = ("length", "prefix", "position", "suffix", "best")
+"""Those of the exact join (candidates/exact.py), named here so that other methods need not load it."""
 POLICIES = ("direct", "connected")
 KEEP_RULES = ("first", "last", "longest", "shortest", "max:COL", "min:COL")
 
