@@ -221,7 +221,7 @@ def neighbors(
     """
     wanted = Nearby.parse(k, column=column, id=id, threshold=threshold, **options)
     encoding = wanted.settings.encoding
-    others = None if against is None else _open(against, column, encoding, "against")
+    others = [] if against is None else _open(against, column, encoding, "against")
     found = find_neighbors(_open(data, column, encoding), others, wanted, Progress())
     return found.table(ids=id is not None or looks_like_paths(data))
 

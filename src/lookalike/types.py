@@ -114,6 +114,28 @@ class Sets:
     def __getitem__(self, row: int) -> UInt64:
         return self.elements[self.indptr[row] : self.indptr[row + 1]]
 
+    @classmethod
+    def joined(cls, parts: list[Sets]) -> Sets:
+        """Sets one after the other; the list is emptied, so that each part can go as soon as it was copied.
+
+        Examples
+        --------
+        >>> one = Sets(np.array([0, 1]), np.array([3], np.uint64))
+        >>> Sets.joined([one, one]).indptr.tolist()
+        [0, 1, 2]
+        """
+        if len(parts) == 1:
+            return parts.pop()
+        sizes = np.concatenate([np.empty(0, np.int64), *(part.sizes for part in parts)])
+        indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+        elements = np.empty(int(indptr[-1]), np.uint64)
+        filled = 0
+        while parts:
+            part = parts.pop(0)
+            elements[filled : filled + len(part.elements)] = part.elements
+            filled += len(part.elements)
+        return cls(indptr, elements)
+
 
 @dataclass(frozen=True, slots=True)
 class Numbered:
@@ -196,6 +218,18 @@ class Pairs:
     left: Int64
     right: Int64
     similarity: Float64
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+
+@dataclass(frozen=True, slots=True)
+class Overlapping:
+    """Pairs of sets by number, left before right, and how many elements the two share."""
+
+    left: Int64 | Int32
+    right: Int64 | Int32
+    overlaps: Int64 | Int32
 
     def __len__(self) -> int:
         return len(self.left)

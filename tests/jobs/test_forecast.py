@@ -11,7 +11,6 @@ import pytest
 
 from corpora import corpus
 from lookalike.errors import ResourceError
-from lookalike.jobs import forecast as room
 from lookalike.jobs.dedup import dedup_to_folder
 from lookalike.jobs.digests import Digests
 from lookalike.jobs.forecast import foresee
@@ -65,7 +64,7 @@ def test_what_surely_does_not_fit_is_refused_before_anything_is_read(tmp_path, m
 def test_a_full_disk_is_feared_before_it_is_met(tmp_path, monkeypatch) -> None:
     said = []
     monkeypatch.setattr(Progress, "say", lambda _, text: said.append(text))
-    monkeypatch.setattr(room.shutil, "disk_usage", lambda _: Usage(0, 0, 10))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(0, 0, 10))
     path = write(tmp_path / "a.jsonl", ["some words"] * 10)
     run = dedup_to_folder([path], tmp_path / "out", Settings.parse())
     assert any("are free" in text for text in said)

@@ -16,7 +16,7 @@ import numpy as np
 from lookalike.candidates.postings import NOT_ENCODED, Classes, Encoded, Postings, Rule, Span, split_evenly
 from lookalike.errors import ResourceError, UsageError
 from lookalike.kernels import exact_masks, exact_plain
-from lookalike.types import Bool, Int32, Int64, Mapper, Numbered, UInt32, UInt64
+from lookalike.types import Bool, Int32, Int64, Mapper, Numbered, Overlapping, UInt32, UInt64
 
 LEVELS = {
     "length": exact_plain.BY_LENGTH,
@@ -35,18 +35,6 @@ CHUNKS = 64
 """Pieces that the sets are cut in for each thread: the last to finish is then not far behind."""
 PAIRS = 1 << 19
 """Pairs that a kernel has room for beside one set's; then it hands over what it found."""
-
-
-@dataclass(frozen=True, slots=True)
-class ExactPairs:
-    """Pairs of sets by number, left before right, and how many elements the two share."""
-
-    left: Int32
-    right: Int32
-    overlaps: Int32
-
-    def __len__(self) -> int:
-        return len(self.left)
 
 
 @dataclass(slots=True)
@@ -114,10 +102,10 @@ class _Room:
             self.cursors[:] = starts
             self.stops[:] = starts[: len(self.stops)]
 
-    def take(self) -> ExactPairs:
+    def take(self) -> Overlapping:
         """Copy what was found out of the room."""
         left, right, overlaps = (values[: self.state[exact_plain.WRITTEN]].copy() for values in self.out)
-        return ExactPairs(left, right, overlaps)
+        return Overlapping(left, right, overlaps)
 
 
 @dataclass(slots=True)
@@ -149,7 +137,7 @@ class _Join:
             postings = Postings.make(given, rule, classes, encoded, span, index == "inline", parts, each)
         return cls(index, rule, given, span, classes, encoded, postings)
 
-    def probe(self, chunk: Span) -> tuple[ExactPairs, int, int]:
+    def probe(self, chunk: Span) -> tuple[Overlapping, int, int]:
         """Pairs of a chunk, as many as there is room for; where it stopped, and where the chunk ends."""
         room = self._room()
         room.go_to(chunk[0], self.postings.starts)
@@ -219,7 +207,7 @@ def join_exact(
     threads: int = 1,
     each: Mapper = map,
     stats: JoinStats | None = None,
-) -> Iterator[ExactPairs]:
+) -> Iterator[Overlapping]:
     """Every pair of sets whose overlap is at least what `kernels.sets.needed_overlap` says, as it is found.
 
     Pairs come ordered by `right`; the same ones in the same order whatever the threads. Containment counts if either
@@ -253,7 +241,7 @@ def join_exact(
 
 def _join(
     sets: Numbered, rule: Rule, index: str, sides: Bool | None, threads: int, each: Mapper, stats: JoinStats | None
-) -> Iterator[ExactPairs]:
+) -> Iterator[Overlapping]:
     if len(sets) < 2:
         return
     if len(sets.tokens) <= FEW:
@@ -266,8 +254,8 @@ def _join(
 
 
 def _in_order(
-    probe: Callable[[Span], tuple[ExactPairs, int, int]], each: Mapper, chunks: list[Span]
-) -> Iterator[ExactPairs]:
+    probe: Callable[[Span], tuple[Overlapping, int, int]], each: Mapper, chunks: list[Span]
+) -> Iterator[Overlapping]:
     """What is found in each chunk. One that did not fit in its room is finished here, so that no thread runs ahead."""
     for found, stopped, last in each(probe, chunks):
         yield from (found,) if len(found) else ()

@@ -10,7 +10,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +18,7 @@ import numpy as np
 
 from lookalike.errors import ResourceError
 from lookalike.kernels.sets import CONTAINMENT, COSINE, DICE, JACCARD, OVERLAP
-from lookalike.types import Bool, Int64, Sets, to_arrow, to_numpy
+from lookalike.types import Bool, Int64, Overlapping, Sets, to_arrow, to_numpy
 
 if TYPE_CHECKING:
     import duckdb
@@ -31,19 +30,6 @@ ENTRY_ROWS = 1 << 20
 """About how many (element, set) rows are handed to DuckDB at a time."""
 
 
-@dataclass(frozen=True, slots=True)
-class MergedPairs:
-    """Pairs of sets that reach the threshold, by row number, with the number of elements they share."""
-
-    left: Int64
-    """Smaller than `right`; ascending, and `right` ascending where it is equal."""
-    right: Int64
-    overlaps: Int64
-
-    def __len__(self) -> int:
-        return len(self.left)
-
-
 def join_merge(
     sets: Sets | Iterable[Sets],
     measure: tuple[int, int, int],
@@ -53,7 +39,7 @@ def join_merge(
     folder: Path | None = None,
     threads: int = 1,
     common: Fraction | None = None,
-) -> Iterator[MergedPairs]:
+) -> Iterator[Overlapping]:
     """All pairs of sets that reach the threshold, in order, a batch at a time.
 
     Parameters
@@ -92,7 +78,7 @@ def join_merge(
             query = _pairs_query(measure, sides is not None, common is not None)
             for batch in connection.sql(query).to_arrow_reader(BATCH_ROWS):
                 if batch.num_rows:
-                    yield MergedPairs(*(to_numpy(batch.column(name)) for name in ("a", "b", "overlap")))
+                    yield Overlapping(*(to_numpy(batch.column(name)) for name in ("a", "b", "overlap")))
         finally:
             connection.close()
 

@@ -14,7 +14,6 @@ from lookalike.jobs.corpus import Corpus, read_corpus
 from lookalike.jobs.parallel import Workers
 from lookalike.jobs.progress import Progress
 from lookalike.jobs.run import read_run
-from lookalike.jobs.setstore import SetStore
 from lookalike.jobs.settings import settings_of_run
 from lookalike.kernels import audit as kernels
 from lookalike.kernels.unionfind import flatten, unite
@@ -38,10 +37,7 @@ def audit(corpus: Corpus, sample_size: int, workers: Workers, progress: Progress
     filled = np.flatnonzero(corpus.counts)
     draw = np.random.default_rng(settings.seed)
     sample = np.sort(draw.choice(filled, min(sample_size, len(filled)), replace=False))
-    store = SetStore(1, "sample")
-    for _, _, some in corpus.fetch_sets(sample, workers, progress):
-        store.add(some, np.zeros(len(some), np.int32))
-    sets = store.read(0)
+    sets = corpus.fetch_all_sets(sample, workers, progress)
     owners, others, shared, sizes = _similar_to(corpus, sets, workers, progress)
     apart = sample[owners] != others
     owners, others, shared = owners[apart], others[apart], shared[apart]

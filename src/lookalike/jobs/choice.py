@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.candidates.buckets import group_prints
-from lookalike.candidates.numbering import number_elements
 from lookalike.candidates.prefix import OVERSIZE
 from lookalike.features.shingles import sets_of
 from lookalike.jobs.forecast import count_items
@@ -109,10 +108,11 @@ def sample(sources: list[Source], settings: Settings) -> Sampled:
     items, _ = count_items(sources)
     features = [*_some_features(sources, settings)]
     parts = [sets_of(some, settings.shingling) for some in features]
-    sets = _distinct(_joined(parts))
+    total = sum(len(part) for part in parts)
+    sets = _distinct(Sets.joined(parts))
     if len(sets) < 2:
         return Sampled(items, float(len(sets.elements)), 0.0, 0.0, 0.0)
-    there = max(2.0, items * len(sets) / max(1, sum(len(part) for part in parts)))
+    there = max(2.0, items * len(sets) / max(1, total))
     scale = (there / len(sets)) ** 2  # pairs grow with the square
     size = len(sets.elements) / len(sets)
     candidates, refined = _candidates(sets, settings, there / len(sets))
@@ -136,12 +136,6 @@ def _some_features(sources: list[Source], settings: Settings) -> Iterator[pa.Arr
         source.set_aside.clear()  # what is bad in it is found again when it is read
 
 
-def _joined(parts: list[Sets]) -> Sets:
-    sizes = np.concatenate([np.empty(0, np.int64), *(part.sizes for part in parts)])
-    elements = np.concatenate([np.empty(0, np.uint64), *(part.elements for part in parts)])
-    return Sets(np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)]), elements)
-
-
 def _distinct(sets: Sets) -> Sets:
     """Each set once, and none that is empty."""
     first = group_prints(*fingerprint_sets(sets.indptr, sets.elements))
@@ -152,6 +146,8 @@ def _distinct(sets: Sets) -> Sets:
 
 def _meetings(sets: Sets, settings: Settings) -> float:
     """How many pairs of the sample share an element of their prefixes."""
+    from lookalike.candidates.numbering import number_elements  # a run that was told its method starts without it
+
     numbered, _ = number_elements(sets)
     floor = float(settings.measure.jaccard_floor or 0)
     sizes = numbered.sizes

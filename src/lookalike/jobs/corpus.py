@@ -73,6 +73,10 @@ class Corpus:
             items, wanted, lambda some: sets_of(some.features, self.settings.shingling), workers, progress
         )
 
+    def fetch_all_sets(self, items: Int64, workers: Workers, progress: Progress) -> Sets:
+        """The sets of some items (ascending), all in memory."""
+        return Sets.joined([sets for _, _, sets in self.fetch_sets(items, workers, progress)])
+
     def fetch_column(self, items: Int64, name: str, workers: Workers, progress: Progress) -> pa.ChunkedArray:
         """Another column of some items (ascending), by reading them again."""
         wanted = Wanted(self.settings.column, (name,), self.settings.skip_errors)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 
 from lookalike.errors import UsageError
 from lookalike.jobs.audit import audit
+from lookalike.jobs.choice import choose
 from lookalike.jobs.corpus import read_corpus
 from lookalike.jobs.deduplicated import Deduplicated, write_result
 from lookalike.jobs.forecast import check_forecast, foresee
@@ -33,9 +34,6 @@ from lookalike.read import LINE_FILES, identity_of, line_files, open_inputs
 from lookalike.types import Source
 from lookalike.version import __version__
 from lookalike.write import OutputFolder, WorkFolder, write_json
-
-if TYPE_CHECKING:
-    from lookalike.jobs.choice import Choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +126,7 @@ def dedup_to_folder(
     with output as folder:
         opened = partial(open_inputs, encoding=settings.encoding, spool=output.spool, output=Path(out))
         sources, references = opened(inputs), opened(reference) if reference else []
-        settings, choice = _choose(references + sources, settings)
+        settings, choice = choose(references + sources, settings)
         if choice is not None:
             progress.say(f"Method: {choice.why}.")
         work = _open_work(output, folder, settings, options, references + sources)
@@ -150,14 +148,6 @@ def dedup_to_folder(
         run["choice"] = choice.to_dict() if choice else None
         write_json(folder / "run.json", run)
     return run
-
-
-def _choose(sources: list[Source], settings: Settings) -> tuple[Settings, Choice | None]:
-    if settings.method != "auto":
-        return settings, None  # the planner is not even loaded
-    from lookalike.jobs.choice import choose
-
-    return choose(sources, settings)
 
 
 def _open_work(
@@ -184,7 +174,7 @@ def dedup_in_memory(
 ) -> DedupResult:
     """Deduplicate and hand everything back as tables."""
     progress = Progress()
-    settings, choice = _choose(references + sources, settings)
+    settings, choice = choose(references + sources, settings)
     found = find_duplicates(sources, references, settings, keep, policy, progress, None, audit_items)
     with progress.stage("writing"):
         kept = kept_table(found.corpus, found.outcome.stays(len(found.corpus)), found.reference_sources)

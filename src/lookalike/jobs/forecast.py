@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from lookalike.jobs.digests import PIECE_BYTES
 from lookalike.jobs.memory import BASE_BYTES, ITEM_BYTES, JOIN_BYTES
 from lookalike.jobs.settings import Settings
 from lookalike.types import Source
+from lookalike.write import free_bytes
 
 ASKED_SOURCES = 64
 """Of more sources than this, some are asked how many rows they have."""
@@ -82,7 +82,7 @@ def check_forecast(forecast: Forecast, settings: Settings, work: Path, out: Path
     """Refuse what surely does not fit; a warning where it may not."""
     if forecast.exact:
         settings.budget.check_items(forecast.items)
-    work_free, out_free = _free(work), _free(out)
+    work_free, out_free = free_bytes(work), free_bytes(out)
     if forecast.exact and forecast.work_bytes > work_free:
         raise ResourceError(
             f"{work}: work files will take {_size(forecast.work_bytes)}, and {_size(work_free)} are free; free some "
@@ -94,11 +94,6 @@ def check_forecast(forecast: Forecast, settings: Settings, work: Path, out: Path
             f"are free at {out}."
         )
     return None
-
-
-def _free(path: Path) -> int:
-    there = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
-    return shutil.disk_usage(there).free
 
 
 def _size(nbytes: int) -> str:

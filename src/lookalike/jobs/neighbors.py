@@ -21,8 +21,8 @@ from lookalike.jobs.progress import Progress
 from lookalike.jobs.run import describe_run
 from lookalike.jobs.settings import Settings
 from lookalike.kernels import neighbors as kernels
-from lookalike.read import open_inputs
-from lookalike.types import Float64, Int64, Rejected, Sets, Source, to_arrow
+from lookalike.read import open_sides
+from lookalike.types import Float64, Int64, Rejected, Source, to_arrow
 
 METHODS = ("auto", "exact", "brute")
 """All the same here: neighbours are always exact."""
@@ -116,22 +116,21 @@ class FoundNeighbors:
         return self.corpus.ids(np.flatnonzero(used)).take(to_arrow((np.cumsum(used) - 1)[items]))
 
 
-def find_neighbors(
-    sources: list[Source], others: list[Source] | None, wanted: Nearby, progress: Progress
-) -> FoundNeighbors:
+def find_neighbors(sources: list[Source], others: list[Source], wanted: Nearby, progress: Progress) -> FoundNeighbors:
     """The recipe: read, fetch the sets, number their elements by frequency, search.
 
     With `others`, neighbours are sought among their items instead.
     """
     settings = wanted.settings
-    everything = sources + (others or [])
+    everything = sources + others
     with Workers(settings.threads) as workers:
         with progress.stage("reading", sum(source.nbytes for source in everything), "B"):
             corpus = read_corpus(everything, settings, workers, progress)
         first_other = int(corpus.starts[len(sources)])
         check_memory(corpus)
         items = np.flatnonzero(corpus.counts)
-        sets = fetch_all(corpus, items, workers, progress)
+        with progress.stage("fetching sets", sum(source.nbytes for source in everything), "B"):
+            sets = corpus.fetch_all_sets(items, workers, progress)
         with progress.stage("numbering"):
             numbered, rows = number_elements(sets, threads=workers.threads, each=workers.map)
             del sets
@@ -143,7 +142,7 @@ def find_neighbors(
                 settings.measure.arguments[0],
                 wanted.k,
                 threshold=wanted.threshold,
-                sides=None if others is None else items[rows] >= first_other,
+                sides=items[rows] >= first_other if others else None,
                 threads=workers.threads,
                 each=_telling(workers, progress),
             )
@@ -160,15 +159,6 @@ def check_memory(corpus: Corpus) -> None:
             f"{total / 2**30:.1f} GiB. Give more, or look for neighbours of a part at a time: INPUT the part, "
             "--against parts of the whole"
         )
-
-
-def fetch_all(corpus: Corpus, items: Int64, workers: Workers, progress: Progress) -> Sets:
-    """The sets of items (ascending), all in memory."""
-    with progress.stage("fetching sets", sum(source.nbytes for source in corpus.sources), "B"):
-        parts = [sets for _, _, sets in corpus.fetch_sets(items, workers, progress)]
-    sizes = np.concatenate([np.empty(0, np.int64), *(part.sizes for part in parts)])
-    elements = np.concatenate([np.empty(0, np.uint64), *(part.elements for part in parts)])
-    return Sets(np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)]), elements)
 
 
 def _telling(workers: Workers, progress: Progress) -> Callable[..., Iterator[Any]]:
@@ -206,13 +196,3 @@ def neighbors_of_files(
     options = {"inputs": [str(path) for path in inputs], "against": [str(path) for path in against]}
     run = describe_run(wanted.settings, {**options, **wanted.options}, found.counts, [], progress)
     return found.table(), found.corpus.rejected, run
-
-
-def open_sides(
-    inputs: Sequence[str | Path], against: Sequence[str | Path], encoding: str, spool: Path | None
-) -> tuple[list[Source], list[Source] | None]:
-    """The sources of INPUT and those of `--against`, None where there is none."""
-    if "-" in map(str, inputs) and "-" in map(str, against):
-        raise UsageError("standard input (-) was given as INPUT and with --against")
-    sources = open_inputs(inputs, encoding=encoding, spool=spool)
-    return sources, open_inputs(against, encoding=encoding, spool=spool) if against else None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import pyarrow as pa
 
 from lookalike.jobs.choice import Choice, choose
 from lookalike.jobs.corpus import Corpus, read_corpus
+from lookalike.jobs.deduplicated import TABLE_ROWS
 from lookalike.jobs.joins import JoinOptions
 from lookalike.jobs.listing import Listing, list_similar
 from lookalike.jobs.pairstore import PairStore
@@ -21,11 +21,8 @@ from lookalike.jobs.progress import Progress
 from lookalike.jobs.run import describe_run
 from lookalike.jobs.settings import Settings
 from lookalike.jobs.similar import find_candidates
-from lookalike.read import open_inputs
+from lookalike.read import open_sides
 from lookalike.types import Int32, Source, to_arrow
-
-TABLE_ROWS = 1 << 20
-"""Pairs that are put into a table at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +110,7 @@ def pairs_of_files(
     join: JoinOptions | None = None,
 ) -> tuple[FoundPairs, dict[str, Any]]:
     """The similar pairs in files, and the record of the run."""
-    opened = partial(open_inputs, encoding=settings.encoding, spool=spool)
-    sources, others = opened(inputs), opened(against) if against else []
+    sources, others = open_sides(inputs, against, settings.encoding, spool)
     join = join or JoinOptions()
     join.folder = spool
     found = find_similar_pairs(sources, settings, progress, others, join)

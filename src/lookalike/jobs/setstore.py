@@ -10,7 +10,7 @@ from contextlib import ExitStack
 import numpy as np
 import pyarrow as pa
 
-from lookalike.types import Int32, Int64, Sets, UInt64, to_arrow, to_numpy
+from lookalike.types import Int32, Sets, to_arrow, to_numpy
 from lookalike.write import WorkFolder
 
 WAITING_BYTES = 32 << 20
@@ -73,7 +73,7 @@ class SetStore:
 
     def _hand_over(self) -> None:
         """Write what waits, block by block."""
-        sets = _joined([sets for sets, _ in self._waiting])
+        sets = Sets.joined([sets for sets, _ in self._waiting])
         blocks = np.concatenate([np.empty(0, np.int32), *(blocks for _, blocks in self._waiting)])
         self._waiting, self._waiting_bytes = [], 0
         lists = pa.LargeListArray.from_arrays(to_arrow(sets.indptr), to_arrow(sets.elements))
@@ -87,7 +87,7 @@ class SetStore:
     def read(self, block: int) -> Sets:
         """The sets of a block, in the order in which they came."""
         if self._work is None:
-            sets = _joined([sets for sets, _ in self._waiting])
+            sets = Sets.joined([sets for sets, _ in self._waiting])
             self._waiting = [(sets, np.zeros(len(sets), np.int32))]
             return sets
         parts: list[Sets] = []
@@ -96,24 +96,9 @@ class SetStore:
             for number in range(reader.num_record_batches):
                 lists = reader.get_batch(number).column(0)
                 parts.append(Sets(to_numpy(lists.offsets), to_numpy(lists.values)))
-        return _joined(parts)
+        return Sets.joined(parts)
 
     def drop(self, block: int) -> None:
         """Nothing needs this block any more."""
         if self._work is not None:
             self._work.drop(self._name(block))
-
-
-def _joined(parts: list[Sets]) -> Sets:
-    """Sets one after the other; each part is let go as soon as it was copied."""
-    if len(parts) == 1:
-        return parts[0]
-    sizes: list[Int64] = [part.sizes for part in parts]
-    indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate([np.empty(0, np.int64), *sizes]))])
-    elements: UInt64 = np.empty(int(indptr[-1]), np.uint64)
-    filled = 0
-    while parts:
-        part = parts.pop(0)
-        elements[filled : filled + len(part.elements)] = part.elements
-        filled += len(part.elements)
-    return Sets(indptr, elements)

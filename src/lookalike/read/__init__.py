@@ -6,7 +6,7 @@ sources (`lookalike.types.Source`); nothing here knows what is done with the ite
 
 from lookalike.read.columns import join_column
 from lookalike.read.earlier import LINE_FILES, line_files
-from lookalike.read.inputs import check_inputs, identity_of, open_inputs
+from lookalike.read.inputs import check_inputs, identity_of, open_inputs, open_sides
 from lookalike.read.tables import looks_like_paths, open_data
 
 __all__ = [
@@ -18,4 +18,5 @@ __all__ = [
     "looks_like_paths",
     "open_data",
     "open_inputs",
+    "open_sides",
 ]

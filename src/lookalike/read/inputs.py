@@ -94,6 +94,16 @@ def open_inputs(
     return sources
 
 
+def open_sides(
+    inputs: Sequence[str | Path], against: Sequence[str | Path], encoding: str, spool: Path | None
+) -> tuple[list[Source], list[Source]]:
+    """The sources of INPUT and those of `--against`, if there is any."""
+    if "-" in map(str, inputs) and "-" in map(str, against):
+        raise UsageError("standard input (-) was given as INPUT and with --against")
+    sources = open_inputs(inputs, encoding=encoding, spool=spool)
+    return sources, open_inputs(against, encoding=encoding, spool=spool) if against else []
+
+
 def identity_of(sources: Sequence[Source]) -> list[list[Any]]:
     """Name, size and time of change of every file, to tell whether the same input is read again.
 

@@ -1,7 +1,7 @@
 """Results -> files, whole or not at all. Nothing here knows how they were found."""
 
 from lookalike.write.kept import KeptWriter, open_kept
-from lookalike.write.outputs import KEPT, TABLE_SUFFIXES, OutputFolder, disk_errors, output_file, whole_file
+from lookalike.write.outputs import KEPT, TABLE_SUFFIXES, OutputFolder, disk_errors, free_bytes, output_file, whole_file
 from lookalike.write.results import (
     write_json,
     write_rejected,
@@ -18,6 +18,7 @@ __all__ = [
     "OutputFolder",
     "WorkFolder",
     "disk_errors",
+    "free_bytes",
     "open_kept",
     "output_file",
     "whole_file",

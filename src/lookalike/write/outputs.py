@@ -305,7 +305,9 @@ def disk_errors(path: Path, advice: str = _FREE_OR_MOVE) -> Iterator[None]:
         yield
     except OSError as error:
         if _is_full(error):
-            raise ResourceError(f"{path}: no space left on the disk ({_free(path)} free); {advice}") from error
+            raise ResourceError(
+                f"{path}: no space left on the disk ({free_bytes(path) / 1e6:,.0f} MB free); {advice}"
+            ) from error
         if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}:
             raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from error
         raise
@@ -315,9 +317,10 @@ def _is_full(error: BaseException | None) -> TypeGuard[OSError]:
     return isinstance(error, OSError) and error.errno in _NO_SPACE
 
 
-def _free(path: Path) -> str:
+def free_bytes(path: Path) -> int:
+    """How much room there is on the disk of a path, which need not exist yet."""
     there = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
-    return f"{shutil.disk_usage(there).free / 1e6:,.0f} MB"
+    return shutil.disk_usage(there).free
 
 
 def flush_tree(folder: Path) -> None:
