@@ -47,6 +47,15 @@ def test_another_collection_is_on_the_right(cli, sets, method):
     ]
 
 
+@pytest.mark.parametrize("method", ["exact", "merge", "brute", "lsh"])
+def test_an_empty_collection_has_no_pairs_with_another(cli, sets, tmp_path, method):
+    (tmp_path / "none.dat").write_text("")
+    for one, other in (("none.dat", "a.dat"), ("a.dat", "none.dat"), ("none.dat", "none.dat")):
+        done = cli("pairs", one, "--against", other, "--threshold", "0.5", "--method", method, "--quiet")
+        assert done.code == 0, done.err
+        assert done.rows() == [["left", "right", "similarity"]]
+
+
 @pytest.mark.parametrize("index", ["length", "prefix", "position", "suffix", "best"])
 def test_every_index_gives_the_same_and_tells_what_it_left(cli, sets, index):
     done = cli("pairs", *sets, "--method", "exact", "--index", index, "--stats")

@@ -85,7 +85,8 @@ def find_similar_pairs(
     with Workers(settings.threads) as workers:
         with progress.stage("reading", sum(source.nbytes for source in everything), "B"):
             corpus = read_corpus(everything, settings, workers, progress)
-        second = int(corpus.starts[len(sources)]) if against else 0
+        # 0 means one collection: where the first is empty, no item belongs to the second either
+        second = (int(corpus.starts[len(sources)]) or len(corpus)) if against else 0
         candidates = find_candidates(corpus, _order(corpus), workers, progress, second=second)
         options = options or JoinOptions()
         store = PairStore(len(corpus), settings.budget.sets_bytes, options.folder)
