@@ -125,5 +125,10 @@ def test_ten_documents_of_500_mb_one_after_the_other(scratch, form):
     path = write_input(scratch, form, [*SMALL, *texts])
     del texts
     code, said, peak = run(path, scratch / "out", "2GiB")
-    assert code == 0, said
     assert peak < 1.05 * (2 << 30)
+    if form == "parquet":  # one is still being written while the next is decoded: these need 3 GiB, and that is said
+        assert code == 4
+        assert "in.parquet: rows 400 to 400" in said
+        code, said, peak = run(path, scratch / "out", "3GiB")
+        assert peak < 1.05 * (3 << 30)
+    assert code == 0, said

@@ -16,7 +16,7 @@ from lookalike.jobs.outcome import Outcome, Settling
 from lookalike.jobs.parallel import Workers
 from lookalike.jobs.progress import Progress
 from lookalike.types import Block, Int64, Items, to_arrow
-from lookalike.write import KEPT, open_kept, write_rejected, write_tables
+from lookalike.write import KEPT, LARGE_BYTES, open_kept, write_rejected, write_tables
 
 TABLE_ROWS = 1 << 20
 """Rows of a result that are put together at a time."""
@@ -128,8 +128,11 @@ def _write_kept(found: Deduplicated, folder: Path, threads: int, progress: Progr
                 continue
             with open_kept(folder, source) as writer:
                 for stored, nbytes in workers.map(pick, jobs(number)):
+                    large = getattr(stored, "nbytes", 0) >= LARGE_BYTES
                     writer.write(stored)
                     stored = None  # what is large goes before the next is read
+                    if large:
+                        pa.default_memory_pool().release_unused()  # else Arrow keeps its room beside the next one's
                     progress.advance(nbytes)
             if work is not None and (folder / name).is_file():
                 work.keep(name)

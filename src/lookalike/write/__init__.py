@@ -1,6 +1,6 @@
 """Results -> files, whole or not at all. Nothing here knows how they were found."""
 
-from lookalike.write.kept import KeptWriter, open_kept
+from lookalike.write.kept import LARGE_BYTES, KeptWriter, open_kept
 from lookalike.write.outputs import KEPT, TABLE_SUFFIXES, OutputFolder, disk_errors, free_bytes, output_file, whole_file
 from lookalike.write.results import (
     write_json,
@@ -13,6 +13,7 @@ from lookalike.write.work import WorkFolder
 
 __all__ = [
     "KEPT",
+    "LARGE_BYTES",
     "TABLE_SUFFIXES",
     "KeptWriter",
     "OutputFolder",

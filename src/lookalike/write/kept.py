@@ -16,6 +16,8 @@ from lookalike.types import Layout, Source
 
 GROUP_BYTES = 512 << 20
 """A row group is written when this much is waiting, whatever its number of rows."""
+LARGE_BYTES = 128 << 20
+"""Rows of one block as large as this (a huge document) do not wait for others: two of them may not fit in memory."""
 GROUP_ROWS = 1 << 20
 """Rows of a row group where the input does not tell."""
 GZIP_LEVEL = 6
@@ -119,7 +121,7 @@ class TableWriter(_Closing):
             self._write_group()
             stored = stored.slice(room)
         self._wait(stored)
-        if self._waiting_bytes >= GROUP_BYTES:
+        if self._waiting_bytes >= GROUP_BYTES or stored.nbytes >= LARGE_BYTES:
             self._write_group()
 
     def _wait(self, table: pa.Table) -> None:
