@@ -27,6 +27,31 @@ Bool = npt.NDArray[np.bool_]
 
 Mapper = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 """Like the built-in map; a job hands in one that uses its threads."""
+Span = tuple[int, int]
+"""Things (sets, mostly) from the first number to before the second."""
+
+
+def stretch_by_stretch(
+    work: Callable[[Span], tuple[Any, int, int]], each: Mapper, spans: Iterable[Span]
+) -> Iterator[Any]:
+    """What is made of each span, in order, where work may stop early because its room is full.
+
+    `work` returns what it made, where it stopped, and where the span ends. A span that did not fit is finished
+    here, so that no thread runs ahead and memory stays bounded.
+
+    Examples
+    --------
+    >>> def at_most_two(span):
+    ...     stop = min(span[1], span[0] + 2)
+    ...     return list(range(span[0], stop)), stop, span[1]
+    >>> list(stretch_by_stretch(at_most_two, map, [(0, 3), (3, 4)]))
+    [[0, 1], [2], [3]]
+    """
+    for made, stopped, last in each(work, spans):
+        yield made
+        while stopped < last:
+            made, stopped, _ = work((stopped, last))
+            yield made
 
 
 def to_arrow(values: npt.NDArray[Any]) -> pa.Array:

@@ -22,7 +22,7 @@ STAGES = ["reading", "joining bands", "writing", "remembering"]
 
 
 def test_the_output_folder_has_what_the_contract_lists(cli, news, tmp_path):
-    done = cli("dedup", news, "-o", "out", "--json")
+    done = cli("dedup", news, "-o", "out", "--json", "--method", "lsh")
     assert names(tmp_path / "out") == ["clusters.parquet", "graph", "kept", "removed.parquet", "run.json"]
     run = json.loads((tmp_path / "out/run.json").read_text())
     assert done.json() == run
@@ -42,7 +42,7 @@ def test_the_output_folder_has_what_the_contract_lists(cli, news, tmp_path):
 
 
 def test_data_and_talk_are_kept_apart(cli, news):
-    done = cli("dedup", news, "-o", "out")
+    done = cli("dedup", news, "-o", "out", "--method", "lsh")
     assert done.out == ""
     assert done.err.startswith("Plan: 26 bands of 8 rows")
     assert [line.split("  ")[1] for line in done.err.splitlines() if re.match(r"  .* \d+\.\d\d s$", line)] == STAGES

@@ -10,7 +10,8 @@ from lookalike.cluster import keepers
 from lookalike.cluster.components import connect
 from lookalike.jobs.parallel import Workers
 from lookalike.types import Buckets
-from lookalike.verify.pairs import list_pairs
+from lookalike.verify import pairs
+from lookalike.verify.pairs import all_pairs, list_pairs
 from lookalike.verify.sets import NUMBERS, Measure
 from reference import components, exact, greedy, holds
 
@@ -81,10 +82,23 @@ def test_components_are_those_of_all_pairs(rows, threshold, measure):
             assert got.overlaps[item] == len(rows[item] & rows[partner])
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_more_pairs_than_there_is_room_for(monkeypatch, threads):
+    monkeypatch.setattr(pairs, "ROOM", 1)  # then it is twice the number of sets
+    rows = [set(range(20)) | {100 + i} for i in range(150)]
+    with Workers(threads) as workers:
+        parts = list(list_pairs(all_together(np.arange(150)), arrays_of(rows), (0, 1, 2), 0, workers.map))
+    assert len(parts) > 30
+    assert max(len(part.left) for part in parts) <= 300
+    found = all_pairs(iter(parts))
+    assert list(zip(found.left.tolist(), found.right.tolist())) == [(i, j) for j in range(150) for i in range(j)]
+    assert found.candidates == 150 * 149 // 2
+
+
 @given(collections, thresholds, measures)
 def test_pairs_are_all_that_hold(rows, threshold, measure):
     threshold, numbers = arguments(measure, threshold)
-    found = list_pairs(all_together(np.arange(len(rows))), arrays_of(rows), numbers)
+    found = all_pairs(list_pairs(all_together(np.arange(len(rows))), arrays_of(rows), numbers))
     both_ways = measure == "containment"
     want = {
         (i, j)

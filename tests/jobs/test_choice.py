@@ -41,14 +41,39 @@ def test_few_items_and_many_are_told_apart():
     _, choice = choose([open_data(small, "text")], auto(recall=1))
     assert choice.seconds["brute"] < 1
     many = Sampled(10_000_000, 100.0, 1e6, 1e5, 0.0)
-    assert predict(many, auto())["brute"] > 1000 * predict(many, auto())["exact"]
+    assert predict(many, auto(recall=1))["brute"] > 1000 * predict(many, auto(recall=1))["exact"]
+
+
+def test_the_exact_join_is_no_choice_for_very_many_elements_unless_it_is_the_only_one():
+    many = Sampled(10_000_000, 100.0, 1e6, 1e5, 0.0)
+    assert list(predict(many, auto())) == ["lsh", "brute"]
+    assert list(predict(many, auto(recall=1))) == ["exact", "brute"]
+
+
+def test_long_items_and_a_high_threshold_need_no_look():
+    texts = [" ".join(words) for words in np.random.default_rng(6).integers(0, 999, (50, 400)).astype(str)]
+    sources = [open_data(texts, "text")]
+    settings, choice = choose(sources, auto())
+    assert (settings.method, choice.method, choice.seconds) == ("lsh", "lsh", {})
+    assert "items are long" in choice.why
+    for others in ({"threshold": 0.7}, {"recall": 1}, {"measure": "containment"}):
+        assert choose(sources, auto(**others))[1].seconds
+
+
+def test_the_choice_does_not_depend_on_how_files_are_split(tmp_path):
+    lines = [json.dumps({"text": text}) + "\n" for text in corpus(3000, seed=12)]
+    (tmp_path / "all.jsonl").write_text("".join(lines))
+    parts = [tmp_path / f"part{k}.jsonl" for k in range(7)]
+    for k, path in enumerate(parts):
+        path.write_text("".join(lines[k * 500 : (k + 1) * 500]))
+    assert sample(open_inputs([tmp_path / "all.jsonl"]), auto()) == sample(open_inputs(parts), auto())
 
 
 def test_a_sample_tells_how_many_and_how_large():
     draw = np.random.default_rng(3)
-    sets = [set(draw.integers(0, 10**9, 40).tolist()) for _ in range(9000)] + [set()] * 1000
+    sets = [set(draw.integers(0, 10**9, 40).tolist()) if i % 10 else set() for i in range(10_000)]
     found = sample([open_data(sets, "text")], auto())
-    assert 8_000 < found.items < 10_000
+    assert found.items == 9_000
     assert 39 <= found.size <= 40
     alike = [set(draw.integers(0, 300, 40).tolist()) for _ in range(9000)]
     assert sample([open_data(alike, "text")], auto(threshold=0.5)).meetings > 1e6 > found.meetings
@@ -72,7 +97,8 @@ def test_dedup_says_what_was_chosen_and_is_exact_where_asked():
     assert found.run["options"]["method"] == found.run["choice"]["method"]
     assert found.run["plan"]["recall"] == 1.0
     assert found.removed.equals(la.dedup(texts, method="brute").removed)
-    assert la.dedup(texts).run["choice"] is None
+    assert la.dedup(texts, method="lsh").run["choice"] is None
+    assert la.dedup(texts).run["choice"]["method"] in ("lsh", "exact", "brute")
 
 
 def test_bad_lines_are_still_found_after_a_look_at_the_sample(tmp_path):

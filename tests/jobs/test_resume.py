@@ -76,7 +76,7 @@ def cramped(monkeypatch):
 
 
 def test_every_stage_goes_on_where_it_was(tmp_path, source, monkeypatch, cramped):
-    settings = Settings.parse(threads=2, on_error="skip")
+    settings = Settings.parse(threads=2, on_error="skip", method="lsh")
     other = tmp_path / "more.jsonl"
     other.write_bytes(source.read_bytes())
     with monkeypatch.context() as patch:

@@ -7,16 +7,16 @@ from another only by the overlap that a pair needs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from lookalike.candidates.postings import NOT_ENCODED, Classes, Encoded, Postings, Rule, Span, split_evenly
+from lookalike.candidates.postings import NOT_ENCODED, Classes, Encoded, Postings, Rule, split_evenly
 from lookalike.errors import ResourceError, UsageError
 from lookalike.kernels import exact_masks, exact_plain
-from lookalike.types import Bool, Int32, Int64, Mapper, Numbered, Overlapping, UInt32, UInt64
+from lookalike.types import Bool, Int32, Int64, Mapper, Numbered, Overlapping, Span, UInt32, UInt64, stretch_by_stretch
 
 LEVELS = {
     "length": exact_plain.BY_LENGTH,
@@ -31,8 +31,12 @@ SHORT = 32
 a fifth of the speed at 190 (threshold 0.5)."""
 FEW = 1 << 14
 """Elements of all sets up to which masks and threads cost more than they save. (Below 1 ms either way.)"""
+ENCODED = 4
+"""Pieces for each thread when sets are encoded: those with many elements of their own are done sooner."""
 CHUNKS = 64
-"""Pieces that the sets are cut in for each thread: the last to finish is then not far behind."""
+"""Pieces that the sets are cut in for each thread at most: the last to finish is then not far behind."""
+CHUNK_ELEMENTS = 1 << 14
+"""Elements of a piece at least: to hand one to a thread costs as much as probing some thousand."""
 PAIRS = 1 << 19
 """Pairs that a kernel has room for beside one set's; then it hands over what it found."""
 
@@ -129,7 +133,7 @@ class _Join:
         classes = Classes.make(sets.indptr, rule)
         encoded = NOT_ENCODED
         if index in ("inline", "marked"):
-            encoded = Encoded.make(given, index == "marked", parts, each)
+            encoded = Encoded.make(given, index == "marked", split_evenly(sets.indptr, ENCODED * threads), each)
         if index == "length":
             empty = np.zeros(0, np.uint32)
             postings = Postings(empty, empty, empty, empty, np.zeros(0, np.uint64), np.zeros(0, np.uint8))
@@ -247,18 +251,12 @@ def _join(
     if len(sets.tokens) <= FEW:
         threads, each = 1, map
     join = _Join.prepare(sets, rule, index, sides, threads, each)
-    chunks = split_evenly(sets.indptr, CHUNKS * threads if threads > 1 else 1)
-    yield from _in_order(join.probe, each, chunks)
+    chunks = split_evenly(sets.indptr, _pieces(len(sets.tokens), threads))
+    yield from filter(len, stretch_by_stretch(join.probe, each, chunks))
     if stats is not None:
         stats.add(np.sum([room.counts for room in join.rooms], axis=0), join.pairs_by_length(), index)
 
 
-def _in_order(
-    probe: Callable[[Span], tuple[Overlapping, int, int]], each: Mapper, chunks: list[Span]
-) -> Iterator[Overlapping]:
-    """What is found in each chunk. One that did not fit in its room is finished here, so that no thread runs ahead."""
-    for found, stopped, last in each(probe, chunks):
-        yield from (found,) if len(found) else ()
-        while stopped < last:
-            found, stopped, _ = probe((stopped, last))
-            yield from (found,) if len(found) else ()
+def _pieces(elements: int, threads: int) -> int:
+    """How many pieces keep all threads busy to the end."""
+    return min(CHUNKS * threads, max(threads, elements // CHUNK_ELEMENTS)) if threads > 1 else 1

@@ -13,12 +13,10 @@ from typing import Any
 import numpy as np
 
 from lookalike.kernels import exact_bounds, exact_encode, exact_index
-from lookalike.types import Int64, Mapper, UInt8, UInt32, UInt64
+from lookalike.types import Int64, Mapper, Span, UInt8, UInt32, UInt64
 
 Rule = tuple[int, int, int]
 """A measure by number, and the numerator and denominator of its threshold."""
-Span = tuple[int, int]
-"""Sets from the first number to before the second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +134,11 @@ class Postings:
                 numbered,
             )
         )
-        exact_index.end_lists(made.starts, cursors[-1], made.owners)
+        cuts = np.linspace(0, lists, len(parts) + 1).astype(np.int64).tolist()
+        ranges = list(pairwise(cuts))
+        list(each(lambda some: exact_index.end_lists(*some, made.starts, cursors[-1], made.owners), ranges))
         if made.contained.size:
-            exact_index.mark_contained(made.starts, made.owners, made.contained)
+            list(each(lambda some: exact_index.mark_contained(*some, made.starts, made.owners, made.contained), ranges))
         return made
 
     @classmethod

@@ -114,6 +114,7 @@ class PlainProgress(TalkingProgress):
         super().__init__()
         self._said = time.perf_counter()
         self._over = threading.Event()
+        self._saying = threading.Lock()
 
     def start(self, name: str, total: int | None, unit: str) -> None:
         """Watch the stage."""
@@ -125,13 +126,17 @@ class PlainProgress(TalkingProgress):
     def _watch(self, stage: Stage, over: threading.Event) -> None:
         # counted from the last line, not from the stage's start: many short stages are worth a line, too
         while not over.wait(max(0.0, self._said + PLAIN_SECONDS - time.perf_counter())):
-            self._said = time.perf_counter()
-            self.say(f"  {stage.name}: {stage.describe(self._said, resident_bytes())}")
+            with self._saying:
+                if over.is_set():  # while it waited for its turn
+                    return
+                self._said = time.perf_counter()
+                self.say(f"  {stage.name}: {stage.describe(self._said, resident_bytes())}")
 
     def stop(self) -> None:
         """The stage is over, for now."""
         super().stop()
-        self._over.set()
+        with self._saying:  # a stage that is over says no more
+            self._over.set()
 
     def say(self, text: str) -> None:
         """A line on stderr; that nobody listens any more is no reason to stop the work."""

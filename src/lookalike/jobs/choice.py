@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -21,12 +21,15 @@ from lookalike.jobs.forecast import count_items
 from lookalike.jobs.settings import Settings, plan_for
 from lookalike.kernels.minhash import digest_sets
 from lookalike.kernels.sets import fingerprint_sets
-from lookalike.types import Sets, Source, Wanted, to_arrow
+from lookalike.types import Sets, Source, Wanted
 
 SAMPLE = 2000
 """Items that are looked at."""
-SAMPLED_BLOCKS = 4
-"""Blocks that they are taken from, if there are so many."""
+LONG_BYTES, HIGH_FLOOR = 1024, Fraction(3, 4)
+"""Items of this length compared at this Jaccard similarity or more need no look: what the exact join does with every
+element costs several times what sketching does, and buckets hold few that are not similar."""
+MOST_ELEMENTS = 1 << 26
+"""Elements in all beyond which the exact join is no choice: it may have to go through the sets block by block."""
 MARGIN = 1.1
 """So much cheaper must another method be to be preferred to the one before it in the list: predictions are rough."""
 
@@ -81,6 +84,12 @@ def choose(sources: list[Source], settings: Settings) -> tuple[Settings, Choice 
     """Settings with a method where "auto" was asked for, and why it is that one."""
     if settings.method != "auto":
         return settings, None
+    if length := _long_items(sources, settings):
+        why = (
+            f"items are long (about {length:,} bytes) and the threshold is high: sketching is cheaper than numbering "
+            "all their shingles"
+        )
+        return with_method(settings, "lsh"), Choice("lsh", {}, why)
     sampled = sample(sources, settings)
     seconds = predict(sampled, settings)
     best = next(iter(seconds))
@@ -97,6 +106,16 @@ def choose(sources: list[Source], settings: Settings) -> tuple[Settings, Choice 
     return with_method(settings, best), Choice(best, seconds, why)
 
 
+def _long_items(sources: list[Source], settings: Settings) -> int:
+    """How long items are on average where that alone decides; else 0."""
+    floor = settings.measure.jaccard_floor
+    if settings.recall >= 1 or floor is None or floor < HIGH_FLOOR:
+        return 0
+    items, _ = count_items(sources)
+    length = sum(source.nbytes for source in sources) // max(1, items)
+    return length if length >= LONG_BYTES else 0
+
+
 def with_method(settings: Settings, method: str) -> Settings:
     """The same settings with another method, and bands if it needs them."""
     plan = plan_for(settings.measure, settings.recall, settings.hashes) if method == "lsh" else None
@@ -106,34 +125,43 @@ def with_method(settings: Settings, method: str) -> Settings:
 def sample(sources: list[Source], settings: Settings) -> Sampled:
     """Look at some items here and there."""
     items, _ = count_items(sources)
-    features = [*_some_features(sources, settings)]
-    parts = [sets_of(some, settings.shingling) for some in features]
+    parts = [sets_of(some, settings.shingling) for some in _first_features(sources, settings)]
     total = sum(len(part) for part in parts)
     sets = _distinct(Sets.joined(parts))
     if len(sets) < 2:
         return Sampled(items, float(len(sets.elements)), 0.0, 0.0, 0.0)
-    there = max(2.0, items * len(sets) / max(1, total))
+    there = _about(max(2.0, items * len(sets) / max(1, total)))
     scale = (there / len(sets)) ** 2  # pairs grow with the square
     size = len(sets.elements) / len(sets)
     candidates, refined = _candidates(sets, settings, there / len(sets))
-    return Sampled(round(there), size, _meetings(sets, settings) * scale, candidates, refined)
+    return Sampled(there, size, _meetings(sets, settings) * scale, candidates, refined)
 
 
-def _some_features(sources: list[Source], settings: Settings) -> Iterator[pa.Array]:
-    """Items of some blocks of some sources. Lines are read from the start; other sources can be read anywhere."""
+def _first_features(sources: list[Source], settings: Settings) -> Iterator[pa.Array]:
+    """The first items in the order of the input, so that the choice is the same however files are split."""
     wanted = Wanted(settings.column, (), True)
-    step = -(-len(sources) // SAMPLED_BLOCKS) or 1
-    chosen = sources[::step]
-    each = SAMPLED_BLOCKS // len(chosen) if chosen else 0
-    for source in chosen:
-        anywhere = source.about_rows()[1]
-        blocks = [*source.blocks()] if anywhere else [*islice(source.blocks(), 1)]
-        blocks = blocks[:: -(-len(blocks) // max(1, each)) or 1]
-        for block in blocks:
-            found = block.items(wanted).features
-            rows = np.unique(np.linspace(0, len(found) - 1, SAMPLE // (len(chosen) * len(blocks))).astype(np.int64))
-            yield found.take(to_arrow(rows[rows >= 0]))
+    left = SAMPLE
+    for source in sources:
+        for block in source.blocks():
+            found = block.items(wanted).features[:left]
+            yield found
+            left -= len(found)
+            if not left:
+                break
         source.set_aside.clear()  # what is bad in it is found again when it is read
+        if not left:
+            return
+
+
+def _about(count: float) -> int:
+    """Two digits of a number: how many lines there are is guessed, a little differently if files are split.
+
+    Examples
+    --------
+    >>> _about(2395.2), _about(2.0)
+    (2400, 2)
+    """
+    return int(float(f"{count:.1e}"))
 
 
 def _distinct(sets: Sets) -> Sets:
@@ -182,7 +210,8 @@ def predict(sampled: Sampled, settings: Settings) -> dict[str, float]:
         verified = sampled.candidates * (COMPARE + COMPARE_ELEMENT * sampled.size)
         verified += sampled.refined * sampled.size * REFINE
         nanoseconds["lsh"] = items * SKETCH_ITEM + elements * SKETCH_ELEMENT + items * bands * BAND + verified
-    nanoseconds["exact"] = elements * (SHINGLE + NUMBER) + sampled.meetings * MEETING
+    if elements <= MOST_ELEMENTS or not nanoseconds:
+        nanoseconds["exact"] = elements * (SHINGLE + NUMBER) + sampled.meetings * MEETING
     pairs = items * (items - 1) / 2
     nanoseconds["brute"] = elements * SHINGLE + pairs * (COMPARE + COMPARE_ELEMENT * sampled.size)
     return {method: cost / 1e9 / settings.threads for method, cost in nanoseconds.items()}

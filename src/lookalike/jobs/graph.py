@@ -18,7 +18,7 @@ from lookalike.candidates.parts import connected_parts
 from lookalike.jobs.parallel import Workers
 from lookalike.jobs.similar import Candidates, Comparable
 from lookalike.types import Bool, Buckets, Int32, Int64, to_arrow, to_numpy
-from lookalike.verify.pairs import list_pairs
+from lookalike.verify.pairs import all_pairs, list_pairs
 from lookalike.verify.sets import Measure
 from lookalike.write import WorkFolder, write_json, write_tables
 
@@ -65,7 +65,7 @@ class Graph:
         small = _with_few_pairs(found.buckets, len(found))
         heads = found.buckets.members[found.buckets.starts[:-1]]
         chosen = select(found.buckets, small[heads])
-        left, right, overlaps, _ = list_pairs(chosen, found.sets, measure.arguments, 0, workers.map)
+        left, right, overlaps, _ = all_pairs(list_pairs(chosen, found.sets, measure.arguments, 0, workers.map))
         self._add(PAIR, found.places[np.minimum(left, right)], found.places[np.maximum(left, right)], overlaps)
         self._add(SIZE, found.places, found.sizes)
         large = select(found.buckets, ~small[heads])

@@ -70,9 +70,9 @@ def join_sets(
             yield Joined(*_directed(*pairs, found.sizes, measure), len(left))
         return
     refine(found, settings, progress, refined)
-    listed = list_pairs(found.buckets, found.sets, measure.arguments, found.earlier, workers.map)
-    left, right, overlaps = (one.astype(np.int64) for one in listed[:3])
-    yield Joined(left, right, overlaps, listed.candidates)
+    for listed in list_pairs(found.buckets, found.sets, measure.arguments, found.earlier, workers.map):
+        left, right, overlaps = (one.astype(np.int64) for one in listed[:3])
+        yield Joined(left, right, overlaps, listed.candidates)
 
 
 def _sides(found: Comparable, apart: Bool | None) -> Bool | None:

@@ -54,7 +54,7 @@ class Settings:
         bag: bool = False,
         language: str = "en",
         measure: str = "jaccard",
-        method: str = "lsh",
+        method: str = "auto",
         seed: int = 1,
         threads: int | None = None,
         on_error: str = "stop",
@@ -65,7 +65,7 @@ class Settings:
 
         Examples
         --------
-        >>> Settings.parse(threshold=0.8).plan.bands
+        >>> Settings.parse(threshold=0.8, method="lsh").plan.bands
         26
         """
         _one_of("method", method, METHODS)

@@ -130,17 +130,17 @@ def _working_room(first, last, class_of, indexed):
 
 
 @kernel
-def end_lists(starts, ends, owners):
-    """Close each list with NONE; `ends` are the last part's cursors."""
+def end_lists(first, last, starts, ends, owners):
+    """Close lists first..last-1, and the empty one, with NONE; `ends` are the last part's cursors."""
     owners[0] = NONE
-    for token in range(starts.size):
+    for token in range(first, last):
         if starts[token] != u32(0):
             owners[ends[token]] = NONE
 
 
 @kernel
-def mark_contained(starts, owners, contained):
-    """Mark each list that is contained in the one before it: whoever scans that one may skip it.
+def mark_contained(first, last, starts, owners, contained):
+    """Mark each of lists first..last-1 that is contained in the one before it: whoever scans that one may skip it.
 
     Shingles of copied text come in such runs.
 
@@ -150,7 +150,7 @@ def mark_contained(starts, owners, contained):
     owners : uint32[...], ascending in each list
     contained : uint8[lists], zero before
     """
-    for token in range(1, starts.size):
+    for token in range(max(1, first), last):
         if starts[token] == u32(0) or starts[token - 1] == u32(0):
             continue
         inner, outer = starts[token], starts[token - 1]

@@ -230,6 +230,8 @@ def find_pairs(first, last, graph, sets, measure, num, den, mark, found, left, r
     while item < last:
         count = _earlier(item, 0, item_starts, item_buckets, starts, fills, members, mark, found)
         if written + 2 * count > left.size:
+            for c in range(count):
+                mark[found[c]] = -1  # the item comes again
             break
         counts[COMPARED] += count
         for c in range(count):

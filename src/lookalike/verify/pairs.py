@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from lookalike.kernels import join
-from lookalike.types import Buckets, Int32, Int64, Mapper, UInt64
+from lookalike.types import Buckets, Int32, Int64, Mapper, Span, UInt64, stretch_by_stretch
 
-CHUNK = 2048
+CHUNK = 512
 """Sets whose pairs are found at a time by one thread."""
+ROOM = 1 << 19
+"""Pairs that a thread has room for at least; then it hands over what it found."""
 
 
 class FoundPairs(NamedTuple):
@@ -23,14 +26,30 @@ class FoundPairs(NamedTuple):
     candidates: int
 
 
+class _Room(NamedTuple):
+    """The arrays that one thread works in."""
+
+    mark: Int32
+    found: Int32
+    left: Int32
+    right: Int32
+    overlaps: Int32
+
+    @classmethod
+    def make(cls, count: int) -> _Room:
+        room = max(ROOM, 2 * count)  # one set can be similar to all others, in both directions
+        left, right, overlaps = (np.empty(room, np.int32) for _ in range(3))
+        return cls(np.full(count, -1, np.int32), np.empty(count, np.int32), left, right, overlaps)
+
+
 def list_pairs(
     buckets: Buckets,
     sets: tuple[Int64, Int64, UInt64],
     measure: tuple[int, int, int],
     earlier: int = 0,
     each: Mapper = map,
-) -> FoundPairs:
-    """Every pair of sets that share a bucket and are similar enough, in order of the later set.
+) -> Iterator[FoundPairs]:
+    """Every pair of sets that share a bucket and are similar enough, in order of the later set, as they are found.
 
     Parameters as for lookalike.cluster.keepers.decide; with `earlier`, only pairs of a set below it with one that is
     not.
@@ -42,39 +61,30 @@ def list_pairs(
         buckets.sizes_below(earlier) if earlier else buckets.sizes,
         buckets.members,
     )
+    rooms: list[_Room] = []
 
-    def one_chunk(first: int) -> list[FoundPairs]:
-        return list(_pairs_of(first, min(first + CHUNK, count), count, graph, sets, measure))
+    def pairs_of(chunk: Span) -> tuple[FoundPairs, int, int]:
+        try:
+            room = rooms.pop()
+        except IndexError:  # all are in use by other threads
+            room = _Room.make(count)
+        counts = np.zeros(2, np.int64)
+        stopped, written = join.find_pairs(*chunk, graph, sets, *measure, *room, counts)
+        left, right, overlaps = (part[:written].copy() for part in room[2:])
+        found = FoundPairs(left, right, overlaps, int(counts[join.COMPARED]))
+        rooms.append(room)
+        return found, stopped, chunk[1]
 
-    found = [part for parts in each(one_chunk, range(earlier, count, CHUNK)) for part in parts]
-    if not found:
-        none = np.empty(0, np.int32)
-        return FoundPairs(none, none, none, 0)
+    yield from stretch_by_stretch(pairs_of, each, pairwise([*range(earlier, count, CHUNK), count]))
+
+
+def all_pairs(parts: Iterator[FoundPairs]) -> FoundPairs:
+    """What was found, in one."""
+    none = np.empty(0, np.int32)
+    found = [FoundPairs(none, none, none, 0), *parts]
     return FoundPairs(
         np.concatenate([part.left for part in found]),
         np.concatenate([part.right for part in found]),
         np.concatenate([part.overlaps for part in found]),
         sum(part.candidates for part in found),
     )
-
-
-def _pairs_of(
-    first: int,
-    last: int,
-    count: int,
-    graph: tuple[Int64, Int32, Int64, Int64, Int32],
-    sets: tuple[Int64, Int64, UInt64],
-    measure: tuple[int, int, int],
-) -> Iterator[FoundPairs]:
-    mark, found = np.full(count, -1, np.int32), np.empty(count, np.int32)
-    room = max(1 << 16, 2 * count)  # one set can be similar to all others, in both directions
-    left, right, overlaps = (np.empty(room, np.int32) for _ in range(3))
-    while first < last:
-        counts = np.zeros(2, np.int64)
-        first, written = join.find_pairs(first, last, graph, sets, *measure, mark, found, left, right, overlaps, counts)
-        yield FoundPairs(
-            left[:written].copy(),
-            right[:written].copy(),
-            overlaps[:written].copy(),
-            int(counts[join.COMPARED]),
-        )
