@@ -88,10 +88,9 @@ def _in_one_piece(found: Comparable) -> tuple[Sets, Int64]:
     if not len(numbers) or (begins[1:] == ends[:-1]).all():
         start = int(begins[0]) if len(numbers) else 0
         return Sets(indptr, found.elements[start : start + int(indptr[-1])]), numbers
-    inside = np.zeros(len(found.elements) + 1, np.int8)
-    np.add.at(inside, begins, 1)
-    np.add.at(inside, ends, -1)
-    return Sets(indptr, found.elements[np.cumsum(inside[:-1]).astype(np.bool_)]), numbers
+    gaps_and_sets = np.diff(np.stack([begins, ends], axis=1).ravel(), prepend=0)
+    inside = np.repeat(np.arange(2 * len(numbers)) % 2 == 1, gaps_and_sets)
+    return Sets(indptr, found.elements[: len(inside)][inside]), numbers
 
 
 def _exactly(
