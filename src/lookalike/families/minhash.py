@@ -11,6 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from lookalike.errors import ResourceError, UsageError
+from lookalike.families.base import NOWHERE, Family, Hashed
 from lookalike.kernels import minhash as kernels
 from lookalike.types import Sets, Signatures, UInt32, UInt64
 
@@ -19,8 +20,8 @@ LARGEST_PERMUTATIONS = 1 << 28
 """Numbers (elements x hashes) that `permutation` may hold: 1 GiB."""
 
 
-class MinHash:
-    """Minhash signatures of sets.
+class MinHash(Family):
+    """Minhash signatures of sets; as a family, for the Jaccard distance.
 
     Parameters
     ----------
@@ -38,6 +39,9 @@ class MinHash:
     >>> signatures.values.shape, signatures.similarity(0, 1)
     ((2, 64), 1.0)
     """
+
+    distance = "Jaccard distance"
+    farthest = 1.0
 
     def __init__(self, hashes: int = 128, seed: int = 1, method: str = "fast") -> None:
         if method not in METHODS:
@@ -59,6 +63,16 @@ class MinHash:
         0.8
         """
         return similarity
+
+    def probability(self, distance: float) -> float:
+        """1 - distance."""
+        return self.collision(1 - distance)
+
+    def hash(self, items: Sets, count: int) -> Hashed:
+        """The first values of the signatures; sets without elements are nowhere."""
+        values = MinHash(count, self.seed, self.method).signatures(items).values.T.astype(np.int64)
+        values[:, items.sizes == 0] = NOWHERE
+        return Hashed(values[:, :, None])
 
     def signatures(self, sets: Sets) -> Signatures:
         """The signatures of sets; that of the empty set has the largest number everywhere."""

@@ -1,0 +1,97 @@
+"""What a locality-sensitive family is: hash functions drawn at random, and how likely one says yes to two items.
+
+A hash function puts an item in one bucket, in several, or in none, and says yes to two items that share a bucket. To
+add a family, say how likely that is at a distance, and give the buckets; AND and OR, curves, candidates and plans
+follow (`families/constructions.py`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lookalike.errors import UsageError
+from lookalike.types import Bool, Int64
+
+NOWHERE = np.iinfo(np.int64).min
+"""In the place of a bucket: the item is in none (or in no further one)."""
+
+
+class Sensitivity(NamedTuple):
+    """Items at distance d1 or less are candidates with probability p1 or more, at d2 or more with p2 or less."""
+
+    d1: float
+    d2: float
+    p1: float
+    p2: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hashed:
+    """The buckets of items under some hash functions.
+
+    Examples
+    --------
+    >>> hashed = Hashed(np.array([[[7], [7], [8]]]))
+    >>> hashed.agree(0, np.array([0, 0]), np.array([1, 2])).tolist()
+    [True, False]
+    """
+
+    buckets: Int64
+    """functions x items x choices; NOWHERE where there is none."""
+
+    @property
+    def functions(self) -> int:
+        """How many hash functions there are."""
+        return int(self.buckets.shape[0])
+
+    def __len__(self) -> int:
+        return int(self.buckets.shape[1])
+
+    def agree(self, function: int, left: Int64, right: Int64) -> Bool:
+        """Which of the pairs of items share a bucket of a function."""
+        one, other = self.buckets[function, left], self.buckets[function, right]
+        shared = np.zeros(len(left), np.bool_)
+        for a in range(one.shape[1]):
+            for b in range(other.shape[1]):
+                shared |= (one[:, a] == other[:, b]) & (one[:, a] != NOWHERE)
+        return shared
+
+
+class Family(ABC):
+    """A family of hash functions; each one it draws says yes or no to two items."""
+
+    distance: str
+    """What it measures, in words: "Jaccard distance", "angle in degrees"."""
+    farthest: float = float("inf")
+    """The largest distance there is."""
+    functions: int = 1
+    """Hash functions of the simplest kind that one decision takes."""
+
+    @abstractmethod
+    def probability(self, distance: float) -> float:
+        """How likely a function says yes to two items at this distance."""
+
+    @abstractmethod
+    def hash(self, items: Any, count: int) -> Hashed:
+        """The buckets of items under the first `count` of its simplest functions; drawn from its seed."""
+
+    def curve(self, p: float) -> float:
+        """How likely it says yes where one of its simplest functions does with probability p."""
+        return p
+
+    def sensitivity(self, d1: float, d2: float) -> Sensitivity:
+        """(d1, d2, p1, p2): what it promises for items as near as d1 and for items as far as d2.
+
+        Examples
+        --------
+        >>> from lookalike.families import MinHash
+        >>> MinHash().sensitivity(0.25, 0.75)
+        Sensitivity(d1=0.25, d2=0.75, p1=0.75, p2=0.25)
+        """
+        if not 0 <= d1 < d2 <= self.farthest:
+            raise UsageError(f"distances {d1:g} and {d2:g}: the first below the second, from 0 to {self.farthest:g}")
+        return Sensitivity(d1, d2, self.probability(d1), self.probability(d2))
