@@ -123,6 +123,21 @@ def run_peer(path: Path, threshold: str, limit: float) -> dict[str, Any]:
     return json.loads(done.stdout)
 
 
+def ask_peer(rows: list[dict[str, Any]], folder: Path, limit: float) -> None:
+    """Add SetSimilaritySearch to the rows that it is asked for."""
+    if error := peer_env.install_packages(("SetSimilaritySearch",)):
+        raise SystemExit(f"SetSimilaritySearch: {error}")
+    for name in PEER:
+        make, options = TUNED[name]
+        with tempfile.TemporaryDirectory() as scratch:
+            sets = Path(scratch, "sets.jsonl")
+            peer_sets(make(folder), Settings.parse(**options), sets)
+            for row in rows:
+                if row["data"] == name:
+                    row["real"]["SetSimilaritySearch"] = run_peer(sets, row["threshold"], limit)
+                    print(name, row["threshold"], row["real"]["SetSimilaritySearch"], file=sys.stderr, flush=True)
+
+
 def peer_sets(data: pa.Array, settings: Settings, path: Path) -> None:
     """The same sets as JSON lines."""
     source = open_data(pa.table({"text": data}), "text")
@@ -193,21 +208,15 @@ def main() -> None:
         )
         return
     rows = []
-    with tempfile.TemporaryDirectory() as scratch:
-        sets = Path(scratch, "sets.jsonl")
-        for name, kind in kinds.items():
-            if given.only and given.only not in name:
-                continue
-            ask_peer = name in PEER and given.peer_seconds and not peer_env.install_packages(("SetSimilaritySearch",))
-            if ask_peer:
-                peer_sets(kind[0](given.data), Settings.parse(**kind[1]), sets)
-            for threshold in given.thresholds.split(","):
-                row = run_row(name, kind, threshold, given.data)
-                if ask_peer:
-                    row["real"]["SetSimilaritySearch"] = run_peer(sets, threshold, given.peer_seconds)
-                rows.append(row)
-                print(f"{name} {threshold}: {row['chosen']} {row['auto_over_best']:.2f}x", file=sys.stderr, flush=True)
-                print(to_markdown([row]).split("\n", 2)[2], end="", flush=True)
+    chosen = {name: kind for name, kind in kinds.items() if not given.only or given.only in name}
+    for name, kind in chosen.items():
+        for threshold in given.thresholds.split(","):
+            row = run_row(name, kind, threshold, given.data)
+            rows.append(row)
+            print(f"{name} {threshold}: {row['chosen']} {row['auto_over_best']:.2f}x", file=sys.stderr, flush=True)
+            print(to_markdown([row]).split("\n", 2)[2], end="", flush=True)
+    if given.peer_seconds:
+        ask_peer(rows, given.data, given.peer_seconds)
     print(summary(rows), end="")
     (HERE / "results" / "methods.json").write_text(json.dumps(rows, indent=1) + "\n")
     (HERE / "results" / "methods.md").write_text(to_markdown(rows) + "\n" + summary(rows))
