@@ -15,6 +15,8 @@ from lookalike.types import Int32, Int64
 
 NOWHERE = np.iinfo(np.int64).min
 """Stands where an item is in no (further) bucket."""
+_TOGETHER = 1 << 20
+"""Pairs that are collected before those found again are dropped."""
 
 
 class Shelf(NamedTuple):
@@ -74,10 +76,12 @@ def look_up(shelves: Iterable[tuple[Shelf, Int64]], gallery: int) -> tuple[Int64
     >>> [part.tolist() for part in look_up([(shelf, np.array([[3], [7]]))] * 2, 2)]
     [[0, 1], [1, 0]]
     """
-    found = np.empty(0, np.int64)
+    found, size = [np.empty(0, np.int64)], 0
     for shelf, buckets in shelves:
         probes, members = meet(shelf, buckets)
-        # united at once: what several functions find again takes no room
-        found = np.union1d(found, probes * gallery + members)
-    probes, members = np.divmod(found, max(1, gallery))
+        found.append(probes * gallery + members)
+        size += len(probes)
+        if size > _TOGETHER:
+            found, size = [np.unique(np.concatenate(found))], 0
+    probes, members = np.divmod(np.unique(np.concatenate(found)), max(1, gallery))
     return probes, members

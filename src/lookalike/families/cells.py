@@ -84,7 +84,7 @@ class Cells(Family):
 
     def hash(self, items: Float64, count: int) -> Hashed:
         """The cells of items (a row each) under the first functions."""
-        parts = [self.cells_of(items, function) for function in range(count)]
+        parts = [self.buckets_of(items, function) for function in range(count)]
         room = max((part.shape[1] for part in parts), default=1)
         buckets = np.full((count, len(items), room), NOWHERE, np.int64)
         for function, part in enumerate(parts):
@@ -107,7 +107,7 @@ class Cells(Family):
         random = np.random.default_rng([self.seed, function])
         return random.choice(measurements, self.r, replace=False), random.random(self.r)
 
-    def cells_of(self, items: Float64, function: int) -> Int64:
+    def buckets_of(self, items: Float64, function: int) -> Int64:
         """The cells of items under one function: items x choices, the item's own cell first, NOWHERE behind the last.
 
         There are as many choices as the item with the most of them has: one without the edge rule, at most 2^r with it.

@@ -11,17 +11,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from lookalike.candidates.lookup import Shelf, look_up, shelve
 from lookalike.errors import BadDataError, UsageError
 from lookalike.families.cells import Cells, check_finite
+from lookalike.jobs.matches import PROBES_AT_ONCE, Matches, MatchPart, others_only, rank_best
 from lookalike.jobs.progress import Progress
 from lookalike.kernels.closeness import count_close
-from lookalike.types import Float64, Int64, to_arrow
+from lookalike.types import Float64
 
-PROBES_AT_ONCE = 256
-"""Probes that are looked up at a time: their candidates are in memory together."""
 MOST_FUNCTIONS = 512
 _DRAWS = 2000
 """Noisy copies that the expected recall is the mean of; it is off by about 0.001."""
@@ -74,40 +72,6 @@ class FacePlan:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class FoundFaces:
-    """The matches, by probe and then best first, and how much was looked at."""
-
-    left: Int64
-    right: Int64
-    scores: Int64
-    ranks: Int64
-    looked_at: Int64
-    """For each probe how many of the gallery were scored."""
-    gallery: int
-    plan: FacePlan
-
-    @property
-    def share(self) -> float:
-        """The share of the gallery that was looked at for a probe, on average."""
-        return float(self.looked_at.mean()) / self.gallery if len(self.looked_at) and self.gallery else 0.0
-
-    def table(self, probe_ids: pa.Array | None = None, gallery_ids: pa.Array | None = None) -> pa.Table:
-        """left, right, score, rank; by row number, or by the ids given."""
-        return match_table(self.left, self.right, self.scores, self.ranks, probe_ids, gallery_ids)
-
-
-def match_table(
-    left: Int64, right: Int64, scores: Any, ranks: Int64, left_ids: pa.Array | None, right_ids: pa.Array | None
-) -> pa.Table:
-    """left, right, score, rank; by row number, or by the ids given."""
-    named = [
-        to_arrow(rows) if ids is None else ids.take(to_arrow(rows))
-        for rows, ids in ((left, left_ids), (right, right_ids))
-    ]
-    return pa.table({"left": named[0], "right": named[1], "score": to_arrow(scores), "rank": to_arrow(ranks)})
-
-
 def find_faces(
     probes: Float64,
     gallery: Float64 | None = None,
@@ -116,7 +80,7 @@ def find_faces(
     k: int = 10,
     progress: Progress | None = None,
     **options: Any,
-) -> FoundFaces:
+) -> Matches:
     """Look the probes up in a gallery, or without one each among all the others.
 
     Parameters
@@ -150,56 +114,29 @@ def find_faces(
     with progress.stage("planning"):
         plan = plan or plan_faces(gallery, **options)
     with progress.stage("hashing"):
-        shelves = [shelve(plan.cells.cells_of(gallery, number)) for number in range(plan.functions)]
+        shelves = [shelve(plan.cells.buckets_of(gallery, number)) for number in range(plan.functions)]
     with progress.stage("looking up", len(probes), "probes"):
         progress.compiling(count_close, "faces")
         parts = list(_search(probes, gallery, shelves, plan, alone, k, progress))
-    left, right, scores, ranks = (
-        np.concatenate([np.empty(0, np.int64), *(part[place] for part in parts)]) for place in range(4)
-    )
-    looked_at = np.concatenate([np.empty(0, np.int64), *(part[4] for part in parts)])
-    return FoundFaces(left, right, scores, ranks, looked_at, len(gallery) - alone, plan)
+    return Matches.joined(parts, len(gallery) - alone, plan)
 
 
 def _search(
     probes: Float64, gallery: Float64, shelves: list[Shelf], plan: FacePlan, alone: bool, k: int, progress: Progress
-) -> Iterator[tuple[Int64, Int64, Int64, Int64, Int64]]:
+) -> Iterator[MatchPart]:
     """The matches of some probes at a time: left, right, score, rank, and how many each looked at."""
     for first in range(0, len(probes), PROBES_AT_ONCE):
         some = probes[first : first + PROBES_AT_ONCE]
-        looking = ((shelf, plan.cells.cells_of(some, number)) for number, shelf in enumerate(shelves))
+        looking = ((shelf, plan.cells.buckets_of(some, number)) for number, shelf in enumerate(shelves))
         left, right = look_up(looking, len(gallery))
         if alone:
-            others = left + first != right
-            left, right = left[others], right[others]
+            left, right = others_only(left, right, first)
         looked_at = np.bincount(left, minlength=len(some))
         scores, distances = np.empty(len(left), np.int64), np.empty(len(left))
         count_close(some, gallery, plan.tolerances, plan.scales, left, right, scores, distances)
         best, ranks = rank_best(left, scores >= plan.threshold, k, distances, -scores)
         progress.advance(len(some))
-        yield left[best] + first, right[best], scores[best], ranks, looked_at
-
-
-def rank_best(left: Int64, matches: np.ndarray, k: int, *by: np.ndarray) -> tuple[Int64, Int64]:
-    """Which pairs are the k best matches of each left item, in order, and their ranks from 1.
-
-    Parameters
-    ----------
-    left : int64[n], ascending
-    by
-        What they are ordered by, smallest first, the weightiest last; equal ones stay in order.
-
-    Examples
-    --------
-    >>> left, matches = np.array([0, 0, 0, 2]), np.array([True, True, False, True])
-    >>> [part.tolist() for part in rank_best(left, matches, 9, np.array([3, 1, 0, 5]))]
-    [[1, 0, 3], [1, 2, 1]]
-    """
-    kept = np.flatnonzero(matches)
-    order = kept[np.lexsort((*(values[kept] for values in by), left[kept]))]
-    owners = left[order]
-    ranks = np.arange(1, len(order) + 1) - np.searchsorted(owners, owners)
-    return order[ranks <= k], ranks[ranks <= k]
+        yield MatchPart(left[best] + first, right[best], scores[best], ranks, looked_at)
 
 
 def check_items(items: Any, what: str) -> Float64:
@@ -365,6 +302,6 @@ def _share_met(cells: Cells, sample: Float64) -> float:
     """About the share of the gallery that a probe meets in the cells of one function, and a little for the looking."""
     met = 0
     for number in range(_TRIED):
-        _, counts = np.unique(shelve(cells.cells_of(sample, number)).keys, return_counts=True)
+        _, counts = np.unique(shelve(cells.buckets_of(sample, number)).keys, return_counts=True)
         met += int((counts**2).sum())
     return met / _TRIED / max(1, len(sample)) ** 2 + _LOOKING

@@ -94,6 +94,22 @@ def open_inputs(
     return sources
 
 
+def find_files(inputs: Sequence[str | Path]) -> list[File]:
+    """The files that the user named, for readers that take whole files; folders and globs sorted by path.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "b.xyt").write_text("1 2 3"), Path(folder, "a.xyt").write_text("1 2 3")
+    ...     [Path(file.name).name for file in find_files([folder])]
+    ['a.xyt', 'b.xyt']
+    """
+    if "-" in map(str, inputs):
+        raise UsageError("standard input (-) is not read here; give a file")
+    return [one.file for given in inputs for one in _find(os.fspath(given), None, [])]
+
+
 def open_sides(
     inputs: Sequence[str | Path], against: Sequence[str | Path], encoding: str, spool: Path | None
 ) -> tuple[list[Source], list[Source]]:
