@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from lookalike.candidates.halving import Halving
 from lookalike.errors import UsageError
 from lookalike.families.minhash import METHODS, merge
 from lookalike.families.minhash import MinHash as MinHashFamily
@@ -17,15 +18,20 @@ from lookalike.features.plain import shingles
 from lookalike.features.shingles import Shingling, hash_lists, sketch_features
 from lookalike.jobs.again import dedup_again as ask_again
 from lookalike.jobs.dedup import DedupResult, dedup_in_memory, dedup_to_folder, read_result
+from lookalike.jobs.faces import find_faces
+from lookalike.jobs.fingerprints import find_prints
+from lookalike.jobs.halving import find_hamming_pairs
+from lookalike.jobs.lookups import faces_of_files
 from lookalike.jobs.neighbors import Nearby, find_neighbors
 from lookalike.jobs.pairs import find_similar_pairs
 from lookalike.jobs.parallel import Workers, count_threads
 from lookalike.jobs.progress import Progress
 from lookalike.jobs.settings import Settings
 from lookalike.read import looks_like_paths, open_data, open_inputs
+from lookalike.read.minutiae import as_prints, read_prints
 from lookalike.read.tables import as_table
 from lookalike.tuning.plan import Plan, tune
-from lookalike.types import Sets, Signatures, Source, Wanted
+from lookalike.types import Prints, Sets, Signatures, Source, Wanted, strings_to_arrow, to_arrow
 
 __all__ = [
     "DedupResult",
@@ -33,6 +39,9 @@ __all__ = [
     "Plan",
     "dedup",
     "dedup_again",
+    "faces",
+    "fingerprints",
+    "hamming_lsh",
     "jaccard",
     "neighbors",
     "pairs",
@@ -226,6 +235,114 @@ def neighbors(
     return found.table(ids=id is not None or looks_like_paths(data))
 
 
+def faces(
+    probes: Any,
+    gallery: Any = None,
+    *,
+    k: int = 10,
+    id: str | None = None,
+    columns: Sequence[str] = (),
+    without: Sequence[str] = (),
+    encoding: str = "utf-8",
+    **options: Any,
+) -> pa.Table:
+    """Who in a gallery has nearly the same measurements: left, right, score (how many components are close), rank.
+
+    Parameters
+    ----------
+    probes, gallery
+        Matrices with a row for each item and a column for each measurement, or paths. Without a gallery everybody is
+        looked up among all the others.
+    k
+        How many matches a probe has at most, the best first.
+    id, columns, without, encoding
+        For paths, as on the command line; other items are called by row number.
+    options
+        noise, recall, close, tolerances, threshold, r, edge, widths, functions, seed: as for
+        `lookalike.jobs.faces.plan_faces`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> people = np.random.default_rng(1).normal(170, 10, (1000, 40))
+    >>> faces(people[[3]] + 0.1, people).to_pylist()
+    [{'left': 0, 'right': 3, 'score': 40, 'rank': 1}]
+    """
+    given = [probes] if gallery is None else [probes, gallery]
+    if not any(map(looks_like_paths, given)):
+        return find_faces(probes, gallery, k=k, **options).table()
+    if not all(map(looks_like_paths, given)):
+        raise UsageError("probes and gallery are both paths, or both in memory")
+    reading: dict[str, Any] = {"id": id, "columns": columns, "without": without, "encoding": encoding}
+    return faces_of_files(_paths(probes), [] if gallery is None else _paths(gallery), reading, k=k, **options)[0]
+
+
+def fingerprints(probes: Any, gallery: Any = None, *, k: int = 10, encoding: str = "utf-8", **options: Any) -> pa.Table:
+    """Which prints are of the same finger: left, right, score (Jaccard similarity of grid squares), rank.
+
+    Parameters
+    ----------
+    probes, gallery
+        Paths of `.xyt` files, tables or templates; or a list with a matrix for each print: x, y and perhaps the angle
+        in degrees of a minutia in each row. Without a gallery every print is looked up among all the others.
+    k
+        How many matches a print has at most, the best first.
+    options
+        threshold, triples, edge, scale, rotation, seed: as for `lookalike.jobs.fingerprints.find_prints`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> prints = np.random.default_rng(1).uniform(0, 300, (20, 50, 2))
+    >>> fingerprints([prints[7] + 25], list(prints)).to_pylist()
+    [{'left': 0, 'right': 7, 'score': 1.0, 'rank': 1}]
+    """
+    mine, theirs = _prints(probes, encoding), None if gallery is None else _prints(gallery, encoding)
+    named = [
+        strings_to_arrow(side.names) if looks_like_paths(given) else None
+        for side, given in ((mine, probes), (theirs or mine, probes if gallery is None else gallery))
+    ]
+    return find_prints(mine, theirs, k=k, **options).table(*named)
+
+
+def _prints(data: Any, encoding: str) -> Prints:
+    if isinstance(data, Prints):
+        return data
+    return read_prints(_paths(data), encoding) if looks_like_paths(data) else as_prints(data)
+
+
+def hamming_lsh(
+    sets: Sets | Iterable[Iterable[Any]], threshold: float | str | Fraction = 0.5, **options: Any
+) -> pa.Table:
+    """Similar sets by Hamming LSH (the pyramid of halved matrices): left, right, similarity.
+
+    Every pair is verified, but some are missed: docs/hamming-lsh.md. Take `pairs`, unless it is this method you want.
+
+    Parameters
+    ----------
+    sets
+        `Sets`, or collections of strings or integers.
+    threshold
+        The smallest Jaccard similarity, 0.5 or more.
+    options
+        bands, rows, low, high, least_rows, seed: as for `lookalike.candidates.halving.Halving`.
+
+    Examples
+    --------
+    >>> hamming_lsh([range(100), range(5, 105), range(200, 300)]).select(["left", "right"]).to_pylist()
+    [{'left': 0, 'right': 1}]
+    """
+    found = find_hamming_pairs(_as_sets(sets), threshold, Halving(**options))
+    columns = {"left": found.left, "right": found.right, "similarity": found.similarity}
+    return pa.table({name: to_arrow(values) for name, values in columns.items()})
+
+
+def _as_sets(sets: Sets | Iterable[Iterable[Any]]) -> Sets:
+    if isinstance(sets, Sets):
+        return sets
+    return hash_lists(as_table([list(one) for one in sets], "set")["set"].combine_chunks())
+
+
 def sketch(
     data: Any,
     column: str = "text",
@@ -294,7 +411,4 @@ class MinHash(MinHashFamily):
 
     def signatures(self, sets: Sets | Iterable[Iterable[Any]]) -> Signatures:
         """The signatures of sets; that of the empty set has the largest number everywhere."""
-        if not isinstance(sets, Sets):
-            lists = as_table([list(one) for one in sets], "set")["set"].combine_chunks()
-            sets = hash_lists(lists)
-        return super().signatures(sets)
+        return super().signatures(_as_sets(sets))

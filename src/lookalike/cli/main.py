@@ -17,6 +17,8 @@ COMMANDS = {
     "dedup": "Remove near-duplicates: the main job.",
     "pairs": "List all similar pairs.",
     "neighbors": "List the most similar items of each item.",
+    "faces": "Find who has nearly the same measurements.",
+    "fingerprints": "Find which prints are of the same finger.",
     "audit": "Measure the recall that a finished dedup reached.",
     "tune": "Threshold and recall to a plan, with its S-curve.",
     "demo": "The main job on text found on this machine.",

@@ -10,10 +10,26 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lookalike.jobs.progress import Progress
+from lookalike.jobs.usage import peak_memory_bytes
 from lookalike.types import Bool, Int64, to_arrow
+from lookalike.version import __version__
 
 PROBES_AT_ONCE = 256
 """Probes that are looked up at a time: their candidates are in memory together."""
+
+
+def describe_matches(found: Matches, options: dict[str, Any], progress: Progress) -> dict[str, Any]:
+    """The record of a run."""
+    return {
+        "version": __version__,
+        "options": options,
+        "plan": found.plan.to_dict(),
+        "counts": found.counts,
+        "share": found.share,
+        "seconds": {name: round(seconds, 3) for name, seconds in progress.seconds.items()},
+        "peak_memory_bytes": peak_memory_bytes(),
+    }
 
 
 class MatchPart(NamedTuple):

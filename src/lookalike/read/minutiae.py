@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -105,3 +106,31 @@ def _by_name(owners: list[str], x: Float64, y: Float64, angles: Float64) -> Prin
     order = np.argsort(owner, kind="stable")
     indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(owner, minlength=len(number)))])
     return Prints(list(number), indptr, x[order], y[order], angles[order])
+
+
+def as_prints(data: Sequence[Any]) -> Prints:
+    """Prints in memory: a matrix each, with x, y and perhaps the angle in degrees of a minutia in each row.
+
+    Examples
+    --------
+    >>> as_prints([np.array([[1, 2], [3, 4]]), np.array([[5, 6, 90]])]).angles.tolist()
+    [nan, nan, 90.0]
+    """
+    parts = []
+    for number, one in enumerate(data):
+        try:
+            minutiae = np.asarray(one, np.float64)
+        except (TypeError, ValueError) as error:
+            raise BadDataError(f"print {number}: not numbers: {error}") from error
+        if minutiae.ndim != 2 or minutiae.shape[1] not in (2, 3):
+            raise BadDataError(
+                f"print {number}: a matrix with a row for each minutia is needed: x, y, perhaps the angle"
+            )
+        bad = np.argwhere(~np.isfinite(minutiae))
+        if len(bad):
+            row, column = bad[0].tolist()
+            raise BadDataError(f"print {number}, row {row}, column {column}: {minutiae[row, column]:g} is no place")
+        angles = minutiae[:, 2] if minutiae.shape[1] == 3 else np.full(len(minutiae), np.nan)
+        indptr = np.array([0, len(minutiae)], np.int64)
+        parts.append(Prints([str(number)], indptr, minutiae[:, 0], minutiae[:, 1], angles))
+    return Prints.joined(parts)
