@@ -89,6 +89,16 @@ def test_normalisation_finds_turned_and_scaled_prints():
     assert found["angles"][1] >= 0.75
 
 
+def test_by_default_strangers_do_not_match():
+    gallery = draw_prints(300)
+    found = find_prints(recapture(gallery, missing=0.02, false=0.02), gallery)
+    same = found.left == found.right
+    assert same.sum() >= 0.9 * len(gallery)
+    assert (~same).sum() <= 3 * 300 * 300 / 10_000
+    assert 0.35 < found.plan.threshold < 0.5
+    assert find_prints(draw_prints(3)).plan.threshold == 0.4
+
+
 def test_wrong_options_are_refused():
     for wrong in ({"k": 0}, {"triples": 0}, {"threshold": 0}, {"threshold": 1.5}, {"rotation": "left"}):
         with pytest.raises(UsageError):

@@ -18,8 +18,8 @@ Examples:
 
 @click.command("fingerprints", epilog=_EXAMPLE, context_settings=CONTEXT)
 @click.argument("inputs", nargs=-1, required=True, metavar="PRINTS...")
-@click.option("--threshold", type=float, default=0.3, show_default=True,
-              help="Smallest Jaccard similarity of the grid squares of a match.")  # fmt: skip
+@click.option("--threshold", type=float,
+              help="Smallest Jaccard similarity of the squares of a match. [default: by the gallery]")  # fmt: skip
 @click.option("--triples", type=int, default=1024, show_default=True, help="How many triples of squares are drawn.")
 @click.option("--scale", default="spread", show_default=True, metavar="[spread|none]",
               help="Bring prints to one size; none where all have one resolution.")  # fmt: skip

@@ -20,8 +20,12 @@ from lookalike.jobs.matches import PROBES_AT_ONCE, Matches, MatchPart, others_on
 from lookalike.jobs.progress import Progress
 from lookalike.types import Bool, Float64, Int64, Prints, UInt64
 
-THRESHOLD = 0.3
-"""Squares of prints of different fingers are similar to 0.11 on average, where each has minutiae in a fifth of them."""
+THRESHOLD = 0.4
+"""Where there are too few prints to tell what is usual: simulated prints of different fingers reach 0.23 on average."""
+DEVIATIONS = 4.0
+"""A match is so many standard deviations more similar than prints of different fingers: one in 10,000 of these is."""
+_SHIFTS = 50
+_FEWEST = 10
 _PAIRS_AT_ONCE = 1 << 16
 
 
@@ -53,7 +57,7 @@ def find_prints(
     gallery: Prints | None = None,
     *,
     k: int = 10,
-    threshold: float = THRESHOLD,
+    threshold: float | None = None,
     triples: int = 1024,
     grid: Grid | None = None,
     edge: float = EDGE,
@@ -69,7 +73,8 @@ def find_prints(
     k
         How many matches a probe has at most, the most similar first, equally similar ones in input order.
     threshold
-        The smallest Jaccard similarity of the squares.
+        The smallest Jaccard similarity of the squares; unless told, far above what is usual between prints of the
+        gallery.
     triples
         How many triples of squares are drawn.
     grid, edge
@@ -88,7 +93,7 @@ def find_prints(
     """
     if k < 1 or triples < 1:
         raise UsageError(f"k and triples must be at least 1, not {k} and {triples}")
-    if not 0 < threshold <= 1:
+    if threshold is not None and not 0 < threshold <= 1:
         raise UsageError(f"threshold {threshold}: a Jaccard similarity, above 0 and at most 1")
     progress = progress or Progress()
     with progress.stage("normalising"):
@@ -97,6 +102,7 @@ def find_prints(
         theirs = grid.occupy(known)
         mine = theirs if gallery is None else grid.occupy(normalise(probes, True, scale, rotation))
     share = float(theirs.mean()) if theirs.size else 0.0
+    threshold = unusual_similarity(theirs) if threshold is None else threshold
     plan = PrintPlan(grid, Triples(grid.squares, min(1.0, max(share, 1e-9)), seed), triples, threshold)
     with progress.stage("hashing"):
         shelves = [shelve(plan.triples.buckets_of(theirs, number)) for number in range(triples)]
@@ -121,6 +127,24 @@ def _search(
         progress.advance(len(some))
         looked_at = np.bincount(left, minlength=len(some))
         yield MatchPart(left[best] + first, right[best], scores[best], ranks, looked_at)
+
+
+def unusual_similarity(squares: Bool) -> float:
+    """A similarity that prints of different fingers hardly reach: by median and median deviation, so copies do no harm.
+
+    Examples
+    --------
+    >>> 0.2 < unusual_similarity(np.random.default_rng(1).random((100, 256)) < 0.2) < 0.3
+    True
+    """
+    if len(squares) < _FEWEST:
+        return THRESHOLD
+    bits, places = pack(squares), np.arange(len(squares))
+    shifts = range(1, min(_SHIFTS, len(squares) // 2) + 1)
+    strangers = np.concatenate([similarities(bits, bits, places, np.roll(places, shift)) for shift in shifts])
+    usual = float(np.median(strangers))
+    deviation = 1.4826 * float(np.median(np.abs(strangers - usual)))
+    return min(1.0, max(usual + DEVIATIONS * deviation, 1e-9))
 
 
 def pack(squares: Bool) -> UInt64:
