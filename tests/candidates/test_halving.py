@@ -37,7 +37,7 @@ def test_each_level_is_the_one_before_with_pairs_of_rows_ored(rows, seed):
     first = shuffle_rows(sets_of(rows), seed)
     distinct = sorted({value for row in rows for value in row})
     longest = max(len(set(row)) for row in rows)
-    assert first.rows == max(len(distinct), math.ceil(longest / 0.4))
+    assert first.rows == max(len(distinct), math.ceil(longest / 0.2))
     assert np.diff(first.indptr).tolist() == [len(set(row)) for row in rows]
     before = None
     for level in pyramid(first):
@@ -118,7 +118,7 @@ def test_as_many_pairs_are_found_as_theory_promises(bands, rows):
 
 def test_with_the_defaults_pairs_above_a_half_are_found():
     sets = planted(200, seed=4)
-    halving = Halving(bands=40)
+    halving = Halving()
     found = find_hamming_pairs(sets, 0.5, halving)
     met = set(zip(found.left.tolist(), found.right.tolist()))
     promised = chance_to_meet(sets, np.arange(0, 400, 2), np.arange(1, 400, 2), halving)

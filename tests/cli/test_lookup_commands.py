@@ -149,7 +149,13 @@ def test_prints_among_themselves_and_by_options(cli, prints):
     assert {(f"finger {n}", f"gallery.fmr#{n}") for n in (2, 5, 8)} <= found
     assert all((right, left) in found for left, right in found)
     assert cli("fingerprints", "gallery.fmr", "--threshold", "1", "--quiet").rows() == [COLUMNS]
-    for wrong in (["--rotation", "left"], ["--scale", "x"], ["--triples", "0"], ["--threshold", "2"], ["--edge", "0.9"]):
+    for wrong in (
+        ["--rotation", "left"],
+        ["--scale", "x"],
+        ["--triples", "0"],
+        ["--threshold", "2"],
+        ["--edge", "0.9"],
+    ):
         assert cli("fingerprints", "gallery.fmr", *wrong).code == 2
 
 

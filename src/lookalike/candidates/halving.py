@@ -23,8 +23,9 @@ from lookalike.types import Bool, Buckets, Float64, Int64, Sets, UInt64
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 """Spreads the bits of a band to the upper end of a word, one to one."""
-FULLEST = 0.4
-"""The fullest column of the first matrix has at most this density: halving only makes columns fuller."""
+FULLEST = 0.2
+"""The fullest column of the first matrix has at most this density: halving only makes columns fuller, and each level
+that a column passes through is a chance to be found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +38,8 @@ class Halving:
     [False, True, True, False]
     """
 
-    bands: int = 20
-    rows: int = 10
+    bands: int = 40
+    rows: int = 16
     """In a band; columns that agree in all of them meet."""
     low: float = 0.2
     high: float = 0.8
@@ -108,7 +109,7 @@ def shuffle_rows(sets: Sets, seed: int) -> Level:
     --------
     >>> level = shuffle_rows(Sets(np.array([0, 2, 3]), np.array([5, 9, 7], np.uint64)), seed=1)
     >>> level.rows, level.densities.tolist()
-    (5, [0.4, 0.2])
+    (10, [0.2, 0.1])
     """
     universe, number = np.unique(sets.elements, return_inverse=True)
     rows = max(len(universe), math.ceil(int(sets.sizes.max(initial=0)) / FULLEST))
