@@ -77,11 +77,13 @@ def test_columns_can_be_chosen(cli, people, tmp_path):
 
 def test_other_files_are_read_too(cli, people, tmp_path):
     rows = np.random.default_rng(1).normal(100, 10, (30, 6)).round(2)
-    table = pa.table({"id": [f"n{n}" for n in range(30)], **{c: rows[:, i] for i, c in enumerate("abcdef")}})
+    table = pa.table({"id": range(100, 130), **{c: rows[:, i] for i, c in enumerate("abcdef")}})
     pq.write_table(table, tmp_path / "g.parquet")
     pq.write_table(table.slice(5, 1).drop_columns("id"), tmp_path / "p.parquet")
     done = cli("faces", "p.parquet", "--against", "g.parquet", "--quiet")
-    assert done.rows()[1:] == [["p.parquet:0", "n5", "6", "1"]]
+    assert done.rows()[1:] == [["p.parquet:0", "105", "6", "1"]]
+    # an id that is a number is no measurement
+    assert cli("faces", "g.parquet", "--against", "g.parquet", "--quiet").rows()[1] == ["100", "100", "6", "1"]
 
 
 @pytest.mark.parametrize(("value", "shown"), [("", "nothing"), ("nan", "'nan'"), ("inf", "'inf'"), ("tall", "'tall'")])

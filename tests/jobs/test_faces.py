@@ -8,6 +8,7 @@ import pytest
 
 from lookalike.errors import BadDataError, UsageError
 from lookalike.families.cells import Cells
+from lookalike.jobs import faces
 from lookalike.jobs.faces import expected_recall, find_faces, plan_faces
 
 
@@ -45,7 +46,8 @@ def plain_faces(probes, gallery, plan, k, alone):
 
 @pytest.mark.parametrize("alone", [False, True])
 @pytest.mark.parametrize("edge", [0.0, 0.3])
-def test_matches_are_those_of_the_plain_reference(alone, edge):
+def test_matches_are_those_of_the_plain_reference(alone, edge, monkeypatch):
+    monkeypatch.setattr(faces, "PROBES_AT_ONCE", 7)
     gallery = people(40, 6)
     gallery[7] = gallery[3]  # a tie, settled by input order
     gallery[9, :2] = gallery[3, :2]

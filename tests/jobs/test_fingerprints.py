@@ -6,6 +6,7 @@ import pytest
 
 from lookalike.errors import UsageError
 from lookalike.features.minutiae import normalise
+from lookalike.jobs import fingerprints
 from lookalike.jobs.fingerprints import find_prints
 from lookalike.jobs.simulated import draw_prints, exact_rates, lecture_rates, recapture, simulate_rates
 from lookalike.types import Prints
@@ -44,7 +45,8 @@ def jaccard(one, other):
 
 
 @pytest.mark.parametrize("alone", [False, True])
-def test_matches_are_those_of_the_plain_reference(alone):
+def test_matches_are_those_of_the_plain_reference(alone, monkeypatch):
+    monkeypatch.setattr(fingerprints, "PROBES_AT_ONCE", 7)
     gallery = Prints.joined([draw_prints(15)] * 2)  # copies: ties
     probes = gallery if alone else recapture(draw_prints(25))
     found = find_prints(probes, None if alone else gallery, triples=200, threshold=0.15, k=4)

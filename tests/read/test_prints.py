@@ -122,8 +122,10 @@ def changed(at, *values):
         (changed(27, 255), 28),
         (changed(27, 1), 36),
         (changed(28, 0x43, 0xFF), 28),
+        (changed(28, 0x41, 0xF4), 28),
         (changed(36, 0x02, 0x58), 34),
         (changed(41, 1), 42),
+        (changed(11, 0x2B) + b"\0", 42),
     ],
 )
 def test_malformed_templates_are_refused_by_byte(data, byte):

@@ -54,7 +54,7 @@ def meet(shelf: Shelf, buckets: Int64) -> tuple[Int64, Int64]:
     owners = np.repeat(np.arange(len(buckets)), buckets.shape[1])
     keys = buckets.ravel()
     first, last = (np.searchsorted(shelf.keys, keys, side) for side in ("left", "right"))
-    counts = np.where(keys != NOWHERE, last - first, 0)
+    counts = last - first  # 0 for NOWHERE, which no shelf has
     ends = np.cumsum(counts)
     places = np.arange(int(counts.sum())) + np.repeat(first - (ends - counts), counts)
     return np.repeat(owners, counts), shelf.members[places].astype(np.int64)
