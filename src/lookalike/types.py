@@ -163,6 +163,40 @@ class Sets:
 
 
 @dataclass(frozen=True, slots=True)
+class VectorKind:
+    """What the items of a job on vectors are: so many numbers, or so many bits.
+
+    A vector travels as a set does, its memory cut into words of 64 bits, the last one filled up with zeros.
+
+    Examples
+    --------
+    >>> VectorKind(3, "float32").words, VectorKind(100, "bits").words
+    (2, 2)
+    """
+
+    dimension: int
+    scalar: str
+    """float32, float64 or bits."""
+
+    @property
+    def per_word(self) -> int:
+        """How many numbers (or bits) there are in a word."""
+        return {"float32": 2, "float64": 1, "bits": 64}[self.scalar]
+
+    @property
+    def words(self) -> int:
+        """How many words a vector takes."""
+        return -(-self.dimension // self.per_word)
+
+    def as_rows(self, begins: Int64, ends: Int64, words: UInt64) -> tuple[Int64, Int64, Any]:
+        """Vectors as kernels take them: where each begins and ends, and the numbers; of bit strings the words."""
+        if self.scalar == "bits":
+            return begins, ends, words
+        starts = begins * self.per_word
+        return starts, starts + self.dimension, words.view(self.scalar)
+
+
+@dataclass(frozen=True, slots=True)
 class Numbered:
     """Sets in order of size, their elements numbered by how often they occur: rare ones have small numbers.
 
@@ -351,8 +385,8 @@ class Block(Protocol):
 class Layout:
     """How a source is stored, so that its surviving rows can be written the same way.
 
-    `kind` is "lines" (bytes; text lines with their ends), "table" (Arrow tables to Parquet) or "files"
-    (each item a file of its own).
+    `kind` is "lines" (bytes; text lines with their ends), "table" (Arrow tables to Parquet), "array" (a NumPy
+    matrix) or "files" (each item a file of its own).
     """
 
     kind: str
@@ -366,6 +400,8 @@ class Layout:
     """table: rows in a full row group of the input."""
     plain_columns: tuple[str, ...] = ()
     """table: paths of columns with values so long that each further copy of one counts."""
+    array: tuple[str, int] = ("", 0)
+    """array: type and number of the columns."""
 
 
 class Source(Protocol):

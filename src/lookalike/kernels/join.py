@@ -7,12 +7,14 @@ Item i's set is elements[begins[i]:ends[i]].
 
 import numba as nb
 import numpy as np
+from numba.extending import overload
 
 from lookalike.kernels.compile import inlined, kernel
 from lookalike.kernels.hashing import U
-from lookalike.kernels.sets import CONTAINMENT, needed_overlap, overlap_at_least
+from lookalike.kernels.sets import CONTAINMENT, EUCLIDEAN, HAMMING, needed_overlap, overlap_at_least
 from lookalike.kernels.sorting import sort_stretch
 from lookalike.kernels.unionfind import root_of
+from lookalike.kernels.vectors import cosine_at, differing_bits, distance_at
 
 COMPARED, MATCHED = 0, 1
 """Places in the `counts` that the kernels keep: candidate pairs compared, pairs found."""
@@ -158,10 +160,34 @@ def _earlier(item, lowest, item_starts, item_buckets, starts, fills, members, ma
     return count
 
 
-@inlined
 def _overlap(left, right, measure, num, den, begins, ends, elements):
-    """The overlap of two items if they are similar enough (for containment: left in right), else -1."""
+    """The overlap of two items if they are similar enough (for containment: left in right), else -1.
+
+    Of vectors it is 0, of bit strings the bits in which they differ: what is compared, the type of the elements and
+    the measure tell.
+    """
+    raise NotImplementedError  # compiled code has one of those below
+
+
+@overload(_overlap, jit_options={"forceinline": True, "nogil": True, "error_model": "numpy"})
+def _overlap_by_type(left, right, measure, num, den, begins, ends, elements):  # noqa: ARG001
+    return _vectors_overlap if isinstance(elements.dtype, nb.types.Float) else _words_overlap
+
+
+def _vectors_overlap(left, right, measure, num, den, begins, ends, elements):
+    size = ends[left] - begins[left]
+    if measure == EUCLIDEAN:
+        near = distance_at(elements, begins[left], begins[right], size) <= num / den
+    else:
+        near = cosine_at(elements, begins[left], begins[right], size) >= num / den
+    return nb.int64(0) if near else nb.int64(-1)
+
+
+def _words_overlap(left, right, measure, num, den, begins, ends, elements):
     left_size, right_size = ends[left] - begins[left], ends[right] - begins[right]
+    if measure == HAMMING:
+        bits = differing_bits(elements, begins[left], begins[right], left_size)
+        return bits if bits * den <= num else nb.int64(-1)
     needed = needed_overlap(measure, num, den, left_size, right_size)
     return overlap_at_least(elements, begins[left], ends[left], begins[right], ends[right], needed)
 
