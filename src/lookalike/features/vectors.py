@@ -102,11 +102,12 @@ def rows_of(features: pa.Array, kind: VectorKind) -> tuple[npt.NDArray[Any], Boo
     if kind.scalar == "bits":
         return _bit_words(values, packed, wanted, kind), there
     numbers = to_numpy(values.cast(kind.scalar)).reshape(-1, kind.dimension) + np.zeros((), kind.scalar)  # no -0
+    limit = min(LARGEST_NUMBER, float(np.finfo(kind.scalar).max))
     with np.errstate(invalid="ignore"):
-        good = (np.abs(numbers) <= LARGEST_NUMBER).all(axis=1)
+        good = (np.abs(numbers) <= limit).all(axis=1)
     if not good.all():
         bad = int(np.flatnonzero(~good)[0])
-        wrong = numbers[bad][~(np.abs(numbers[bad]) <= LARGEST_NUMBER)][0]
+        wrong = numbers[bad][~(np.abs(numbers[bad]) <= limit)][0]
         raise VectorError(int(np.flatnonzero(there)[bad]), f"holds {wrong}: numbers must be finite, and below 1e70")
     return numbers, there
 

@@ -65,7 +65,7 @@ class FoundPairs:
             {
                 "left": self.corpus.ids(left) if ids else to_arrow(left),
                 "right": self.corpus.ids(right) if ids else to_arrow(right),
-                "similarity": to_arrow(np.ascontiguousarray(rows["similarity"])),
+                self.corpus.settings.measure.column: to_arrow(np.ascontiguousarray(rows["similarity"])),
             }
         )
 

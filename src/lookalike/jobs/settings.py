@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lookalike.errors import UsageError
 from lookalike.features.shingles import Shingling
@@ -20,6 +20,11 @@ INDEXES = ("length", "prefix", "position", "suffix", "best")
 """Those of the exact join (candidates/exact.py), named here so that other methods need not load it."""
 POLICIES = ("direct", "connected")
 KEEP_RULES = ("first", "last", "longest", "shortest", "max:COL", "min:COL")
+
+
+if TYPE_CHECKING:
+    from lookalike.jobs.vectorplan import VectorPlan
+    from lookalike.types import VectorKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +43,10 @@ class Settings:
     skip_errors: bool
     encoding: str
     budget: Budget
-    plan: Plan | None
+    plan: Plan | VectorPlan | None
     """Bands and rows; None where the method needs none."""
+    vectors: VectorKind | None = None
+    """What kind of vectors the items are; None where they are sets, or as long as nobody looked."""
 
     @classmethod
     def parse(
@@ -92,7 +99,7 @@ class Settings:
             skip_errors=on_error == "skip",
             encoding=encoding,
             budget=Budget(parse_memory(memory)),
-            plan=plan_for(wanted, recall, hashes) if method == "lsh" else None,
+            plan=plan_for(wanted, recall, hashes) if method == "lsh" and not wanted.of_vectors else None,
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from lookalike.candidates.brute import all_together
 from lookalike.candidates.buckets import concatenate, group_prints, renumber, select
 from lookalike.candidates.parts import Packing, connected_parts, pack_parts
 from lookalike.candidates.prefix import join_prefixes, oversize
+from lookalike.features.vectors import fingerprints
 from lookalike.jobs.bucketstore import BucketStore
 from lookalike.jobs.corpus import Corpus
 from lookalike.jobs.joining import collapse_copies, join_bands, members_of, places_of
@@ -27,9 +28,11 @@ from lookalike.jobs.parallel import Workers
 from lookalike.jobs.progress import Progress
 from lookalike.jobs.setstore import SetStore
 from lookalike.jobs.settings import Settings
+from lookalike.jobs.vectors import values_of_pairs
 from lookalike.kernels.prefix import list_prefixes
 from lookalike.kernels.sets import fingerprint_sets
-from lookalike.types import Bool, Buckets, Int32, Int64, Sets, UInt64
+from lookalike.types import Bool, Buckets, Float64, Int32, Int64, Sets, UInt64, VectorKind
+from lookalike.verify.sets import Measure
 
 
 @dataclass(slots=True)
@@ -47,6 +50,8 @@ class Comparable:
     """So many sets, at the front, are of an earlier block: they are to be compared with the others only."""
     cut: bool = False
     """Is it a part of a part, which was too large?"""
+    kind: VectorKind | None = None
+    """What kind of vectors they are, if they are no sets."""
 
     def __len__(self) -> int:
         return len(self.places)
@@ -58,8 +63,15 @@ class Comparable:
 
     @property
     def sets(self) -> tuple[Int64, Int64, UInt64]:
-        """The sets as kernels take them."""
-        return self.begins, self.ends, self.elements
+        """The sets as kernels take them; vectors as their numbers."""
+        found = self.begins, self.ends, self.elements
+        return self.kind.as_rows(*found) if self.kind else found
+
+    def values(self, measure: Measure, left: Int64, right: Int64, overlaps: Int64) -> Float64:
+        """The exact similarity or distance of pairs."""
+        if self.kind:
+            return values_of_pairs(self.kind, measure, self.sets, left, right)
+        return measure.of_overlaps(overlaps, self.sizes[left], self.sizes[right])
 
 
 @dataclass(slots=True)
@@ -163,7 +175,7 @@ class Candidates:
         if len(blocks) == 1:
             with progress.stage("refining"):
                 whole = self._load(blocks[0])
-                self._collapse(whole.mine, _prints(whole), distinct)
+                self._collapse(whole.mine, self._prints(whole), distinct)
                 found = self._put_together([whole], distinct)
             yield found
         else:
@@ -180,7 +192,9 @@ class Candidates:
         Since places rise from block to block, the first set that one resembles is found first.
         """
         with progress.stage("refining"):
-            loaded = [(block.mine, _prints(block), block.sets.sizes[block.rows]) for block in map(self._load, blocks)]
+            loaded = [
+                (block.mine, self._prints(block), block.sets.sizes[block.rows]) for block in map(self._load, blocks)
+            ]
             mine, sizes = (np.concatenate([one[k] for one in loaded]) for k in (0, 2))
             self._collapse(mine, np.concatenate([one[1] for one in loaded], axis=1), distinct)
             self.sizes = self.members[mine[distinct[mine]]], sizes[distinct[mine]]
@@ -214,6 +228,11 @@ class Candidates:
         rows[np.argsort(self.order[self.members[mine]])] = np.arange(len(mine))
         return Block(mine, rows, self.sets.read(block))
 
+    def _prints(self, block: Block) -> UInt64:
+        """What tells equal sets; of vectors the order counts."""
+        prints = fingerprints if self.corpus.settings.vectors else fingerprints_of_sets
+        return prints(block.sets)[:, block.rows]
+
     def _collapse(self, mine: Int64, prints: UInt64, distinct: Bool) -> None:
         """Note which of the members are the first with their set."""
         if self.second:
@@ -243,6 +262,7 @@ class Candidates:
             places, buckets, begins, ends, elements[0] if len(elements) == 1 else np.concatenate(elements)
         )
         found.earlier = int(np.count_nonzero(kept[0])) if len(blocks) > 1 else 0
+        found.kind = self.corpus.settings.vectors
         return found
 
     def follow(self, equal: list[tuple[Int64, Int64]]) -> None:
@@ -317,18 +337,19 @@ def _pack(bands: BucketStore, members: Int64, corpus: Corpus, order: Int32) -> P
     return pack_parts(connected_parts(bands, len(order))[members], nbytes, limit)
 
 
-def _prints(block: Block) -> UInt64:
-    return fingerprint_sets(block.sets.indptr, block.sets.elements)[:, block.rows]  # type: ignore[no-any-return]
+def fingerprints_of_sets(sets: Sets) -> UInt64:
+    """What tells equal sets: uint64[2, sets]."""
+    return fingerprint_sets(sets.indptr, sets.elements)  # type: ignore[no-any-return]
 
 
 def refine(found: Comparable, settings: Settings, progress: Progress, refined: Refined) -> None:
     """Replace oversize buckets by buckets of rare elements, in which every similar pair of them meets.
 
-    Brute force compares all there are. For measures whose threshold says nothing about one set alone, all elements
-    count as rare.
+    Brute force compares all there are, and vectors have no elements. For measures whose threshold says nothing about
+    one set alone, all elements count as rare.
     """
     large = oversize(found.buckets)
-    if not large.any() or settings.method == "brute":
+    if not large.any() or settings.method == "brute" or settings.vectors:
         return
     measure = settings.measure
     floor = measure.jaccard_floor or Fraction(0)

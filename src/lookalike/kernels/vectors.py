@@ -16,6 +16,8 @@ from lookalike.kernels.sets import EUCLIDEAN
 
 LANES = 64
 """Projections that are summed up side by side."""
+FARTHEST = 2.0**62
+"""Buckets of a line from here on are one."""
 _SUMS = {"reassoc", "contract"}
 
 
@@ -133,7 +135,8 @@ def line_keys(vectors, tiles, offsets, width, rows, keys):
         for band in range(keys.shape[0]):
             key = U(band + 1)
             for r in range(band * rows, (band + 1) * rows):
-                key = mix(key) + U(nb.int64(math.floor(sums[r] / width + offsets[r])))
+                place = max(-FARTHEST, min(FARTHEST, math.floor(sums[r] / width + offsets[r])))
+                key = mix(key) + U(nb.int64(place))
             keys[band, i] = mix(key)
 
 
@@ -158,22 +161,24 @@ def bit_keys(words, positions, rows, keys):
 
 
 @kernel
-def near_bits(words, first, last, start, most, left, right, distances):
-    """Pairs of bit strings first..last-1 with earlier ones from `start` on that differ in `most` bits or fewer.
+def near_bits(words, first, last, before, most, left, right):
+    """Pairs of bit strings first..last-1 with earlier ones that differ in `most` bits or fewer.
 
-    Stops early where `left` might not do for another one; returns (next bit string, pairs written).
+    With `before` above 0, only earlier ones below it. Stops early where `left` might not do for another one; returns
+    (next bit string, pairs written).
     """
     written = 0
     i = first
     while i < last:
-        if written + (i - start) > left.size:
+        others = before if before > 0 else i
+        if written + others > left.size:
             break
-        for j in range(start, i):
+        for j in range(others):
             total = nb.int64(0)
             for k in range(words.shape[1]):
                 total += nb.int64(count_ones(words[i, k] ^ words[j, k]))
             if total <= most:
-                left[written], right[written], distances[written] = j, i, total
+                left[written], right[written] = j, i
                 written += 1
         i += 1
     return i, written

@@ -65,6 +65,11 @@ class Measure:
         return self.name in DISTANCES
 
     @property
+    def of_equal(self) -> float:
+        """The value of two equal items (for overlap, of sets of one element)."""
+        return 0.0 if self.is_distance else 1.0
+
+    @property
     def column(self) -> str:
         """What results call its values."""
         return "distance" if self.is_distance else "similarity"
