@@ -72,6 +72,19 @@ def to_arrow(values: npt.NDArray[Any]) -> pa.Array:
     return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(stored)])
 
 
+def matrix_to_arrow(rows: npt.NDArray[Any]) -> pa.Array:
+    """A matrix of numbers as lists, one for each row.
+
+    Examples
+    --------
+    >>> matrix_to_arrow(np.array([[1, 2], [3, 4]])).to_pylist()
+    [[1, 2], [3, 4]]
+    """
+    flat = np.ascontiguousarray(rows.astype(np.float32) if rows.dtype == np.float16 else rows).ravel()
+    values = pa.array(flat) if flat.dtype == np.bool_ else to_arrow(flat)
+    return pa.FixedSizeListArray.from_arrays(values, rows.shape[1])
+
+
 def to_numpy(values: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
     """Whole numbers or fractions of Arrow, none of them null, as a NumPy array; not copied where it is one piece.
 

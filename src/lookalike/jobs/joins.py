@@ -16,7 +16,7 @@ from lookalike.jobs.settings import Settings
 from lookalike.jobs.similar import Comparable, Refined, refine
 from lookalike.jobs.vectors import near_pairs
 from lookalike.types import Bool, Buckets, Int32, Int64, Sets
-from lookalike.verify.pairs import list_pairs
+from lookalike.verify.pairs import list_pairs, list_pairs_of_band
 from lookalike.verify.sets import Measure
 
 if TYPE_CHECKING:
@@ -74,6 +74,10 @@ def join_sets(
             pairs = (numbers[left], numbers[right], overlaps.astype(np.int64))
             yield Joined(*_directed(*pairs, found.sizes, measure), len(left))
         return
+    for band in found.bands:
+        for listed in list_pairs_of_band(band, found.sets, measure.arguments, found.earlier, workers.map):
+            left, right, overlaps = (one.astype(np.int64) for one in listed[:3])
+            yield Joined(left, right, overlaps, listed.candidates)
     refine(found, settings, progress, refined)
     for listed in list_pairs(found.buckets, found.sets, measure.arguments, found.earlier, workers.map):
         left, right, overlaps = (one.astype(np.int64) for one in listed[:3])

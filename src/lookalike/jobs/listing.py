@@ -76,8 +76,9 @@ def list_similar(
         candidates.drop(batch)
     if not listing.second:
         _list_copies(candidates, groups, own, store)
+    store.settle()
     # Sets were compared once for all their copies; what is reported counts items.
-    listing.compared += len(store)
+    listing.compared += 0 if candidates.by_band else len(store)
     listing.alarms = candidates.refined.alarms()
     return listing
 
@@ -101,7 +102,7 @@ def _list_sets(
     settings = candidates.corpus.settings
     apart = candidates.order[found.places] >= listing.second if listing.second else None
     for part in join_sets(found, apart, settings, listing.options, candidates.refined, workers, progress):
-        listing.compared += part.compared - len(part.left)
+        listing.compared += part.compared - (0 if candidates.by_band else len(part.left))
         similarity = found.values(settings.measure, part.left, part.right, part.overlaps)
         similar = Similar(found.places[part.left], found.places[part.right], similarity)
         _store(_across(similar, candidates) if listing.second else similar, candidates, groups, store)

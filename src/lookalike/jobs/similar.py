@@ -46,6 +46,8 @@ class Comparable:
     begins: Int64
     ends: Int64
     elements: UInt64
+    bands: Iterable[Buckets] = ()
+    """In their place, the buckets of one band after the other: pairs can then come more than once."""
     earlier: int = 0
     """So many sets, at the front, are of an earlier block: they are to be compared with the others only."""
     cut: bool = False
@@ -148,6 +150,8 @@ class Candidates:
     """By place: has a later item that is no reference item an equal set?"""
     second: int = 0
     """The number of the first item of another collection; 0 where there is one collection."""
+    by_band: bool = False
+    """Are the bands to be compared one by one? That takes less memory, and pairs can come more than once."""
     refined: Refined = field(default_factory=Refined)
     equal: list[tuple[Int64, Int64]] = field(default_factory=list)
     """Places, and the first place with an equal set: found only when the sets are compared."""
@@ -252,7 +256,8 @@ class Candidates:
         places = np.concatenate([self.members[block.mine[here]] for block, here in zip(blocks, kept)])
         number = np.full(len(self.order), -1, np.int32)
         number[places] = np.arange(len(places), dtype=np.int32)
-        buckets = concatenate([renumber(band, number) for band in self.bands])
+        bands = (renumber(band, number) for band in self.bands)
+        buckets = concatenate([] if self.by_band else [*bands])
         shifts = np.cumsum([0, *(len(block.sets.elements) for block in blocks)])
         rows = [block.rows[here] for block, here in zip(blocks, kept)]
         begins = np.concatenate([block.sets.indptr[row] + shift for block, row, shift in zip(blocks, rows, shifts)])
@@ -263,6 +268,7 @@ class Candidates:
         )
         found.earlier = int(np.count_nonzero(kept[0])) if len(blocks) > 1 else 0
         found.kind = self.corpus.settings.vectors
+        found.bands = bands if self.by_band else ()
         return found
 
     def follow(self, equal: list[tuple[Int64, Int64]]) -> None:
@@ -275,7 +281,13 @@ class Candidates:
 
 
 def find_candidates(
-    corpus: Corpus, order: Int32, workers: Workers, progress: Progress, references: int = 0, second: int = 0
+    corpus: Corpus,
+    order: Int32,
+    workers: Workers,
+    progress: Progress,
+    references: int = 0,
+    second: int = 0,
+    by_band: bool = False,
 ) -> Candidates:
     """Who shares a bucket with whom.
 
@@ -287,6 +299,8 @@ def find_candidates(
         So many items, at the front, are reference items.
     second
         The number of the first item of another collection: equal sets of the two are no copies of each other.
+    by_band
+        Whether the bands are to be compared one by one.
     """
     settings, digests = corpus.settings, corpus.digests
     settings.budget.check_items(len(corpus))
@@ -304,7 +318,7 @@ def find_candidates(
         del place_of
     # without bands even a single set counts: how much it overlaps with its copies, its size tells
     inside = members_of(bands, len(order)) if settings.method == "lsh" else first == np.arange(len(order))
-    return put_up(corpus, order, references, first, bands, np.flatnonzero(inside), second)
+    return put_up(corpus, order, references, first, bands, np.flatnonzero(inside), second, by_band)
 
 
 def put_up(
@@ -315,22 +329,23 @@ def put_up(
     bands: BucketStore,
     members: Int64,
     second: int = 0,
+    by_band: bool = False,
 ) -> Candidates:
     """Candidates of which it is known who meets whom: decide what is compared together."""
     fixed = int(np.searchsorted(order >= references, True))
     copies = np.flatnonzero(first != np.arange(len(order)))
     copied = np.zeros(len(order), np.bool_)
     copied[first[copies[copies >= fixed]]] = True
-    packing = _pack(bands, members, corpus, order)
+    packing = _pack(bands, members, corpus, order, 1 if by_band else len(bands))
     work = corpus.digests.work_at_hand() if packing.blocks > 1 else None
     sets = SetStore(packing.blocks, f"sets-{corpus.settings.budget.batch_name}", work)
     linked = np.zeros(len(order), np.bool_)
-    return Candidates(corpus, order, fixed, first, bands, members, packing, sets, linked, copied, second)
+    return Candidates(corpus, order, fixed, first, bands, members, packing, sets, linked, copied, second, by_band)
 
 
-def _pack(bands: BucketStore, members: Int64, corpus: Corpus, order: Int32) -> Packing:
-    """What is compared together. Of the sizes of sets it is known what they are at most: repeats count."""
-    nbytes = 8 * corpus.counts[order[members]].astype(np.int64) + MEMBER_BYTES * len(bands)
+def _pack(bands: BucketStore, members: Int64, corpus: Corpus, order: Int32, at_once: int) -> Packing:
+    """What is compared together, so many bands at once. Of sets it is known what they have at most: repeats count."""
+    nbytes = 8 * corpus.counts[order[members]].astype(np.int64) + MEMBER_BYTES * at_once
     limit = corpus.settings.budget.sets_bytes
     if nbytes.sum() <= limit:
         return Packing(np.zeros(len(members), np.int32), [range(1)] if len(members) else [])

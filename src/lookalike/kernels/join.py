@@ -277,6 +277,36 @@ def find_pairs(first, last, graph, sets, measure, num, den, mark, found, left, r
 
 
 @kernel
+def find_pairs_of_band(first, last, starts, members, earlier, sets, measure, num, den, left, right, counts):
+    """All similar pairs of the members at first..last-1 with those before them in their bucket.
+
+    For buckets that have no member in common, as those of one band. With `earlier` above 0, only pairs of an item below
+    it with one that is not. Stops early when `left` is nearly full; returns (next place, pairs written).
+    """
+    begins, ends, elements = sets
+    written = 0
+    bucket = np.searchsorted(starts, first, side="right") - 1
+    place = first
+    while place < last:
+        while starts[bucket + 1] <= place:
+            bucket += 1
+        if written + place - starts[bucket] > left.size:
+            break
+        item = nb.int64(members[place])
+        for k in range(starts[bucket], place):
+            other = nb.int64(members[k])
+            if earlier > 0 and (other >= earlier or item < earlier):
+                continue
+            counts[COMPARED] += 1
+            if _overlap(other, item, measure, num, den, begins, ends, elements) >= 0:
+                left[written], right[written] = other, item
+                written += 1
+        place += 1
+    counts[MATCHED] += written
+    return place, written
+
+
+@kernel
 def connect_buckets(starts, members, sets, measure, num, den, parent, left, right, overlaps, counts):
     """Join the clusters that share a similar pair in some bucket; pairs within one cluster are not looked at.
 

@@ -19,7 +19,7 @@ from lookalike.read.columns import check_length
 from lookalike.read.files import File
 from lookalike.read.slices import Slice
 from lookalike.read.txt import COLUMN
-from lookalike.types import Block, Bool, Int64, Layout, Room, to_arrow
+from lookalike.types import Block, Bool, Int64, Layout, Room, matrix_to_arrow
 
 BLOCK_BYTES = 16 << 20
 _NUMBERS = "fiub"
@@ -94,12 +94,7 @@ class VectorBlock(Slice):
 
     def read(self, columns: tuple[str, ...] | None) -> pa.Table:  # noqa: ARG002
         """The vectors as lists."""
-        numbers = self.source.numbers(self.rows)
-        if numbers.dtype == np.float16:
-            numbers = numbers.astype(np.float32)
-        flat = np.ascontiguousarray(numbers).ravel()
-        values = pa.array(flat) if flat.dtype == np.bool_ else to_arrow(flat)
-        return pa.table({COLUMN: pa.FixedSizeListArray.from_arrays(values, numbers.shape[1])})
+        return pa.table({COLUMN: matrix_to_arrow(self.source.numbers(self.rows))})
 
     def stored(self, keep: Bool, decoded: pa.Table | None = None) -> Any:  # noqa: ARG002
         """The rows to keep, as bytes."""
