@@ -152,7 +152,8 @@ def look(sources: list[Source], settings: Settings, kind: VectorKind) -> Look:
     """The first vectors in the order of the input, so that the choice is the same however files are split."""
     items, _ = count_items(sources)
     parts = list(_first_rows(sources, settings, kind))
-    rows = np.concatenate([np.empty((0, *part.shape[1:]), part.dtype) for part in parts[:1]] + parts)
+    parts.append(np.empty((0, _columns(kind)), "uint64" if kind.scalar == "bits" else kind.scalar))
+    rows = np.concatenate(parts)
     draw = np.random.default_rng(settings.seed)
     left, right = draw.integers(0, max(1, len(rows)), (2, SAMPLED_PAIRS))
     different = (left != right) & (len(rows) > 1)
@@ -167,7 +168,7 @@ def _first_rows(sources: list[Source], settings: Settings, kind: VectorKind) -> 
             try:
                 rows, _ = rows_of(features, kind)
             except VectorError:
-                rows = np.empty((0, kind.words if kind.scalar == "bits" else kind.dimension))  # said when it is read
+                continue  # said when it is read
             yield rows[rows.any(axis=1)]
             left -= len(features)
             if left <= 0:
@@ -177,8 +178,13 @@ def _first_rows(sources: list[Source], settings: Settings, kind: VectorKind) -> 
             return
 
 
+def _columns(kind: VectorKind) -> int:
+    return kind.words if kind.scalar == "bits" else kind.dimension
+
+
 def _values(rows: Any, left: Any, right: Any, measure: Measure, kind: VectorKind) -> Float64:
-    sets = words_of(rows.astype(rows.dtype if kind.scalar == "bits" else kind.scalar), np.ones(len(rows), bool), kind)
+    scalar = "uint64" if kind.scalar == "bits" else kind.scalar
+    sets = words_of(rows.astype(scalar), np.ones(len(rows), bool), kind)
     given = kind.as_rows(sets.indptr[:-1], sets.indptr[1:], sets.elements)
     values = np.empty(len(left))
     if kind.scalar == "bits":
@@ -191,11 +197,13 @@ def _values(rows: Any, left: Any, right: Any, measure: Measure, kind: VectorKind
 def plan_vectors(seen: Look, settings: Settings) -> tuple[VectorPlan, float]:
     """The cheapest plan that has the recall, and the nanoseconds that it is expected to take."""
     best: tuple[float, VectorPlan] | None = None
-    for plan in _plans(seen.kind, settings):
-        false = float(np.mean(plan_rate(seen.values, plan))) if len(seen.values) else 0.0
-        cost = _lsh_cost(seen, plan, false)
-        if best is None or cost < best[0]:
-            best = cost, plan
+    for width in _widths(settings.measure):
+        chances = collision(settings.measure.name, seen.values, width, seen.kind.dimension)
+        for plan in _plans(seen.kind, settings, width):
+            meetings = plan.bands * float(np.mean(chances**plan.rows)) if len(chances) else 0.0
+            cost = _lsh_cost(seen, plan, meetings)
+            if best is None or cost < best[0]:
+                best = cost, plan
     if best is None:
         raise UsageError(
             f"{settings.hashes} hashes cannot find pairs at {settings.measure.name} {settings.measure.written} with "
@@ -204,30 +212,28 @@ def plan_vectors(seen: Look, settings: Settings) -> tuple[VectorPlan, float]:
     return best[1], best[0]
 
 
-def plan_rate(values: Float64, plan: VectorPlan) -> Float64:
-    """In how many bands pairs of these values meet, on average."""
-    return plan.bands * collision(plan.measure, values, plan.width, plan.bits) ** plan.rows
+def _widths(measure: Measure) -> list[float]:
+    """Widths of buckets on lines to be tried; only where there are lines do they matter."""
+    threshold = float(measure.threshold)
+    return [factor * threshold if threshold else 1.0 for factor in WIDTHS] if measure.name == "euclidean" else [0.0]
 
 
-def _plans(kind: VectorKind, settings: Settings) -> Iterator[VectorPlan]:
-    """For each number of rows (and width) the fewest bands that have the recall."""
+def _plans(kind: VectorKind, settings: Settings, width: float) -> Iterator[VectorPlan]:
+    """For each number of rows the fewest bands that have the recall."""
     measure, recall = settings.measure, settings.recall
     threshold = float(measure.threshold)
-    single = measure.name != "euclidean"  # a bit each
-    most = settings.hashes * (BITS_PER_HASH if single else BITS_PER_HASH // 8)
-    widths = [0.0] if single else [factor * threshold if threshold else 1.0 for factor in WIDTHS]
-    for width in widths:
-        if measure.name == "hamming" and threshold >= kind.dimension:
-            chance = 1.0
-        else:
-            chance = float(collision(measure.name, np.array([threshold]), width, kind.dimension)[0])
-        for rows in range(1, MOST_ROWS + 1):
-            bands = _bands_needed(chance**rows, recall)
-            if bands is None or bands * rows > most or bands > MOST_BANDS:
-                break
-            found = 1 - (1 - chance**rows) ** bands
-            bits = kind.dimension if measure.name == "hamming" else 0
-            yield VectorPlan(measure.name, threshold, recall, settings.hashes, bands, rows, found, bits, width)
+    most = settings.hashes * (BITS_PER_HASH // 8 if measure.name == "euclidean" else BITS_PER_HASH)
+    if measure.name == "hamming" and threshold >= kind.dimension:
+        chance = 1.0
+    else:
+        chance = float(collision(measure.name, np.array([threshold]), width, kind.dimension)[0])
+    for rows in range(1, MOST_ROWS + 1):
+        bands = _bands_needed(chance**rows, recall)
+        if bands is None or bands * rows > most or bands > MOST_BANDS:
+            return
+        found = 1 - (1 - chance**rows) ** bands
+        bits = kind.dimension if measure.name == "hamming" else 0
+        yield VectorPlan(measure.name, threshold, recall, settings.hashes, bands, rows, found, bits, width)
 
 
 def _bands_needed(chance: float, recall: float) -> int | None:
