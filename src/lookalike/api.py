@@ -88,7 +88,7 @@ def dedup(
         Measure the recall on a sample of so many items; see `.run["audit"]`.
     options
         threshold, recall, hashes, shingle, bag, language, measure, method, seed, threads, id, on_error,
-        encoding, memory: as on the command line.
+        encoding, memory, length_ratio: as on the command line.
 
     Examples
     --------

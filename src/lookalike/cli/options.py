@@ -60,6 +60,16 @@ def shared_options_but(*names: str) -> Callable[[Command], Command]:
     return add
 
 
+def length_option(command: Command) -> Command:
+    """Add --length-ratio."""
+    return click.option(
+        "--length-ratio",
+        metavar="R",
+        help="Compare only items of similar length: shorter / longer at least R, where the length of an item is its "
+        "number of distinct shingles. [default: items of any length]",
+    )(command)
+
+
 def talking_options(command: Command) -> Command:
     """Add --json and --quiet."""
     return _add(_TALKING, command)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lookalike.cli.options import CONTEXT, settings_from, shared_options, talking_options
+from lookalike.cli.options import CONTEXT, length_option, settings_from, shared_options, talking_options
 from lookalike.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ Examples:
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option("-o", "--out", metavar="FILE", help=".parquet, .csv, .tsv or .jsonl. [default: TSV on stdout]")
 @shared_options
+@length_option
 @click.option(
     "--against",
     multiple=True,

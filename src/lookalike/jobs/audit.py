@@ -26,7 +26,8 @@ def audit(corpus: Corpus, sample_size: int, workers: Workers, progress: Progress
     """Measured recall with its 95% interval, for a random sample of items.
 
     The sets of all items are streamed past an index of the sample's sets, which gives every similar pair of a
-    sampled item exactly. A pair counts as found if the two share a bucket key in some band.
+    sampled item exactly. A pair counts as found if the two share a bucket key in some band. Pairs whose lengths
+    `--length-ratio` rules out do not count.
 
     Returns
     -------
@@ -39,7 +40,7 @@ def audit(corpus: Corpus, sample_size: int, workers: Workers, progress: Progress
     sample = np.sort(draw.choice(filled, min(sample_size, len(filled)), replace=False))
     sets = corpus.fetch_all_sets(sample, workers, progress)
     owners, others, shared, sizes = _similar_to(corpus, sets, workers, progress)
-    apart = sample[owners] != others
+    apart = (sample[owners] != others) & settings.alike_in_length(sets.sizes[owners], sizes)
     owners, others, shared = owners[apart], others[apart], shared[apart]
     found = _share_a_key(corpus, sample[owners], others)
     similarity = shared / (sets.sizes[owners] + sizes[apart] - shared)  # Jaccard, which the bands are about

@@ -58,6 +58,8 @@ class Nearby:
             raise UsageError(f"-k must be at least 1, not {k}")
         if method not in METHODS:
             raise UsageError(f"--method {method}: neighbours are always found exactly; leave it out")
+        if options.get("length_ratio") is not None:
+            raise UsageError("--length-ratio goes with pairs and dedup, not with neighbors")
         # of a measure without a threshold only the name counts
         settings = Settings.parse(threshold=threshold or 1, measure=measure, method="brute", **options)
         return cls(k, replace(settings, method="exact"), threshold is not None)
