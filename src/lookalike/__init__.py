@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         pairs,
         shingles,
         sketch,
+        transpose,
         tune,
     )
     from lookalike.errors import BadDataError, LookalikeError, ResourceError, UsageError
@@ -47,6 +48,7 @@ __all__ = [
     "pairs",
     "shingles",
     "sketch",
+    "transpose",
     "tune",
 ]
 

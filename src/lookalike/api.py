@@ -25,7 +25,7 @@ from lookalike.jobs.pairs import find_similar_pairs
 from lookalike.jobs.parallel import Workers, count_threads
 from lookalike.jobs.progress import Progress
 from lookalike.jobs.settings import Settings
-from lookalike.read import looks_like_paths, open_data, open_inputs
+from lookalike.read import invert, looks_like_paths, open_data, open_inputs
 from lookalike.read.tables import as_table
 from lookalike.tuning.plan import Plan, tune
 from lookalike.types import Sets, Signatures, Source, Wanted
@@ -42,6 +42,7 @@ __all__ = [
     "pairs",
     "shingles",
     "sketch",
+    "transpose",
     "tune",
 ]
 
@@ -228,6 +229,27 @@ def neighbors(
     others = [] if against is None else _open(against, column, encoding, "against")
     found = find_neighbors(_open(data, column, encoding), others, wanted, Progress())
     return found.table(ids=id is not None or looks_like_paths(data))
+
+
+def transpose(data: Any, column: str = "text", *, encoding: str = "utf-8", memory: str | int | None = None) -> pa.Table:
+    """Sets turned round: for each element, as `id`, the rows that hold it, in `column`.
+
+    So items become sets of customers, and those bought by the same people are neighbours.
+
+    Parameters
+    ----------
+    data
+        Lists or sets of strings or integers, as for `pairs`; rows are numbered from 0.
+
+    Examples
+    --------
+    >>> goods = transpose([{"bread", "milk"}, {"milk", "tea"}, {"bread", "milk"}])
+    >>> goods.to_pylist()[1]
+    {'id': 'milk', 'text': [0, 1, 2]}
+    >>> neighbors(goods, k=1, id="id").select(["left", "right"]).to_pylist()[0]
+    {'left': 'bread', 'right': 'milk'}
+    """
+    return invert(_open(data, column, encoding), column, Budget(parse_memory(memory)).sets_bytes)
 
 
 def kernel(

@@ -21,7 +21,7 @@ from lookalike.jobs.progress import Progress
 from lookalike.jobs.run import describe_run
 from lookalike.jobs.settings import Settings
 from lookalike.kernels import neighbors as kernels
-from lookalike.read import open_sides
+from lookalike.read import open_inverted, open_sides
 from lookalike.types import Float64, Int64, Rejected, Source, to_arrow
 
 METHODS = ("auto", "exact", "brute")
@@ -190,11 +190,22 @@ def _by_input(
 
 
 def neighbors_of_files(
-    inputs: Sequence[str | Path], against: Sequence[str | Path], wanted: Nearby, spool: Path, progress: Progress
+    inputs: Sequence[str | Path],
+    against: Sequence[str | Path],
+    wanted: Nearby,
+    spool: Path,
+    progress: Progress,
+    transposed: bool = False,
 ) -> tuple[pa.Table, list[Rejected], dict[str, Any]]:
-    """The neighbours as a table, the bad lines that were skipped, and the record of the run."""
+    """The neighbours as a table, the bad lines that were skipped, and the record of the run.
+
+    `transposed`: the items are the elements of the sets that the files hold.
+    """
     sources, others = open_sides(inputs, against, wanted.settings.encoding, spool)
+    if transposed:
+        sources = open_inverted(sources, wanted.settings.column, wanted.settings.budget.sets_bytes)
     found = find_neighbors(sources, others, wanted, progress)
-    options = {"inputs": [str(path) for path in inputs], "against": [str(path) for path in against]}
+    options: dict[str, Any] = {"inputs": [str(path) for path in inputs], "against": [str(path) for path in against]}
+    options["transpose"] = transposed
     run = describe_run(wanted.settings, {**options, **wanted.options}, found.counts, [], progress)
     return found.table(), found.corpus.rejected, run
