@@ -76,14 +76,14 @@ class Page:
         return "".join(written)
 
 
-def load_pages(folder):
-    """The pages in English with their articles, as `pages` of the real data has them."""
+def load_pages(folder, every=False):
+    """The pages in English (or every page) with their articles, as `pages` of the real data has them."""
     truth = json.loads((folder / "ground-truth.json").read_text("utf-8"))
     pages = []
     for name, known in truth.items():
         raw = gzip.decompress((folder / "html" / f"{name}.html.gz").read_bytes())
         pages.append(Page(raw.decode("utf-8", "replace"), known["articleBody"]))
-    return [page for page in pages if page.english]
+    return [page for page in pages if every or page.english]
 
 
 def plant(pages, seed):

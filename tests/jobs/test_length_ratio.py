@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lookalike as la
+from cli.calling import caller
 from corpora import corpus
 from lookalike.errors import UsageError
 from lookalike.jobs import graph
@@ -174,6 +175,16 @@ def test_the_audit_counts_pairs_of_similar_length_only(tmp_path, source):
     assert run["audit"]["pairs"] == 2 * wanted  # every item is in the sample
     assert run["audit"]["found"] >= 0.98 * run["audit"]["pairs"]
     assert audit_folder(tmp_path / "out", len(TEXTS), Progress())["pairs"] == 2 * wanted
+
+
+def test_the_command_line_takes_it_and_does_not_change_it_afterwards(tmp_path, source, capfd, monkeypatch):
+    call = caller(capfd, monkeypatch)
+    first = call("dedup", source, "-o", tmp_path / "out", "--shingle", "word:2", "--length-ratio", "2/3", "--json")
+    assert first.json()["options"]["length_ratio"] == "2/3"
+    assert "shorter / longer at least 2/3" in first.err
+    again = call("dedup", "--from", tmp_path / "out", "-o", tmp_path / "again", "--length-ratio", "0.9")
+    assert (again.code, "--length-ratio cannot change" in again.err) == (2, True)
+    assert call("pairs", source, "--length-ratio", "2").code == 2
 
 
 @pytest.mark.parametrize("ratio", ["0", "-0.5", "1.01", "half", "0.1234567891234", "nan", ""])

@@ -75,6 +75,12 @@ def test_the_command_line_turns_files_round(cli, tmp_path):
     assert cli("pairs", "a.dat", "--transpose", "--explain").code == 0
 
 
+def test_rows_without_a_list_count(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"text": null}\n{"text": null}\n')
+    (tmp_path / "b.jsonl").write_text('{"text": ["tea"]}\n{"text": null}\n{"text": ["tea"]}\n')
+    assert la.transpose([tmp_path / "a.jsonl", tmp_path / "b.jsonl"]).to_pylist() == [{"id": "tea", "text": [2, 4]}]
+
+
 def test_what_does_not_go_together_is_refused(cli, tmp_path):
     (tmp_path / "a.dat").write_text("1 2\n2 x\n")
     (tmp_path / "a.txt").write_text("some words\n")
