@@ -193,6 +193,11 @@ def test_a_ratio_that_makes_no_sense_is_refused(ratio):
         la.pairs(["a"], length_ratio=ratio)
 
 
+def test_vectors_have_no_ratio():
+    with pytest.raises(UsageError, match="about sets"):
+        la.pairs([[0.5, 1.5], [1.5, 0.5]], measure="cosine", length_ratio=0.5)
+
+
 def test_neighbours_have_no_ratio():
     with pytest.raises(UsageError, match="goes with pairs and dedup"):
         la.neighbors(["a"], length_ratio=0.5)

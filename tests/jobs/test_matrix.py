@@ -127,6 +127,8 @@ def test_what_does_not_fit_is_refused_before_it_is_made():
 def test_options_that_make_no_sense_are_refused(monkeypatch):
     with pytest.raises(UsageError, match="output must be"):
         la.kernel(["a"], output="csr")
+    with pytest.raises(UsageError, match="measure must be"):
+        la.kernel(["a"], measure="euclidean")
     with pytest.raises(UsageError, match="always exact"):
         la.kernel(["a"], method="lsh")
     with pytest.raises(UsageError, match="not with a matrix"):

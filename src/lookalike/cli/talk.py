@@ -15,6 +15,7 @@ _PLANS = {
     "brute": "brute force. Every pair is compared.",
     "exact": "an exact join by rare elements. No similar pair is missed.",
     "merge": "divide, compute, merge. Every pair that shares an element is counted.",
+    "lsh": "bands of hash functions; the first items will tell how many.",
     "auto": "the cheapest way; a sample will tell which.",
 }
 
@@ -28,7 +29,7 @@ def say_plan(settings: Settings, progress: Progress) -> None:
 
 
 def _say_method(settings: Settings, progress: Progress) -> None:
-    if settings.plan is None:
+    if settings.plan is None or settings.measure.name == "cosine":  # of sets or vectors: the items will tell
         progress.say(f"Plan: {_PLANS[settings.method]}")
         return
     first, *others = settings.plan.describe().split(". ")

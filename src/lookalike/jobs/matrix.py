@@ -21,7 +21,7 @@ from lookalike.jobs.progress import Progress
 from lookalike.jobs.settings import Settings
 from lookalike.kernels.audit import find_similar, index_sample
 from lookalike.types import Float64, Int64, Sets, Source, Span
-from lookalike.verify.sets import Measure
+from lookalike.verify.sets import NUMBERS, Measure
 
 OUTPUTS = ("dense", "sparse")
 ELEMENT_BYTES = 64
@@ -64,6 +64,8 @@ class Asked(NamedTuple):
             raise UsageError(f"method {method}: a matrix is always exact; leave it out")
         if options.get("length_ratio") is not None:
             raise UsageError("length_ratio goes with pairs and dedup, not with a matrix")
+        if measure not in NUMBERS:
+            raise UsageError(f"measure must be one of {', '.join(NUMBERS)} for a matrix, not {measure!r}")
         least = 1 if threshold is None else threshold
         return cls(Settings.parse(measure=measure, threshold=least, method="brute", **options), threshold is not None,
                    output)  # fmt: skip

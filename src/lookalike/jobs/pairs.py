@@ -65,7 +65,7 @@ class FoundPairs:
             {
                 "left": self.corpus.ids(left) if ids else to_arrow(left),
                 "right": self.corpus.ids(right) if ids else to_arrow(right),
-                "similarity": to_arrow(np.ascontiguousarray(rows["similarity"])),
+                self.corpus.settings.measure.column: to_arrow(np.ascontiguousarray(rows["similarity"])),
             }
         )
 
@@ -87,9 +87,10 @@ def find_similar_pairs(
             corpus = read_corpus(everything, settings, workers, progress)
         # 0 means one collection: where the first is empty, no item belongs to the second either
         second = (int(corpus.starts[len(sources)]) or len(corpus)) if against else 0
-        candidates = find_candidates(corpus, _order(corpus), workers, progress, second=second)
+        by_band = settings.vectors is not None and settings.method == "lsh"
+        candidates = find_candidates(corpus, _order(corpus), workers, progress, second=second, by_band=by_band)
         options = options or JoinOptions()
-        store = PairStore(len(corpus), settings.budget.sets_bytes, options.folder)
+        store = PairStore(len(corpus), settings.budget.sets_bytes, options.folder, repeated=by_band)
         listing = list_similar(candidates, store, options, workers, progress)
     return FoundPairs(corpus, store, listing, choice)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,11 @@ POLICIES = ("direct", "connected")
 KEEP_RULES = ("first", "last", "longest", "shortest", "max:COL", "min:COL")
 
 
+if TYPE_CHECKING:
+    from lookalike.jobs.vectorplan import VectorPlan
+    from lookalike.types import VectorKind
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What every job on sets wants to know. `Settings.parse` reads what users give."""
@@ -41,8 +46,10 @@ class Settings:
     skip_errors: bool
     encoding: str
     budget: Budget
-    plan: Plan | None
+    plan: Plan | VectorPlan | None
     """Bands and rows; None where the method needs none."""
+    vectors: VectorKind | None = None
+    """What kind of vectors the items are; None where they are sets, or as long as nobody looked."""
     length_ratio: Fraction = Fraction(0)
     """Only sets of which the shorter is so much of the longer are candidates; 0: all are."""
 
@@ -98,7 +105,7 @@ class Settings:
             skip_errors=on_error == "skip",
             encoding=encoding,
             budget=Budget(parse_memory(memory)),
-            plan=plan_for(wanted, recall, hashes) if method == "lsh" else None,
+            plan=plan_for(wanted, recall, hashes) if method == "lsh" and not wanted.of_vectors else None,
             length_ratio=_parse_ratio(length_ratio),
         )
 

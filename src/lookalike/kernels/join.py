@@ -8,12 +8,14 @@ candidates at all: those whose sizes are shorter / longer >= ratio; (0, 1) lets 
 
 import numba as nb
 import numpy as np
+from numba.extending import overload
 
 from lookalike.kernels.compile import inlined, kernel
 from lookalike.kernels.hashing import U
-from lookalike.kernels.sets import CONTAINMENT, needed_overlap, overlap_at_least
+from lookalike.kernels.sets import CONTAINMENT, EUCLIDEAN, HAMMING, needed_overlap, overlap_at_least
 from lookalike.kernels.sorting import sort_stretch
 from lookalike.kernels.unionfind import root_of
+from lookalike.kernels.vectors import cosine_at, differing_bits, distance_at
 
 COMPARED, MATCHED = 0, 1
 """Places in the `counts` that the kernels keep: candidate pairs compared, pairs found."""
@@ -168,10 +170,34 @@ def _earlier(item, lowest, graph, begins, ends, mark, found):
     return count
 
 
-@inlined
 def _overlap(left, right, measure, num, den, begins, ends, elements):
-    """The overlap of two items if they are similar enough (for containment: left in right), else -1."""
+    """The overlap of two items if they are similar enough (for containment: left in right), else -1.
+
+    Of vectors it is 0, of bit strings the bits in which they differ: what is compared, the type of the elements and
+    the measure tell.
+    """
+    raise NotImplementedError  # compiled code has one of those below
+
+
+@overload(_overlap, jit_options={"forceinline": True, "nogil": True, "error_model": "numpy"})
+def _overlap_by_type(left, right, measure, num, den, begins, ends, elements):  # noqa: ARG001
+    return _vectors_overlap if isinstance(elements.dtype, nb.types.Float) else _words_overlap
+
+
+def _vectors_overlap(left, right, measure, num, den, begins, ends, elements):
+    size = ends[left] - begins[left]
+    if measure == EUCLIDEAN:
+        near = distance_at(elements, begins[left], begins[right], size) <= num / den
+    else:
+        near = cosine_at(elements, begins[left], begins[right], size) >= num / den
+    return nb.int64(0) if near else nb.int64(-1)
+
+
+def _words_overlap(left, right, measure, num, den, begins, ends, elements):
     left_size, right_size = ends[left] - begins[left], ends[right] - begins[right]
+    if measure == HAMMING:
+        bits = differing_bits(elements, begins[left], begins[right], left_size)
+        return bits if bits * den <= num else nb.int64(-1)
     needed = needed_overlap(measure, num, den, left_size, right_size)
     return overlap_at_least(elements, begins[left], ends[left], begins[right], ends[right], needed)
 
@@ -256,6 +282,36 @@ def find_pairs(first, last, graph, sets, measure, num, den, mark, found, left, r
         item += 1
     counts[MATCHED] += written
     return item, written
+
+
+@kernel
+def find_pairs_of_band(first, last, starts, members, earlier, sets, measure, num, den, left, right, counts):
+    """All similar pairs of the members at first..last-1 with those before them in their bucket.
+
+    For buckets that have no member in common, as those of one band. With `earlier` above 0, only pairs of an item below
+    it with one that is not. Stops early when `left` is nearly full; returns (next place, pairs written).
+    """
+    begins, ends, elements = sets
+    written = 0
+    bucket = np.searchsorted(starts, first, side="right") - 1
+    place = first
+    while place < last:
+        while starts[bucket + 1] <= place:
+            bucket += 1
+        if written + place - starts[bucket] > left.size:
+            break
+        item = nb.int64(members[place])
+        for k in range(starts[bucket], place):
+            other = nb.int64(members[k])
+            if earlier > 0 and (other >= earlier or item < earlier):
+                continue
+            counts[COMPARED] += 1
+            if _overlap(other, item, measure, num, den, begins, ends, elements) >= 0:
+                left[written], right[written] = other, item
+                written += 1
+        place += 1
+    counts[MATCHED] += written
+    return place, written
 
 
 @kernel

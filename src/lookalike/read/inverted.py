@@ -94,4 +94,6 @@ def _values(lists: pa.Array, name: str, column: str) -> pa.Array:
         raise BadDataError(f"{name}: a list in column {column!r} holds a null; leave nulls out of the lists")
     if pa.types.is_integer(values.type):
         return values if values.type == pa.uint64() else values.cast(pa.int64())
+    if len(values) and not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
+        raise BadDataError(f"{name}: column {column!r} holds lists of {values.type}, not of strings or integers")
     return values.cast(pa.large_string())
