@@ -80,6 +80,8 @@ def matrix_to_arrow(rows: npt.NDArray[Any]) -> pa.Array:
     >>> matrix_to_arrow(np.array([[1, 2], [3, 4]])).to_pylist()
     [[1, 2], [3, 4]]
     """
+    import pyarrow as pa
+
     flat = np.ascontiguousarray(rows.astype(np.float32) if rows.dtype == np.float16 else rows).ravel()
     values = pa.array(flat) if flat.dtype == np.bool_ else to_arrow(flat)
     return pa.FixedSizeListArray.from_arrays(values, rows.shape[1])

@@ -16,6 +16,7 @@ from lookalike.families.hyperplanes import Hyperplanes
 from lookalike.families.lines import Lines
 from lookalike.features.vectors import fingerprints, rows_of, words_of
 from lookalike.jobs.parallel import Workers
+from lookalike.jobs.progress import Progress
 from lookalike.kernels import vectors as kernels
 from lookalike.types import Float64, Int64, Sets, Span, UInt64, VectorKind, stretch_by_stretch
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 SIDE = 2048
 """Vectors of a block that is compared with another one in one matrix product."""
+ASKED_SIDE = 512
+"""Vectors whose nearest ones a thread looks for at a time."""
 BITS_SIDE = 512
 """Bit strings that a thread compares with all before them at a time."""
 ROOM = 1 << 20
@@ -160,17 +163,23 @@ class _Blocks:
             return (found / lengths[:, None]).astype(np.float32), lengths
         return found.astype(np.float32 if self._numbers.dtype == np.float32 else np.float64), lengths
 
-    def likely(self, one: tuple[int, int], other: tuple[int, int]) -> tuple[Int64, Int64]:
-        """The pairs (a < b) of a vector of the one block and one of the other that may be near enough."""
+    def distances(self, one: Span, other: Span) -> tuple[npt.NDArray[Any], Any]:
+        """About how far the vectors of the other block (rows) are from those of the one, and how wrong that may be.
+
+        Less the cosine, or the distance squared.
+        """
         a, a_lengths = self.block(*one)
         b, b_lengths = self.block(*other)
         products = b @ a.T
         if self._cosine:
-            near = products >= self._threshold - self._error
-        else:
-            squares = a_lengths[None, :] ** 2 + b_lengths[:, None] ** 2
-            near = squares - 2 * products <= self._threshold**2 + self._error * squares + 1e-300
-        right, left = np.nonzero(near)
+            return -products, self._error
+        squares = a_lengths[None, :] ** 2 + b_lengths[:, None] ** 2
+        return squares - 2 * products, self._error * squares + 1e-300
+
+    def likely(self, one: Span, other: Span) -> tuple[Int64, Int64]:
+        """The pairs (a < b) of a vector of the one block and one of the other that may be near enough."""
+        far, error = self.distances(one, other)
+        right, left = np.nonzero(far <= (-self._threshold if self._cosine else self._threshold**2) + error)
         left, right = left + one[0], right + other[0]
         below = left < right
         return left[below], right[below]
@@ -179,10 +188,9 @@ class _Blocks:
 def _near_bits(
     measure: Measure, rows: tuple[Int64, Int64, UInt64], earlier: int, workers: Workers
 ) -> Iterator[NearPairs]:
-    begins, ends, words = rows
-    if not len(begins):
+    if not len(rows[0]):
         return
-    strings = words[begins[:, None] + np.arange(int(ends[0] - begins[0]))]
+    strings = _strings(rows)
     size, most = max(ROOM, len(strings)), int(measure.threshold)
 
     def compare(span: Span) -> tuple[NearPairs, int, int]:
@@ -196,3 +204,68 @@ def _near_bits(
 
     spans = [(low, min(low + BITS_SIDE, len(strings))) for low in range(earlier, len(strings), BITS_SIDE)]
     yield from stretch_by_stretch(compare, workers.map, spans)
+
+
+class Nearest(NamedTuple):
+    """The nearest vectors of each of some, nearest first; of equally near ones the first in the input first."""
+
+    counts: Int64
+    """How many each of them has."""
+    neighbors: Int64
+    values: Float64
+
+
+def nearest_vectors(
+    kind: VectorKind,
+    measure: Measure,
+    rows: tuple[Int64, Int64, Any],
+    asked: Span,
+    among: Span,
+    k: int,
+    bounded: bool,
+    workers: Workers,
+    progress: Progress,
+) -> Nearest:
+    """The k nearest vectors `among` some of each that is `asked` for, itself left out; exactly.
+
+    A matrix product tells which may be among them; these are measured one by one. `bounded`: the threshold counts.
+    """
+    sign = 1.0 if measure.is_distance else -1.0
+    limit = sign * float(measure.threshold) if bounded else np.inf
+    blocks = None if kind.scalar == "bits" else _Blocks(kind, measure, rows[0], rows[2])
+    strings = rows[2] if blocks else _strings(rows)
+
+    def search(span: Span) -> Nearest:
+        count = span[1] - span[0]
+        values, numbers, found = np.empty((count, k)), np.empty((count, k), np.int64), np.zeros(count, np.int64)
+        for low in range(*among, SIDE):
+            others = low, min(low + SIDE, among[1])
+            if blocks is None:
+                kernels.push_nearest_bits(strings, *span, *others, limit, values, numbers, found)
+                continue
+            far, error = blocks.distances(others, span)
+            margins = np.broadcast_to(np.asarray(error, np.float64), far.shape)
+            kernels.push_nearest(measure.arguments[0], far, margins, span[0], low, limit, rows, values, numbers, found)
+        filled = np.arange(k) < found[:, None]
+        return Nearest(found, numbers[filled], sign * values[filled])
+
+    spans = [(low, min(low + ASKED_SIDE, asked[1])) for low in range(*asked, ASKED_SIDE)]
+    parts: list[Nearest] = []
+    with threadpool_limits(limits=1, user_api="blas"):
+        for part in workers.map(search, spans):
+            parts.append(part)
+            progress.advance(len(part.counts))
+    none = np.empty(0, np.int64)
+    return Nearest(
+        np.concatenate([none, *(part.counts for part in parts)]),
+        np.concatenate([none, *(part.neighbors for part in parts)]),
+        np.concatenate([np.empty(0), *(part.values for part in parts)]),
+    )
+
+
+def _strings(rows: tuple[Int64, Int64, UInt64]) -> UInt64:
+    """Bit strings as a matrix of words."""
+    begins, ends, words = rows
+    width = int(ends[0] - begins[0]) if len(begins) else 1
+    strings: UInt64 = words[begins[:, None] + np.arange(width)]
+    return strings

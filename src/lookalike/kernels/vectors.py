@@ -182,3 +182,68 @@ def near_bits(words, first, last, before, most, left, right):
                 written += 1
         i += 1
     return i, written
+
+
+@inlined
+def _push(far, number, k, values, numbers, counts, row):
+    """Put one of the k nearest in its place; of equally near ones the first stays first."""
+    at = counts[row]
+    if at == k:
+        if far >= values[row, k - 1]:
+            return
+        at -= 1
+    else:
+        counts[row] += 1
+    while at > 0 and values[row, at - 1] > far:
+        values[row, at], numbers[row, at] = values[row, at - 1], numbers[row, at - 1]
+        at -= 1
+    values[row, at], numbers[row, at] = far, number
+
+
+@kernel
+def push_nearest(measure, likely, margins, first, other, limit, rows, values, numbers, counts):
+    """Take the vectors of a block among the nearest ones of some others, where they are.
+
+    Parameters
+    ----------
+    likely : float[asked, block]
+        About how far the vectors other, other + 1, ... are from first, first + 1, ...: less a cosine, or a distance
+        squared; wrong by `margins` at most.
+    margins : float64[asked, block] or broadcast to it
+    limit : float
+        What is farther does not count: less a cosine, or a distance.
+    values, numbers : float64[asked, k], int64[asked, k]
+        The nearest ones so far, nearest first; counts[i] of them.
+    """
+    begins, ends, elements = rows
+    size = ends[0] - begins[0]
+    k = values.shape[1]
+    for i in range(likely.shape[0]):
+        worst = values[i, k - 1] if counts[i] == k else limit
+        bound = worst * worst if measure == EUCLIDEAN else worst
+        for j in range(likely.shape[1]):
+            if likely[i, j] - margins[i, j] > bound or first + i == other + j:
+                continue
+            if measure == EUCLIDEAN:
+                far = distance_at(elements, begins[first + i], begins[other + j], size)
+            else:
+                far = -cosine_at(elements, begins[first + i], begins[other + j], size)
+            if far <= limit:
+                _push(far, other + j, k, values, numbers, counts, i)
+                worst = values[i, k - 1] if counts[i] == k else limit
+                bound = worst * worst if measure == EUCLIDEAN else worst
+
+
+@kernel
+def push_nearest_bits(strings, first, last, other, end, limit, values, numbers, counts):
+    """The same for bit strings other..end-1 and first..last-1, without a first guess."""
+    k = values.shape[1]
+    for i in range(first, last):
+        for j in range(other, end):
+            if i == j:
+                continue
+            total = nb.int64(0)
+            for w in range(strings.shape[1]):
+                total += nb.int64(count_ones(strings[i, w] ^ strings[j, w]))
+            if total <= limit:
+                _push(nb.float64(total), j, k, values, numbers, counts, i - first)

@@ -21,8 +21,8 @@ from lookalike.types import Block, Int64, Layout, Room, matrix_to_arrow
 BLOCK_BYTES = 16 << 20
 """Bytes of the compared column in a block."""
 ACCEPTED = (
-    "a list of texts, of token lists or sets, of vectors, or of dicts; a NumPy matrix; pyarrow, polars, pandas or DuckDB data; "
-    "a Hugging Face dataset; a path or a list of pathlib.Path"
+    "a list of texts, of token lists or sets, of vectors, or of dicts; a NumPy matrix; pyarrow, polars, pandas or "
+    "DuckDB data; a Hugging Face dataset; a path or a list of pathlib.Path"
 )
 
 
