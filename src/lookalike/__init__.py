@@ -21,10 +21,12 @@ if TYPE_CHECKING:
         dedup,
         dedup_again,
         jaccard,
+        kernel,
         neighbors,
         pairs,
         shingles,
         sketch,
+        transpose,
         tune,
     )
     from lookalike.errors import BadDataError, LookalikeError, ResourceError, UsageError
@@ -41,10 +43,12 @@ __all__ = [
     "dedup",
     "dedup_again",
     "jaccard",
+    "kernel",
     "neighbors",
     "pairs",
     "shingles",
     "sketch",
+    "transpose",
     "tune",
 ]
 

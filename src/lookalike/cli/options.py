@@ -60,6 +60,34 @@ def shared_options_but(*names: str) -> Callable[[Command], Command]:
     return add
 
 
+def length_option(command: Command) -> Command:
+    """Add --length-ratio."""
+    return click.option(
+        "--length-ratio",
+        metavar="R",
+        help="Compare only items of similar length: shorter / longer at least R, where the length of an item is its "
+        "number of distinct shingles. [default: items of any length]",
+    )(command)
+
+
+def transpose_option(command: Command) -> Command:
+    """Add --transpose."""
+    return click.option(
+        "--transpose",
+        is_flag=True,
+        help="For .dat files and lists: compare the elements instead, each as the set of rows that hold it.",
+    )(command)
+
+
+def check_transpose(transpose: bool, against: Sequence[str], options: dict[str, Any]) -> None:
+    """Refuse what does not go with --transpose."""
+    from lookalike.errors import UsageError
+
+    others = {"--against": against, "--id": options["id_"], "--on-error skip": options["on_error"] == "skip"}
+    for name in [name for name, given in others.items() if transpose and given]:
+        raise UsageError(f"--transpose: elements are the items, and name themselves; {name} does not go with it")
+
+
 def talking_options(command: Command) -> Command:
     """Add --json and --quiet."""
     return _add(_TALKING, command)

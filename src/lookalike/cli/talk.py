@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from lookalike.jobs.progress import Progress
 from lookalike.jobs.settings import Settings
+from lookalike.tuning.thresholds import written
 
 if TYPE_CHECKING:
     from lookalike.candidates.exact import JoinStats
@@ -21,6 +22,13 @@ _PLANS = {
 
 def say_plan(settings: Settings, progress: Progress) -> None:
     """The plan, before the work."""
+    _say_method(settings, progress)
+    if settings.length_ratio:
+        ratio = written(settings.length_ratio)
+        progress.say(f"  Only items of similar length are compared: shorter / longer at least {ratio}.")
+
+
+def _say_method(settings: Settings, progress: Progress) -> None:
     if settings.plan is None or settings.measure.name == "cosine":  # of sets or vectors: the items will tell
         progress.say(f"Plan: {_PLANS[settings.method]}")
         return

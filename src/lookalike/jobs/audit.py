@@ -30,7 +30,8 @@ def audit(corpus: Corpus, sample_size: int, workers: Workers, progress: Progress
     """Measured recall with its 95% interval, for a random sample of items.
 
     The sets of all items are streamed past an index of the sample's sets, which gives every similar pair of a
-    sampled item exactly. A pair counts as found if the two share a bucket key in some band.
+    sampled item exactly. A pair counts as found if the two share a bucket key in some band. Pairs whose lengths
+    `--length-ratio` rules out do not count.
 
     Returns
     -------
@@ -85,6 +86,8 @@ def _similar_to(corpus: Corpus, sets: Sets, workers: Workers, progress: Progress
     def compare(batch: Sets) -> Pairs:
         samples, rows, shared = kernels.find_similar(*index, sets.sizes, batch.indptr, batch.elements, *measure)
         samples = samples.astype(np.int64)
+        kept = corpus.settings.alike_in_length(sets.sizes[samples], batch.sizes[rows])
+        samples, rows, shared = samples[kept], rows[kept], shared[kept]
         return samples, rows, shared / (sets.sizes[samples] + batch.sizes[rows] - shared)
 
     return _by_blocks(corpus, compare, workers, progress)

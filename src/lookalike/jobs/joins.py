@@ -79,7 +79,8 @@ def join_sets(
             left, right, overlaps = (one.astype(np.int64) for one in listed[:3])
             yield Joined(left, right, overlaps, listed.candidates)
     refine(found, settings, progress, refined)
-    for listed in list_pairs(found.buckets, found.sets, measure.arguments, found.earlier, workers.map):
+    ratio = settings.length_ratio.as_integer_ratio()
+    for listed in list_pairs(found.buckets, found.sets, measure.arguments, found.earlier, workers.map, ratio):
         left, right, overlaps = (one.astype(np.int64) for one in listed[:3])
         yield Joined(left, right, overlaps, listed.candidates)
 
@@ -105,7 +106,15 @@ def _in_one_piece(found: Comparable) -> tuple[Sets, Int64]:
 def _exactly(
     sets: Sets, sides: Bool | None, settings: Settings, options: JoinOptions, workers: Workers, progress: Progress
 ) -> Iterator[tuple[Int64, Int64, Int64]]:
-    """Rows of `sets` and overlaps of all pairs that are similar in one direction or the other."""
+    """Rows of `sets` and overlaps of all pairs of similar length that are similar in one direction or the other."""
+    for left, right, overlaps in _of_any_length(sets, sides, settings, options, workers, progress):
+        kept = settings.alike_in_length(sets.sizes[left], sets.sizes[right])
+        yield left[kept], right[kept], overlaps[kept]
+
+
+def _of_any_length(
+    sets: Sets, sides: Bool | None, settings: Settings, options: JoinOptions, workers: Workers, progress: Progress
+) -> Iterator[tuple[Int64, Int64, Int64]]:
     # loaded only where they are used: they would make every other run start later
     from lookalike.candidates.exact import join_exact
     from lookalike.candidates.merge import join_merge

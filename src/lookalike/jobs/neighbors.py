@@ -24,7 +24,7 @@ from lookalike.jobs.vectorplan import for_vectors, vectors_of
 from lookalike.jobs.vectors import nearest_vectors
 from lookalike.kernels import neighbors as kernels
 from lookalike.kernels.vectors import push_nearest
-from lookalike.read import open_sides
+from lookalike.read import open_inverted, open_sides
 from lookalike.types import Float64, Int64, Rejected, Source, VectorKind, to_arrow
 
 METHODS = ("auto", "exact", "brute")
@@ -61,6 +61,8 @@ class Nearby:
             raise UsageError(f"-k must be at least 1, not {k}")
         if method not in METHODS:
             raise UsageError(f"--method {method}: neighbours are always found exactly; leave it out")
+        if options.get("length_ratio") is not None:
+            raise UsageError("--length-ratio goes with pairs and dedup, not with neighbors")
         # of a measure without a threshold only the name counts
         settings = Settings.parse(threshold=threshold or 1, measure=measure, method="brute", **options)
         return cls(k, replace(settings, method="exact"), threshold is not None)
@@ -225,11 +227,22 @@ def _by_input(
 
 
 def neighbors_of_files(
-    inputs: Sequence[str | Path], against: Sequence[str | Path], wanted: Nearby, spool: Path, progress: Progress
+    inputs: Sequence[str | Path],
+    against: Sequence[str | Path],
+    wanted: Nearby,
+    spool: Path,
+    progress: Progress,
+    transposed: bool = False,
 ) -> tuple[pa.Table, list[Rejected], dict[str, Any]]:
-    """The neighbours as a table, the bad lines that were skipped, and the record of the run."""
+    """The neighbours as a table, the bad lines that were skipped, and the record of the run.
+
+    `transposed`: the items are the elements of the sets that the files hold.
+    """
     sources, others = open_sides(inputs, against, wanted.settings.encoding, spool)
+    if transposed:
+        sources = open_inverted(sources, wanted.settings.column, wanted.settings.budget.sets_bytes)
     found = find_neighbors(sources, others, wanted, progress)
-    options = {"inputs": [str(path) for path in inputs], "against": [str(path) for path in against]}
+    options: dict[str, Any] = {"inputs": [str(path) for path in inputs], "against": [str(path) for path in against]}
+    options["transpose"] = transposed
     run = describe_run(wanted.settings, {**options, **wanted.options}, found.counts, [], progress)
     return found.table(), found.corpus.rejected, run

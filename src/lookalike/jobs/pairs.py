@@ -21,7 +21,7 @@ from lookalike.jobs.progress import Progress
 from lookalike.jobs.run import describe_run
 from lookalike.jobs.settings import Settings
 from lookalike.jobs.similar import find_candidates
-from lookalike.read import open_sides
+from lookalike.read import open_inverted, open_sides
 from lookalike.types import Int32, Source, to_arrow
 
 
@@ -110,14 +110,21 @@ def pairs_of_files(
     progress: Progress,
     against: Sequence[str | Path] = (),
     join: JoinOptions | None = None,
+    transposed: bool = False,
 ) -> tuple[FoundPairs, dict[str, Any]]:
-    """The similar pairs in files, and the record of the run."""
+    """The similar pairs in files, and the record of the run; `transposed`: of the elements of their sets."""
     sources, others = open_sides(inputs, against, settings.encoding, spool)
+    if transposed:
+        sources = open_inverted(sources, settings.column, settings.budget.sets_bytes)
     join = join or JoinOptions()
     join.folder = spool
     found = find_similar_pairs(sources, settings, progress, others, join)
     options: dict[str, Any] = {"inputs": [str(path) for path in inputs], "against": [str(path) for path in against]}
-    options |= {"index": join.index, "common": None if join.common is None else str(join.common)}
+    options |= {
+        "transpose": transposed,
+        "index": join.index,
+        "common": None if join.common is None else str(join.common),
+    }
     run = describe_run(found.corpus.settings, options, found.counts, found.listing.alarms, progress)
     run["choice"] = found.choice.to_dict() if found.choice else None
     return found, run

@@ -224,7 +224,9 @@ class Candidates:
         low, high = sorted([(int(mine.min()), int(mine.max())), (int(others.min()), int(others.max()))])
         apart = low[1] < high[0]
         common = min(low[1], high[1])
-        return self.corpus.settings.measure.can_reach(low[1] if apart else common, high[0] if apart else common)
+        smaller, larger = (low[1], high[0]) if apart else (common, common)
+        settings = self.corpus.settings
+        return settings.measure.can_reach(smaller, larger) and smaller >= settings.length_ratio * larger
 
     def _load(self, block: int) -> Block:
         mine = np.flatnonzero(self.packing.block_of == block)

@@ -145,6 +145,8 @@ def for_vectors(settings: Settings, kind: VectorKind) -> Settings:
         raise UsageError(
             f"--method merge is for sets; for {settings.measure.name} of vectors choose auto, lsh or brute"
         )
+    if settings.length_ratio:
+        raise UsageError("--length-ratio is about sets: vectors all have the same length; leave it out")
     return replace(settings, vectors=kind, measure=replace(settings.measure, of_vectors=True), plan=None)
 
 

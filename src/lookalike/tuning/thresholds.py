@@ -54,6 +54,18 @@ def parse_threshold(value: float | str | Fraction | int) -> Fraction:
     return number
 
 
+def written(fraction: Fraction) -> float | str:
+    """A fraction as it can be given again: a number, or text such as 2/3 that no decimal equals.
+
+    Examples
+    --------
+    >>> written(Fraction(4, 5)), written(Fraction(2, 3))
+    (0.8, '2/3')
+    """
+    number = float(fraction)
+    return number if Fraction(repr(number)) == fraction else str(fraction)
+
+
 def check_threshold(measure: str, value: float | str | Fraction | int) -> Fraction:
     """The threshold as a fraction, once it is known to make sense for the measure.
 

@@ -50,6 +50,7 @@ def list_pairs(
     measure: tuple[int, int, int],
     earlier: int = 0,
     each: Mapper = map,
+    ratio: tuple[int, int] = (0, 1),
 ) -> Iterator[FoundPairs]:
     """Every pair of sets that share a bucket and are similar enough, in order of the later set, as they are found.
 
@@ -62,6 +63,7 @@ def list_pairs(
         buckets.starts,
         buckets.sizes_below(earlier) if earlier else buckets.sizes,
         buckets.members,
+        ratio,
     )
     rooms: list[_Room] = []
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from lookalike.errors import UsageError
 from lookalike.kernels import sets as kernels
-from lookalike.tuning.thresholds import DISTANCES, check_threshold, jaccard_floor
+from lookalike.tuning.thresholds import DISTANCES, check_threshold, jaccard_floor, written
 from lookalike.types import Bool, Float64, Int64
 
 NUMBERS = {
@@ -50,8 +50,7 @@ class Measure:
     @property
     def written(self) -> float | str:
         """The threshold as it can be given again: a number, or a fraction such as 2/3 that no decimal equals."""
-        number = float(self.threshold)
-        return number if Fraction(repr(number)) == self.threshold else str(self.threshold)
+        return written(self.threshold)
 
     @property
     def arguments(self) -> tuple[int, int, int]:
