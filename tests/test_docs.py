@@ -10,7 +10,7 @@ import pytest
 from cli.calling import caller
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = ["baskets.md", "kernel.md", "news.md"]
+PAGES = ["baskets.md", "kernel.md", "news.md", "vectors.md"]
 SHELL = re.compile(r"^```sh\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
