@@ -55,9 +55,11 @@ def test_hyperplanes_of_signs_in_many_dimensions(degrees):
     check_frequency(Hyperplanes(vectors="signs"), vectors_at_angle(degrees, 1, 256), degrees)
 
 
-def test_hyperplanes_of_signs_in_two_dimensions_are_only_two():
-    # (1, 0.5) and (0.5, 1) are on the same side of both diagonals half of the time, though 37 degrees apart.
-    items = np.array([[1, 0.5], [0.5, 1]])
+@pytest.mark.parametrize("dimension", [2, 300])
+def test_hyperplanes_of_signs_are_only_two_where_two_components_matter(dimension):
+    # (1, 0.5) and (0.5, 1) are on one side of one diagonal, and not of the other, though only 37 degrees apart.
+    items = np.zeros((2, dimension))
+    items[:, :2] = [[1, 0.5], [0.5, 1]]
     share = agreements(Hyperplanes(vectors="signs"), items, 4000) / 4000
     assert share == pytest.approx(0.5, abs=0.05)
     assert Hyperplanes().probability(angle_of(0.8)) == pytest.approx(0.795, abs=1e-3)

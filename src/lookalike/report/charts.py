@@ -235,7 +235,7 @@ def _label(axes: Any, plan: Plan) -> None:
     axes.set_ylabel("chance to be a candidate pair")
     axes.set_title(
         f"{plan.banding}: {percent(plan.recall)} recall at {plan.threshold:g}",
-        loc="left", fontsize=13, pad=18,
+        loc="left", fontsize=13, pad=20,
     )  # fmt: skip
     late = plan.threshold > sum(plan.axis) / 2
     axes.annotate(
