@@ -195,6 +195,8 @@ def test_the_lectures_rule_goes_by_the_chance_of_one_hash():
         ({"measure": "euclidean", "threshold": 1, "width": "wide"}, "width must be a number above 0"),
         ({"measure": "euclidean", "threshold": 1, "bits": 8}, "bits is for hamming alone"),
         ({"measure": "hamming", "threshold": 3}, "hamming needs bits"),
+        ({"measure": "hamming", "threshold": 0, "bits": 8}, "above 0 for hamming"),
+        ({"measure": "hamming", "threshold": 2.5, "bits": 8}, "a whole number of bits"),
         ({"measure": "hamming", "threshold": 3, "bits": 0}, "bits must be a whole number from 1"),
         ({"measure": "hamming", "threshold": 3, "bits": 2.5}, "bits must be a whole number from 1"),
         ({"measure": "hamming", "threshold": 64, "bits": 64}, "threshold must be below 64, the number of bits"),

@@ -178,10 +178,13 @@ def make_scale(
         raise UsageError(f"{measure} needs a threshold: the largest distance at which pairs are wanted")
     exact = parse_threshold(threshold)
     if not exact > 0:
-        raise UsageError(f"threshold must be above 0 for {measure}, the largest distance, not {threshold}")
+        wanted = f"above 0 for {measure}, the largest distance (equal items need no plan)"
+        raise UsageError(f"threshold must be {wanted}, not {threshold}")
     if measure == "euclidean":
         return Scale(measure, width=float(WIDTHS * exact) if width is None else _check_width(width)), exact
     count = _check_bits(bits)
+    if exact.denominator != 1:
+        raise UsageError(f"threshold must be a whole number of bits for hamming, not {threshold}")
     if exact >= count:
         raise UsageError(f"threshold must be below {count}, the number of bits, not {threshold}: all pairs are as near")
     return Scale(measure, bits=count), exact
