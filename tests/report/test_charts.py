@@ -176,3 +176,14 @@ def test_the_legend_hides_no_curve(plan):
     box = axes.get_legend().get_window_extent()
     for line in axes.lines[:2]:
         assert not any(box.contains(x, y) for x, y in axes.transData.transform(line.get_xydata()))
+
+
+def test_a_steep_fall_has_no_holes():
+    plan = tune(threshold=8, recall=0.9, hashes=65536, measure="hamming", bits=64)
+    drawn = heights(terminal_curve(plan, 44, 40))
+    levels = [plan.curve(plan.axis[1] * x / (len(drawn) - 1)) for x in range(len(drawn))]
+    dot = 1 / (4 * 35 - 1)
+    falls = [x for x in range(1, len(drawn)) if levels[x - 1] - levels[x] > 5 * dot]
+    assert len(falls) > 3
+    for x in falls:
+        assert drawn[x] == pytest.approx(levels[x - 1], abs=2 * dot)
