@@ -1,8 +1,8 @@
 """Similar pairs among unit vectors: `lookalike pairs` by bands against all with all in matrix products.
 
-Vectors are random, with planted pairs at a cosine of 0.9. Of all with all a part is timed and scaled up: blocks of 4,096
-vectors, one product each and a look for what reaches the threshold, on the same cores. Then both methods are timed over
-smaller numbers beside what the planner predicts. Results go to results/vectors.json.
+Vectors are random, with planted pairs at a cosine of 0.9. Of all with all a part is timed and scaled up: blocks of
+4,096 vectors, one product each and a look for what reaches the threshold, on the same cores. Then both methods are
+timed over smaller numbers beside what the planner predicts. Results go to results/vectors.json.
 """
 
 from __future__ import annotations

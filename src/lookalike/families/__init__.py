@@ -2,8 +2,21 @@
 
 from lookalike.families.base import Family, Hashed, Sensitivity
 from lookalike.families.bits import BitSampling
+from lookalike.families.constructions import And, Or, fixed_point, steepest
 from lookalike.families.hyperplanes import Hyperplanes
 from lookalike.families.lines import Lines
 from lookalike.families.minhash import MinHash
 
-__all__ = ["BitSampling", "Family", "Hashed", "Hyperplanes", "Lines", "MinHash", "Sensitivity"]
+__all__ = [
+    "And",
+    "BitSampling",
+    "Family",
+    "Hashed",
+    "Hyperplanes",
+    "Lines",
+    "MinHash",
+    "Or",
+    "Sensitivity",
+    "fixed_point",
+    "steepest",
+]

@@ -28,8 +28,8 @@ class Hyperplanes(Family):
         Another seed gives other, independent hyperplanes.
     vectors
         `gaussian`: independent normal numbers, for which the formula 1 - angle/180 is exact. `signs`: +1 and -1 only,
-        for which it is an approximation that gets better with the dimensions; in few dimensions it can be far off
-        (in two there are only two different hyperplanes).
+        for which it is an approximation, good where many components matter. With few dimensions, or few components
+        that are not next to 0, it can be far off: in the plane there are only two different hyperplanes.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class Hyperplanes(Family):
         self.seed, self.vectors = check_seed(seed), vectors
 
     def probability(self, distance: float) -> float:
-        """1 - angle/180; for vectors of signs in few dimensions only about that."""
+        """1 - angle/180; for vectors of signs only about that."""
         return hyperplane_collision(float(distance))
 
     def vectors_for(self, dimension: int, count: int) -> Float32:

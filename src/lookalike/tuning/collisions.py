@@ -62,8 +62,8 @@ def line_collision(distance: Number, width: float) -> Number:
     _check_width(width)
     with np.errstate(divide="ignore", over="ignore"):
         t = width / values
-    # At distance 0 t is infinite and the second term 0; at an infinite distance both are 0, and 0/0 must not be asked.
-    second = np.divide(-np.expm1(-t * t / 2), t, out=np.zeros_like(t), where=t > 0)
+        # At distance 0 t is infinite and the second term 0; at an infinite one both are 0, and 0/0 must not be asked.
+        second = np.divide(-np.expm1(-t * t / 2), t, out=np.zeros_like(t), where=t > 0)
     return _like(distance, _ERF(t / math.sqrt(2)) - math.sqrt(2 / math.pi) * second)
 
 
