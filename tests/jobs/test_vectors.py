@@ -15,7 +15,10 @@ import lookalike as la
 from lookalike.errors import BadDataError, ResourceError, UsageError
 from lookalike.jobs import similar, vectors
 from lookalike.jobs.choice import choose
+from lookalike.jobs.joins import JoinOptions
 from lookalike.jobs.memory import Budget
+from lookalike.jobs.pairs import find_similar_pairs
+from lookalike.jobs.progress import Progress
 from lookalike.jobs.settings import Settings
 from lookalike.read import open_data
 
@@ -265,6 +268,9 @@ def test_what_is_no_vector_is_refused_with_what_would_do():
         la.pairs(np.zeros(3), measure="cosine")
     with pytest.raises(UsageError, match="merge is for sets"):
         la.pairs(np.ones((3, 2)), measure="euclidean", threshold=1, method="merge")
+    rows, options = open_data(np.eye(3), "text"), Settings.parse(measure="cosine", method="exact")
+    with pytest.raises(UsageError, match="--index prefix is for sets"):
+        find_similar_pairs([rows], options, Progress(), (), JoinOptions("prefix"))
     with pytest.raises(UsageError, match="largest distance"):
         la.pairs(np.ones((3, 2)), measure="euclidean", threshold=-1)
     with pytest.raises(UsageError, match="whole number of bits"):

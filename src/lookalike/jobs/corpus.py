@@ -18,6 +18,7 @@ from lookalike.jobs.parallel import Workers
 from lookalike.jobs.progress import Progress
 from lookalike.jobs.settings import Settings
 from lookalike.jobs.vectors import digest_vectors, vector_sets
+from lookalike.kernels.vectors import fingerprint_rows
 from lookalike.read import join_column
 from lookalike.types import (
     Block,
@@ -191,6 +192,8 @@ def read_corpus(
     already has are not read again.
     """
     digests = Digests(settings.plan.bands if settings.plan else 0, work)
+    if settings.vectors:
+        progress.compiling(fingerprint_rows, "vectors")
     for source in sources:
         source.room = settings.budget.room(settings.shingling.bag, settings.shingling.kind == "char")
     done = {(record.source, record.block): record for record in digests.blocks}

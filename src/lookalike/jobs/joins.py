@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from lookalike.errors import UsageError
 from lookalike.jobs.parallel import Workers
 from lookalike.jobs.progress import Progress
 from lookalike.jobs.settings import Settings
@@ -62,6 +63,8 @@ def join_sets(
     With `apart` only pairs in which one set has it and the other has not are needed; others may come as well.
     """
     measure = settings.measure
+    if found.kind and options.index != "best":
+        raise UsageError(f"--index {options.index} is for sets; vectors are compared in matrix products")
     if found.kind and settings.method != "lsh":
         for near in near_pairs(found.kind, measure, found.sets, found.earlier, workers):
             yield Joined(near.left, near.right, np.zeros(len(near.left), np.int64), near.compared)
