@@ -24,10 +24,12 @@ if TYPE_CHECKING:
         fingerprints,
         hamming_lsh,
         jaccard,
+        kernel,
         neighbors,
         pairs,
         shingles,
         sketch,
+        transpose,
         tune,
     )
     from lookalike.errors import BadDataError, LookalikeError, ResourceError, UsageError
@@ -47,10 +49,12 @@ __all__ = [
     "fingerprints",
     "hamming_lsh",
     "jaccard",
+    "kernel",
     "neighbors",
     "pairs",
     "shingles",
     "sketch",
+    "transpose",
     "tune",
 ]
 

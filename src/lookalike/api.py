@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from lookalike.candidates.halving import Halving
@@ -22,12 +23,14 @@ from lookalike.jobs.faces import find_faces
 from lookalike.jobs.fingerprints import find_prints
 from lookalike.jobs.halving import find_hamming_pairs
 from lookalike.jobs.lookups import faces_of_files
+from lookalike.jobs.matrix import Asked, cosine_matrix, similarity_matrix
+from lookalike.jobs.memory import Budget, parse_memory
 from lookalike.jobs.neighbors import Nearby, find_neighbors
 from lookalike.jobs.pairs import find_similar_pairs
 from lookalike.jobs.parallel import Workers, count_threads
 from lookalike.jobs.progress import Progress
 from lookalike.jobs.settings import Settings
-from lookalike.read import looks_like_paths, open_data, open_inputs
+from lookalike.read import invert, looks_like_paths, open_data, open_inputs
 from lookalike.read.minutiae import as_prints, read_prints
 from lookalike.read.tables import as_table
 from lookalike.tuning.plan import Plan, tune
@@ -43,10 +46,12 @@ __all__ = [
     "fingerprints",
     "hamming_lsh",
     "jaccard",
+    "kernel",
     "neighbors",
     "pairs",
     "shingles",
     "sketch",
+    "transpose",
     "tune",
 ]
 
@@ -97,7 +102,7 @@ def dedup(
         Measure the recall on a sample of so many items; see `.run["audit"]`.
     options
         threshold, recall, hashes, shingle, bag, language, measure, method, seed, threads, id, on_error,
-        encoding, memory: as on the command line.
+        encoding, memory, length_ratio: as on the command line.
 
     Examples
     --------
@@ -233,6 +238,88 @@ def neighbors(
     others = [] if against is None else _open(against, column, encoding, "against")
     found = find_neighbors(_open(data, column, encoding), others, wanted, Progress())
     return found.table(ids=id is not None or looks_like_paths(data))
+
+
+def transpose(data: Any, column: str = "text", *, encoding: str = "utf-8", memory: str | int | None = None) -> pa.Table:
+    """Sets turned round: for each element, as `id`, the rows that hold it, in `column`.
+
+    So items become sets of customers, and those bought by the same people are neighbours.
+
+    Parameters
+    ----------
+    data
+        Lists or sets of strings or integers, as for `pairs`; rows are numbered from 0.
+
+    Examples
+    --------
+    >>> goods = transpose([{"bread", "milk"}, {"milk", "tea"}, {"bread", "milk"}])
+    >>> goods.to_pylist()[1]
+    {'id': 'milk', 'text': [0, 1, 2]}
+    >>> neighbors(goods, k=1, id="id").select(["left", "right"]).to_pylist()[0]
+    {'left': 'bread', 'right': 'milk'}
+    """
+    return invert(_open(data, column, encoding), column, Budget(parse_memory(memory)).sets_bytes)
+
+
+def kernel(
+    a: Any,
+    b: Any = None,
+    measure: str = "jaccard",
+    column: str = "text",
+    *,
+    output: str = "dense",
+    threshold: float | str | Fraction | None = None,
+    **options: Any,
+) -> Any:
+    """The similarity of every item of `a` with every item of `b` (or of `a`), exactly, as a matrix.
+
+    It can be a precomputed kernel of scikit-learn: with jaccard, dice, cosine and overlap no matrix of a collection
+    with itself has a negative eigenvalue. Containment (entry i, j: of item i of `a` in item j of `b`) is not symmetric,
+    so it is no kernel. An empty item is similar to nothing: all its entries are 0, that with itself too.
+
+    Parameters
+    ----------
+    a, b
+        As for `pairs`; or vectors, the rows of a 2-D NumPy array, with measure="cosine".
+    measure
+        jaccard, dice, cosine, overlap (how many elements are shared) or containment.
+    output
+        "dense", a NumPy array; or "sparse", a `scipy.sparse.csr_array` of the entries that are not 0 (needs SciPy).
+    threshold
+        Leave out (make 0) the entries below it. What is left need not be a kernel any more.
+    options
+        shingle, bag, language, threads, on_error, encoding, memory: as on the command line.
+
+    Raises
+    ------
+    ResourceError
+        If the matrix does not fit into `memory`.
+
+    Examples
+    --------
+    >>> kernel([{"bread", "milk"}, {"milk"}, set()]).tolist()
+    [[1.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 0.0]]
+    >>> kernel(["a b c"], ["b c d", "x"], shingle="word:1", measure="overlap").tolist()
+    [[2.0, 0.0]]
+    """
+    if isinstance(a, np.ndarray) and a.ndim == 2:
+        return _kernel_of_vectors(a, b, measure, output, threshold, options)
+    asked = Asked.parse(measure, threshold, output, column=column, **options)
+    encoding = asked.settings.encoding
+    others = None if b is None else _open(b, column, encoding, "b")
+    return similarity_matrix(_open(a, column, encoding, "a"), others, asked)
+
+
+def _kernel_of_vectors(a: Any, b: Any, measure: str, output: str, threshold: Any, options: dict[str, Any]) -> Any:
+    if measure != "cosine" or output != "dense" or threshold is not None:
+        raise UsageError(
+            "a and b are vectors: only measure='cosine' and output='dense', without a threshold, go with them"
+        )
+    if not (b is None or isinstance(b, np.ndarray)):
+        raise UsageError("a is an array of vectors: b must be one too")
+    if set(options) - {"memory"}:
+        raise UsageError(f"{', '.join(sorted(set(options) - {'memory'}))}: not for vectors")
+    return cosine_matrix(a, b, Budget(parse_memory(options.get("memory"))))
 
 
 def faces(

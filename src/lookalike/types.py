@@ -22,6 +22,7 @@ UInt32 = npt.NDArray[np.uint32]
 UInt64 = npt.NDArray[np.uint64]
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
+Float32 = npt.NDArray[np.float32]
 Float64 = npt.NDArray[np.float64]
 Bool = npt.NDArray[np.bool_]
 
@@ -69,6 +70,21 @@ def to_arrow(values: npt.NDArray[Any]) -> pa.Array:
     kind = pa.from_numpy_dtype(values.dtype)
     stored = np.packbits(values, bitorder="little") if values.dtype == np.bool_ else np.ascontiguousarray(values)
     return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(stored)])
+
+
+def matrix_to_arrow(rows: npt.NDArray[Any]) -> pa.Array:
+    """A matrix of numbers as lists, one for each row.
+
+    Examples
+    --------
+    >>> matrix_to_arrow(np.array([[1, 2], [3, 4]])).to_pylist()
+    [[1, 2], [3, 4]]
+    """
+    import pyarrow as pa
+
+    flat = np.ascontiguousarray(rows.astype(np.float32) if rows.dtype == np.float16 else rows).ravel()
+    values = pa.array(flat) if flat.dtype == np.bool_ else to_arrow(flat)
+    return pa.FixedSizeListArray.from_arrays(values, rows.shape[1])
 
 
 def to_numpy(values: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
@@ -160,6 +176,40 @@ class Sets:
             elements[filled : filled + len(part.elements)] = part.elements
             filled += len(part.elements)
         return cls(indptr, elements)
+
+
+@dataclass(frozen=True, slots=True)
+class VectorKind:
+    """What the items of a job on vectors are: so many numbers, or so many bits.
+
+    A vector travels as a set does, its memory cut into words of 64 bits, the last one filled up with zeros.
+
+    Examples
+    --------
+    >>> VectorKind(3, "float32").words, VectorKind(100, "bits").words
+    (2, 2)
+    """
+
+    dimension: int
+    scalar: str
+    """float32, float64 or bits."""
+
+    @property
+    def per_word(self) -> int:
+        """How many numbers (or bits) there are in a word."""
+        return {"float32": 2, "float64": 1, "bits": 64}[self.scalar]
+
+    @property
+    def words(self) -> int:
+        """How many words a vector takes."""
+        return -(-self.dimension // self.per_word)
+
+    def as_rows(self, begins: Int64, ends: Int64, words: UInt64) -> tuple[Int64, Int64, Any]:
+        """Vectors as kernels take them: where each begins and ends, and the numbers; of bit strings the words."""
+        if self.scalar == "bits":
+            return begins, ends, words
+        starts = begins * self.per_word
+        return starts, starts + self.dimension, words.view(self.scalar)
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,8 +440,8 @@ class Block(Protocol):
 class Layout:
     """How a source is stored, so that its surviving rows can be written the same way.
 
-    `kind` is "lines" (bytes; text lines with their ends), "table" (Arrow tables to Parquet) or "files"
-    (each item a file of its own).
+    `kind` is "lines" (bytes; text lines with their ends), "table" (Arrow tables to Parquet), "array" (a NumPy
+    matrix) or "files" (each item a file of its own).
     """
 
     kind: str
@@ -405,6 +455,8 @@ class Layout:
     """table: rows in a full row group of the input."""
     plain_columns: tuple[str, ...] = ()
     """table: paths of columns with values so long that each further copy of one counts."""
+    array: tuple[str, int] = ("", 0)
+    """array: type and number of the columns."""
 
 
 class Source(Protocol):

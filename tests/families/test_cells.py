@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookalike.errors import BadDataError, UsageError
+from lookalike.families import Or
 from lookalike.families.base import NOWHERE
 from lookalike.families.cells import Cells
 
@@ -64,6 +65,22 @@ def test_buckets_are_those_of_the_plain_reference(rows, r, edge, seed):
             assert shared == bool(cells[i] & cells[j])
         used = (hashed.buckets[k] != NOWHERE).sum(axis=1)
         assert used.tolist() == [len(one) for one in cells]
+
+
+@pytest.mark.parametrize("edge", [0.0, 0.2])
+def test_constructions_of_cells(edge):
+    """Candidates of an OR of cells are the pairs that share a cell of one of them; as many as the curve says."""
+    random = np.random.default_rng(3)
+    left = random.normal(0, 30, (600, 8))
+    family = Or(Cells(1.0, 3, edge), 4)
+    items = np.concatenate([left, left + 0.5])
+    found = set(zip(*(side.tolist() for side in family.candidates(items))))
+    hashed = family.hash(items, 4)
+    pairs = np.arange(600)
+    agree = np.any([hashed.agree(k, pairs, pairs + 600) for k in range(4)], axis=0)
+    assert {(a, b) for a, b in found if b - a == 600} == {(int(a), int(a) + 600) for a in pairs[agree]}
+    expected = family.probability(0.5)
+    assert abs(agree.sum() - 600 * expected) <= 5 * math.sqrt(600 * expected * (1 - expected))
 
 
 def test_there_is_no_more_room_than_the_choices_need():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from lookalike.errors import UsageError
+from lookalike.families import Or
 from lookalike.families.base import NOWHERE
 from lookalike.families.triples import Triples
 
@@ -15,8 +16,8 @@ def test_the_numbers_of_the_lecture():
     same, random = family.probability(0.2), family.probability(0.8)
     assert same == pytest.approx(0.004096)
     assert random == pytest.approx(0.000064)
-    assert 1 - (1 - same) ** 1024 == pytest.approx(0.985, abs=5e-4)
-    assert 1 - (1 - random) ** 1024 == pytest.approx(0.063, abs=5e-4)
+    assert Or(family, 1024).sensitivity(0.2, 0.8)[2:] == pytest.approx((0.985, 0.063), abs=5e-4)
+    assert Or(family, 1024).curve(same) == pytest.approx(1 - (1 - 0.004096) ** 1024)
     assert family.sensitivity(0.2, 0.8) == (0.2, 0.8, same, random)
 
 

@@ -7,9 +7,17 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from lookalike.errors import UsageError
-from lookalike.report.charts import plot_curve, terminal_curve
+from lookalike.report.charts import _draw, plot_curve, terminal_curve
 from lookalike.tuning.plan import Plan, tune
 
+DISTANCES = [
+    tune(threshold=2, measure="euclidean"),
+    tune(threshold=0.004, measure="euclidean"),
+    tune(threshold=1, hashes=8, recall=0.9, measure="euclidean", width=1),
+    tune(threshold=8, measure="hamming", bits=64),
+    tune(threshold=50, recall=0.9, measure="hamming", bits=64),
+    tune(threshold=2000, recall=0.9, measure="hamming", bits=65536),
+]
 LECTURE = Plan(threshold=0.5, wanted_recall=None, hashes=100, bands=20, rows=5, recall=0.47)
 
 
@@ -37,6 +45,25 @@ def test_terminal_curve_shows_the_curve(plan, width, height):
     dot = 1 / (4 * ((height - 5) // 2 * 2 + 1) - 1)
     for x, level in enumerate(drawn):
         assert level == pytest.approx(plan.curve(x / (len(drawn) - 1)), abs=dot)
+
+
+@pytest.mark.parametrize("plan", [*DISTANCES, tune(threshold=0.95, measure="cosine"), tune(measure="dice")])
+@pytest.mark.parametrize(("width", "height"), [(44, 9), (72, 18)])
+def test_terminal_curve_shows_similarities_and_distances(plan, width, height):
+    drawing = terminal_curve(plan, width, height)
+    drawn = heights(drawing)
+    end = plan.axis[1]
+    assert len(drawn) == 2 * (width - 6)
+    dot = 1 / (4 * ((height - 5) // 2 * 2 + 1) - 1)
+    # A falling curve's topmost dot of a column may be the end of the step down to it.
+    levels = [plan.curve(end * x / (len(drawn) - 1)) for x in range(len(drawn))]
+    for x, level in enumerate(drawn):
+        assert levels[x] - dot <= level <= max(levels[max(x - 1, 0)], levels[x]) + dot
+    lines = drawing.splitlines()
+    assert max(map(len, lines)) <= width
+    assert lines[-1].index("▲") == 5 + round(plan.threshold / end * (width - 7))
+    ticks = [float(label) for label in lines[-2].split()]
+    assert ticks == pytest.approx([end * k / 5 for k in range(6)], rel=0.01)
 
 
 @pytest.mark.parametrize("threshold", [0.02, 0.05, 0.3, 0.5, 0.8, 0.97, 1])
@@ -84,7 +111,9 @@ def test_svg_is_well_formed_and_says_neither_when_nor_with_what(tmp_path):
     assert "matplotlib.org" not in text
 
 
-@pytest.mark.parametrize("plan", [tune(threshold=1), tune(threshold=0.05), tune(0.99, 0.5, 65536)])
+@pytest.mark.parametrize(
+    "plan", [tune(threshold=1), tune(threshold=0.05), tune(0.99, 0.5, 65536), tune(1, measure="cosine"), *DISTANCES]
+)
 def test_extreme_plans_can_be_drawn(tmp_path, plan):
     assert plot_curve(plan, tmp_path / "plan.png").stat().st_size > 10_000
 
@@ -118,3 +147,43 @@ def test_what_cannot_be_written_is_a_usage_error(tmp_path):
     with pytest.raises(UsageError, match="cannot write"):
         plot_curve(tune(), tmp_path / "folder.svg")
     assert [path.name for path in tmp_path.iterdir()] == ["folder.svg"]
+
+
+@pytest.mark.parametrize("plan", [LECTURE, tune(threshold=0.95, measure="cosine"), *DISTANCES])
+def test_plots_shade_both_areas_on_their_sides_of_the_threshold(plan):
+    (axes,) = _draw(plan).axes
+    missed, false = axes.collections
+    # Blue lies above the curve where pairs are wanted, green below it where they are not.
+    low, high = (plan.axis[0], plan.threshold) if plan.scale.is_distance else (plan.threshold, plan.axis[1])
+    for shade, inside, edge in ((missed, True, 1.0), (false, False, 0.0)):
+        points = shade.get_paths()[0].vertices
+        between = (points[:, 0] >= low - 1e-9) & (points[:, 0] <= high + 1e-9)
+        assert (between == inside).sum() >= len(points) - 4  # those at the threshold belong to both
+        on_edge = points[:, 1] == edge
+        assert on_edge.sum() >= len(points) // 3
+        assert points[~on_edge, 1] == pytest.approx(plan.curve(points[~on_edge, 0]), abs=1e-12)
+    named = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert named[0] == f"false negatives: area {plan.areas()[0]:.2g}"
+    assert named[1].startswith(f"false positives: area {plan.areas()[1]:.2g}")
+    assert axes.get_xlabel() == plan.scale.title
+
+
+@pytest.mark.parametrize("plan", [tune(), tune(threshold=0.3), tune(threshold=0.95, measure="cosine"), *DISTANCES])
+def test_the_legend_hides_no_curve(plan):
+    figure = _draw(plan)
+    (axes,) = figure.axes
+    figure.draw_without_rendering()
+    box = axes.get_legend().get_window_extent()
+    for line in axes.lines[:2]:
+        assert not any(box.contains(x, y) for x, y in axes.transData.transform(line.get_xydata()))
+
+
+def test_a_steep_fall_has_no_holes():
+    plan = tune(threshold=8, recall=0.9, hashes=65536, measure="hamming", bits=64)
+    drawn = heights(terminal_curve(plan, 44, 40))
+    levels = [plan.curve(plan.axis[1] * x / (len(drawn) - 1)) for x in range(len(drawn))]
+    dot = 1 / (4 * 35 - 1)
+    falls = [x for x in range(1, len(drawn)) if levels[x - 1] - levels[x] > 5 * dot]
+    assert len(falls) > 3
+    for x in falls:
+        assert drawn[x] == pytest.approx(levels[x - 1], abs=2 * dot)

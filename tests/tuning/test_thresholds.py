@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookalike.errors import UsageError
-from lookalike.tuning.thresholds import MEASURES, check_threshold, jaccard_floor, parse_threshold
+from lookalike.tuning.thresholds import DISTANCES, MEASURES, check_threshold, jaccard_floor, parse_threshold
 
 
 @pytest.mark.parametrize(
@@ -70,12 +70,20 @@ def test_what_is_too_small_to_tell_from_0_is_0():
         check_threshold("jaccard", "1e-999999999")
 
 
-@pytest.mark.parametrize("measure", [m for m in MEASURES if m != "overlap"])
+@pytest.mark.parametrize("measure", [m for m in MEASURES if m not in ("overlap", *DISTANCES)])
 def test_shares_lie_between_0_and_1(measure):
     assert check_threshold(measure, 1) == 1
     assert check_threshold(measure, "0.001") == Fraction(1, 1000)
     for value in (0, -0.1, 1.001, 2):
         with pytest.raises(UsageError, match=f"above 0 and at most 1 for {measure}"):
+            check_threshold(measure, value)
+
+
+def test_distances_have_no_largest_one():
+    assert [check_threshold("euclidean", value) for value in (0, "0.5", 1000)] == [0, Fraction(1, 2), 1000]
+    assert [check_threshold("hamming", value) for value in (0, 12, "3.0")] == [0, 12, 3]
+    for measure, value in (("euclidean", -0.1), ("hamming", -1), ("hamming", 1.5)):
+        with pytest.raises(UsageError, match=f"for {measure} .it is the largest distance.*not {value}"):
             check_threshold(measure, value)
 
 
@@ -89,7 +97,7 @@ def test_overlap_counts():
 
 def test_an_unknown_measure_is_refused_with_the_known_ones():
     for call in (check_threshold, jaccard_floor):
-        with pytest.raises(UsageError, match="jaccard, containment, dice, cosine, overlap, not 'euclid'"):
+        with pytest.raises(UsageError, match="overlap, euclidean, hamming, not 'euclid'"):
             call("euclid", Fraction(1, 2))
 
 

@@ -51,6 +51,40 @@ def test_quiet_leaves_the_plan_alone():
     assert run("--quiet").stdout == tune().describe().replace(". ", ".\n") + "\n"
 
 
+MEASURES = {
+    "dice": ["--threshold", "0.7"],
+    "cosine": ["--threshold", "0.95"],
+    "euclidean": ["--threshold", "2"],
+    "hamming": ["--threshold", "7", "--bits", "64"],
+}
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_text_and_json_of_other_measures(measure, tmp_path):
+    text = run("--measure", measure, *MEASURES[measure]).stdout
+    target = tmp_path / "curve.svg"
+    summary = json.loads(run("--measure", measure, *MEASURES[measure], "--json", "--plot", str(target)).stdout)
+    threshold = float(MEASURES[measure][1])
+    noun = "similarity" if threshold < 1 else "distance"
+    assert target.read_text().startswith("<?xml")
+    plan = tune(threshold, measure=measure, bits=64 if measure == "hamming" else None)
+    assert plan.describe().replace(". ", ".\n") in text
+    assert (summary["measure"], summary["threshold"], summary["bands"]) == (measure, threshold, plan.bands)
+    points = {point[noun]: point["probability"] for point in summary["curve"]}
+    assert points[threshold] == pytest.approx(plan.recall, abs=1e-9)
+    table = [line.split() for line in text.split("lecture rule\n")[1].split("\n\n")[0].splitlines()]
+    assert [float(row[0]) for row in table] == pytest.approx(list(points), rel=1e-5)
+    assert (summary["areas"]["false_negatives"], summary["areas"]["false_positives"]) == plan.areas()
+    assert f"threshold {threshold:g} ▲" in text
+    assert "the chance that one hash agrees at the threshold" in text
+
+
+def test_the_width_of_buckets_can_be_set():
+    options = ["--measure", "euclidean", "--threshold", "2", "--json"]
+    assert json.loads(run(*options).stdout)["width"] == 6
+    assert json.loads(run(*options, "--width", "10").stdout)["width"] == 10
+
+
 @pytest.mark.parametrize("suffix", [".svg", ".png", ".SVG"])
 def test_plot_is_written_and_named_on_standard_error(tmp_path, suffix):
     target = tmp_path / f"curve{suffix}"
@@ -83,6 +117,10 @@ def test_an_existing_plot_stays_unless_overwrite_is_given(tmp_path):
         (["--threshold", "0"], "threshold must be above 0"),
         (["--threshold", "much"], "threshold must be a number"),
         (["--recall", "1"], "--method exact"),
+        (["--measure", "euclidean"], "needs a threshold"),
+        (["--measure", "hamming", "--threshold", "3"], "needs bits"),
+        (["--measure", "cosine", "--width", "3"], "width is for euclidean alone"),
+        (["--measure", "containment"], "--method exact"),
         (["--hashes", "0"], "hashes must be a whole number"),
         (["--threshold", "0.05", "--hashes", "16"], "set hashes to 90"),
     ],
@@ -108,6 +146,9 @@ def test_help_has_options_and_an_example(flag):
     assert result.exit_code == 0
     for text in (
         "--threshold",
+        "--measure",
+        "--bits",
+        "--width",
         "--recall",
         "--hashes",
         "--plot",

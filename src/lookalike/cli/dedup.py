@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lookalike.cli.options import CONTEXT, settings_from, shared_options, talking_options
+from lookalike.cli.options import CONTEXT, length_option, settings_from, shared_options, talking_options
 
 if TYPE_CHECKING:
     from lookalike.jobs.progress import Progress
@@ -29,6 +29,7 @@ _AGAIN = {"out", "earlier", "threshold", "keep", "policy", "threads", "memory", 
 @click.argument("inputs", nargs=-1, metavar="INPUT...")
 @click.option("-o", "--out", required=True, metavar="OUT", help="The output folder; must not exist yet.")
 @shared_options
+@length_option
 @click.option(
     "--keep",
     default="first",
@@ -55,7 +56,8 @@ _AGAIN = {"out", "earlier", "threshold", "keep", "policy", "threads", "memory", 
     "--from",
     "earlier",
     metavar="OUT",
-    help="Ask a finished run again, at a higher --threshold or with another --keep, without reading the text again.",
+    help="Ask a finished run again, at a higher --threshold or with another --keep, without reading the text again; "
+    "its --length-ratio stays.",
 )
 @talking_options
 @click.pass_context

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lookalike.cli.options import CONTEXT, shared_options_but, talking_options
+from lookalike.cli.options import CONTEXT, check_transpose, shared_options_but, talking_options, transpose_option
 from lookalike.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ _EXAMPLE = """\b
 Examples:
   lookalike neighbors news.jsonl -k 3 --shingle word:2
   lookalike neighbors baskets.dat -o near.parquet
+  lookalike neighbors baskets.dat --transpose -k 5
   lookalike neighbors new.jsonl --against archive.parquet --threshold 0.3
 """
 
@@ -38,6 +39,7 @@ Examples:
 @click.option("--recall", type=float, default=0.99, hidden=True)  # as all jobs take them; exact ones need none
 @click.option("--hashes", type=int, default=256, hidden=True)
 @click.option("--seed", type=int, default=1, hidden=True)
+@transpose_option
 @click.option("--overwrite", is_flag=True, help="Replace FILE if it exists.")
 @talking_options
 def command(
@@ -48,6 +50,7 @@ def command(
     overwrite: bool,
     as_json: bool,
     quiet: bool,
+    transpose: bool,
     **options: Any,
 ) -> None:
     """List the K most similar other items of each item in INPUT, as left, right, similarity, rank.
@@ -66,6 +69,7 @@ def command(
         raise UsageError("standard output is closed; name a file with -o")
     if as_json and out is None:
         raise UsageError("--json and the neighbours would both go to stdout; name a file with -o")
+    check_transpose(transpose, against, options)
     wanted = Nearby.parse(k, id=options.pop("id_"), **options)
     check_inputs([*inputs, *against])
     target = output_file(out, TABLE_SUFFIXES, overwrite) if out is not None else None
@@ -73,7 +77,7 @@ def command(
     _say_plan(wanted, progress)
     warm_up(progress)
     with tempfile.TemporaryDirectory(prefix="lookalike-") as spool:
-        table, rejected, run = neighbors_of_files(inputs, against, wanted, Path(spool), progress)
+        table, rejected, run = neighbors_of_files(inputs, against, wanted, Path(spool), progress, transpose)
     if target is None:
         write_tsv(sys.stdout.buffer, [table])
     else:

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lookalike.cli.options import CONTEXT, settings_from, shared_options, talking_options
+from lookalike.cli.options import (
+    CONTEXT,
+    check_transpose,
+    length_option,
+    settings_from,
+    shared_options,
+    talking_options,
+    transpose_option,
+)
 from lookalike.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,6 +41,8 @@ Examples:
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option("-o", "--out", metavar="FILE", help=".parquet, .csv, .tsv or .jsonl. [default: TSV on stdout]")
 @shared_options
+@length_option
+@transpose_option
 @click.option(
     "--against",
     multiple=True,
@@ -65,6 +75,7 @@ def command(
     overwrite: bool,
     as_json: bool,
     quiet: bool,
+    transpose: bool,
     **options: Any,
 ) -> None:
     """List all pairs of items in INPUT that are similar, as left, right, similarity.
@@ -85,18 +96,19 @@ def command(
         raise UsageError("standard output is closed; name a file with -o")
     if as_json and out is None:
         raise UsageError("--json and the pairs would both go to stdout; name a file with -o")
+    check_transpose(transpose, against, options)
     settings = settings_from(options)
     join = JoinOptions(index, check_join(settings.method, index, common), stats=JoinStats())
     check_inputs([*inputs, *against])
     if explain:
-        _explain([*inputs, *against], settings, as_json)
+        _explain([*inputs, *against], settings, transpose, as_json)
         return
     target = output_file(out, TABLE_SUFFIXES, overwrite) if out is not None else None
     progress = open_progress(quiet)
     say_plan(settings, progress)
     warm_up(progress)
     with tempfile.TemporaryDirectory(prefix="lookalike-") as spool:
-        found, run = pairs_of_files(inputs, settings, Path(spool), progress, against, join)
+        found, run = pairs_of_files(inputs, settings, Path(spool), progress, against, join, transpose)
         if target is None:
             write_tsv(sys.stdout.buffer, found.tables())
         else:
@@ -109,14 +121,16 @@ def command(
         say_stats(join.stats, progress)
 
 
-def _explain(inputs: list[str], settings: Settings, as_json: bool) -> None:
+def _explain(inputs: list[str], settings: Settings, transpose: bool, as_json: bool) -> None:
     """What each method would cost, by a sample."""
     from dataclasses import replace
 
     from lookalike.jobs.choice import choose
-    from lookalike.read import open_inputs
+    from lookalike.read import open_inputs, open_inverted
 
     sources = open_inputs(inputs, encoding=settings.encoding)
+    if transpose:
+        sources = open_inverted(sources, settings.column, settings.budget.sets_bytes)
     _, choice = choose(sources, replace(settings, method="auto"))
     assert choice is not None
     click.echo(json.dumps(choice.to_dict()) if as_json else f"{choice.why[0].upper()}{choice.why[1:]}.")

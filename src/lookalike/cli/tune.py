@@ -19,16 +19,31 @@ if TYPE_CHECKING:
 _EXAMPLE = """\b
 Example:
   lookalike tune --threshold 0.7 --recall 0.95 --plot curve.svg
+  lookalike tune --measure cosine --threshold 0.95
+  lookalike tune --measure euclidean --threshold 2 --width 6
+  lookalike tune --measure hamming --bits 64 --threshold 4
 """
 
 
 @click.command("tune", epilog=_EXAMPLE, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--threshold",
-    default="0.8",
     metavar="NUMBER",
+    help="Similarity from which pairs are wanted; for euclidean and hamming the largest distance.  "
+    "[default: 0.8 where it is a similarity]",
+)
+@click.option(
+    "--measure",
+    default="jaccard",
     show_default=True,
-    help="Jaccard similarity from which pairs are wanted.",
+    metavar="MEASURE",
+    help="jaccard, dice; cosine, euclidean (of vectors); hamming (of bits).",
+)
+@click.option("--bits", type=int, metavar="N", help="How many bits items have (hamming).")
+@click.option(
+    "--width",
+    metavar="NUMBER",
+    help="How wide the buckets on a line are (euclidean).  [default: three times the threshold]",
 )
 @click.option(
     "--recall",
@@ -43,7 +58,16 @@ Example:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--quiet", is_flag=True, help="Print the plan alone: no table, no curve, no messages.")
 def tune(
-    threshold: str, recall: str, hashes: int, plot: Path | None, overwrite: bool, as_json: bool, quiet: bool
+    threshold: str | None,
+    measure: str,
+    bits: int | None,
+    width: str | None,
+    recall: str,
+    hashes: int,
+    plot: Path | None,
+    overwrite: bool,
+    as_json: bool,
+    quiet: bool,
 ) -> None:
     """Show the plan for a threshold and a recall: how many bands and rows, and what they find.
 
@@ -53,8 +77,8 @@ def tune(
     from lookalike.tuning.plan import lecture_plan
     from lookalike.tuning.plan import tune as make_plan
 
-    plan = make_plan(threshold, recall, hashes)
-    rule = lecture_plan(threshold, hashes)
+    plan = make_plan(threshold, recall, hashes, measure, bits, width)
+    rule = lecture_plan(threshold, hashes, measure, bits, width)
     if plot is not None:
         _plot(plan, plot, overwrite)
     if as_json:
@@ -78,24 +102,34 @@ def _plot(plan: Plan, path: Path, overwrite: bool) -> None:
 
 
 def _summary(plan: Plan, rule: Plan, plot: Path | None) -> dict[str, Any]:
-    curve = [{"similarity": s, "probability": plan.curve(s)} for s in _similarities()]
-    return {**plan.to_dict(), "curve": curve, "lecture": rule.to_dict(), "plot": plot and str(plot)}
+    curve = [{plan.scale.noun: value, "probability": plan.curve(value)} for value in _values(plan)]
+    missed, false = plan.areas()
+    areas = {"false_negatives": missed, "false_positives": false}
+    shown = {"measure": plan.measure, **plan.to_dict(), "curve": curve, "areas": areas}
+    return {**shown, "lecture": rule.to_dict(), "plot": plot and str(plot)}
 
 
-def _similarities() -> list[float]:
-    return [tenth / 10 for tenth in range(1, 11)]
+def _values(plan: Plan) -> list[float]:
+    """Ten similarities or distances along the axis, and the threshold where it is none of the tenths of jaccard."""
+    if plan.measure == "hamming":
+        steps = sorted({round(plan.axis[1] * tenth / 10) for tenth in range(1, 11)} - {0})
+        return sorted({*map(float, steps), plan.threshold})
+    tenths = [round(plan.axis[1] * tenth / 10, 12) for tenth in range(1, 11)]
+    return tenths if plan.measure == "jaccard" else sorted({*tenths, plan.threshold})
 
 
 def _table(plan: Plan, rule: Plan) -> list[str]:
     """How likely pairs are to become candidate pairs, beside what the lecture's rule would give."""
-    from lookalike.tuning.curves import miss_probability
     from lookalike.tuning.plan import percent
 
-    def chance(of: Plan, similarity: float) -> str:
-        return percent(of.curve(similarity), miss_probability(similarity, of.bands, of.rows))
+    def chance(of: Plan, value: float) -> str:
+        return percent(of.curve(value), of.miss(value))
 
-    heading = f"{'similarity':>10}  {'candidate pair':>14}  {'lecture rule':>14}"
-    lines = [f"{s:>10.1f}  {chance(plan, s):>14}  {chance(rule, s):>14}" for s in _similarities()]
+    def number(value: float) -> str:
+        return f"{value:.1f}" if plan.measure == "jaccard" else f"{value:g}"
+
+    heading = f"{plan.scale.noun:>10}  {'candidate pair':>14}  {'lecture rule':>14}"
+    lines = [f"{number(x):>10}  {chance(plan, x):>14}  {chance(rule, x):>14}" for x in _values(plan)]
     return [heading, *lines]
 
 
@@ -104,9 +138,12 @@ def _comparison(plan: Plan, rule: Plan) -> list[str]:
     from lookalike.tuning.plan import percent
 
     aim = f"(1/{rule.bands})^(1/{rule.rows}) = {lecture_threshold(rule.bands, rule.rows):.3f}"
+    goal = "the threshold"
+    if plan.measure != "jaccard":
+        goal = f"{plan.scale.collision(plan.threshold):.3f}, the chance that one hash agrees at the threshold"
     found = f"{percent(rule.recall)} of the pairs at {plan.threshold:g}; this plan finds {percent(plan.recall)}"
     return [
-        f"The lecture's rule takes {rule.banding}: {aim} is nearest the threshold.",
+        f"The lecture's rule takes {rule.banding}: {aim} is nearest {goal}.",
         f"It finds {found}.",
     ]
 

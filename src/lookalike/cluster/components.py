@@ -24,7 +24,11 @@ class Components(NamedTuple):
 
 
 def connect(
-    buckets: Buckets, sets: tuple[Int64, Int64, UInt64], measure: tuple[int, int, int], direct: Decisions
+    buckets: Buckets,
+    sets: tuple[Int64, Int64, UInt64],
+    measure: tuple[int, int, int],
+    direct: Decisions,
+    ratio: tuple[int, int] = (0, 1),
 ) -> Components:
     """Join what the direct decisions left apart: every bucket is looked at for pairs between two clusters.
 
@@ -37,7 +41,7 @@ def connect(
     left, right, overlaps = (np.empty(count, np.int32) for _ in range(3))
     counts = np.zeros(2, np.int64)
     joined = join.connect_buckets(
-        buckets.starts, buckets.members, sets, *measure, parent, left, right, overlaps, counts
+        buckets.starts, buckets.members, ratio, sets, *measure, parent, left, right, overlaps, counts
     )
     unionfind.flatten(parent)
     ends = (np.concatenate([gone, left[:joined]]), np.concatenate([direct.keeper[gone], right[:joined]]))

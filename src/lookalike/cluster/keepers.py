@@ -46,6 +46,7 @@ def decide(
     asked: Bool | None = None,
     threads: int = 1,
     each: Mapper = map,
+    ratio: tuple[int, int] = (0, 1),
 ) -> Decisions:
     """Go through the sets in order of priority and find each one's keeper.
 
@@ -63,12 +64,14 @@ def decide(
         If given, the sets before this one stay, and the others are compared with these only.
     asked
         For which sets a keeper is sought; all but the fixed ones unless told.
+    ratio
+        Numerator and denominator of what shorter / longer must be at least for two sets to be compared.
     """
     count = len(sets[0])
     keeper, overlaps = np.full(count, -1, np.int32), np.zeros(count, np.int32)
     members = buckets.members.copy()
     fills = buckets.sizes_below(earlier)
-    graph = (*join.buckets_by_item(buckets.starts, members, count), buckets.starts, fills, members)
+    graph = (*join.buckets_by_item(buckets.starts, members, count), buckets.starts, fills, members, ratio)
     desks = [_Desk.of_size(count) for _ in range(threads)]
     shared = (keeper, overlaps)
     asked = np.arange(count) >= fixed if asked is None else asked

@@ -7,6 +7,7 @@ follow (`families/constructions.py`).
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -70,6 +71,17 @@ class Family(ABC):
     """The largest distance there is."""
     functions: int = 1
     """Hash functions of the simplest kind that one decision takes."""
+
+    def __repr__(self) -> str:
+        """As one would write it: MinHash(seed=2). Every argument is kept under its own name."""
+        shown = []
+        for name, parameter in inspect.signature(type(self)).parameters.items():
+            value = getattr(self, name)
+            if parameter.default is parameter.empty:
+                shown.append(repr(value))
+            elif value != parameter.default:
+                shown.append(f"{name}={value!r}")
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     @abstractmethod
     def probability(self, distance: float) -> float:

@@ -50,9 +50,6 @@ class MinHash(Family):
             raise UsageError(f"hashes {hashes}: from 1 to 65536")
         self.hashes, self.seed, self.method = hashes, seed, method
 
-    def __repr__(self) -> str:
-        return f"MinHash(hashes={self.hashes}, seed={self.seed}, method={self.method!r})"
-
     @staticmethod
     def collision(similarity: float) -> float:
         """How likely two sets of this Jaccard similarity agree in one value: just that.

@@ -58,7 +58,8 @@ class Triples(Family):
         --------
         >>> [round(Triples(occupied=0.2).probability(distance), 6) for distance in (0.2, 0.8)]
         [0.004096, 6.4e-05]
-        >>> [round(1 - (1 - Triples(occupied=0.2).probability(d)) ** 1024, 3) for d in (0.2, 0.8)]
+        >>> from lookalike.families import Or
+        >>> [round(Or(Triples(occupied=0.2), 1024).probability(distance), 3) for distance in (0.2, 0.8)]
         [0.985, 0.063]
         """
         return float((self.occupied * min(1.0, max(0.0, 1 - distance))) ** 3)

@@ -125,7 +125,10 @@ def _hash_tokens(tokens: pa.Array) -> UInt64:
         return set_kernels.hash_integers(values.view(np.uint64))  # type: ignore[no-any-return]
     if pa.types.is_string(tokens.type) or pa.types.is_large_string(tokens.type) or pa.types.is_null(tokens.type):
         return set_kernels.hash_strings(*text_arrays(tokens))  # type: ignore[no-any-return]
-    raise BadDataError(f"token lists hold strings or integers, not {tokens.type}")
+    raise BadDataError(
+        f"token lists hold strings or integers, not {tokens.type}; for vectors choose --measure cosine, euclidean or "
+        "hamming"
+    )
 
 
 def is_list(features: pa.Array) -> bool:

@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lookalike.errors import UsageError
-from lookalike.features.shingles import sets_of
-from lookalike.jobs.corpus import Corpus, read_corpus
+from lookalike.jobs.choice import choose
+from lookalike.jobs.corpus import Corpus, item_sets, read_corpus
 from lookalike.jobs.parallel import Workers
 from lookalike.jobs.progress import Progress
 from lookalike.jobs.run import read_run
 from lookalike.jobs.settings import settings_of_run
+from lookalike.jobs.vectors import near_pairs, values_of_pairs
 from lookalike.kernels import audit as kernels
 from lookalike.kernels.unionfind import flatten, unite
 from lookalike.read import open_inputs
 from lookalike.tuning.intervals import grouped_interval
-from lookalike.types import Block, Bool, Int64, Wanted, to_numpy
+from lookalike.types import Block, Bool, Float64, Int64, Sets, Wanted, to_numpy
+
+Pairs = tuple[Int64, Int64, Float64]
+"""Number in the sample, item, similarity or distance."""
 
 
 def audit(corpus: Corpus, sample_size: int, workers: Workers, progress: Progress) -> dict[str, Any]:
     """Measured recall with its 95% interval, for a random sample of items.
 
     The sets of all items are streamed past an index of the sample's sets, which gives every similar pair of a
-    sampled item exactly. A pair counts as found if the two share a bucket key in some band.
+    sampled item exactly. A pair counts as found if the two share a bucket key in some band. Pairs whose lengths
+    `--length-ratio` rules out do not count.
 
     Returns
     -------
@@ -38,11 +43,11 @@ def audit(corpus: Corpus, sample_size: int, workers: Workers, progress: Progress
     draw = np.random.default_rng(settings.seed)
     sample = np.sort(draw.choice(filled, min(sample_size, len(filled)), replace=False))
     sets = corpus.fetch_all_sets(sample, workers, progress)
-    owners, others, shared, sizes = _similar_to(corpus, sets, workers, progress)
+    similar_to = _near_to if settings.vectors else _similar_to
+    owners, others, similarity = similar_to(corpus, sets, workers, progress)
     apart = sample[owners] != others
-    owners, others, shared = owners[apart], others[apart], shared[apart]
+    owners, others, similarity = owners[apart], others[apart], similarity[apart]
     found = _share_a_key(corpus, sample[owners], others)
-    similarity = shared / (sets.sizes[owners] + sizes[apart] - shared)  # Jaccard, which the bands are about
     predicted = float(np.mean(settings.plan.curve(similarity))) if settings.plan and len(owners) else 1.0
     groups = _groups(sample[owners], others)
     low, high = grouped_interval(np.bincount(groups, found).astype(np.int64), np.bincount(groups))
@@ -64,6 +69,7 @@ def audit_folder(out: str | Path, sample_size: int, progress: Progress) -> dict[
         raise UsageError(f"{out}: its input came on standard input and cannot be read again")
     settings = settings_of_run(options)
     sources = open_inputs([*options["reference"], *options["inputs"]], encoding=settings.encoding, output=Path(out))
+    settings, _ = choose(sources, settings)  # which bands vectors have, they tell
     total = sum(source.nbytes for source in sources)
     with Workers(settings.threads) as workers:
         with progress.stage("reading", total, "B"):
@@ -72,30 +78,64 @@ def audit_folder(out: str | Path, sample_size: int, progress: Progress) -> dict[
             return audit(corpus, sample_size, workers, progress)
 
 
-def _similar_to(corpus: Corpus, sets: Any, workers: Workers, progress: Progress) -> tuple[Int64, Int64, Int64, Int64]:
-    """Every pair of a sampled set with any item: number in the sample, item, overlap, size of the item's set."""
+def _similar_to(corpus: Corpus, sets: Sets, workers: Workers, progress: Progress) -> Pairs:
+    """Every pair of a sampled set with any item: number in the sample, item, and Jaccard, which the bands are about."""
     index = kernels.index_sample(sets.indptr, sets.elements)
     measure = corpus.settings.measure.arguments
+
+    def compare(batch: Sets) -> Pairs:
+        samples, rows, shared = kernels.find_similar(*index, sets.sizes, batch.indptr, batch.elements, *measure)
+        samples = samples.astype(np.int64)
+        kept = corpus.settings.alike_in_length(sets.sizes[samples], batch.sizes[rows])
+        samples, rows, shared = samples[kept], rows[kept], shared[kept]
+        return samples, rows, shared / (sets.sizes[samples] + batch.sizes[rows] - shared)
+
+    return _by_blocks(corpus, compare, workers, progress)
+
+
+def _near_to(corpus: Corpus, sets: Sets, workers: Workers, progress: Progress) -> Pairs:
+    """The same for vectors, with their cosine or distance."""
+    kind, measure = corpus.settings.vectors, corpus.settings.measure
+    assert kind
+
+    def compare(batch: Sets) -> Pairs:
+        there = np.flatnonzero(batch.sizes)
+        both = Sets.joined([sets, batch])
+        begins = np.concatenate([both.indptr[: len(sets)], both.indptr[len(sets) + there]])
+        rows = kind.as_rows(begins, begins + kind.words, both.elements)
+        found = [*near_pairs(kind, measure, rows, len(sets), Workers(1))]
+        left, right = (np.concatenate([np.empty(0, np.int64), *(one[k] for one in found)]) for k in (0, 1))
+        return left, there[right - len(sets)], values_of_pairs(kind, measure, rows, left, right)
+
+    return _by_blocks(corpus, compare, workers, progress)
+
+
+def _by_blocks(corpus: Corpus, compare: Callable[[Sets], Pairs], workers: Workers, progress: Progress) -> Pairs:
+    """Compare the sets of all items with the sample, block by block: number in the sample, item, similarity."""
     wanted = Wanted(corpus.settings.column, (), corpus.settings.skip_errors)
 
-    def compare(job: tuple[int, Block]) -> tuple[Int64, Int64, Int64, Int64, int]:
-        first, block = job
-        batch = sets_of(block.items(wanted).features, corpus.settings.shingling)
-        samples, rows, shared = kernels.find_similar(*index, sets.sizes, batch.indptr, batch.elements, *measure)
-        return samples.astype(np.int64), rows + first, shared, batch.sizes[rows], block.nbytes
+    def one(job: tuple[int, int, Block]) -> tuple[Int64, Int64, Float64, int]:
+        first, last, block = job
+        batch = item_sets(block.items(wanted).features, corpus.settings)
+        empty = corpus.counts[first:last] == 0  # among them vectors without a direction
+        if corpus.settings.vectors and empty.any():
+            kept = ~empty & (batch.sizes > 0)
+            inside = np.repeat(kept, batch.sizes)
+            batch = Sets(np.concatenate([[0], np.cumsum(batch.sizes * kept)]), batch.elements[inside])
+        samples, rows, similarity = compare(batch)
+        return samples, rows + first, similarity, block.nbytes
 
-    def jobs() -> Iterator[tuple[int, Block]]:
+    def jobs() -> Iterator[tuple[int, int, Block]]:
         for source in range(len(corpus.sources)):
-            for first, _, block in corpus.blocks(source):
-                yield first, block
+            yield from corpus.blocks(source)
 
     parts = []
-    for *part, nbytes in workers.map(compare, jobs()):
+    for *part, nbytes in workers.map(one, jobs()):
         parts.append(part)
         progress.advance(nbytes)
     none = np.empty(0, np.int64)
-    joined = [np.concatenate([none, *(part[k] for part in parts)]) for k in range(4)]
-    return joined[0], joined[1], joined[2], joined[3]
+    samples, items = (np.concatenate([none, *(part[k] for part in parts)]) for k in (0, 1))
+    return samples, items, np.concatenate([np.empty(0), *(part[2] for part in parts)])
 
 
 def _groups(left: Int64, right: Int64) -> Int64:

@@ -16,12 +16,14 @@ import pyarrow as pa
 
 from lookalike.candidates.buckets import group_prints
 from lookalike.candidates.prefix import OVERSIZE
+from lookalike.errors import UsageError
 from lookalike.features.shingles import sets_of
 from lookalike.jobs.forecast import count_items
 from lookalike.jobs.settings import Settings, plan_for
+from lookalike.jobs.vectorplan import brute_cost, for_vectors, look, plan_vectors, vectors_of
 from lookalike.kernels.minhash import digest_sets
 from lookalike.kernels.sets import fingerprint_sets
-from lookalike.types import Sets, Source, Wanted
+from lookalike.types import Sets, Source, VectorKind, Wanted
 
 SAMPLE = 2000
 """Items that are looked at."""
@@ -82,6 +84,8 @@ class Choice:
 
 def choose(sources: list[Source], settings: Settings) -> tuple[Settings, Choice | None]:
     """Settings with a method where "auto" was asked for, and why it is that one."""
+    if kind := vectors_of(sources, settings):
+        return _choose_for_vectors(sources, for_vectors(settings, kind), kind)
     if settings.method != "auto":
         return settings, None
     if length := _long_items(sources, settings):
@@ -104,6 +108,24 @@ def choose(sources: list[Source], settings: Settings) -> tuple[Settings, Choice 
     if "lsh" not in seconds:
         why += "; only exact methods give what was asked for"
     return with_method(settings, best), Choice(best, seconds, why)
+
+
+def _choose_for_vectors(sources: list[Source], settings: Settings, kind: VectorKind) -> tuple[Settings, Choice]:
+    """All with all in matrix products, or bands; what is named is taken."""
+    seen = look(sources, settings, kind)
+    cost = {"brute": brute_cost(seen, settings.measure.name)}
+    plan = None
+    if settings.recall < 1 and settings.method in ("auto", "lsh"):
+        plan, cost["lsh"] = plan_vectors(seen, settings)
+    elif settings.method == "lsh":
+        raise UsageError("recall must be below 1 for --method lsh: hashing can miss a pair; use auto or brute")
+    seconds = {method: nanoseconds / 1e9 / settings.threads for method, nanoseconds in cost.items()}
+    best = settings.method if settings.method != "auto" else min(seconds, key=lambda method: seconds[method])
+    named = ", ".join(f"{method} {spent:.2g} s" for method, spent in seconds.items())
+    what = f"{seen.items:,} vectors of {kind.dimension:,} {'bits' if kind.scalar == 'bits' else 'numbers'}"
+    how = plan.describe() if best == "lsh" and plan else "Every pair is compared, in matrix products of blocks."
+    why = f"{best} for about {what} (expected beside reading: {named}). {how.rstrip('.')}"
+    return replace(settings, method=best, plan=plan if best == "lsh" else None), Choice(best, seconds, why)
 
 
 def _long_items(sources: list[Source], settings: Settings) -> int:

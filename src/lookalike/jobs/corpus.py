@@ -12,10 +12,13 @@ import pyarrow.compute as pc
 
 from lookalike.errors import BadDataError
 from lookalike.features.shingles import digest, is_list, sets_of
+from lookalike.features.vectors import VectorError
 from lookalike.jobs.digests import BlockRecord, Digests, Part, rejected_in
 from lookalike.jobs.parallel import Workers
 from lookalike.jobs.progress import Progress
 from lookalike.jobs.settings import Settings
+from lookalike.jobs.vectors import digest_vectors, vector_sets
+from lookalike.kernels.vectors import fingerprint_rows
 from lookalike.read import join_column
 from lookalike.types import (
     Block,
@@ -25,6 +28,7 @@ from lookalike.types import (
     Rejected,
     Sets,
     Source,
+    UInt64,
     Wanted,
     strings_to_arrow,
     to_arrow,
@@ -69,9 +73,7 @@ class Corpus:
     def fetch_sets(self, items: Int64, workers: Workers, progress: Progress) -> Iterator[tuple[int, int, Sets]]:
         """The sets of some items (ascending), by reading them again: those of items[low:high], for all in turn."""
         wanted = Wanted(self.settings.column, (), self.settings.skip_errors)
-        yield from self._visit(
-            items, wanted, lambda some: sets_of(some.features, self.settings.shingling), workers, progress
-        )
+        yield from self._visit(items, wanted, lambda some: item_sets(some.features, self.settings), workers, progress)
 
     def fetch_all_sets(self, items: Int64, workers: Workers, progress: Progress) -> Sets:
         """The sets of some items (ascending), all in memory."""
@@ -162,6 +164,19 @@ def _lengths(features: pa.Array) -> Int64:
     return to_numpy(measured).astype(np.int64)
 
 
+def item_sets(features: pa.Array, settings: Settings) -> Sets:
+    """The sets of items; of vectors their words."""
+    return vector_sets(features, settings.vectors) if settings.vectors else sets_of(features, settings.shingling)
+
+
+def digest_items(features: pa.Array, settings: Settings) -> tuple[UInt64, Int64, UInt64]:
+    """What is kept of each item: bucket keys (bands x items), size, fingerprint (2 x items)."""
+    if settings.vectors:
+        return digest_vectors(features, settings)
+    bands, rows = (settings.plan.bands, settings.plan.rows) if settings.plan else (0, 0)
+    return digest(features, settings.shingling, settings.seed, bands, rows)
+
+
 def read_corpus(
     sources: list[Source],
     settings: Settings,
@@ -176,8 +191,9 @@ def read_corpus(
     The first `references` sources are reference items, which need no rank. Blocks whose digests the work folder
     already has are not read again.
     """
-    bands, rows = (settings.plan.bands, settings.plan.rows) if settings.plan else (0, 0)
-    digests = Digests(bands, work)
+    digests = Digests(settings.plan.bands if settings.plan else 0, work)
+    if settings.vectors:
+        progress.compiling(fingerprint_rows, "vectors")
     for source in sources:
         source.room = settings.budget.room(settings.shingling.bag, settings.shingling.kind == "char")
     done = {(record.source, record.block): record for record in digests.blocks}
@@ -185,7 +201,11 @@ def read_corpus(
     def digest_block(job: tuple[int, int, Block, Wanted]) -> tuple[Part, Items | None, int]:
         number, index, block, wanted = job
         items: Items = block.items(wanted)
-        kept = digest(items.features, settings.shingling, settings.seed, bands, rows)
+        try:
+            kept = digest_items(items.features, settings)
+        except VectorError as error:
+            place = f"{sources[number].name}: row {getattr(block, 'first_row', 0) + error.row}"
+            raise BadDataError(f"{place}: column {settings.column!r} {error}") from error
         lengths = _lengths(items.features)
         aside = sources[number].set_aside.get(index)
         part = Part(number, index, *kept, lengths, items.columns, items.rejected, aside)

@@ -136,13 +136,14 @@ def dedup_to_folder(
             progress.say(warning)
         if work.reused:
             progress.say(f"Resuming: {len(work.reused)} finished pieces of work are used again.")
-        graph = Graph(f"graph-{settings.budget.batch_name}")
+        graph = None if settings.vectors else Graph(f"graph-{settings.budget.batch_name}")
         found = find_duplicates(sources, references, settings, keep, policy, progress, work, audit_items, graph)
         write_result(found, folder, progress)
-        with progress.stage("remembering"):
-            known = {"files": identity_of(references + sources), "blocks": found.corpus.digests.blocks}
-            known |= {"references": found.references, "empty": found.empty}
-            write_graph(folder, graph, found.settling.candidates, known)
+        if graph is not None:
+            with progress.stage("remembering"):
+                known = {"files": identity_of(references + sources), "blocks": found.corpus.digests.blocks}
+                known |= {"references": found.references, "empty": found.empty}
+                write_graph(folder, graph, found.settling.candidates, known)
         run = describe_run(settings, options, found.counts, found.alarms, progress, found.audit)
         run |= {"reused": work.reused, "forecast": forecast.to_dict(), LINE_FILES: line_files(sources)}
         run["choice"] = choice.to_dict() if choice else None

@@ -74,6 +74,7 @@ class Deduplicated:
         gone, keeper = self.outcome.removed[some], self.outcome.keeper[some]
         files, rows = self.corpus.locate(gone)
         kept_files, kept_rows = self.corpus.locate(keeper)
+        value = self.corpus.settings.measure.column
         columns = {
             "id": self.ids(gone),
             "file": files,
@@ -81,11 +82,11 @@ class Deduplicated:
             "kept_id": self.ids(keeper),
             "kept_file": kept_files,
             "kept_row": to_arrow(kept_rows),
-            "similarity": to_arrow(self.outcome.similarity[some]),
+            value: to_arrow(self.outcome.similarity[some]),
         }
         if self.connected:
             columns["pair_id"] = self.ids(self.outcome.partner[some])
-            columns["pair_similarity"] = to_arrow(self.outcome.partner_similarity[some])
+            columns[f"pair_{value}"] = to_arrow(self.outcome.partner_similarity[some])
         return pa.table(columns)
 
     def clusters(self) -> Iterator[pa.Table]:

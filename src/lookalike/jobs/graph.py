@@ -16,10 +16,10 @@ import pyarrow as pa
 from lookalike.candidates.buckets import renumber, select
 from lookalike.candidates.parts import connected_parts
 from lookalike.jobs.parallel import Workers
+from lookalike.jobs.settings import Settings
 from lookalike.jobs.similar import Candidates, Comparable
 from lookalike.types import Bool, Buckets, Int32, Int64, to_arrow, to_numpy
 from lookalike.verify.pairs import all_pairs, list_pairs
-from lookalike.verify.sets import Measure
 from lookalike.write import WorkFolder, write_json, write_tables
 
 FOLDER = "graph"
@@ -58,14 +58,17 @@ class Graph:
         self._batches[batch] = None
         return True
 
-    def add(self, found: Comparable, measure: Measure, workers: Workers) -> None:
+    def add(self, found: Comparable, settings: Settings, workers: Workers) -> None:
         """Take in some sets that were compared: pairs, sizes and large buckets."""
         if found.cut:
             return  # see add_large
         small = _with_few_pairs(found.buckets, len(found))
         heads = found.buckets.members[found.buckets.starts[:-1]]
         chosen = select(found.buckets, small[heads])
-        left, right, overlaps, _ = all_pairs(list_pairs(chosen, found.sets, measure.arguments, 0, workers.map))
+        listed = list_pairs(
+            chosen, found.sets, settings.measure.arguments, 0, workers.map, settings.length_ratio.as_integer_ratio()
+        )
+        left, right, overlaps, _ = all_pairs(listed)
         self._add(PAIR, found.places[np.minimum(left, right)], found.places[np.maximum(left, right)], overlaps)
         self._add(SIZE, found.places, found.sizes)
         large = select(found.buckets, ~small[heads])

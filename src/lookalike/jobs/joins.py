@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from lookalike.errors import UsageError
 from lookalike.jobs.parallel import Workers
 from lookalike.jobs.progress import Progress
 from lookalike.jobs.settings import Settings
 from lookalike.jobs.similar import Comparable, Refined, refine
+from lookalike.jobs.vectors import near_pairs
 from lookalike.types import Bool, Buckets, Int32, Int64, Sets
-from lookalike.verify.pairs import list_pairs
+from lookalike.verify.pairs import list_pairs, list_pairs_of_band
 from lookalike.verify.sets import Measure
 
 if TYPE_CHECKING:
@@ -61,6 +63,12 @@ def join_sets(
     With `apart` only pairs in which one set has it and the other has not are needed; others may come as well.
     """
     measure = settings.measure
+    if found.kind and options.index != "best":
+        raise UsageError(f"--index {options.index} is for sets; vectors are compared in matrix products")
+    if found.kind and settings.method != "lsh":
+        for near in near_pairs(found.kind, measure, found.sets, found.earlier, workers):
+            yield Joined(near.left, near.right, np.zeros(len(near.left), np.int64), near.compared)
+        return
     if settings.method in ("exact", "merge"):
         sets, numbers = _in_one_piece(found)
         sides = _sides(found, apart)
@@ -69,8 +77,13 @@ def join_sets(
             pairs = (numbers[left], numbers[right], overlaps.astype(np.int64))
             yield Joined(*_directed(*pairs, found.sizes, measure), len(left))
         return
+    for band in found.bands:
+        for listed in list_pairs_of_band(band, found.sets, measure.arguments, found.earlier, workers.map):
+            left, right, overlaps = (one.astype(np.int64) for one in listed[:3])
+            yield Joined(left, right, overlaps, listed.candidates)
     refine(found, settings, progress, refined)
-    for listed in list_pairs(found.buckets, found.sets, measure.arguments, found.earlier, workers.map):
+    ratio = settings.length_ratio.as_integer_ratio()
+    for listed in list_pairs(found.buckets, found.sets, measure.arguments, found.earlier, workers.map, ratio):
         left, right, overlaps = (one.astype(np.int64) for one in listed[:3])
         yield Joined(left, right, overlaps, listed.candidates)
 
@@ -96,7 +109,15 @@ def _in_one_piece(found: Comparable) -> tuple[Sets, Int64]:
 def _exactly(
     sets: Sets, sides: Bool | None, settings: Settings, options: JoinOptions, workers: Workers, progress: Progress
 ) -> Iterator[tuple[Int64, Int64, Int64]]:
-    """Rows of `sets` and overlaps of all pairs that are similar in one direction or the other."""
+    """Rows of `sets` and overlaps of all pairs of similar length that are similar in one direction or the other."""
+    for left, right, overlaps in _of_any_length(sets, sides, settings, options, workers, progress):
+        kept = settings.alike_in_length(sets.sizes[left], sets.sizes[right])
+        yield left[kept], right[kept], overlaps[kept]
+
+
+def _of_any_length(
+    sets: Sets, sides: Bool | None, settings: Settings, options: JoinOptions, workers: Workers, progress: Progress
+) -> Iterator[tuple[Int64, Int64, Int64]]:
     # loaded only where they are used: they would make every other run start later
     from lookalike.candidates.exact import join_exact
     from lookalike.candidates.merge import join_merge
@@ -141,7 +162,7 @@ def bring_together(
     By the exact join each similar pair is a bucket of its own; where these would be very many, rare elements make the
     buckets, as they do of oversize ones.
     """
-    if settings.method == "exact":
+    if settings.method == "exact" or (found.kind and settings.method == "brute"):
         pairs = _few_pairs(found, settings, workers, progress)
         if pairs is not None:
             found.buckets = Buckets(np.arange(0, len(pairs) + 1, 2), pairs)
@@ -152,6 +173,8 @@ def bring_together(
 def _few_pairs(found: Comparable, settings: Settings, workers: Workers, progress: Progress) -> Int32 | None:
     """All similar pairs, one after the other; None where they do not fit."""
     most = settings.budget.sets_bytes // PAIR_BYTES
+    if found.kind:
+        return _few_near(found, settings, workers, most)
     sets, numbers = _in_one_piece(found)
     sides = _sides(found, None)
     parts = [np.empty((0, 2), np.int32)]
@@ -164,4 +187,16 @@ def _few_pairs(found: Comparable, settings: Settings, workers: Workers, progress
             return None
         pairs = np.stack([numbers[left], numbers[right]], axis=1).astype(np.int32)
         parts.append(np.sort(pairs, axis=1))
+    return np.concatenate(parts).ravel()
+
+
+def _few_near(found: Comparable, settings: Settings, workers: Workers, most: int) -> Int32 | None:
+    """The same for vectors."""
+    assert found.kind
+    parts, count = [np.empty((0, 2), np.int32)], 0
+    for near in near_pairs(found.kind, settings.measure, found.sets, found.earlier, workers):
+        count += len(near.left)
+        if count > most:
+            return None
+        parts.append(np.stack([near.left, near.right], axis=1).astype(np.int32))
     return np.concatenate(parts).ravel()

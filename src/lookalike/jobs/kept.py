@@ -14,6 +14,9 @@ from lookalike.errors import BadDataError
 from lookalike.jobs.corpus import Corpus
 from lookalike.types import Bool, Wanted, strings_to_arrow, to_arrow
 
+_NAMELESS = {".txt", ".dat", ".fvecs", ".bvecs"}
+"""Formats without columns."""
+
 
 def kept_table(corpus: Corpus, keep: Bool, first_source: int) -> pa.Table:
     """The rows where `keep` is true, of all sources from `first_source` on, with all their columns."""
@@ -32,7 +35,7 @@ def _of_source(corpus: Corpus, number: int, keep: Bool) -> pa.Table:
         pieces = [block.stored(keep[first:last]) for first, last, block in blocks]
         return pa.concat_tables(pieces) if pieces else layout.schema.empty_table()  # type: ignore[union-attr]
     suffixes = PurePath(source.kept_name).suffixes
-    if layout.kind == "lines" and not {".txt", ".dat"} & set(suffixes):
+    if layout.kind == "lines" and not _NAMELESS & set(suffixes):
         rows = layout.prefix + b"".join(block.stored(keep[first:last]) for first, last, block in blocks)
         return _parse(rows, suffixes, corpus.settings.encoding, source.name)
     return _texts(corpus, number, keep)

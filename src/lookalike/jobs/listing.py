@@ -59,7 +59,7 @@ def list_similar(
     Of two collections only pairs of an item of the first, on the left, with one of the second.
     """
     listing = Listing(candidates.second, options)
-    own = np.ones(len(candidates.order))
+    own = np.full(len(candidates.order), candidates.corpus.settings.measure.of_equal)
     groups = _groups(candidates)
     batches = list(range(len(candidates.packing.batches)))
     if batches:
@@ -76,8 +76,9 @@ def list_similar(
         candidates.drop(batch)
     if not listing.second:
         _list_copies(candidates, groups, own, store)
+    store.settle()
     # Sets were compared once for all their copies; what is reported counts items.
-    listing.compared += len(store)
+    listing.compared += 0 if candidates.by_band else len(store)
     listing.alarms = candidates.refined.alarms()
     return listing
 
@@ -101,9 +102,8 @@ def _list_sets(
     settings = candidates.corpus.settings
     apart = candidates.order[found.places] >= listing.second if listing.second else None
     for part in join_sets(found, apart, settings, listing.options, candidates.refined, workers, progress):
-        listing.compared += part.compared - len(part.left)
-        sizes = found.sizes
-        similarity = settings.measure.of_overlaps(part.overlaps, sizes[part.left], sizes[part.right])
+        listing.compared += part.compared - (0 if candidates.by_band else len(part.left))
+        similarity = found.values(settings.measure, part.left, part.right, part.overlaps)
         similar = Similar(found.places[part.left], found.places[part.right], similarity)
         _store(_across(similar, candidates) if listing.second else similar, candidates, groups, store)
 
@@ -118,8 +118,8 @@ def _across(found: Similar, candidates: Candidates) -> Similar:
 
 def _list_copies(candidates: Candidates, groups: Groups, own: Float64, store: PairStore) -> None:
     """The pairs of items with equal sets."""
-    threshold = float(candidates.corpus.settings.measure.threshold)
-    copied = np.flatnonzero((np.diff(groups.starts) > 1) & (own >= threshold))
+    enough = candidates.corpus.settings.measure.reached_by(own)
+    copied = np.flatnonzero((np.diff(groups.starts) > 1) & enough)
     _store(Similar(copied, copied, own[copied]), candidates, groups, store)
 
 

@@ -20,9 +20,12 @@ from lookalike.jobs.parallel import Workers
 from lookalike.jobs.progress import Progress
 from lookalike.jobs.run import describe_run
 from lookalike.jobs.settings import Settings
+from lookalike.jobs.vectorplan import for_vectors, vectors_of
+from lookalike.jobs.vectors import nearest_vectors
 from lookalike.kernels import neighbors as kernels
-from lookalike.read import open_sides
-from lookalike.types import Float64, Int64, Rejected, Source, to_arrow
+from lookalike.kernels.vectors import push_nearest
+from lookalike.read import open_inverted, open_sides
+from lookalike.types import Float64, Int64, Rejected, Source, VectorKind, to_arrow
 
 METHODS = ("auto", "exact", "brute")
 """All the same here: neighbours are always exact."""
@@ -58,6 +61,8 @@ class Nearby:
             raise UsageError(f"-k must be at least 1, not {k}")
         if method not in METHODS:
             raise UsageError(f"--method {method}: neighbours are always found exactly; leave it out")
+        if options.get("length_ratio") is not None:
+            raise UsageError("--length-ratio goes with pairs and dedup, not with neighbors")
         # of a measure without a threshold only the name counts
         settings = Settings.parse(threshold=threshold or 1, measure=measure, method="brute", **options)
         return cls(k, replace(settings, method="exact"), threshold is not None)
@@ -104,7 +109,7 @@ class FoundNeighbors:
             {
                 "left": self._ids(self.left) if ids else to_arrow(self.left),
                 "right": self._ids(self.right) if ids else to_arrow(self.right - first),
-                "similarity": to_arrow(self.similarity),
+                self.corpus.settings.measure.column: to_arrow(self.similarity),
                 "rank": to_arrow(self.ranks),
             }
         )
@@ -121,8 +126,10 @@ def find_neighbors(sources: list[Source], others: list[Source], wanted: Nearby, 
 
     With `others`, neighbours are sought among their items instead.
     """
-    settings = wanted.settings
     everything = sources + others
+    if kind := vectors_of(everything, wanted.settings):
+        return find_nearest_vectors(sources, others, wanted, kind, progress)
+    settings = wanted.settings
     with Workers(settings.threads) as workers:
         with progress.stage("reading", sum(source.nbytes for source in everything), "B"):
             corpus = read_corpus(everything, settings, workers, progress)
@@ -149,13 +156,45 @@ def find_neighbors(sources: list[Source], others: list[Source], wanted: Nearby, 
     return FoundNeighbors(corpus, first_other, *_by_input(found, numbered.sizes, items, rows, settings))
 
 
+def find_nearest_vectors(
+    sources: list[Source], others: list[Source], wanted: Nearby, kind: VectorKind, progress: Progress
+) -> FoundNeighbors:
+    """The same for vectors: read, fetch their numbers, compare all with all in matrix products."""
+    settings = for_vectors(wanted.settings, kind)
+    everything = sources + others
+    with Workers(settings.threads) as workers:
+        with progress.stage("reading", sum(source.nbytes for source in everything), "B"):
+            corpus = read_corpus(everything, settings, workers, progress)
+        first_other = int(corpus.starts[len(sources)])
+        items = np.flatnonzero(corpus.counts)
+        needed = BASE_BYTES + 8 * int(corpus.counts.sum(dtype=np.int64)) * 2 + items.nbytes * 4
+        _check_memory(needed, len(corpus), settings)
+        with progress.stage("fetching vectors", sum(source.nbytes for source in everything), "B"):
+            sets = corpus.fetch_all_sets(items, workers, progress)
+        split = int(np.searchsorted(items, first_other)) if others else len(items)
+        among = (split, len(items)) if others else (0, len(items))
+        rows = kind.as_rows(sets.indptr[:-1], sets.indptr[1:], sets.elements)
+        with progress.stage("searching", split, "items"):
+            progress.compiling(push_nearest, "vectors")
+            found = nearest_vectors(
+                kind, settings.measure, rows, (0, split), among, wanted.k, wanted.bounded, workers, progress
+            )
+    left = np.repeat(np.arange(split), found.counts)
+    ranks = np.arange(1, len(left) + 1) - np.repeat(np.cumsum(found.counts) - found.counts, found.counts)
+    return FoundNeighbors(corpus, first_other, items[left], items[found.neighbors], found.values, ranks)
+
+
 def check_memory(corpus: Corpus) -> None:
     """Refuse what cannot fit, once the number of shingles is known: all sets are in memory together."""
     needed = BASE_BYTES + about_bytes(int(corpus.counts.sum(dtype=np.int64)), len(corpus), corpus.settings.threads)
-    total = corpus.settings.budget.total_bytes
+    _check_memory(needed, len(corpus), corpus.settings)
+
+
+def _check_memory(needed: int, items: int, settings: Settings) -> None:
+    total = settings.budget.total_bytes
     if needed > total:
         raise ResourceError(
-            f"the sets of {len(corpus):,} items need about {needed / 2**30:.1f} GiB together; --memory is "
+            f"the sets or vectors of {items:,} items need about {needed / 2**30:.1f} GiB together; --memory is "
             f"{total / 2**30:.1f} GiB. Give more, or look for neighbours of a part at a time: INPUT the part, "
             "--against parts of the whole"
         )
@@ -188,11 +227,22 @@ def _by_input(
 
 
 def neighbors_of_files(
-    inputs: Sequence[str | Path], against: Sequence[str | Path], wanted: Nearby, spool: Path, progress: Progress
+    inputs: Sequence[str | Path],
+    against: Sequence[str | Path],
+    wanted: Nearby,
+    spool: Path,
+    progress: Progress,
+    transposed: bool = False,
 ) -> tuple[pa.Table, list[Rejected], dict[str, Any]]:
-    """The neighbours as a table, the bad lines that were skipped, and the record of the run."""
+    """The neighbours as a table, the bad lines that were skipped, and the record of the run.
+
+    `transposed`: the items are the elements of the sets that the files hold.
+    """
     sources, others = open_sides(inputs, against, wanted.settings.encoding, spool)
+    if transposed:
+        sources = open_inverted(sources, wanted.settings.column, wanted.settings.budget.sets_bytes)
     found = find_neighbors(sources, others, wanted, progress)
-    options = {"inputs": [str(path) for path in inputs], "against": [str(path) for path in against]}
+    options: dict[str, Any] = {"inputs": [str(path) for path in inputs], "against": [str(path) for path in against]}
+    options["transpose"] = transposed
     run = describe_run(wanted.settings, {**options, **wanted.options}, found.counts, [], progress)
     return found.table(), found.corpus.rejected, run

@@ -96,7 +96,7 @@ class Settling:
         self._connected = connected
         self._settled: list[Settled] = []
         self._now = Settled()
-        self._own = np.ones(len(candidates.order)) if measure.name == "overlap" else None  # otherwise 1 everywhere
+        self._own = np.ones(len(candidates.order)) if measure.name == "overlap" else None  # else the same everywhere
 
     def add(self, found: Comparable, direct: Decisions, components: Components | None) -> None:
         """Take in what became of some sets."""
@@ -110,8 +110,9 @@ class Settling:
             self.candidates.linked[found.places[gone]] = True
             return
         gone = np.flatnonzero(components.partner >= 0)
-        overlaps = np.empty(len(gone), np.int32)
-        join.overlaps_of(gone, components.root[gone], *found.sets, overlaps)
+        overlaps = np.zeros(len(gone), np.int32)
+        if not found.kind:
+            join.overlaps_of(gone, components.root[gone], *found.sets, overlaps)
         self._now.keeper.append(self._links(found, gone, components.root[gone], overlaps))
         partner, shared = components.partner[gone], components.overlaps[gone]
         self._now.partner.append(self._links(found, gone, partner, shared, either=True))
@@ -119,9 +120,9 @@ class Settling:
     def _links(self, found: Comparable, gone: Int64, to: Int32, overlaps: Int32, either: bool = False) -> Links:
         """Links between distinct sets, at their places; `either`: containment counts in its larger direction."""
         shared = overlaps.astype(np.int64)
-        similarity = self._measure.of_overlaps(shared, found.sizes[gone], found.sizes[to])
-        if either:
-            similarity = np.maximum(similarity, self._measure.of_overlaps(shared, found.sizes[to], found.sizes[gone]))
+        similarity = found.values(self._measure, gone, to.astype(np.int64), shared)
+        if either and self._measure.name == "containment":
+            similarity = np.maximum(similarity, found.values(self._measure, to.astype(np.int64), gone, shared))
         return Links(found.places[gone], found.places[to], similarity)
 
     def take(self, links: Links, compared: int) -> None:
@@ -170,8 +171,9 @@ class Settling:
         self.candidates.follow([pair for one in self._settled for pair in one.equal])
         order, first = self.candidates.order, self.candidates.first
         copies = np.flatnonzero((first != np.arange(len(first))) & (order >= references))
-        own = np.ones(len(copies)) if self._own is None else self._own[first[copies]]
-        enough = own >= float(self._measure.threshold)
+        same = np.full(len(copies), self._measure.of_equal)
+        own = same if self._own is None else self._own[first[copies]]
+        enough = self._measure.reached_by(own)
         copied = Links(copies[enough], first[copies[enough]].astype(np.int64), own[enough])
         keeper = self._to_items(_follow(_joined(one.keeper for one in self._settled), copied, onward=True), references)
         identical = len(copied.places)
@@ -193,8 +195,9 @@ class Settling:
 
 
 def own_similarity(found: Comparable, measure: Measure) -> Float64:
-    """The similarity of each set with an equal one: 1, but for overlap its size."""
-    return found.sizes.astype(np.float64) if measure.name == "overlap" else np.ones(len(found))
+    """The similarity of each set with an equal one: 1, but for overlap its size; for distances 0."""
+    same = np.full(len(found), measure.of_equal)
+    return found.sizes.astype(np.float64) if measure.name == "overlap" else same
 
 
 def _joined(groups: Iterable[list[Links]]) -> Links:

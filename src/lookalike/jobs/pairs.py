@@ -21,7 +21,7 @@ from lookalike.jobs.progress import Progress
 from lookalike.jobs.run import describe_run
 from lookalike.jobs.settings import Settings
 from lookalike.jobs.similar import find_candidates
-from lookalike.read import open_sides
+from lookalike.read import open_inverted, open_sides
 from lookalike.types import Int32, Source, to_arrow
 
 
@@ -65,7 +65,7 @@ class FoundPairs:
             {
                 "left": self.corpus.ids(left) if ids else to_arrow(left),
                 "right": self.corpus.ids(right) if ids else to_arrow(right),
-                "similarity": to_arrow(np.ascontiguousarray(rows["similarity"])),
+                self.corpus.settings.measure.column: to_arrow(np.ascontiguousarray(rows["similarity"])),
             }
         )
 
@@ -87,9 +87,10 @@ def find_similar_pairs(
             corpus = read_corpus(everything, settings, workers, progress)
         # 0 means one collection: where the first is empty, no item belongs to the second either
         second = (int(corpus.starts[len(sources)]) or len(corpus)) if against else 0
-        candidates = find_candidates(corpus, _order(corpus), workers, progress, second=second)
+        by_band = settings.vectors is not None and settings.method == "lsh"
+        candidates = find_candidates(corpus, _order(corpus), workers, progress, second=second, by_band=by_band)
         options = options or JoinOptions()
-        store = PairStore(len(corpus), settings.budget.sets_bytes, options.folder)
+        store = PairStore(len(corpus), settings.budget.sets_bytes, options.folder, repeated=by_band)
         listing = list_similar(candidates, store, options, workers, progress)
     return FoundPairs(corpus, store, listing, choice)
 
@@ -109,14 +110,21 @@ def pairs_of_files(
     progress: Progress,
     against: Sequence[str | Path] = (),
     join: JoinOptions | None = None,
+    transposed: bool = False,
 ) -> tuple[FoundPairs, dict[str, Any]]:
-    """The similar pairs in files, and the record of the run."""
+    """The similar pairs in files, and the record of the run; `transposed`: of the elements of their sets."""
     sources, others = open_sides(inputs, against, settings.encoding, spool)
+    if transposed:
+        sources = open_inverted(sources, settings.column, settings.budget.sets_bytes)
     join = join or JoinOptions()
     join.folder = spool
     found = find_similar_pairs(sources, settings, progress, others, join)
     options: dict[str, Any] = {"inputs": [str(path) for path in inputs], "against": [str(path) for path in against]}
-    options |= {"index": join.index, "common": None if join.common is None else str(join.common)}
+    options |= {
+        "transpose": transposed,
+        "index": join.index,
+        "common": None if join.common is None else str(join.common),
+    }
     run = describe_run(found.corpus.settings, options, found.counts, found.listing.alarms, progress)
     run["choice"] = found.choice.to_dict() if found.choice else None
     return found, run

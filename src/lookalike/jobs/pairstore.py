@@ -32,6 +32,8 @@ class PairStore:
         Left items are below this.
     limit
         How many bytes of pairs may be in memory.
+    repeated
+        Pairs may be added more than once, and are given back once.
 
     Examples
     --------
@@ -41,8 +43,8 @@ class PairStore:
     ([[1, 5]], 2)
     """
 
-    def __init__(self, items: int, limit: int, folder: Path | None = None) -> None:
-        self._items, self._limit, self._folder = max(1, items), limit, folder
+    def __init__(self, items: int, limit: int, folder: Path | None = None, repeated: bool = False) -> None:
+        self._items, self._limit, self._folder, self._repeated = max(1, items), limit, folder, repeated
         self._held: list[Rows] = []
         self._held_bytes = 0
         self._spilled: Path | None = None
@@ -57,14 +59,36 @@ class PairStore:
         self._held.append(rows)
         self._held_bytes += rows.nbytes
         if self._held_bytes > self._limit // 2:
-            self._spill()
+            if self._repeated:
+                self._hold([self._sorted(np.concatenate(self._held))])
+            if self._held_bytes > self._limit // (4 if self._repeated else 2):
+                self._spill()
+
+    def _hold(self, rows: list[Rows]) -> None:
+        self._held, self._held_bytes = rows, sum(some.nbytes for some in rows)
+
+    def settle(self) -> None:
+        """All pairs were added: count those that came more than once as one."""
+        if not self._repeated:
+            return
+        if self._spilled is None:
+            self._hold([self._sorted(np.concatenate([np.empty(0, PAIR), *self._held]))])
+        self._count = sum(map(len, self.sorted()))
+
+    def _sorted(self, rows: Rows) -> Rows:
+        """By left, then right; without repeats, where there are any."""
+        key = (rows["left"].astype(np.uint64) << np.uint64(32)) | rows["right"].astype(np.uint64)
+        order = np.argsort(key)
+        if self._repeated and len(rows):
+            order = order[np.concatenate([[True], key[order[1:]] != key[order[:-1]]])]
+        return rows[order]
 
     def _spill(self) -> None:
         if self._spilled is None:
             self._spilled = Path(tempfile.mkdtemp(prefix="lookalike-pairs-", dir=self._folder))
             weakref.finalize(self, shutil.rmtree, self._spilled, ignore_errors=True)
         rows = np.concatenate([np.empty(0, PAIR), *self._held])
-        self._held, self._held_bytes = [], 0
+        self._hold([])
         partition = rows["left"].astype(np.int64) * PARTITIONS // self._items
         by_partition = np.argsort(partition, kind="stable")
         ends = np.cumsum(np.bincount(partition, minlength=PARTITIONS))
@@ -78,7 +102,7 @@ class PairStore:
         """All pairs in order, some at a time."""
         if self._spilled is None:
             if self._held:
-                yield _sorted(np.concatenate(self._held))
+                yield self._sorted(np.concatenate(self._held))
             return
         self._spill()
         for number in range(PARTITIONS):
@@ -92,11 +116,11 @@ class PairStore:
         """The pairs of a partition whose left item is in low..high-1; halved until they fit."""
         chunk = max(1, self._limit // (4 * PAIR.itemsize))
         if path.stat().st_size <= self._limit // 2 or high - low == 1:
-            yield _sorted(_between(path, low, high, chunk))
+            yield self._sorted(_between(path, low, high, chunk))
             return
         count = sum(int(np.count_nonzero(_inside(rows, low, high))) for rows in _chunks(path, chunk))
         if count * PAIR.itemsize <= self._limit // 2:
-            yield _sorted(_between(path, low, high, chunk))
+            yield self._sorted(_between(path, low, high, chunk))
             return
         middle = (low + high) // 2
         yield from self._sorted_part(path, low, middle)
@@ -115,8 +139,3 @@ def _inside(rows: Rows, low: int, high: int) -> npt.NDArray[np.bool_]:
 
 def _between(path: Path, low: int, high: int, chunk: int) -> Rows:
     return np.concatenate([np.empty(0, PAIR), *(rows[_inside(rows, low, high)] for rows in _chunks(path, chunk))])
-
-
-def _sorted(rows: Rows) -> Rows:
-    key = (rows["left"].astype(np.uint64) << np.uint64(32)) | rows["right"].astype(np.uint64)
-    return rows[np.argsort(key)]

@@ -5,21 +5,29 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from lookalike.errors import UsageError
 from lookalike.features.shingles import Shingling
 from lookalike.jobs.memory import Budget, parse_memory
 from lookalike.jobs.parallel import count_threads
 from lookalike.tuning.plan import Plan, tune
-from lookalike.tuning.thresholds import parse_threshold
-from lookalike.verify.sets import Measure
+from lookalike.tuning.thresholds import parse_threshold, written
+from lookalike.types import Bool, Int64
+from lookalike.verify.sets import LARGEST_TERM, Measure
 
 METHODS = ("auto", "lsh", "exact", "merge", "brute")
 INDEXES = ("length", "prefix", "position", "suffix", "best")
 """Those of the exact join (candidates/exact.py), named here so that other methods need not load it."""
 POLICIES = ("direct", "connected")
 KEEP_RULES = ("first", "last", "longest", "shortest", "max:COL", "min:COL")
+
+
+if TYPE_CHECKING:
+    from lookalike.jobs.vectorplan import VectorPlan
+    from lookalike.types import VectorKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +46,12 @@ class Settings:
     skip_errors: bool
     encoding: str
     budget: Budget
-    plan: Plan | None
+    plan: Plan | VectorPlan | None
     """Bands and rows; None where the method needs none."""
+    vectors: VectorKind | None = None
+    """What kind of vectors the items are; None where they are sets, or as long as nobody looked."""
+    length_ratio: Fraction = Fraction(0)
+    """Only sets of which the shorter is so much of the longer are candidates; 0: all are."""
 
     @classmethod
     def parse(
@@ -60,6 +72,7 @@ class Settings:
         on_error: str = "stop",
         encoding: str = "utf-8",
         memory: str | int | None = None,
+        length_ratio: float | str | Fraction | None = None,
     ) -> Settings:
         """Check every option; the message of an error names the option and says what would do.
 
@@ -92,8 +105,20 @@ class Settings:
             skip_errors=on_error == "skip",
             encoding=encoding,
             budget=Budget(parse_memory(memory)),
-            plan=plan_for(wanted, recall, hashes) if method == "lsh" else None,
+            plan=plan_for(wanted, recall, hashes) if method == "lsh" and not wanted.of_vectors else None,
+            length_ratio=_parse_ratio(length_ratio),
         )
+
+    def alike_in_length(self, sizes: Int64, others: Int64) -> Bool:
+        """Which pairs of sets, by their sizes, may be candidates; in whole numbers.
+
+        Examples
+        --------
+        >>> Settings.parse(length_ratio="0.55").alike_in_length(np.array([55, 54]), np.array([100, 100])).tolist()
+        [True, False]
+        """
+        num, den = self.length_ratio.as_integer_ratio()
+        return np.asarray(np.minimum(sizes, others) * den >= np.maximum(sizes, others) * num)
 
     def to_dict(self) -> dict[str, Any]:
         """As run.json shows them: what the user would write to get this run again."""
@@ -102,6 +127,7 @@ class Settings:
             "id": self.id,
             "measure": self.measure.name,
             "threshold": self.measure.written,
+            "length_ratio": written(self.length_ratio) if self.length_ratio else None,
             "recall": self.recall,
             "hashes": self.hashes,
             "shingle": f"{self.shingling.kind}:{self.shingling.width}",
@@ -120,7 +146,20 @@ def settings_of_run(options: dict[str, Any], **others: Any) -> Settings:
     """The settings of a finished run, from the options in its run.json, with some others in their place."""
     names = ("column", "id", "threshold", "recall", "hashes", "shingle", "bag", "language", "measure", "method", "seed")
     known = {name: options[name] for name in (*names, "on_error", "encoding")}
+    known["length_ratio"] = options.get("length_ratio")  # runs of earlier versions have none
     return Settings.parse(**{**known, **others})
+
+
+def _parse_ratio(value: float | str | Fraction | None) -> Fraction:
+    if value is None:
+        return Fraction(0)
+    try:
+        ratio = parse_threshold(value)
+    except UsageError:
+        raise UsageError(f"--length-ratio must be a number such as 0.5, not {value}") from None
+    if not 0 < ratio <= 1 or ratio.denominator >= LARGEST_TERM:
+        raise UsageError(f"--length-ratio must be above 0 and at most 1, with at most nine decimals, not {value}")
+    return ratio
 
 
 def _one_of(name: str, value: str, choices: tuple[str, ...]) -> None:

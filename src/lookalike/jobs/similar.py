@@ -19,6 +19,7 @@ from lookalike.candidates.brute import all_together
 from lookalike.candidates.buckets import concatenate, group_prints, renumber, select
 from lookalike.candidates.parts import Packing, connected_parts, pack_parts
 from lookalike.candidates.prefix import join_prefixes, oversize
+from lookalike.features.vectors import fingerprints
 from lookalike.jobs.bucketstore import BucketStore
 from lookalike.jobs.corpus import Corpus
 from lookalike.jobs.joining import collapse_copies, join_bands, members_of, places_of
@@ -27,9 +28,11 @@ from lookalike.jobs.parallel import Workers
 from lookalike.jobs.progress import Progress
 from lookalike.jobs.setstore import SetStore
 from lookalike.jobs.settings import Settings
+from lookalike.jobs.vectors import values_of_pairs
 from lookalike.kernels.prefix import list_prefixes
 from lookalike.kernels.sets import fingerprint_sets
-from lookalike.types import Bool, Buckets, Int32, Int64, Sets, UInt64
+from lookalike.types import Bool, Buckets, Float64, Int32, Int64, Sets, UInt64, VectorKind
+from lookalike.verify.sets import Measure
 
 
 @dataclass(slots=True)
@@ -43,10 +46,14 @@ class Comparable:
     begins: Int64
     ends: Int64
     elements: UInt64
+    bands: Iterable[Buckets] = ()
+    """In their place, the buckets of one band after the other: pairs can then come more than once."""
     earlier: int = 0
     """So many sets, at the front, are of an earlier block: they are to be compared with the others only."""
     cut: bool = False
     """Is it a part of a part, which was too large?"""
+    kind: VectorKind | None = None
+    """What kind of vectors they are, if they are no sets."""
 
     def __len__(self) -> int:
         return len(self.places)
@@ -58,8 +65,15 @@ class Comparable:
 
     @property
     def sets(self) -> tuple[Int64, Int64, UInt64]:
-        """The sets as kernels take them."""
-        return self.begins, self.ends, self.elements
+        """The sets as kernels take them; vectors as their numbers."""
+        found = self.begins, self.ends, self.elements
+        return self.kind.as_rows(*found) if self.kind else found
+
+    def values(self, measure: Measure, left: Int64, right: Int64, overlaps: Int64) -> Float64:
+        """The exact similarity or distance of pairs."""
+        if self.kind:
+            return values_of_pairs(self.kind, measure, self.sets, left, right)
+        return measure.of_overlaps(overlaps, self.sizes[left], self.sizes[right])
 
 
 @dataclass(slots=True)
@@ -136,6 +150,8 @@ class Candidates:
     """By place: has a later item that is no reference item an equal set?"""
     second: int = 0
     """The number of the first item of another collection; 0 where there is one collection."""
+    by_band: bool = False
+    """Are the bands to be compared one by one? That takes less memory, and pairs can come more than once."""
     refined: Refined = field(default_factory=Refined)
     equal: list[tuple[Int64, Int64]] = field(default_factory=list)
     """Places, and the first place with an equal set: found only when the sets are compared."""
@@ -163,7 +179,7 @@ class Candidates:
         if len(blocks) == 1:
             with progress.stage("refining"):
                 whole = self._load(blocks[0])
-                self._collapse(whole.mine, _prints(whole), distinct)
+                self._collapse(whole.mine, self._prints(whole), distinct)
                 found = self._put_together([whole], distinct)
             yield found
         else:
@@ -180,7 +196,9 @@ class Candidates:
         Since places rise from block to block, the first set that one resembles is found first.
         """
         with progress.stage("refining"):
-            loaded = [(block.mine, _prints(block), block.sets.sizes[block.rows]) for block in map(self._load, blocks)]
+            loaded = [
+                (block.mine, self._prints(block), block.sets.sizes[block.rows]) for block in map(self._load, blocks)
+            ]
             mine, sizes = (np.concatenate([one[k] for one in loaded]) for k in (0, 2))
             self._collapse(mine, np.concatenate([one[1] for one in loaded], axis=1), distinct)
             self.sizes = self.members[mine[distinct[mine]]], sizes[distinct[mine]]
@@ -206,13 +224,20 @@ class Candidates:
         low, high = sorted([(int(mine.min()), int(mine.max())), (int(others.min()), int(others.max()))])
         apart = low[1] < high[0]
         common = min(low[1], high[1])
-        return self.corpus.settings.measure.can_reach(low[1] if apart else common, high[0] if apart else common)
+        smaller, larger = (low[1], high[0]) if apart else (common, common)
+        settings = self.corpus.settings
+        return settings.measure.can_reach(smaller, larger) and smaller >= settings.length_ratio * larger
 
     def _load(self, block: int) -> Block:
         mine = np.flatnonzero(self.packing.block_of == block)
         rows = np.empty(len(mine), np.int64)
         rows[np.argsort(self.order[self.members[mine]])] = np.arange(len(mine))
         return Block(mine, rows, self.sets.read(block))
+
+    def _prints(self, block: Block) -> UInt64:
+        """What tells equal sets; of vectors the order counts."""
+        prints = fingerprints if self.corpus.settings.vectors else fingerprints_of_sets
+        return prints(block.sets)[:, block.rows]
 
     def _collapse(self, mine: Int64, prints: UInt64, distinct: Bool) -> None:
         """Note which of the members are the first with their set."""
@@ -233,7 +258,8 @@ class Candidates:
         places = np.concatenate([self.members[block.mine[here]] for block, here in zip(blocks, kept)])
         number = np.full(len(self.order), -1, np.int32)
         number[places] = np.arange(len(places), dtype=np.int32)
-        buckets = concatenate([renumber(band, number) for band in self.bands])
+        bands = (renumber(band, number) for band in self.bands)
+        buckets = concatenate([] if self.by_band else [*bands])
         shifts = np.cumsum([0, *(len(block.sets.elements) for block in blocks)])
         rows = [block.rows[here] for block, here in zip(blocks, kept)]
         begins = np.concatenate([block.sets.indptr[row] + shift for block, row, shift in zip(blocks, rows, shifts)])
@@ -243,6 +269,8 @@ class Candidates:
             places, buckets, begins, ends, elements[0] if len(elements) == 1 else np.concatenate(elements)
         )
         found.earlier = int(np.count_nonzero(kept[0])) if len(blocks) > 1 else 0
+        found.kind = self.corpus.settings.vectors
+        found.bands = bands if self.by_band else ()
         return found
 
     def follow(self, equal: list[tuple[Int64, Int64]]) -> None:
@@ -255,7 +283,13 @@ class Candidates:
 
 
 def find_candidates(
-    corpus: Corpus, order: Int32, workers: Workers, progress: Progress, references: int = 0, second: int = 0
+    corpus: Corpus,
+    order: Int32,
+    workers: Workers,
+    progress: Progress,
+    references: int = 0,
+    second: int = 0,
+    by_band: bool = False,
 ) -> Candidates:
     """Who shares a bucket with whom.
 
@@ -267,6 +301,8 @@ def find_candidates(
         So many items, at the front, are reference items.
     second
         The number of the first item of another collection: equal sets of the two are no copies of each other.
+    by_band
+        Whether the bands are to be compared one by one.
     """
     settings, digests = corpus.settings, corpus.digests
     settings.budget.check_items(len(corpus))
@@ -284,7 +320,7 @@ def find_candidates(
         del place_of
     # without bands even a single set counts: how much it overlaps with its copies, its size tells
     inside = members_of(bands, len(order)) if settings.method == "lsh" else first == np.arange(len(order))
-    return put_up(corpus, order, references, first, bands, np.flatnonzero(inside), second)
+    return put_up(corpus, order, references, first, bands, np.flatnonzero(inside), second, by_band)
 
 
 def put_up(
@@ -295,40 +331,42 @@ def put_up(
     bands: BucketStore,
     members: Int64,
     second: int = 0,
+    by_band: bool = False,
 ) -> Candidates:
     """Candidates of which it is known who meets whom: decide what is compared together."""
     fixed = int(np.searchsorted(order >= references, True))
     copies = np.flatnonzero(first != np.arange(len(order)))
     copied = np.zeros(len(order), np.bool_)
     copied[first[copies[copies >= fixed]]] = True
-    packing = _pack(bands, members, corpus, order)
+    packing = _pack(bands, members, corpus, order, 1 if by_band else len(bands))
     work = corpus.digests.work_at_hand() if packing.blocks > 1 else None
     sets = SetStore(packing.blocks, f"sets-{corpus.settings.budget.batch_name}", work)
     linked = np.zeros(len(order), np.bool_)
-    return Candidates(corpus, order, fixed, first, bands, members, packing, sets, linked, copied, second)
+    return Candidates(corpus, order, fixed, first, bands, members, packing, sets, linked, copied, second, by_band)
 
 
-def _pack(bands: BucketStore, members: Int64, corpus: Corpus, order: Int32) -> Packing:
-    """What is compared together. Of the sizes of sets it is known what they are at most: repeats count."""
-    nbytes = 8 * corpus.counts[order[members]].astype(np.int64) + MEMBER_BYTES * len(bands)
+def _pack(bands: BucketStore, members: Int64, corpus: Corpus, order: Int32, at_once: int) -> Packing:
+    """What is compared together, so many bands at once. Of sets it is known what they have at most: repeats count."""
+    nbytes = 8 * corpus.counts[order[members]].astype(np.int64) + MEMBER_BYTES * at_once
     limit = corpus.settings.budget.sets_bytes
     if nbytes.sum() <= limit:
         return Packing(np.zeros(len(members), np.int32), [range(1)] if len(members) else [])
     return pack_parts(connected_parts(bands, len(order))[members], nbytes, limit)
 
 
-def _prints(block: Block) -> UInt64:
-    return fingerprint_sets(block.sets.indptr, block.sets.elements)[:, block.rows]  # type: ignore[no-any-return]
+def fingerprints_of_sets(sets: Sets) -> UInt64:
+    """What tells equal sets: uint64[2, sets]."""
+    return fingerprint_sets(sets.indptr, sets.elements)  # type: ignore[no-any-return]
 
 
 def refine(found: Comparable, settings: Settings, progress: Progress, refined: Refined) -> None:
     """Replace oversize buckets by buckets of rare elements, in which every similar pair of them meets.
 
-    Brute force compares all there are. For measures whose threshold says nothing about one set alone, all elements
-    count as rare.
+    Brute force compares all there are, and vectors have no elements. For measures whose threshold says nothing about
+    one set alone, all elements count as rare.
     """
     large = oversize(found.buckets)
-    if not large.any() or settings.method == "brute":
+    if not large.any() or settings.method == "brute" or settings.vectors:
         return
     measure = settings.measure
     floor = measure.jaccard_floor or Fraction(0)

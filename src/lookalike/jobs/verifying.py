@@ -20,8 +20,8 @@ def verify(
     candidates: Candidates, policy: str, workers: Workers, progress: Progress, graph: Graph | None = None
 ) -> Settling:
     """What became of every batch; the graph gets what is needed to ask again."""
-    measure = candidates.corpus.settings.measure
-    settling = Settling(candidates, measure, policy == "connected")
+    settings = candidates.corpus.settings
+    settling = Settling(candidates, settings.measure, policy == "connected")
     batches = range(len(candidates.packing.batches))
     pending = [batch for batch in batches if not ((graph is None or graph.has(batch)) and settling.recall(batch))]
     if pending:
@@ -29,11 +29,11 @@ def verify(
     for batch in pending:
         for found in candidates.compare(batch, progress):
             with progress.stage("refining"):
-                bring_together(found, candidates.corpus.settings, candidates.refined, workers, progress)
+                bring_together(found, settings, candidates.refined, workers, progress)
             with progress.stage("verifying"):
                 _decide(found, candidates, settling, policy, workers, progress)
                 if graph is not None:
-                    graph.add(found, measure, workers)
+                    graph.add(found, settings, workers)
         if graph is not None:
             graph.add_large(candidates, batch)
             graph.close(batch)
@@ -45,13 +45,16 @@ def verify(
 def _decide(
     found: Comparable, candidates: Candidates, settling: Settling, policy: str, workers: Workers, progress: Progress
 ) -> None:
-    measure = candidates.corpus.settings.measure.arguments
+    settings = candidates.corpus.settings
+    measure, ratio = settings.measure.arguments, settings.length_ratio.as_integer_ratio()
     reference = found.places < candidates.fixed
     # a reference item stays, but what it resembles is asked for the sake of its copies
     sought = ~reference | candidates.copied[found.places]
     asked = sought & ~candidates.linked[found.places]
     fixed = int(np.count_nonzero(reference))
-    direct = decide(found.buckets, found.sets, measure, fixed, found.earlier, asked, workers.threads, workers.map)
+    direct = decide(
+        found.buckets, found.sets, measure, fixed, found.earlier, asked, workers.threads, workers.map, ratio
+    )
     components = None
     if policy == "connected":
         if found.cut:
@@ -60,5 +63,5 @@ def _decide(
                 "--policy direct"
             )
         progress.compiling(connect_buckets, "connected clusters")
-        components = connect(found.buckets, found.sets, measure, direct)
+        components = connect(found.buckets, found.sets, measure, direct, ratio)
     settling.add(found, direct, components)

@@ -2,17 +2,20 @@
 
 Items are numbered by priority, so 'earlier' means 'smaller'. An item lies in several *buckets*; bucket b has
 room members[starts[b]:starts[b + 1]], of which the first fills[b] places are in use, in ascending order.
-Item i's set is elements[begins[i]:ends[i]].
+Item i's set is elements[begins[i]:ends[i]]. A `ratio` (numerator, denominator) says which items of a bucket are
+candidates at all: those whose sizes are shorter / longer >= ratio; (0, 1) lets all be.
 """
 
 import numba as nb
 import numpy as np
+from numba.extending import overload
 
 from lookalike.kernels.compile import inlined, kernel
 from lookalike.kernels.hashing import U
-from lookalike.kernels.sets import CONTAINMENT, needed_overlap, overlap_at_least
+from lookalike.kernels.sets import CONTAINMENT, EUCLIDEAN, HAMMING, needed_overlap, overlap_at_least
 from lookalike.kernels.sorting import sort_stretch
 from lookalike.kernels.unionfind import root_of
+from lookalike.kernels.vectors import cosine_at, differing_bits, distance_at
 
 COMPARED, MATCHED = 0, 1
 """Places in the `counts` that the kernels keep: candidate pairs compared, pairs found."""
@@ -141,8 +144,16 @@ def buckets_by_item(starts, members, items):
 
 
 @inlined
-def _earlier(item, lowest, item_starts, item_buckets, starts, fills, members, mark, found):
-    """The distinct members m of the item's buckets with lowest <= m < item, ascending, in `found`."""
+def _alike_in_length(left, right, ratio, begins, ends):
+    """Is the shorter set long enough to be a candidate? Sizes and terms below 2^31 stay inside 64 bits."""
+    left_size, right_size = ends[left] - begins[left], ends[right] - begins[right]
+    return min(left_size, right_size) * ratio[1] >= ratio[0] * max(left_size, right_size)
+
+
+@inlined
+def _earlier(item, lowest, graph, begins, ends, mark, found):
+    """The distinct candidates m in the item's buckets with lowest <= m < item, ascending, in `found`."""
+    item_starts, item_buckets, starts, fills, members, ratio = graph
     count = 0
     for p in range(item_starts[item], item_starts[item + 1]):
         b = item_buckets[p]
@@ -151,17 +162,42 @@ def _earlier(item, lowest, item_starts, item_buckets, starts, fills, members, ma
             other = members[k]
             if other < item and mark[other] != item:
                 mark[other] = item
-                found[count] = other
-                count += 1
+                if _alike_in_length(item, other, ratio, begins, ends):
+                    found[count] = other
+                    count += 1
             k -= 1
     sort_stretch(found, 0, count)
     return count
 
 
-@inlined
 def _overlap(left, right, measure, num, den, begins, ends, elements):
-    """The overlap of two items if they are similar enough (for containment: left in right), else -1."""
+    """The overlap of two items if they are similar enough (for containment: left in right), else -1.
+
+    Of vectors it is 0, of bit strings the bits in which they differ: what is compared, the type of the elements and
+    the measure tell.
+    """
+    raise NotImplementedError  # compiled code has one of those below
+
+
+@overload(_overlap, jit_options={"forceinline": True, "nogil": True, "error_model": "numpy"})
+def _overlap_by_type(left, right, measure, num, den, begins, ends, elements):  # noqa: ARG001
+    return _vectors_overlap if isinstance(elements.dtype, nb.types.Float) else _words_overlap
+
+
+def _vectors_overlap(left, right, measure, num, den, begins, ends, elements):
+    size = ends[left] - begins[left]
+    if measure == EUCLIDEAN:
+        near = distance_at(elements, begins[left], begins[right], size) <= num / den
+    else:
+        near = cosine_at(elements, begins[left], begins[right], size) >= num / den
+    return nb.int64(0) if near else nb.int64(-1)
+
+
+def _words_overlap(left, right, measure, num, den, begins, ends, elements):
     left_size, right_size = ends[left] - begins[left], ends[right] - begins[right]
+    if measure == HAMMING:
+        bits = differing_bits(elements, begins[left], begins[right], left_size)
+        return bits if bits * den <= num else nb.int64(-1)
     needed = needed_overlap(measure, num, den, left_size, right_size)
     return overlap_at_least(elements, begins[left], ends[left], begins[right], ends[right], needed)
 
@@ -173,7 +209,7 @@ def find_keepers(items, lowest, graph, sets, measure, num, den, mark, found, kee
     Parameters
     ----------
     items : int64[...], ascending
-    graph : (item_starts, item_buckets, starts, fills, members)
+    graph : (item_starts, item_buckets, starts, fills, members, ratio)
     sets : (begins, ends, elements)
     mark : int32[all items], anything but the items' own numbers
     found : int32[all items], room to work in
@@ -181,11 +217,10 @@ def find_keepers(items, lowest, graph, sets, measure, num, den, mark, found, kee
         keeper[item] gets the member's number, overlaps[item] the overlap; untouched where there is none.
     counts : int64[2], added to
     """
-    item_starts, item_buckets, starts, fills, members = graph
     begins, ends, elements = sets
     for k in range(items.size):
         item = items[k]
-        count = _earlier(item, lowest, item_starts, item_buckets, starts, fills, members, mark, found)
+        count = _earlier(item, lowest, graph, begins, ends, mark, found)
         for c in range(count):
             overlap = _overlap(item, found[c], measure, num, den, begins, ends, elements)
             counts[COMPARED] += 1
@@ -202,7 +237,7 @@ def settle_block(first, last, fixed, asked, graph, sets, measure, num, den, mark
 
     Items below `fixed` stay whatever they resemble; a keeper is sought only for items that are `asked` for.
     """
-    item_starts, item_buckets, starts, fills, members = graph
+    item_starts, item_buckets, starts, fills, members, _ = graph
     one = np.empty(1, np.int64)
     for item in range(first, last):
         if asked[item] and keeper[item] < 0:
@@ -223,12 +258,11 @@ def find_pairs(first, last, graph, sets, measure, num, den, mark, found, left, r
     For containment each direction that holds is a pair of its own, left contained in right. Stops early
     when `left` is nearly full; returns (next item, pairs written).
     """
-    item_starts, item_buckets, starts, fills, members = graph
     begins, ends, elements = sets
     written = 0
     item = first
     while item < last:
-        count = _earlier(item, 0, item_starts, item_buckets, starts, fills, members, mark, found)
+        count = _earlier(item, 0, graph, begins, ends, mark, found)
         if written + 2 * count > left.size:
             for c in range(count):
                 mark[found[c]] = -1  # the item comes again
@@ -251,7 +285,37 @@ def find_pairs(first, last, graph, sets, measure, num, den, mark, found, left, r
 
 
 @kernel
-def connect_buckets(starts, members, sets, measure, num, den, parent, left, right, overlaps, counts):
+def find_pairs_of_band(first, last, starts, members, earlier, sets, measure, num, den, left, right, counts):
+    """All similar pairs of the members at first..last-1 with those before them in their bucket.
+
+    For buckets that have no member in common, as those of one band. With `earlier` above 0, only pairs of an item below
+    it with one that is not. Stops early when `left` is nearly full; returns (next place, pairs written).
+    """
+    begins, ends, elements = sets
+    written = 0
+    bucket = np.searchsorted(starts, first, side="right") - 1
+    place = first
+    while place < last:
+        while starts[bucket + 1] <= place:
+            bucket += 1
+        if written + place - starts[bucket] > left.size:
+            break
+        item = nb.int64(members[place])
+        for k in range(starts[bucket], place):
+            other = nb.int64(members[k])
+            if earlier > 0 and (other >= earlier or item < earlier):
+                continue
+            counts[COMPARED] += 1
+            if _overlap(other, item, measure, num, den, begins, ends, elements) >= 0:
+                left[written], right[written] = other, item
+                written += 1
+        place += 1
+    counts[MATCHED] += written
+    return place, written
+
+
+@kernel
+def connect_buckets(starts, members, ratio, sets, measure, num, den, parent, left, right, overlaps, counts):
     """Join the clusters that share a similar pair in some bucket; pairs within one cluster are not looked at.
 
     For containment either direction joins.
@@ -267,7 +331,7 @@ def connect_buckets(starts, members, sets, measure, num, den, parent, left, righ
             for j in range(starts[b], k):
                 other = nb.int64(members[j])
                 root, other_root = root_of(parent, item), root_of(parent, other)
-                if root == other_root:
+                if root == other_root or not _alike_in_length(item, other, ratio, begins, ends):
                     continue
                 counts[COMPARED] += 1
                 overlap = _overlap(item, other, measure, num, den, begins, ends, elements)

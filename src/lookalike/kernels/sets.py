@@ -9,7 +9,9 @@ from lookalike.kernels.machine import multiply_high
 from lookalike.kernels.sorting import insertion_sort, sort_stretch
 
 JACCARD, DICE, COSINE, CONTAINMENT, OVERLAP = 0, 1, 2, 3, 4
-"""Measures by number, as kernels know them."""
+"""Measures of sets by number, as kernels know them."""
+ANGLE, EUCLIDEAN, HAMMING = 5, 6, 7
+"""Those of vectors (ANGLE by its cosine) and bit strings."""
 
 
 @inlined

@@ -7,16 +7,19 @@ sources (`lookalike.types.Source`); nothing here knows what is done with the ite
 from lookalike.read.columns import join_column
 from lookalike.read.earlier import LINE_FILES, line_files
 from lookalike.read.inputs import check_inputs, identity_of, open_inputs, open_sides
+from lookalike.read.inverted import invert, open_inverted
 from lookalike.read.tables import looks_like_paths, open_data
 
 __all__ = [
     "LINE_FILES",
     "check_inputs",
     "identity_of",
+    "invert",
     "join_column",
     "line_files",
     "looks_like_paths",
     "open_data",
     "open_inputs",
+    "open_inverted",
     "open_sides",
 ]

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from lookalike.errors import BadDataError
 
-ACCEPTED = "text, or a list of strings or integers"
+ACCEPTED = "text, a list of strings or integers, or a vector (a list of numbers)"
 
 
 class WrongKindError(ValueError):
@@ -76,13 +76,27 @@ def as_features(column: pa.Array | pa.ChunkedArray) -> pa.Array:
         return column.cast(pa.large_string())
     if is_text(kind):
         return column.cast(pa.large_string())
+    if pa.types.is_fixed_size_binary(kind):
+        return _packed_bits(column)
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or kind == pa.binary_view():
         return column.cast(pa.large_binary()).view(pa.large_string())
     return _as_tokens(column)
 
 
+def _packed_bits(column: pa.Array) -> pa.Array:
+    """Bytes of a fixed number as lists of them."""
+    width = column.type.byte_width
+    values = pa.Array.from_buffers(
+        pa.uint8(), len(column) * width, [None, column.buffers()[1]], offset=column.offset * width
+    )
+    lists = pa.FixedSizeListArray.from_arrays(values, width)
+    if column.null_count:
+        lists = pa.compute.if_else(column.is_valid(), lists, None)
+    return lists.cast(pa.large_list(pa.uint8()))
+
+
 def _as_tokens(column: pa.Array) -> pa.Array:
-    """Lists of strings or integers; rarer layouts of lists become large lists."""
+    """Lists of strings or numbers; rarer layouts of lists become large lists."""
     kind = column.type
     listed = pa.types.is_list(kind) or pa.types.is_large_list(kind)
     rarer = any(is_kind(kind) for is_kind in _RARER_LISTS)
@@ -93,7 +107,10 @@ def _as_tokens(column: pa.Array) -> pa.Array:
         value = pa.large_string()
     if pa.types.is_dictionary(value):
         value = value.value_type
-    plain = pa.types.is_integer(value) or pa.types.is_string(value) or pa.types.is_large_string(value)
+    if value == pa.float16():
+        value = pa.float32()
+    number = pa.types.is_integer(value) or pa.types.is_floating(value) or pa.types.is_boolean(value)
+    plain = number or pa.types.is_string(value) or pa.types.is_large_string(value)
     if not plain and not is_text(value):
         raise WrongKindError(f"is of type {kind}; accepted are {ACCEPTED}")
     if listed and plain and value == kind.value_type:

@@ -10,6 +10,7 @@ from lookalike.read.files import File
 from lookalike.read.jsonl import JsonlSource
 from lookalike.read.parquet import ParquetSource
 from lookalike.read.txt import TxtSource
+from lookalike.read.vectors import BvecsSource, FvecsSource, NpySource
 from lookalike.types import Source
 
 FORMATS: dict[str, Callable[[File, str], Source]] = {
@@ -20,8 +21,11 @@ FORMATS: dict[str, Callable[[File, str], Source]] = {
     ".tsv": CsvSource,
     ".txt": TxtSource,
     ".dat": DatSource,
+    ".npy": NpySource,
+    ".fvecs": FvecsSource,
+    ".bvecs": BvecsSource,
 }
 """Suffix -> what makes a source of a file and an encoding. Every other file is one item (see `documents`)."""
 
-UNCOMPRESSED_ONLY = {".parquet"}
-"""Formats that have a compression of their own."""
+UNCOMPRESSED_ONLY = {".parquet", ".npy", ".fvecs", ".bvecs"}
+"""Formats that have a compression of their own, or are mapped into memory."""

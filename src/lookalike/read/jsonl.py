@@ -26,7 +26,7 @@ SAMPLED_ROWS = 32
 """How many rows of a block are looked at to find out the types of the wanted columns."""
 
 _SPACES = b" \t\r\n"
-_TOKENS = {str: pa.list_(pa.string()), int: pa.list_(pa.int64())}
+_TOKENS = {str: pa.list_(pa.string()), int: pa.list_(pa.int64()), float: pa.list_(pa.float64())}
 
 
 class JsonlSource(LineSource):
@@ -144,24 +144,28 @@ def check_features(value: Any, name: str, kind: pa.DataType) -> None:
         return
     if not _is_features(value):
         raise ValueError(f"column {name!r} is {_json_kind(value)}; accepted are {ACCEPTED}")
-    if _features_type([value]) != kind and value != []:
+    whole = kind == _TOKENS[float] and isinstance(value, list) and all(type(one) is int for one in value)
+    if _features_type([value]) != kind and value != [] and not whole:
         raise ValueError(f"column {name!r} is {_json_kind(value)}, in other rows {_KIND_WORDS[kind]}")
 
 
 def _is_features(value: Any) -> bool:
     if isinstance(value, list):
-        return any(all(type(token) is kind for token in value) for kind in (str, int))
+        return any(all(type(token) in kinds for token in value) for kinds in ((str,), (int, float)))
     return isinstance(value, str)
 
 
 def _features_type(values: Iterable[Any]) -> pa.DataType:
-    """What the first value that tells is; text where none does."""
+    """What the first value that tells is; text where none does. Numbers are a vector if any of them has a fraction."""
+    found = pa.large_string()
     for value in values:
-        if isinstance(value, list) and value and type(value[0]) in _TOKENS:
-            return _TOKENS[type(value[0])]
-        if isinstance(value, str):
+        if isinstance(value, list) and any(type(one) is float for one in value):
+            return _TOKENS[float]
+        if isinstance(value, str) or found == _TOKENS[str]:
             break
-    return pa.large_string()
+        if isinstance(value, list) and value and type(value[0]) in _TOKENS:
+            found = _TOKENS[type(value[0])]
+    return found
 
 
 def _plain_type(values: list[Any]) -> pa.DataType | None:
@@ -186,6 +190,7 @@ _KIND_WORDS = {
     pa.large_string(): "a string",
     _TOKENS[str]: "a list of strings",
     _TOKENS[int]: "a list of integers",
+    _TOKENS[float]: "a vector",
 }
 
 

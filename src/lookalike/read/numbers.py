@@ -1,4 +1,4 @@
-"""Numbers from tables in files: CSV, TSV, Parquet and NumPy's own format.
+"""Numbers from tables in files: CSV, TSV, Parquet, and files of vectors.
 
 What is no number is named by row and column.
 """
@@ -18,12 +18,14 @@ import pyarrow.parquet as pq
 from lookalike.errors import BadDataError, UsageError
 from lookalike.read.columns import missing_column
 from lookalike.read.csv import CsvSource
-from lookalike.read.files import File, first_line
+from lookalike.read.files import File
 from lookalike.read.inputs import find_files
 from lookalike.read.streams import check_encoding
+from lookalike.read.vectors import FvecsSource, NpySource, VectorSource
 from lookalike.types import Float64, Wanted, strings_to_arrow, to_numpy
 
-SUFFIXES = (".csv", ".tsv", ".parquet", ".npy")
+VECTORS = {".npy": NpySource, ".fvecs": FvecsSource}
+SUFFIXES = (".csv", ".tsv", ".parquet", *VECTORS)
 DEFAULT_ID = "id"
 
 
@@ -50,7 +52,7 @@ def read_measurements(
     Parameters
     ----------
     inputs
-        .csv, .tsv, .parquet or .npy (a matrix), also .csv.gz and the like; folders, globs.
+        .csv, .tsv, .parquet, .npy or .fvecs, also .csv.gz and the like; folders, globs.
     id
         The column that names an item; `id` where there is one, else items are called FILE:ROW.
     columns, without
@@ -90,8 +92,8 @@ def read_columns(file: File, encoding: str) -> dict[str, Any]:
             with file.open() as stream:
                 table = pq.read_table(stream)
             return {name: table[name] for name in table.column_names}
-        if file.suffix == ".npy":
-            return _read_npy(file)
+        if file.suffix in VECTORS:
+            return _read_vectors(VECTORS[file.suffix](file, encoding))
     raise UsageError(f"{file.name}: the name must end in {', '.join(SUFFIXES)}")
 
 
@@ -108,15 +110,9 @@ def _read_csv(file: File, encoding: str) -> dict[str, Any]:
     }
 
 
-def _read_npy(file: File) -> dict[str, Any]:
-    try:
-        with file.open() as stream:
-            matrix = np.load(stream, allow_pickle=False)
-    except ValueError as error:
-        raise BadDataError(f"{file.name}: not a NumPy file: {first_line(error)}") from error
-    if matrix.ndim != 2 or matrix.dtype.kind not in "fiub":
-        raise BadDataError(f"{file.name}: not a matrix of numbers: {matrix.ndim} dimensions of {matrix.dtype}")
-    return {str(column): matrix[:, column].astype(np.float64) for column in range(matrix.shape[1])}
+def _read_vectors(source: VectorSource) -> dict[str, Any]:
+    values = source.numbers(source.rows)
+    return {str(column): values[:, column].astype(np.float64) for column in range(values.shape[1])}
 
 
 def _choose(table: dict[str, Any], file: File, id: str | None, columns: list[str], without: list[str]) -> list[str]:

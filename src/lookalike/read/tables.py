@@ -9,18 +9,20 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from lookalike.errors import BadDataError, UsageError
 from lookalike.read.columns import without_views
 from lookalike.read.slices import Slice
-from lookalike.types import Block, Int64, Layout, Room
+from lookalike.types import Block, Int64, Layout, Room, matrix_to_arrow
 
 BLOCK_BYTES = 16 << 20
 """Bytes of the compared column in a block."""
 ACCEPTED = (
-    "a list of texts, of token lists or sets, or of dicts; pyarrow, polars, pandas or DuckDB data; "
-    "a Hugging Face dataset; a path or a list of pathlib.Path"
+    "a list of texts, of token lists or sets, of vectors, or of dicts; a NumPy matrix; pyarrow, polars, pandas or "
+    "DuckDB data; a Hugging Face dataset; a path or a list of pathlib.Path"
 )
 
 
@@ -57,7 +59,9 @@ def open_data(data: Any, column: str) -> TableSource:
     [2]
     """
     try:
-        return TableSource(as_table(data, column), column)
+        source = TableSource(as_table(data, column), column)
+        source.holds_vectors = isinstance(data, np.ndarray)
+        return source
     except (pa.ArrowException, TypeError, OverflowError) as error:
         raise UsageError(f"data cannot be read as items: {error}; accepted: {ACCEPTED}") from error
 
@@ -76,6 +80,8 @@ def as_table(data: Any, column: str) -> pa.Table:
 def _as_table(data: Any, column: str) -> pa.Table:
     if isinstance(data, pa.Table):
         return data
+    if isinstance(data, np.ndarray):
+        return pa.table({column: _matrix(data)})
     if isinstance(data, pa.Array | pa.ChunkedArray) and not isinstance(data, pa.StructArray):
         return pa.table({column: data})
     if _is_hugging_face(data):
@@ -90,6 +96,13 @@ def _as_table(data: Any, column: str) -> pa.Table:
     if isinstance(data, str | bytes | os.PathLike | dict) or not isinstance(data, Iterable):
         raise UsageError(f"data is a {type(data).__name__}; accepted: {ACCEPTED}")
     return _from_values(list(data), column)
+
+
+def _matrix(rows: npt.NDArray[Any]) -> pa.Array:
+    """A NumPy matrix as vectors, a row each."""
+    if rows.ndim != 2 or not rows.shape[1] or rows.dtype.kind not in "fiub":
+        raise UsageError(f"data is an array {rows.shape} of {rows.dtype}; vectors are the rows of a matrix of numbers")
+    return matrix_to_arrow(rows)
 
 
 def _is_hugging_face(data: Any) -> bool:
@@ -149,6 +162,8 @@ class TableSource:
 
     name = "data"
     kept_name = "data.parquet"
+    holds_vectors = False
+    """Are whole numbers vectors, too, not sets?"""
 
     def __init__(self, table: pa.Table, column: str) -> None:
         self.table = table

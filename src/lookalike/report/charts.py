@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from lookalike.errors import UsageError
-from lookalike.tuning.curves import false_negatives, false_positives, similarity_at
 from lookalike.tuning.plan import Plan, lecture_plan, percent
 
 PLOT_SUFFIXES = (".svg", ".png")
@@ -24,7 +23,7 @@ _BLUE, _GREEN, _INK, _GREY = "#3b75af", "#519e3e", "#222222", "#777777"
 
 
 def terminal_curve(plan: Plan, width: int = 72, height: int = 18) -> str:
-    """Draw the curve with braille dots: similarity to the right, chance to be a candidate pair upwards.
+    """Draw the curve with braille dots: similarity or distance to the right, chance to be a candidate pair upwards.
 
     Parameters
     ----------
@@ -49,7 +48,7 @@ def terminal_curve(plan: Plan, width: int = 72, height: int = 18) -> str:
         raise UsageError(f"the drawing needs at least 44 x 9 characters, not {width} x {height}")
     columns, lines = width - _MARGIN - 1, (height - 5) // 2 * 2 + 1
     cells = _curve_cells(plan, columns, lines)
-    mark = round(plan.threshold * (columns - 1))
+    mark = round(plan.threshold / plan.axis[1] * (columns - 1))
     drawing = ["chance to be a candidate pair"]
     for number, cell_line in enumerate(cells):
         level = 1 - number / (lines - 1)
@@ -58,31 +57,38 @@ def terminal_curve(plan: Plan, width: int = 72, height: int = 18) -> str:
         if not cell_line[mark]:
             characters[mark] = "┊"
         drawing.append(label + "".join(characters))
-    drawing += _horizontal_axis(columns)
+    drawing += _horizontal_axis(columns, plan.axis[1])
     return "\n".join(line.rstrip() for line in [*drawing, _threshold_line(plan, mark, width)])
 
 
 def _curve_cells(plan: Plan, columns: int, lines: int) -> list[list[int]]:
     """The braille bits of every cell. Steep stretches are filled so that the curve has no holes."""
-    heights = plan.curve(np.linspace(0, 1, 2 * columns))
+    heights = plan.curve(np.linspace(*plan.axis, 2 * columns))
     levels = np.rint((1 - heights) * (4 * lines - 1)).astype(int).tolist()
     cells = [[0] * columns for _ in range(lines)]
     for x, level in enumerate(levels):
         before = levels[max(x - 1, 0)]
-        for y in range(level, max(level, before - 1) + 1):
+        for y in range(min(level, before + 1), max(level, before - 1) + 1):
             cells[y // 4][x // 2] |= _DOTS[y % 4][x % 2]
     return cells
 
 
-def _horizontal_axis(columns: int) -> list[str]:
+def _horizontal_axis(columns: int, end: float) -> list[str]:
     """The axis with a tick and a number every fifth of the way."""
     ticks = [round(share / 5 * (columns - 1)) for share in range(6)]
     axis = "".join("┬" if column in ticks else "─" for column in range(columns))
     labels = [" "] * (columns + 3)
     for share, tick in enumerate(ticks):
-        start = max(tick - 1, 0)
-        labels[start : start + 3] = f"{share / 5:.1f}"
+        label = f"{share / 5:.1f}" if end == 1 else _short(share / 5 * end)
+        start = min(max(tick - len(label) // 2, 0), columns + 1 - len(label))
+        # A number that would touch the one before it is left out.
+        if not "".join(labels[max(start - 1, 0) : start + len(label)]).strip():
+            labels[start : start + len(label)] = label
     return ["    └" + axis, " " * _MARGIN + "".join(labels)]
+
+
+def _short(number: float) -> str:
+    return f"{number:.0f}" if 1000 <= number < 1e6 else f"{number:.3g}"
 
 
 def _threshold_line(plan: Plan, mark: int, width: int) -> str:
@@ -170,56 +176,73 @@ def _draw(plan: Plan) -> Any:
     figure = Figure(figsize=(8, 5), layout="constrained")
     axes = figure.add_subplot()
     # Evenly spaced points alone would miss the rise of a very steep curve.
-    rise = [similarity_at(chance, plan.bands, plan.rows) for chance in np.linspace(0.001, 0.999, 200)]
-    similarity = np.unique(np.concatenate([np.linspace(0, 1, 401), rise, [plan.threshold]]))
-    chance = plan.curve(similarity)
-    _shade(axes, plan, similarity, chance)
-    _draw_lines(axes, plan, similarity, chance)
+    rise = [plan.at(chance) for chance in np.linspace(0.001, 0.999, 200)]
+    values = np.unique(np.clip(np.concatenate([np.linspace(*plan.axis, 401), rise, [plan.threshold]]), *plan.axis))
+    chance = plan.curve(values)
+    _shade(axes, plan, values, chance)
+    _draw_lines(axes, plan, values, chance)
     _label(axes, plan)
     return figure
 
 
-def _shade(axes: Any, plan: Plan, similarity: Any, chance: Any) -> None:
-    above, below = similarity >= plan.threshold, similarity <= plan.threshold
-    missed = false_negatives(plan.threshold, plan.bands, plan.rows)
-    false = false_positives(plan.threshold, plan.bands, plan.rows)
+def _shade(axes: Any, plan: Plan, values: Any, chance: Any) -> None:
+    """The areas of the slides: what is wanted and missed, and what is found and not wanted."""
+    wanted, others = values >= plan.threshold, values <= plan.threshold
+    if plan.scale.is_distance:
+        wanted, others = others, wanted
+    missed, false = plan.areas()
+    # Similarities end at 1, distances only where the drawing does.
+    until = f" up to {plan.axis[1]:g}" if plan.scale.is_distance else ""
     axes.fill_between(
-        similarity[above], chance[above], 1, color=_BLUE, alpha=0.35, lw=0,
+        values[wanted], chance[wanted], 1, color=_BLUE, alpha=0.35, lw=0,
         label=f"false negatives: area {missed:.2g}",
     )  # fmt: skip
     axes.fill_between(
-        similarity[below], 0, chance[below], color=_GREEN, alpha=0.3, lw=0,
-        label=f"false positives: area {false:.2g}",
+        values[others], 0, chance[others], color=_GREEN, alpha=0.3, lw=0,
+        label=f"false positives: area {false:.2g}{until}",
     )  # fmt: skip
 
 
-def _draw_lines(axes: Any, plan: Plan, similarity: Any, chance: Any) -> None:
-    rule = lecture_plan(plan.threshold, plan.hashes)
+def _draw_lines(axes: Any, plan: Plan, values: Any, chance: Any) -> None:
+    rule = _rule_of(plan)
     axes.plot(
-        similarity, rule.curve(similarity), color=_GREY, lw=1.2, ls=(0, (4, 3)),
+        values, rule.curve(values), color=_GREY, lw=1.2, ls=(0, (4, 3)),
         label=f"lecture's rule: {rule.bands} × {rule.rows}, recall {percent(rule.recall)}",
     )  # fmt: skip
     axes.plot(
-        similarity, chance, color=_INK, lw=2.2,
+        values, chance, color=_INK, lw=2.2,
         label=f"this plan: {plan.bands} × {plan.rows}, recall {percent(plan.recall)}",
     )  # fmt: skip
     axes.axvline(plan.threshold, color="#c44e52", lw=1.2)
     axes.plot([plan.threshold], [plan.recall], "o", color="#c44e52", ms=6, zorder=5, clip_on=False)
 
 
+def _rule_of(plan: Plan) -> Plan:
+    return lecture_plan(plan.threshold, plan.hashes, plan.measure, plan.bits, plan.width)
+
+
+def _free_corner(plan: Plan) -> str:
+    """The corner that both curves leave free for the legend."""
+    start, end = plan.axis
+    if not plan.scale.is_distance:
+        return "upper left" if plan.threshold > (start + end) / 2 else "lower right"
+    place = start + 0.6 * (end - start)
+    return "upper right" if max(plan.curve(place), _rule_of(plan).curve(place)) < 0.75 else "lower left"
+
+
 def _label(axes: Any, plan: Plan) -> None:
-    axes.set(xlim=(0, 1), ylim=(0, 1.0), xlabel="Jaccard similarity of a pair")
+    axes.set(xlim=plan.axis, ylim=(0, 1.0), xlabel=plan.scale.title)
     axes.set_ylabel("chance to be a candidate pair")
     axes.set_title(
         f"{plan.banding}: {percent(plan.recall)} recall at {plan.threshold:g}",
-        loc="left", fontsize=13, pad=18,
+        loc="left", fontsize=13, pad=20,
     )  # fmt: skip
-    side = "right" if plan.threshold > 0.5 else "left"
+    late = plan.threshold > sum(plan.axis) / 2
     axes.annotate(
         f"threshold {plan.threshold:g}", (plan.threshold, 1), xytext=(0, 5), textcoords="offset points",
-        ha=side, va="bottom", color="#c44e52", fontsize=9, annotation_clip=False,
+        ha="right" if late else "left", va="bottom", color="#c44e52", fontsize=9, annotation_clip=False,
     )  # fmt: skip
     axes.grid(color="#dddddd", lw=0.6)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(loc="upper left" if plan.threshold > 0.5 else "lower right", frameon=True, fontsize=9)
+    axes.legend(loc=_free_corner(plan), frameon=True, fontsize=9)

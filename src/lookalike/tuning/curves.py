@@ -185,7 +185,8 @@ def false_negatives(threshold: float, bands: int, rows: int) -> float:
     >>> round(false_negatives(0.5, bands=10, rows=5), 3), round(false_negatives(0.8, bands=20, rows=5), 6)
     (0.097, 5e-06)
     """
-    return _area(lambda s: miss_probability(s, bands, rows), threshold, 1.0, bands, rows)
+    _check_share("threshold", threshold)
+    return area(lambda s: miss_probability(s, bands, rows), threshold, 1.0, bends(bands, rows))
 
 
 def false_positives(threshold: float, bands: int, rows: int) -> float:
@@ -196,18 +197,33 @@ def false_positives(threshold: float, bands: int, rows: int) -> float:
     >>> round(false_positives(0.5, bands=10, rows=5), 3), round(false_positives(0.8, bands=20, rows=5), 3)
     (0.024, 0.299)
     """
-    return _area(lambda s: probability(s, bands, rows), 0.0, threshold, bands, rows)
+    _check_share("threshold", threshold)
+    return area(lambda s: probability(s, bands, rows), 0.0, threshold, bends(bands, rows))
 
 
-def _area(height: Callable[[Float64], Float64], start: float, end: float, bands: int, rows: int) -> float:
-    """Gauss-Legendre between breakpoints that lie where the curve bends."""
+def bends(bands: int, rows: int) -> Float64:
+    """Similarities between which the curve is smooth, however steep it is.
+
+    Examples
+    --------
+    >>> bool((bends(20, 5) < 1).all())
+    True
+    """
     check_bands(bands, rows)
-    if not (0 <= start <= 1 and 0 <= end <= 1):
-        raise UsageError(f"threshold must be from 0 to 1, not {end if start == 0 else start}")
-    bends = (-np.expm1(np.log1p(-_LEVELS) / bands)) ** (1 / rows)
-    edges = np.unique(np.clip(np.concatenate([[start], bends, [end]]), start, end))
+    return np.asarray((-np.expm1(np.log1p(-_LEVELS) / bands)) ** (1 / rows), np.float64)
+
+
+def area(height: Callable[[Float64], Float64], start: float, end: float, between: Float64) -> float:
+    """The area below a curve from start to end, by Gauss-Legendre between breakpoints that lie where it bends.
+
+    Examples
+    --------
+    >>> round(area(lambda x: x**2, 0.0, 3.0, np.array([1.0])), 9)
+    9.0
+    """
+    edges = np.unique(np.clip(np.concatenate([[start], between, [end]]), start, end))
     middles, halves = (edges[1:] + edges[:-1]) / 2, np.diff(edges) / 2
-    points = np.clip(middles[:, None] + halves[:, None] * _NODES, 0.0, 1.0)
+    points = np.clip(middles[:, None] + halves[:, None] * _NODES, start, end)
     return float(halves @ (height(points) @ _WEIGHTS))
 
 
@@ -246,6 +262,11 @@ def error_bound(hashes: int, error: float) -> float:
     if hashes < 1:
         raise UsageError(f"hashes must be a whole number from 1, not {hashes}")
     return min(1.0, 2 * math.exp(-2 * error**2 * hashes))
+
+
+def _check_share(name: str, value: float) -> None:
+    if not 0 <= value <= 1:
+        raise UsageError(f"{name} must be from 0 to 1, not {value}")
 
 
 def _check_open(name: str, value: float) -> None:

@@ -13,12 +13,13 @@ import operator
 from bisect import bisect_right
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from typing import Any, overload
+from typing import Any
 
 from lookalike.errors import UsageError
-from lookalike.tuning.curves import lecture_threshold, miss_probability, probability, similarity_at
-from lookalike.tuning.thresholds import check_threshold, parse_threshold
-from lookalike.types import Float64
+from lookalike.tuning.collisions import Number
+from lookalike.tuning.curves import area, bends, lecture_threshold, miss_probability, probability, similarity_at
+from lookalike.tuning.scales import Scale, make_scale
+from lookalike.tuning.thresholds import parse_threshold
 
 MOST_HASHES = 65536
 """Beyond this a signature is larger than most documents."""
@@ -36,7 +37,7 @@ class Plan:
     """
 
     threshold: float
-    """The Jaccard similarity from which pairs are wanted."""
+    """The similarity from which pairs are wanted, or the largest distance."""
     wanted_recall: float | None
     """What was asked for; None where nothing was (the lecture's rule)."""
     hashes: int
@@ -44,7 +45,18 @@ class Plan:
     bands: int
     rows: int
     recall: float
-    """How likely a pair at the threshold is to be found; above the threshold it is more likely."""
+    """How likely a pair at the threshold is to be found; a nearer one is more likely to be."""
+    measure: str = "jaccard"
+    """What threshold and curve speak of; cosine is that of vectors."""
+    bits: int | None = None
+    """How many bits items have (hamming)."""
+    width: float | None = None
+    """How wide the buckets on lines are (euclidean)."""
+
+    @property
+    def scale(self) -> Scale:
+        """The measure, with what it needs to know."""
+        return Scale(self.measure, self.bits, self.width)
 
     @property
     def used_hashes(self) -> int:
@@ -56,19 +68,66 @@ class Plan:
         """Bands and rows in words: "26 bands of 8 rows"."""
         return f"{_count(self.bands, 'band')} of {_count(self.rows, 'row')}"
 
-    @overload
-    def curve(self, similarity: float) -> float: ...
-    @overload
-    def curve(self, similarity: Float64) -> Float64: ...
-    def curve(self, similarity: float | Float64) -> float | Float64:
-        """How likely a pair of this similarity is to be a candidate pair.
+    def curve(self, value: Number) -> Number:
+        """How likely a pair of this similarity (or at this distance) is to be a candidate pair.
 
         Examples
         --------
         >>> round(lecture_plan(threshold=0.55, hashes=100).curve(0.5), 3)
         0.47
         """
-        return probability(similarity, self.bands, self.rows)
+        return probability(self.scale.collision(value), self.bands, self.rows)
+
+    def miss(self, value: Number) -> Number:
+        """1 - curve(value), with all its digits where the curve is next to 1.
+
+        Examples
+        --------
+        >>> f"{tune(threshold=0.8).miss(0.9):.2g}"
+        '4.4e-07'
+        """
+        return miss_probability(self.scale.collision(value), self.bands, self.rows)
+
+    def at(self, chance: float) -> float:
+        """The similarity or distance of pairs that are candidate pairs with this probability.
+
+        Examples
+        --------
+        >>> round(tune(threshold=0.8).at(0.5), 3)
+        0.635
+        """
+        return self.scale.at(similarity_at(chance, self.bands, self.rows))
+
+    @property
+    def axis(self) -> tuple[float, float]:
+        """The stretch of similarities or distances to look at: distances until one pair in a hundred is found.
+
+        Examples
+        --------
+        >>> tune(threshold=0.8).axis, tune(threshold=8, measure="hamming", bits=64).axis
+        ((0.0, 1.0), (0.0, 32.0))
+        """
+        if not self.scale.is_distance:
+            return 0.0, 1.0
+        thresholds = min(8, max(2, math.ceil(self.at(0.01) / self.threshold)))
+        return 0.0, min(thresholds * self.threshold, float(self.bits or math.inf))
+
+    def areas(self) -> tuple[float, float]:
+        """The areas of false negatives and of false positives that the lecture shades, along the axis.
+
+        Above the curve on the side of the threshold where pairs are wanted, and below it on the other side.
+
+        Examples
+        --------
+        >>> [round(number, 4) for number in tune(threshold=0.8).areas()]
+        [0.0001, 0.1751]
+        """
+        start, end = self.axis
+        wanted, others = (start, self.threshold), (self.threshold, end)
+        if not self.scale.is_distance:
+            wanted, others = (self.threshold, end), wanted
+        smooth = self.scale.at(bends(self.bands, self.rows))
+        return area(self.miss, *wanted, smooth), area(self.curve, *others, smooth)
 
     def to_dict(self) -> dict[str, Any]:
         """What `run.json` and `--json` show.
@@ -78,7 +137,10 @@ class Plan:
         >>> lecture_plan(threshold=0.55, hashes=100).to_dict()["used_hashes"]
         100
         """
-        return {**asdict(self), "used_hashes": self.used_hashes}
+        shown = {**asdict(self), "used_hashes": self.used_hashes}
+        if self.measure == "jaccard":
+            del shown["measure"]
+        return {name: value for name, value in shown.items() if name not in ("bits", "width") or value is not None}
 
     def describe(self) -> str:
         """What the plan is and how sure it is, in a few sentences for people.
@@ -91,29 +153,50 @@ class Plan:
         A pair of similarity 0.8 is found with probability 99.16% (wanted: 99%), one of 0.9 with 99.999956%
         Verification will drop the false candidates: 35.6% of pairs of similarity 0.6 and 1.7% of those of 0.4
         The chance is even at similarity 0.635.
+        >>> print(tune(threshold=2, measure="euclidean").describe().split(". ")[1])
+        One hash agrees for a pair at distance 2 with probability 0.7343, on lines cut into buckets 6 wide
         """
         used = f"{self.banding}, using {self.used_hashes:,} of {_count(self.hashes, 'hash')}."
-        return " ".join([used, *_promises(self)])
+        return " ".join([used, *_hash_chance(self), *_promises(self)])
+
+
+def _hash_chance(plan: Plan) -> list[str]:
+    """What one hash does at the threshold; for jaccard that is the threshold itself."""
+    if plan.measure == "jaccard":
+        return []
+    chance = plan.scale.collision(plan.threshold)
+    lines = "" if plan.width is None else f", on lines cut into buckets {plan.width:g} wide"
+    return [
+        f"One hash agrees for a pair {plan.scale.place(f'{plan.threshold:g}')} with probability {chance:.4f}{lines}."
+    ]
 
 
 def _promises(plan: Plan) -> list[str]:
-    """How likely pairs at, above and below the threshold are to become candidate pairs."""
-    missed = miss_probability(plan.threshold, plan.bands, plan.rows)
-    sentences = [f"A pair of similarity {plan.threshold:g} is found with probability {percent(plan.recall, missed)}"]
+    """How likely pairs at, nearer than and farther than the threshold are to become candidate pairs."""
+    scale, threshold = plan.scale, plan.threshold
+    found = percent(plan.recall, plan.miss(threshold))
+    sentences = [f"A pair {scale.place(f'{threshold:g}')} is found with probability {found}"]
     if plan.wanted_recall is not None:
         sentences[0] += f" (wanted: {percent(plan.wanted_recall)})"
-    above = (plan.threshold + 1) / 2
-    if plan.threshold < 1:
-        chance = percent(plan.curve(above), miss_probability(above, plan.bands, plan.rows))
-        sentences[0] += f", one of {above:g} with {chance}"
-    below = [s for s in (plan.threshold - 0.2, plan.threshold - 0.4) if s > 0.005]
-    if below:
-        nouns = ("pairs of similarity", "those of")
-        chances = " and ".join(f"{percent(plan.curve(s))} of {noun} {s:.3g}" for s, noun in zip(below, nouns))
+    preposition = "at" if scale.is_distance else "of"
+    nearer = threshold / 2 if scale.is_distance else (threshold + 1) / 2
+    if nearer != threshold:
+        sentences[0] += f", one {preposition} {nearer:g} with {percent(plan.curve(nearer), plan.miss(nearer))}"
+    farther = _farther(plan)
+    if farther:
+        nouns = (f"pairs {preposition} {scale.noun}", f"those {preposition}")
+        chances = " and ".join(f"{percent(plan.curve(x))} of {noun} {x:.3g}" for x, noun in zip(farther, nouns))
         sentences.append(f"Verification will drop the false candidates: {chances}")
-    half = similarity_at(0.5, plan.bands, plan.rows)
-    sentences.append(f"The chance is even at similarity {half:.3f}")
+    even = plan.at(0.5)
+    sentences.append(f"The chance is even at {scale.noun} {f'{even:.4g}' if scale.is_distance else f'{even:.3f}'}")
     return [f"{sentence}." for sentence in sentences]
+
+
+def _farther(plan: Plan) -> list[float]:
+    """Two places beyond the threshold, where candidates are false."""
+    if plan.scale.is_distance:
+        return [x for x in (2 * plan.threshold, 4 * plan.threshold) if x <= (plan.bits or math.inf)]
+    return [x for x in (plan.threshold - 0.2, plan.threshold - 0.4) if x > 0.005]
 
 
 def percent(share: float, rest: float | None = None) -> str:
@@ -147,20 +230,35 @@ def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else plural}"
 
 
-def tune(threshold: float | str | Fraction = 0.8, recall: float | str | Fraction = 0.99, hashes: int = 256) -> Plan:
+def tune(
+    threshold: float | str | Fraction | None = None,
+    recall: float | str | Fraction = 0.99,
+    hashes: int = 256,
+    measure: str = "jaccard",
+    bits: int | None = None,
+    width: float | str | None = None,
+) -> Plan:
     """The plan with the fewest false candidates that finds pairs at the threshold with the wanted recall.
 
-    Among bands x rows <= hashes with 1 - (1 - threshold^rows)^bands >= recall it has the most rows, and
-    then the fewest bands.
+    Among bands x rows <= hashes with 1 - (1 - p^rows)^bands >= recall it has the most rows, and then the fewest bands.
+    p is the chance that one hash agrees for a pair at the threshold; for jaccard it is the threshold itself.
 
     Parameters
     ----------
     threshold : float, str or Fraction
-        The Jaccard similarity from which pairs are wanted, above 0 and at most 1.
+        The similarity from which pairs are wanted, above 0 and at most 1, by default 0.8; for euclidean and hamming
+        the largest distance.
     recall : float, str or Fraction
         The share of pairs at the threshold to be found, above 0 and below 1.
     hashes : int
         How many values a signature may have, from 1 to 65536.
+    measure : str
+        jaccard, dice, cosine (of vectors, by hyperplanes), euclidean (by lines) or hamming (by bits).
+    bits : int
+        How many bits items have; for hamming.
+    width : float
+        How wide the buckets on a line are; for euclidean. By default three times the threshold, which makes few false
+        candidates with any number of hashes.
 
     Raises
     ------
@@ -174,27 +272,37 @@ def tune(threshold: float | str | Fraction = 0.8, recall: float | str | Fraction
     (26, 8, 0.9916)
     >>> tune(threshold=0.8, recall=0.9996, hashes=100).rows
     5
+    >>> tune(threshold=0.95, recall=0.95, measure="cosine").banding
+    '15 bands of 16 rows'
     """
-    exact, wanted, limit = check_threshold("jaccard", threshold), _check_recall(recall), _check_hashes(hashes)
+    scale, exact = make_scale(measure, threshold, bits, width)
+    chance, wanted, limit = scale.chance_at(exact), _check_recall(recall), _check_hashes(hashes)
     # Bands needed grow with the rows, so the rows that fit are a first stretch of 1, 2, ..., hashes.
     rows = bisect_right(
         range(1, limit + 1),
         False,
-        key=lambda rows: not _fits(_bands_needed(exact, wanted, rows, limit), rows, limit),
+        key=lambda rows: not _fits(_bands_needed(chance, wanted, rows, limit), rows, limit),
     )
-    bands = _bands_needed(exact, wanted, rows, limit) if rows else None
+    bands = _bands_needed(chance, wanted, rows, limit) if rows else None
     if bands is None:
-        raise UsageError(_too_few_hashes(exact, wanted, limit))
+        raise UsageError(_too_few_hashes(scale, exact, wanted, limit))
     # Exactly computed the recall is never below what is wanted; a last rounded digit must not say otherwise.
-    reached = max(probability(float(exact), bands, rows), float(wanted))
-    return Plan(float(exact), float(wanted), limit, bands, rows, reached)
+    reached = max(probability(float(chance), bands, rows), float(wanted))
+    return Plan(float(exact), float(wanted), limit, bands, rows, reached, scale.measure, scale.bits, scale.width)
 
 
-def lecture_plan(threshold: float | str | Fraction = 0.8, hashes: int = 256) -> Plan:
+def lecture_plan(
+    threshold: float | str | Fraction | None = None,
+    hashes: int = 256,
+    measure: str = "jaccard",
+    bits: int | None = None,
+    width: float | str | None = None,
+) -> Plan:
     """The plan of the lecture's rule: (1/bands)^(1/rows) as near to the threshold as can be.
 
     The bands divide the hashes. The rule aims at where the curve rises, not at a recall. Of two plans
-    equally near it takes the one with fewer bands.
+    equally near it takes the one with fewer bands. For measures other than jaccard, the chance that one hash agrees at
+    the threshold stands for the threshold. Arguments are those of `tune`.
 
     Examples
     --------
@@ -202,11 +310,12 @@ def lecture_plan(threshold: float | str | Fraction = 0.8, hashes: int = 256) -> 
     >>> plan.bands, plan.rows, round(plan.recall, 3)
     (20, 5, 0.644)
     """
-    similarity, limit = float(check_threshold("jaccard", threshold)), _check_hashes(hashes)
+    scale, exact = make_scale(measure, threshold, bits, width)
+    chance, limit = float(scale.chance_at(exact)), _check_hashes(hashes)
     divisors = [bands for bands in range(1, limit + 1) if limit % bands == 0]
-    bands = min(divisors, key=lambda bands: abs(lecture_threshold(bands, limit // bands) - similarity))
-    rows = limit // bands
-    return Plan(similarity, None, limit, bands, rows, probability(similarity, bands, rows))
+    bands = min(divisors, key=lambda bands: abs(lecture_threshold(bands, limit // bands) - chance))
+    rows, reached = limit // bands, probability(chance, bands, limit // bands)
+    return Plan(float(exact), None, limit, bands, rows, reached, scale.measure, scale.bits, scale.width)
 
 
 def _bands_needed(threshold: Fraction, recall: Fraction, rows: int, limit: int) -> int | None:
@@ -266,11 +375,12 @@ def _check_hashes(value: int) -> int:
     return hashes
 
 
-def _too_few_hashes(threshold: Fraction, recall: Fraction, hashes: int) -> str:
+def _too_few_hashes(scale: Scale, threshold: Fraction, recall: Fraction, hashes: int) -> str:
     """What would do instead. One row a band is the cheapest plan, and its bands are its hashes."""
-    aim = f"pairs of similarity {float(threshold):g} with recall {float(recall):g}"
+    aim = f"pairs {scale.place(f'{float(threshold):g}')} with recall {float(recall):g}"
     start = f"{_count(hashes, 'hash')} cannot find {aim}"
-    needed = _bands_needed(threshold, recall, 1, MOST_HASHES)
+    change = "lower" if scale.is_distance else "raise"
+    needed = _bands_needed(scale.chance_at(threshold), recall, 1, MOST_HASHES)
     if needed is None:
-        return f"{start}, nor can the most there may be ({MOST_HASHES}): raise the threshold or lower the recall"
-    return f"{start}: set hashes to {needed} or more, raise the threshold, or lower the recall"
+        return f"{start}, nor can the most there may be ({MOST_HASHES}): {change} the threshold or lower the recall"
+    return f"{start}: set hashes to {needed} or more, {change} the threshold, or lower the recall"

@@ -14,8 +14,11 @@ import numpy as np
 
 from lookalike.errors import UsageError
 
-MEASURES = ("jaccard", "containment", "dice", "cosine", "overlap")
-"""The similarities of two sets, by the name that `--measure` takes."""
+MEASURES = ("jaccard", "containment", "dice", "cosine", "overlap", "euclidean", "hamming")
+"""The similarities of two sets, then the distances of two vectors or bit strings, by the name that `--measure` takes;
+cosine is for both sets and vectors."""
+DISTANCES = ("euclidean", "hamming")
+"""Where less is nearer: their threshold is the largest distance."""
 
 
 def parse_threshold(value: float | str | Fraction | int) -> Fraction:
@@ -51,6 +54,18 @@ def parse_threshold(value: float | str | Fraction | int) -> Fraction:
     return number
 
 
+def written(fraction: Fraction) -> float | str:
+    """A fraction as it can be given again: a number, or text such as 2/3 that no decimal equals.
+
+    Examples
+    --------
+    >>> written(Fraction(4, 5)), written(Fraction(2, 3))
+    (0.8, '2/3')
+    """
+    number = float(fraction)
+    return number if Fraction(repr(number)) == fraction else str(fraction)
+
+
 def check_threshold(measure: str, value: float | str | Fraction | int) -> Fraction:
     """The threshold as a fraction, once it is known to make sense for the measure.
 
@@ -69,6 +84,10 @@ elements), not 0.8
         if threshold.denominator != 1 or threshold < 1:
             wanted = "a whole number from 1 for overlap (it counts shared elements)"
             raise UsageError(f"threshold must be {wanted}, not {value}")
+    elif measure in DISTANCES:
+        if threshold < 0 or (measure == "hamming" and threshold.denominator != 1):
+            wanted = "a whole number of bits from 0" if measure == "hamming" else "0 or more"
+            raise UsageError(f"threshold must be {wanted} for {measure} (it is the largest distance), not {value}")
     elif not 0 < threshold <= 1:
         raise UsageError(f"threshold must be above 0 and at most 1 for {measure}, not {value}; try 0.8")
     return threshold

@@ -13,6 +13,8 @@ from lookalike.types import Buckets, Int32, Int64, Mapper, Span, UInt64, stretch
 
 CHUNK = 512
 """Sets whose pairs are found at a time by one thread."""
+BAND_CHUNK = 1 << 16
+"""Members of buckets whose pairs are found at a time by one thread, band by band."""
 ROOM = 1 << 19
 """Pairs that a thread has room for at least; then it hands over what it found."""
 
@@ -48,6 +50,7 @@ def list_pairs(
     measure: tuple[int, int, int],
     earlier: int = 0,
     each: Mapper = map,
+    ratio: tuple[int, int] = (0, 1),
 ) -> Iterator[FoundPairs]:
     """Every pair of sets that share a bucket and are similar enough, in order of the later set, as they are found.
 
@@ -60,6 +63,7 @@ def list_pairs(
         buckets.starts,
         buckets.sizes_below(earlier) if earlier else buckets.sizes,
         buckets.members,
+        ratio,
     )
     rooms: list[_Room] = []
 
@@ -76,6 +80,29 @@ def list_pairs(
         return found, stopped, chunk[1]
 
     yield from stretch_by_stretch(pairs_of, each, pairwise([*range(earlier, count, CHUNK), count]))
+
+
+def list_pairs_of_band(
+    buckets: Buckets,
+    sets: tuple[Int64, Int64, UInt64],
+    measure: tuple[int, int, int],
+    earlier: int = 0,
+    each: Mapper = map,
+) -> Iterator[FoundPairs]:
+    """The same for the buckets of one band, which have no set in common; overlaps are not told (0)."""
+    places = len(buckets.members)
+    largest = int(buckets.sizes.max(initial=0))
+
+    def pairs_of(span: Span) -> tuple[FoundPairs, int, int]:
+        left, right = np.empty(max(ROOM, largest), np.int32), np.empty(max(ROOM, largest), np.int32)
+        counts = np.zeros(2, np.int64)
+        stopped, written = join.find_pairs_of_band(
+            *span, buckets.starts, buckets.members, earlier, sets, *measure, left, right, counts
+        )
+        found = left[:written].copy(), right[:written].copy(), np.zeros(written, np.int32)
+        return FoundPairs(*found, int(counts[join.COMPARED])), stopped, span[1]
+
+    yield from stretch_by_stretch(pairs_of, each, pairwise([*range(0, places, BAND_CHUNK), places]))
 
 
 def all_pairs(parts: Iterator[FoundPairs]) -> FoundPairs:

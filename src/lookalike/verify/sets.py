@@ -1,4 +1,4 @@
-"""Exact similarity of candidate pairs, by measure, compared in whole numbers."""
+"""Exact similarity of candidate pairs, by measure; of sets compared in whole numbers."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 
 from lookalike.errors import UsageError
 from lookalike.kernels import sets as kernels
-from lookalike.tuning.thresholds import check_threshold, jaccard_floor
-from lookalike.types import Float64, Int64
+from lookalike.tuning.thresholds import DISTANCES, check_threshold, jaccard_floor, written
+from lookalike.types import Bool, Float64, Int64
 
 NUMBERS = {
     "jaccard": kernels.JACCARD,
@@ -19,22 +19,25 @@ NUMBERS = {
     "containment": kernels.CONTAINMENT,
     "overlap": kernels.OVERLAP,
 }
+VECTOR_NUMBERS = {"cosine": kernels.ANGLE, "euclidean": kernels.EUCLIDEAN, "hamming": kernels.HAMMING}
 LARGEST_TERM = 1 << 31
 """Numerator and denominator of a threshold stay below this, so that kernels compare in 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A measure of two sets and the threshold that a pair must reach.
+    """A measure of two sets or vectors and the threshold that a pair must reach.
 
     Examples
     --------
     >>> Measure.parse("jaccard", 0.8)
-    Measure(name='jaccard', threshold=Fraction(4, 5))
+    Measure(name='jaccard', threshold=Fraction(4, 5), of_vectors=False)
     """
 
     name: str
     threshold: Fraction
+    of_vectors: bool = False
+    """Is it about vectors or bit strings? For cosine, that the items tell."""
 
     @classmethod
     def parse(cls, name: str, threshold: float | str | Fraction) -> Measure:
@@ -42,18 +45,44 @@ class Measure:
         fraction = check_threshold(name, threshold)
         if fraction.numerator >= LARGEST_TERM or fraction.denominator >= LARGEST_TERM:
             raise UsageError(f"threshold {threshold}: at most nine decimals; a fraction can be written as '2/3'")
-        return cls(name, fraction)
+        return cls(name, fraction, name in DISTANCES)
 
     @property
     def written(self) -> float | str:
         """The threshold as it can be given again: a number, or a fraction such as 2/3 that no decimal equals."""
-        number = float(self.threshold)
-        return number if Fraction(repr(number)) == self.threshold else str(self.threshold)
+        return written(self.threshold)
 
     @property
     def arguments(self) -> tuple[int, int, int]:
         """What the kernels want to know: number of the measure, numerator and denominator of the threshold."""
-        return NUMBERS[self.name], self.threshold.numerator, self.threshold.denominator
+        number = VECTOR_NUMBERS[self.name] if self.of_vectors else NUMBERS[self.name]
+        return number, self.threshold.numerator, self.threshold.denominator
+
+    @property
+    def is_distance(self) -> bool:
+        """Is less nearer?"""
+        return self.name in DISTANCES
+
+    @property
+    def of_equal(self) -> float:
+        """The value of two equal items (for overlap, of sets of one element)."""
+        return 0.0 if self.is_distance else 1.0
+
+    @property
+    def column(self) -> str:
+        """What results call its values."""
+        return "distance" if self.is_distance else "similarity"
+
+    def reached_by(self, values: Float64) -> Bool:
+        """Which values are enough.
+
+        Examples
+        --------
+        >>> Measure.parse("euclidean", 2).reached_by(np.array([1.5, 2.5])).tolist()
+        [True, False]
+        """
+        limit = float(self.threshold)
+        return values <= limit if self.is_distance else values >= limit
 
     def can_reach(self, smaller: int, larger: int) -> bool:
         """Can sets of these sizes reach the threshold? For containment the smaller may lie in the larger.
@@ -63,6 +92,8 @@ class Measure:
         >>> Measure.parse("jaccard", 0.8).can_reach(79, 100), Measure.parse("jaccard", 0.8).can_reach(80, 100)
         (False, True)
         """
+        if self.of_vectors:
+            return True
         most = {
             "jaccard": Fraction(smaller, larger),
             "dice": Fraction(2 * smaller, smaller + larger),
@@ -75,7 +106,7 @@ class Measure:
     @property
     def jaccard_floor(self) -> Fraction | None:
         """The smallest Jaccard similarity of a pair that reaches the threshold; None if there is no such."""
-        return jaccard_floor(self.name, self.threshold)
+        return None if self.of_vectors else jaccard_floor(self.name, self.threshold)
 
     def of_overlaps(self, overlaps: Int64, left_sizes: Int64, right_sizes: Int64) -> Float64:
         """The measure of pairs by their overlap and set sizes (containment: of left in right).

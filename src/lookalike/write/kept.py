@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gzip
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Protocol, Self
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -71,7 +73,12 @@ def open_kept(folder: Path, source: Source) -> KeptWriter:
     if layout.kind == "files":
         return FileWriter(folder / "kept")
     path.parent.mkdir(parents=True, exist_ok=True)
-    return LineWriter(path, layout) if layout.kind == "lines" else TableWriter(path, layout)
+    writers: dict[str, Callable[[Path, Layout], KeptWriter]] = {
+        "lines": LineWriter,
+        "array": ArrayWriter,
+        "table": TableWriter,
+    }
+    return writers[layout.kind](path, layout)
 
 
 class LineWriter(_Closing):
@@ -100,6 +107,33 @@ class LineWriter(_Closing):
         self._out.close()
         if self._raw is not None:
             self._raw.close()
+
+
+class ArrayWriter(_Closing):
+    """Rows of a NumPy matrix; how many there are is written at the end, in the room left for it."""
+
+    def __init__(self, path: Path, layout: Layout) -> None:
+        self._kind, self._columns = layout.array
+        self._row_bytes = self._columns * np.dtype(self._kind).itemsize
+        self._nbytes = 0
+        self._out = path.open("wb")
+        self._out.write(self._header())
+
+    def _header(self) -> bytes:
+        rows = self._nbytes // self._row_bytes
+        facts = f"{{'descr': {self._kind!r}, 'fortran_order': False, 'shape': ({rows}, {self._columns}), }}"
+        return b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little") + facts.ljust(117).encode("ascii") + b"\n"
+
+    def write(self, stored: bytes) -> None:
+        """Add rows."""
+        self._nbytes += len(stored)
+        self._out.write(stored)
+
+    def close(self) -> None:
+        """Say how many rows there are."""
+        self._out.seek(0)
+        self._out.write(self._header())
+        self._out.close()
 
 
 class TableWriter(_Closing):

@@ -1,4 +1,4 @@
-"""Draw the pictures of the pages on faces, fingerprints and Hamming LSH: python docs/pictures.py [FOLDER]."""
+"""Pictures of the pages on faces, fingerprints and Hamming LSH: python benchmarks/lookup_pictures.py [FOLDER]."""
 
 from __future__ import annotations
 
@@ -208,6 +208,6 @@ def draw(folder: Path, suffix: str = ".svg") -> list[Path]:
 
 
 if __name__ == "__main__":
-    target = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "images"
+    target = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[1] / "docs" / "images"
     for picture in draw(target):
         print(picture)

@@ -1,0 +1,90 @@
+"""Pictures for the pages on applications: docs/images/kernel.svg, vectors.svg and, with LOOKALIKE_DATA, baskets.svg."""
+
+import os
+import random
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+
+import lookalike as la
+from lookalike.jobs.vectorplan import VectorPlan
+from lookalike.jobs.vectors import band_keys
+from lookalike.types import VectorKind
+
+mpl.use("Agg")
+mpl.rcParams |= {"svg.hashsalt": "pictures", "svg.fonttype": "none"}
+import matplotlib.pyplot as plt  # noqa: E402
+
+IMAGES = Path(__file__).resolve().parent.parent / "docs" / "images"
+
+
+def save(figure, name):
+    figure.tight_layout()
+    figure.savefig(IMAGES / name, metadata={"Date": None})
+
+
+def draw_kernel():
+    """The matrix of generated texts (docs/kernel.md), sorted by kind."""
+    draw = random.Random(5)
+    phrases = [(f"noun{i}", f"verb{i}") for i in range(60)]
+
+    def text(kind):
+        chosen = draw.choices(phrases, k=12)
+        return " ".join(" ".join(one if (draw.random() < 0.7) == kind else one[::-1]) for one in chosen)
+
+    texts = [text(kind) for kind in [True] * 60 + [False] * 60]
+    figure, axes = plt.subplots(1, 2, figsize=(8, 4))
+    for axis, shingle in zip(axes, ("word:1", "word:2")):
+        values = la.kernel(texts, shingle=shingle)
+        np.fill_diagonal(values, 0)  # else the diagonal alone is seen
+        axis.imshow(values, cmap="Greys", interpolation="none")
+        axis.set_title(f"Jaccard, {shingle}")
+        axis.set_xticks([30, 90], ["first kind", "second kind"])
+        axis.set_yticks([])
+    save(figure, "kernel.svg")
+
+
+def draw_baskets(folder):
+    """How similar each good is to its nearest."""
+    goods = la.transpose(folder / "baskets" / "T10I4D100K.dat")
+    nearest = la.neighbors(goods, k=1, id="id")["similarity"].to_numpy()
+    figure, axis = plt.subplots(figsize=(7, 3))
+    axis.hist(nearest, np.linspace(0, 1, 41), color="#4c72b0")
+    axis.set_xlabel("Jaccard similarity with the nearest of the other goods")
+    axis.set_ylabel(f"goods (of {len(nearest)})")
+    save(figure, "baskets.svg")
+
+
+def draw_vectors():
+    """The share of pairs found at each cosine, beside what the plan promises (docs/vectors.md)."""
+    draw = np.random.default_rng(3)
+    cosines = np.repeat(np.linspace(0.5, 0.99, 50), 4000)
+    one = draw.standard_normal((len(cosines), 64))
+    one /= np.linalg.norm(one, axis=1, keepdims=True)
+    across = draw.standard_normal(one.shape)
+    across -= (across * one).sum(1, keepdims=True) * one
+    across /= np.linalg.norm(across, axis=1, keepdims=True)
+    other = cosines[:, None] * one + np.sqrt(1 - cosines[:, None] ** 2) * across
+    kind = VectorKind(64, "float64")
+    plan = VectorPlan("cosine", 0.95, 0.95, 256, 13, 13, float("nan"))
+    keys = [band_keys(rows, plan, kind, seed=1) for rows in (one, other)]
+    found = (keys[0] == keys[1]).any(axis=0).reshape(50, -1).mean(1)
+    places = np.linspace(0.5, 1, 200)
+    curve = plan.curve(places)
+    figure, axis = plt.subplots(figsize=(7, 3.5))
+    spread = 2.58 * np.sqrt(curve * (1 - curve) / 4000)
+    axis.fill_between(places, curve - spread, curve + spread, color="#cccccc")
+    axis.plot(places, curve, color="#4c72b0", label="promised")
+    axis.plot(cosines[::4000], found, "o", markersize=3, color="#c44e52", label="found")
+    axis.set_xlabel("cosine of a pair")
+    axis.set_ylabel("share of pairs found")
+    axis.legend(loc="upper left", frameon=False)
+    save(figure, "vectors.svg")
+
+
+if __name__ == "__main__":
+    draw_kernel()
+    draw_vectors()
+    if "LOOKALIKE_DATA" in os.environ:
+        draw_baskets(Path(os.environ["LOOKALIKE_DATA"]))

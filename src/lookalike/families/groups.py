@@ -1,0 +1,81 @@
+"""Items that share a bucket of every one of some hash functions, and the pairs they make.
+
+Grouping is by sorting: no pair is looked at that does not share all the buckets before.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lookalike.errors import ResourceError
+from lookalike.families.base import NOWHERE, Hashed
+from lookalike.types import Bool, Int64
+
+
+def pairs_in_common(hashed: Hashed, functions: range, most: int) -> Int64:
+    """The pairs of items that share a bucket of every function, as left x items + right, ascending.
+
+    Parameters
+    ----------
+    hashed
+        The buckets of the items.
+    functions
+        Which of the functions.
+    most
+        More pairs than this, or more combinations of the buckets of items, are a ResourceError.
+
+    Examples
+    --------
+    >>> hashed = Hashed(np.array([[[7], [7], [7], [8]], [[1], [2], [1], [1]]]))
+    >>> pairs_in_common(hashed, range(2), most=10).tolist()  # 0 and 2 of four items
+    [2]
+    """
+    # A place is an item in a group; groups are split function by function, and those of one item dropped.
+    items = np.arange(len(hashed), dtype=np.int64)
+    groups = np.zeros(len(hashed), np.int64)
+    for function in functions:
+        choices = hashed.buckets[function, items]
+        rows, columns = np.nonzero(choices != NOWHERE)
+        if len(rows) > max(most, hashed.buckets[function].size):
+            raise ResourceError(
+                f"items are in {len(rows):,} combinations of buckets, more than {most:,}: "
+                "take fewer functions in an And, or a family with fewer buckets an item"
+            )
+        items, groups = _split(items[rows], groups[rows], choices[rows, columns])
+    return _pairs_of(items, groups, len(hashed), most)
+
+
+def _split(items: Int64, groups: Int64, buckets: Int64) -> tuple[Int64, Int64]:
+    """Groups of items that agree in group and bucket, two or more of them, each item once; sorted by group and item."""
+    order = np.lexsort((items, buckets, groups))
+    items, groups, buckets = items[order], groups[order], buckets[order]
+    same_group = (_same(groups) & _same(buckets)) if len(items) else np.zeros(0, np.bool_)
+    distinct = ~(same_group & _same(items)) if len(items) else same_group
+    items, first = items[distinct], ~same_group[distinct]
+    numbers = np.cumsum(first) - 1
+    shared = np.bincount(numbers)[numbers] > 1 if len(numbers) else first
+    return items[shared], numbers[shared]
+
+
+def _same(values: Int64) -> Bool:
+    """Where a value is that of its predecessor."""
+    return np.concatenate([[False], values[1:] == values[:-1]])
+
+
+def _pairs_of(items: Int64, groups: Int64, count: int, most: int) -> Int64:
+    """All pairs within each group; groups are runs with ascending items."""
+    if not len(items):
+        return np.empty(0, np.int64)
+    starts = np.flatnonzero(~_same(groups))
+    sizes = np.diff(np.append(starts, len(items)))
+    total = int((sizes.astype(np.float64) * (sizes - 1) / 2).sum())
+    if total > most:
+        raise ResourceError(
+            f"the buckets make {total:,} pairs, more than {most:,} (the largest has {sizes.max():,} items): "
+            "take more functions in an And, or smaller buckets"
+        )
+    # Each item is the left one of a pair with every item after it in its group.
+    after = np.repeat(starts + sizes, sizes) - np.arange(len(items)) - 1
+    left = np.repeat(np.arange(len(items)), after)
+    right = left + 1 + np.arange(len(left)) - np.repeat(np.cumsum(after) - after, after)
+    return np.unique(items[left] * count + items[right])

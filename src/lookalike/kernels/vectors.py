@@ -1,0 +1,249 @@
+"""Vectors and bit strings: how near two of them are, and the bucket keys of many.
+
+A vector is elements[begin:begin + size] (float32 or float64); a bit string is words of 64 bits. Sums are taken in 64
+bits, in an order that depends on the size alone, so that a pair has the same value wherever it is met.
+"""
+
+import math
+
+import numba as nb
+import numpy as np
+
+from lookalike.kernels.compile import inlined, kernel
+from lookalike.kernels.hashing import U, mix
+from lookalike.kernels.machine import count_ones
+from lookalike.kernels.sets import EUCLIDEAN
+
+LANES = 64
+"""Projections that are summed up side by side."""
+FARTHEST = 2.0**62
+"""Buckets of a line from here on are one."""
+_SUMS = {"reassoc", "contract"}
+
+
+@nb.njit(nogil=True, fastmath=_SUMS, error_model="numpy")
+def cosine_at(elements, left, right, size):
+    """The cosine of two vectors that are not zero: 1 for equal ones, exactly."""
+    across, one, other = 0.0, 0.0, 0.0
+    for k in range(size):
+        a, b = nb.float64(elements[left + k]), nb.float64(elements[right + k])
+        across += a * b
+        one += a * a
+        other += b * b
+    return max(-1.0, min(1.0, across / math.sqrt(one * other)))
+
+
+@nb.njit(nogil=True, fastmath=_SUMS, error_model="numpy")
+def distance_at(elements, left, right, size):
+    """The Euclidean distance of two vectors."""
+    total = 0.0
+    for k in range(size):
+        difference = nb.float64(elements[left + k]) - nb.float64(elements[right + k])
+        total += difference * difference
+    return math.sqrt(total)
+
+
+@inlined
+def differing_bits(words, left, right, size):
+    """The Hamming distance of two bit strings of `size` words."""
+    total = nb.int64(0)
+    for k in range(size):
+        total += nb.int64(count_ones(words[left + k] ^ words[right + k]))
+    return total
+
+
+@kernel
+def values_of(measure, left, right, begins, ends, elements, values):
+    """The cosine or distance of each pair of vectors left[k], right[k]."""
+    for k in range(left.size):
+        a, b = begins[left[k]], begins[right[k]]
+        size = ends[left[k]] - a
+        if measure == EUCLIDEAN:
+            values[k] = distance_at(elements, a, b, size)
+        else:
+            values[k] = cosine_at(elements, a, b, size)
+
+
+@kernel
+def bit_distances_of(left, right, begins, ends, words, values):
+    """The Hamming distance of each pair of bit strings left[k], right[k]."""
+    for k in range(left.size):
+        a, b = begins[left[k]], begins[right[k]]
+        values[k] = differing_bits(words, a, b, ends[left[k]] - a)
+
+
+@kernel
+def fingerprint_rows(indptr, words):
+    """Two independent 64-bit hashes of each row of words, as uint64[2, rows]; their order counts."""
+    prints = np.empty((2, indptr.size - 1), np.uint64)
+    for row in range(indptr.size - 1):
+        first, second = U(indptr[row + 1] - indptr[row]), U(0)
+        for k in range(indptr[row], indptr[row + 1]):
+            first = mix(first ^ words[k]) + U(0x9E3779B97F4A7C15)
+            second = mix(second + words[k]) ^ U(0xC2B2AE3D27D4EB4F)
+        prints[0, row], prints[1, row] = first, second
+    return prints
+
+
+@nb.njit(nogil=True, fastmath={"contract"}, error_model="numpy", boundscheck=False)
+def _project(vectors, row, tiles, sums):
+    """sums[t * LANES + j] = the dot product of a row with column j of tile t; each summed up in order."""
+    for t in range(tiles.shape[0]):
+        room = sums[t * LANES : (t + 1) * LANES]
+        room[:] = 0
+        for k in range(tiles.shape[1]):
+            value = vectors[row, k]
+            for j in range(LANES):
+                room[j] += value * tiles[t, k, j]
+
+
+@kernel
+def sign_keys(vectors, tiles, rows, keys):
+    """Bucket keys of vectors: for each band on which sides of `rows` hyperplanes a vector lies.
+
+    Parameters
+    ----------
+    vectors : float32[items, dimension]
+    tiles : float32[tiles, dimension, LANES], the hyperplanes, band by band
+    rows : int, at most 64
+    keys : uint64[bands, items], filled
+    """
+    sums = np.empty(tiles.shape[0] * LANES, vectors.dtype)
+    for i in range(vectors.shape[0]):
+        _project(vectors, i, tiles, sums)
+        for band in range(keys.shape[0]):
+            word = U(0)
+            for r in range(rows):
+                word |= U(sums[band * rows + r] >= 0) << U(r)
+            keys[band, i] = mix(word + mix(U(band + 1)))
+
+
+@kernel
+def line_keys(vectors, tiles, offsets, width, rows, keys):
+    """Bucket keys of vectors: for each band in which stretch of `rows` lines a vector falls.
+
+    Parameters
+    ----------
+    vectors : float64[items, dimension]
+    tiles : float64[tiles, dimension, LANES], the lines, band by band
+    offsets : float64[bands * rows], shares of the width
+    keys : uint64[bands, items], filled
+    """
+    sums = np.empty(tiles.shape[0] * LANES, vectors.dtype)
+    for i in range(vectors.shape[0]):
+        _project(vectors, i, tiles, sums)
+        for band in range(keys.shape[0]):
+            key = U(band + 1)
+            for r in range(band * rows, (band + 1) * rows):
+                place = max(-FARTHEST, min(FARTHEST, math.floor(sums[r] / width + offsets[r])))
+                key = mix(key) + U(nb.int64(place))
+            keys[band, i] = mix(key)
+
+
+@kernel
+def bit_keys(words, positions, rows, keys):
+    """Bucket keys of bit strings: for each band the bits at `rows` places.
+
+    Parameters
+    ----------
+    words : uint64[items, words]
+    positions : int64[bands * rows]
+    rows : int, at most 64
+    keys : uint64[bands, items], filled
+    """
+    for i in range(words.shape[0]):
+        for band in range(keys.shape[0]):
+            word = U(0)
+            for r in range(rows):
+                place = positions[band * rows + r]
+                word |= ((words[i, place >> 6] >> U(place & 63)) & U(1)) << U(r)
+            keys[band, i] = mix(word + mix(U(band + 1)))
+
+
+@kernel
+def near_bits(words, first, last, before, most, left, right):
+    """Pairs of bit strings first..last-1 with earlier ones that differ in `most` bits or fewer.
+
+    With `before` above 0, only earlier ones below it. Stops early where `left` might not do for another one; returns
+    (next bit string, pairs written).
+    """
+    written = 0
+    i = first
+    while i < last:
+        others = before if before > 0 else i
+        if written + others > left.size:
+            break
+        for j in range(others):
+            total = nb.int64(0)
+            for k in range(words.shape[1]):
+                total += nb.int64(count_ones(words[i, k] ^ words[j, k]))
+            if total <= most:
+                left[written], right[written] = j, i
+                written += 1
+        i += 1
+    return i, written
+
+
+@inlined
+def _push(far, number, k, values, numbers, counts, row):
+    """Put one of the k nearest in its place; of equally near ones the first stays first."""
+    at = counts[row]
+    if at == k:
+        if far >= values[row, k - 1]:
+            return
+        at -= 1
+    else:
+        counts[row] += 1
+    while at > 0 and values[row, at - 1] > far:
+        values[row, at], numbers[row, at] = values[row, at - 1], numbers[row, at - 1]
+        at -= 1
+    values[row, at], numbers[row, at] = far, number
+
+
+@kernel
+def push_nearest(measure, likely, margins, first, other, limit, rows, values, numbers, counts):
+    """Take the vectors of a block among the nearest ones of some others, where they are.
+
+    Parameters
+    ----------
+    likely : float[asked, block]
+        About how far the vectors other, other + 1, ... are from first, first + 1, ...: less a cosine, or a distance
+        squared; wrong by `margins` at most.
+    margins : float64[asked, block] or broadcast to it
+    limit : float
+        What is farther does not count: less a cosine, or a distance.
+    values, numbers : float64[asked, k], int64[asked, k]
+        The nearest ones so far, nearest first; counts[i] of them.
+    """
+    begins, ends, elements = rows
+    size = ends[0] - begins[0]
+    k = values.shape[1]
+    for i in range(likely.shape[0]):
+        worst = values[i, k - 1] if counts[i] == k else limit
+        bound = worst * worst if measure == EUCLIDEAN else worst
+        for j in range(likely.shape[1]):
+            if likely[i, j] - margins[i, j] > bound or first + i == other + j:
+                continue
+            if measure == EUCLIDEAN:
+                far = distance_at(elements, begins[first + i], begins[other + j], size)
+            else:
+                far = -cosine_at(elements, begins[first + i], begins[other + j], size)
+            if far <= limit:
+                _push(far, other + j, k, values, numbers, counts, i)
+                worst = values[i, k - 1] if counts[i] == k else limit
+                bound = worst * worst if measure == EUCLIDEAN else worst
+
+
+@kernel
+def push_nearest_bits(strings, first, last, other, end, limit, values, numbers, counts):
+    """The same for bit strings other..end-1 and first..last-1, without a first guess."""
+    k = values.shape[1]
+    for i in range(first, last):
+        for j in range(other, end):
+            if i == j:
+                continue
+            total = nb.int64(0)
+            for w in range(strings.shape[1]):
+                total += nb.int64(count_ones(strings[i, w] ^ strings[j, w]))
+            if total <= limit:
+                _push(nb.float64(total), j, k, values, numbers, counts, i - first)

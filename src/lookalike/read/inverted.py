@@ -1,0 +1,99 @@
+"""Sets turned round: for every element the rows that hold it. Baskets of goods become goods with their buyers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.errors import BadDataError, ResourceError
+from lookalike.read.tables import TableSource
+from lookalike.types import Int64, Source, Wanted, to_arrow, to_numpy
+
+ELEMENT_BYTES = 64
+"""What an element of a row takes while it is sorted, at most."""
+ID = "id"
+
+
+def invert(sources: Sequence[Source], column: str, memory_bytes: int) -> pa.Table:
+    """A row for each element of the lists in a column: `id`, the element, and in the column the rows that hold it.
+
+    Rows are numbered from 0 over all sources. Elements come in ascending order, and so do the rows of each.
+
+    Raises
+    ------
+    BadDataError
+        If the column does not hold lists of strings or integers.
+    ResourceError
+        If there are more elements than fit into memory.
+
+    Examples
+    --------
+    >>> from lookalike.read.tables import open_data
+    >>> invert([open_data([["milk", "tea"], ["tea", "tea"]], "text")], "text", 1 << 30).to_pylist()
+    [{'id': 'milk', 'text': [0]}, {'id': 'tea', 'text': [0, 1]}]
+    """
+    values, rows = _flatten(sources, column, memory_bytes)
+    encoded = pa.concat_arrays(values).dictionary_encode()
+    order = to_numpy(pc.sort_indices(encoded.dictionary))
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    elements = rank[to_numpy(encoded.indices)]
+    by_element = np.lexsort((rows, elements))
+    elements, rows = elements[by_element], rows[by_element]
+    again = (elements[1:] == elements[:-1]) & (rows[1:] == rows[:-1])  # a row may list an element twice
+    first = np.concatenate([np.ones(min(1, len(rows)), np.bool_), ~again])
+    elements, rows = elements[first], rows[first]
+    starts = np.searchsorted(elements, np.arange(len(order) + 1))
+    holders = pa.LargeListArray.from_arrays(to_arrow(starts.astype(np.int64)), to_arrow(rows))
+    return pa.table({ID: encoded.dictionary.take(to_arrow(order)), column: holders})
+
+
+def open_inverted(sources: Sequence[Source], column: str, memory_bytes: int) -> list[Source]:
+    """The sets of some sources, turned round, as a source."""
+    return [TableSource(invert(sources, column, memory_bytes), column)]
+
+
+def _flatten(sources: Sequence[Source], column: str, memory_bytes: int) -> tuple[list[pa.Array], Int64]:
+    """All elements, and the row of each."""
+    chunks, owners = [], [np.empty(0, np.int64)]
+    row = count = 0
+    for source in sources:
+        for block in source.blocks():
+            lists = block.items(Wanted(column)).features
+            if lists.null_count == len(lists):
+                row += len(lists)
+                continue
+            values = _values(lists, source.name, column)
+            count += len(values)
+            if ELEMENT_BYTES * count > memory_bytes:
+                raise ResourceError(
+                    f"{source.name}: to turn round more than {count:,} elements needs more than --memory; give more"
+                )
+            sizes = pc.coalesce(pc.list_value_length(lists), to_arrow(np.zeros(len(lists), np.int32)))
+            owners.append(np.repeat(np.arange(row, row + len(lists)), to_numpy(sizes.cast(pa.int64()))))
+            chunks.append(values)
+            row += len(lists)
+    kinds = {chunk.type for chunk in chunks if len(chunk)}
+    if len(kinds) > 1:
+        both = " and of ".join(sorted(map(str, kinds)))
+        raise BadDataError(f"column {column!r} holds lists of {both}; make them alike")
+    filled = [chunk for chunk in chunks if len(chunk)]
+    return filled or [pa.nulls(0, pa.int64())], np.concatenate(owners)
+
+
+def _values(lists: pa.Array, name: str, column: str) -> pa.Array:
+    """The elements of lists, one after the other; sources give lists of strings or integers, or texts."""
+    kind = lists.type
+    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)):
+        raise BadDataError(f"{name}: column {column!r} holds {kind}; only lists and .dat files can be transposed")
+    values = lists.flatten()
+    if values.null_count:
+        raise BadDataError(f"{name}: a list in column {column!r} holds a null; leave nulls out of the lists")
+    if pa.types.is_integer(values.type):
+        return values if values.type == pa.uint64() else values.cast(pa.int64())
+    if len(values) and not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
+        raise BadDataError(f"{name}: column {column!r} holds lists of {values.type}, not of strings or integers")
+    return values.cast(pa.large_string())
