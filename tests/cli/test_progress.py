@@ -1,5 +1,6 @@
 """What is said while the work goes on: how far, how fast, how long yet, how much memory."""
 
+import itertools
 import json
 import re
 import time
@@ -67,6 +68,22 @@ def test_plain_lines_come_while_a_stage_works_and_once_at_the_end(monkeypatch, c
     assert [line for line in during if line.startswith("  reading: 0% of 0 MB, using ")]
     assert [line for line in during if line.startswith(("  refining: ", "  verifying: "))]
     assert len(during) < 20
+
+
+def test_a_stage_within_another_interrupts_it(monkeypatch, capfd):
+    monkeypatch.setattr(talking, "PLAIN_SECONDS", 0.03)
+    progress = PlainProgress()
+    with progress.stage("outer"):
+        time.sleep(0.05)
+        with progress.stage("inner"):
+            time.sleep(0.1)
+        time.sleep(0.05)
+    assert progress.seconds["inner"] == pytest.approx(0.1, abs=0.05)
+    assert progress.seconds["outer"] == pytest.approx(0.1, abs=0.05)
+    said = [line.split(":")[0].strip() for line in capfd.readouterr().err.splitlines()]
+    assert [name for name, _ in itertools.groupby(said)] == ["outer", "inner", "outer"]
+    time.sleep(0.1)
+    assert capfd.readouterr().err == ""  # nobody watches what is over
 
 
 @pytest.mark.parametrize("unit", ["B", "bands", ""])

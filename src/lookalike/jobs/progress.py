@@ -30,18 +30,36 @@ class Progress:
         self.seconds: dict[str, float] = {}
         self.bytes: dict[str, dict[str, int]] = {}
         """By stage: read and written. Empty where the system does not count them."""
+        self._going: list[tuple[str, int | None, str]] = []
+        self._since: tuple[float, dict[str, int] | None] = (0.0, None)
 
     @contextmanager
     def stage(self, name: str, total: int | None = None, unit: str = "") -> Iterator[None]:
-        """A step of the job, with how much there is to do: bytes ("B"), or a number of what `unit` names."""
-        started, before = time.perf_counter(), moved_bytes()
-        self.start(name, total, unit)
+        """A step of the job, with how much there is to do: bytes ("B"), or a number of what `unit` names.
+
+        A stage within another one interrupts it: its time and bytes are its own.
+        """
+        if self._going:
+            self._pause()
+        self._going.append((name, total, unit))
+        self._go_on()
         try:
             yield
         finally:
-            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - started
-            self._count_bytes(name, before)
-            self.stop()
+            self._pause()
+            self._going.pop()
+            if self._going:
+                self._go_on()
+
+    def _go_on(self) -> None:
+        self._since = time.perf_counter(), moved_bytes()
+        self.start(*self._going[-1])
+
+    def _pause(self) -> None:
+        name, (started, before) = self._going[-1][0], self._since
+        self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - started
+        self._count_bytes(name, before)
+        self.stop()
 
     def _count_bytes(self, name: str, before: dict[str, int] | None) -> None:
         after = moved_bytes()

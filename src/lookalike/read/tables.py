@@ -60,7 +60,7 @@ def open_data(data: Any, column: str) -> TableSource:
     """
     try:
         source = TableSource(as_table(data, column), column)
-        source.holds_vectors = isinstance(data, np.ndarray)
+        source.holds_vectors = isinstance(data, np.ndarray) and data.dtype.kind != "O"
         return source
     except (pa.ArrowException, TypeError, OverflowError) as error:
         raise UsageError(f"data cannot be read as items: {error}; accepted: {ACCEPTED}") from error
@@ -80,7 +80,7 @@ def as_table(data: Any, column: str) -> pa.Table:
 def _as_table(data: Any, column: str) -> pa.Table:
     if isinstance(data, pa.Table):
         return data
-    if isinstance(data, np.ndarray):
+    if isinstance(data, np.ndarray) and data.dtype.kind != "O":
         return pa.table({column: _matrix(data)})
     if isinstance(data, pa.Array | pa.ChunkedArray) and not isinstance(data, pa.StructArray):
         return pa.table({column: data})
