@@ -90,7 +90,7 @@ def test_other_arrays_are_refused(tmp_path, array, says):
 
 def test_nothing_in_a_file_is_run(tmp_path):
     np.save(tmp_path / "a.npy", np.array([[{"x": 1}]], object), allow_pickle=True)
-    with pytest.raises(BadDataError, match=r"a\.npy: is no \.npy file of numbers"):
+    with pytest.raises(BadDataError, match=r"a\.npy: holds \(1, 1\) of objects"):
         vectors_in(opened(tmp_path / "a.npy"))
     (tmp_path / "b.npy").write_bytes(b"no array at all")
     with pytest.raises(BadDataError, match=r"b\.npy"):

@@ -67,7 +67,9 @@ def band_keys(rows: npt.NDArray[Any], plan: VectorPlan, kind: VectorKind, seed: 
         kernels.bit_keys(rows, _positions(plan, kind, seed), plan.rows, keys)
     elif plan.measure == "cosine":
         lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
-        scaled = (rows / np.maximum(lengths, np.finfo(np.float64).tiny)[:, None]).astype(np.float32)
+        inverse = 1 / np.maximum(lengths, np.finfo(np.float64).tiny)
+        scaled = np.empty(rows.shape, np.float32)
+        np.multiply(rows, inverse[:, None], out=scaled, casting="same_kind")
         kernels.sign_keys(scaled, _hyperplanes(plan, kind, seed), plan.rows, keys)
     else:
         tiles, offsets = _lines(plan, kind, seed)

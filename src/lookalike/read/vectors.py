@@ -1,6 +1,6 @@
 """Files of vectors: NumPy's .npy, and .fvecs and .bvecs, in which each vector follows its dimension.
 
-The file is mapped into memory, so that only the rows that are looked at are read.
+Rows are read when they are looked at, some at a time: a file that is mapped into memory would count as memory.
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ from __future__ import annotations
 import io
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +22,21 @@ from lookalike.read.slices import Slice
 from lookalike.read.txt import COLUMN
 from lookalike.types import Block, Bool, Int64, Layout, Room, matrix_to_arrow
 
-BLOCK_BYTES = 16 << 20
+BLOCK_BYTES = 4 << 20
+"""Of the rows of a block; what is made of them on the way to keys is several times as large."""
 _NUMBERS = "fiub"
 """Kinds of NumPy arrays that hold numbers: fractions, integers with and without sign, bits."""
+
+
+class Shape(NamedTuple):
+    """How the rows of a file are stored."""
+
+    start: int
+    """Where the first one begins."""
+    rows: int
+    row: np.dtype[Any]
+    whole: npt.NDArray[Any] | None = None
+    """All of them, where they do not lie one after the other."""
 
 
 class VectorSource:
@@ -39,23 +52,33 @@ class VectorSource:
         self.nbytes = file.nbytes
         self.room: Room | None = None
         self.set_aside: dict[int, Int64] = {}
-        self._rows: npt.NDArray[Any] | None = None
+
+    @cached_property
+    def shape(self) -> Shape:
+        """How the rows are stored, looked up once."""
+        with self.file.reading():
+            return self.look()
 
     @abstractmethod
-    def load(self) -> npt.NDArray[Any]:
-        """The rows as they are stored."""
+    def look(self) -> Shape:
+        """Find out how the rows are stored."""
 
-    def numbers(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """The vectors in stored rows."""
-        return rows
+    @abstractmethod
+    def numbers(self, rows: npt.NDArray[Any], first: int) -> npt.NDArray[Any]:
+        """The vectors in stored rows, of which the first has this number."""
 
-    @property
-    def rows(self) -> npt.NDArray[Any]:
-        """The rows as they are stored, mapped once."""
-        if self._rows is None:
-            with self.file.reading():
-                self._rows = self.load()
-        return self._rows
+    def read_rows(self, first: int, last: int) -> npt.NDArray[Any]:
+        """Some rows as they are stored."""
+        shape = self.shape
+        if shape.whole is not None:
+            return shape.whole[first:last]
+        nbytes = (last - first) * shape.row.itemsize
+        with self.file.reading(), self.file.open() as stream:
+            stream.seek(shape.start + first * shape.row.itemsize)
+            data = stream.read(nbytes)
+        if len(data) != nbytes:
+            raise BadDataError(f"{self.name}: is cut off within row {first + len(data) // shape.row.itemsize}")
+        return np.frombuffer(data, shape.row)
 
     def column_names(self) -> Sequence[str]:
         """One column."""
@@ -63,7 +86,7 @@ class VectorSource:
 
     def about_rows(self) -> tuple[int, bool]:
         """All of them."""
-        return len(self.rows), True
+        return self.shape.rows, True
 
     def locate(self, row: int) -> tuple[str, int]:
         """A row's file and its number therein."""
@@ -76,11 +99,10 @@ class VectorSource:
     def blocks(self) -> Iterator[Block]:
         """Some rows at a time."""
         self.file.check_unchanged()
-        rows = self.rows
-        step = max(1, BLOCK_BYTES * len(rows) // max(1, rows.nbytes))
-        for index, start in enumerate(range(0, len(rows), step)):
-            some = rows[start : start + step]
-            yield VectorBlock(self, index, start, some)
+        shape = self.shape
+        step = max(1, BLOCK_BYTES // shape.row.itemsize)
+        for index, start in enumerate(range(0, shape.rows, step)):
+            yield VectorBlock(self, index, start, min(step, shape.rows - start))
 
 
 class VectorBlock(Slice):
@@ -88,46 +110,65 @@ class VectorBlock(Slice):
 
     source: VectorSource
 
-    def __init__(self, source: VectorSource, index: int, first_row: int, rows: npt.NDArray[Any]) -> None:
-        super().__init__(source, index, first_row, len(rows), rows.nbytes)
-        self.rows = rows
+    def __init__(self, source: VectorSource, index: int, first_row: int, length: int) -> None:
+        super().__init__(source, index, first_row, length, length * source.shape.row.itemsize)
+
+    def _rows(self) -> npt.NDArray[Any]:
+        return self.source.read_rows(self.first_row, self.first_row + self.length)
 
     def read(self, columns: tuple[str, ...] | None) -> pa.Table:  # noqa: ARG002
         """The vectors as lists."""
-        return pa.table({COLUMN: matrix_to_arrow(self.source.numbers(self.rows))})
+        return pa.table({COLUMN: matrix_to_arrow(self.source.numbers(self._rows(), self.first_row))})
 
     def stored(self, keep: Bool, decoded: pa.Table | None = None) -> Any:  # noqa: ARG002
         """The rows to keep, as bytes."""
-        check_length(keep, self.rows)
-        return self.rows[np.asarray(keep, bool)].tobytes()
+        rows = self._rows()
+        check_length(keep, rows)
+        return rows[np.asarray(keep, bool)].tobytes()
 
 
 class NpySource(VectorSource):
     """A matrix as NumPy saves it, a vector a row."""
 
-    def load(self) -> npt.NDArray[Any]:
-        """Map the matrix; nothing in the file is run (no pickles)."""
+    def look(self) -> Shape:
+        """The header; nothing in the file is run (no pickles)."""
+        with self.file.open() as stream:
+            head = io.BytesIO(stream.read(1 << 16))
         try:
-            if self.file.system is None:
-                found = np.load(self.file.path, mmap_mode="r", allow_pickle=False)
-            else:
-                with self.file.open() as stream:
-                    found = np.load(io.BytesIO(stream.read()), allow_pickle=False)
-        except ValueError as error:
+            version = np.lib.format.read_magic(head)
+            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            size, by_columns, kind = read(head)
+        except (ValueError, EOFError) as error:
             raise BadDataError(f"{self.name}: is no .npy file of numbers: {error}") from error
-        if not isinstance(found, np.ndarray) or found.ndim != 2 or found.dtype.kind not in _NUMBERS:
-            shape = getattr(found, "shape", "?")
-            raise BadDataError(f"{self.name}: holds {shape} of {getattr(found, 'dtype', '?')}; a vector must be a row "
-                               "of numbers in a matrix of two dimensions")  # fmt: skip
-        if not found.shape[1]:
+        if len(size) != 2 or kind.kind not in _NUMBERS:
+            what = "objects" if kind.hasobject else str(kind)
+            raise BadDataError(
+                f"{self.name}: holds {size} of {what}; a vector must be a row of numbers in a matrix of two dimensions"
+            )
+        if not size[1]:
             raise BadDataError(f"{self.name}: its vectors have no numbers")
-        if found.dtype.itemsize > 8 or found.dtype.byteorder == ">":
-            raise BadDataError(f"{self.name}: numbers of type {found.dtype}: save them as float32 or float64")
-        return found
+        if kind.itemsize > 8 or kind.byteorder == ">":
+            raise BadDataError(f"{self.name}: numbers of type {kind}: save them as float32 or float64")
+        row = np.dtype((kind, (size[1],)))
+        missing = head.tell() + size[0] * row.itemsize - self.file.nbytes
+        if self.file.nbytes and missing > 0:
+            raise BadDataError(f"{self.name}: is cut off: {missing:,} bytes are missing")
+        return Shape(head.tell(), size[0], row, self._whole() if by_columns else None)
+
+    def _whole(self) -> npt.NDArray[Any]:
+        """A matrix that was saved column by column."""
+        with self.file.open() as stream:
+            found: npt.NDArray[Any] = np.load(io.BytesIO(stream.read()), allow_pickle=False)
+        return np.ascontiguousarray(found)
+
+    def numbers(self, rows: npt.NDArray[Any], first: int) -> npt.NDArray[Any]:  # noqa: ARG002
+        """The rows themselves."""
+        return rows
 
     def layout(self) -> Layout:
         """As a matrix of the same type."""
-        return Layout("array", array=(self.rows.dtype.str, self.rows.shape[1]))
+        kind, size = self.shape.row.subdtype or (np.dtype("f4"), (1,))
+        return Layout("array", array=(kind.str, size[0]))
 
 
 class VecsSource(VectorSource):
@@ -135,34 +176,45 @@ class VecsSource(VectorSource):
 
     number: type[np.generic] = np.float32
 
-    def load(self) -> npt.NDArray[Any]:
-        """Map the records; all have the dimension of the first."""
-        data = self._bytes()
-        if not len(data):
-            return np.empty(0, self._record(0))
-        if len(data) < 4 or (dimension := int(data[:4].view("<i4")[0])) < 1:
+    def look(self) -> Shape:
+        """All vectors have the dimension of the first; that they do is checked when they are read."""
+        with self.file.open() as stream:
+            head = stream.read(4)
+            nbytes = self.file.nbytes or len(head) + len(stream.read())
+        if not head:
+            return Shape(0, 0, self._record(1))
+        if len(head) < 4 or (dimension := int(np.frombuffer(head, "<i4")[0])) < 1:
             raise BadDataError(f"{self.name}: row 0: does not begin with the dimension of a vector")
         record = self._record(dimension)
-        whole = data[: len(data) // record.itemsize * record.itemsize].view(record)
-        other = np.flatnonzero(whole["dimension"] != dimension)
-        if len(other) or len(whole) * record.itemsize != len(data):
-            row = int(other[0]) if len(other) else len(whole)
-            found = f"dimension {whole['dimension'][row]}" if len(other) else "is cut off"
-            raise BadDataError(f"{self.name}: row {row}: {found}; the vectors before it have dimension {dimension}")
-        return whole
+        shape = Shape(0, -(-nbytes // record.itemsize), record)
+        if nbytes % record.itemsize:
+            self._find_other(nbytes, record, dimension)
+        return shape
+
+    def _find_other(self, nbytes: int, record: np.dtype[Any], dimension: int) -> None:
+        """The file has no whole number of such vectors: say where another one is, or where it ends."""
+        with self.file.open() as stream:
+            for row in range(nbytes // record.itemsize + 1):
+                stream.seek(row * record.itemsize)
+                found = stream.read(4)
+                if len(found) == 4 and (other := int(np.frombuffer(found, "<i4")[0])) != dimension:
+                    raise self._other(row, other, dimension)
+        raise BadDataError(f"{self.name}: row {nbytes // record.itemsize}: is cut off")
+
+    def _other(self, row: int, found: int, dimension: int) -> BadDataError:
+        return BadDataError(
+            f"{self.name}: row {row}: dimension {found}; the vectors before it have dimension {dimension}"
+        )
 
     def _record(self, dimension: int) -> np.dtype[Any]:
         return np.dtype([("dimension", "<i4"), ("numbers", np.dtype(self.number).newbyteorder("<"), (dimension,))])
 
-    def _bytes(self) -> npt.NDArray[np.uint8]:
-        if self.file.system is None and self.file.nbytes:
-            return np.memmap(self.file.path, np.uint8, "r")
-        with self.file.open() as stream:
-            return np.frombuffer(stream.read(), np.uint8)
-
-    def numbers(self, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """What follows the dimension."""
+    def numbers(self, rows: npt.NDArray[Any], first: int) -> npt.NDArray[Any]:
+        """What follows the dimension, which must be the same everywhere."""
         found: npt.NDArray[Any] = rows["numbers"]
+        other = np.flatnonzero(rows["dimension"] != found.shape[1])
+        if len(other):
+            raise self._other(first + int(other[0]), int(rows["dimension"][other[0]]), found.shape[1])
         return found
 
     def layout(self) -> Layout:
