@@ -100,7 +100,7 @@ def command(
 
 
 def _dedup(inputs: tuple[str, ...], out: str, settings: Settings, asked: dict[str, Any], progress: Progress) -> Any:
-    from lookalike.cli.talk import say_plan, warm_up
+    from lookalike.cli.talk import warm_up
     from lookalike.errors import UsageError
     from lookalike.jobs.dedup import dedup_to_folder
     from lookalike.jobs.settings import check_policy, parse_keep
@@ -114,7 +114,6 @@ def _dedup(inputs: tuple[str, ...], out: str, settings: Settings, asked: dict[st
     check_policy(asked["policy"])
     check_inputs([*inputs, *asked["reference"]])
     OutputFolder(out, asked["overwrite"])
-    say_plan(settings, progress)
     warm_up(progress)
     return dedup_to_folder(inputs, out, settings, progress=progress, **asked)
 

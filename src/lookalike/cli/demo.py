@@ -34,7 +34,7 @@ def command(out: str, threshold: str, threads: int | None, overwrite: bool, as_j
     import json
 
     from lookalike.cli.progress import open_progress
-    from lookalike.cli.talk import say_plan, say_run, warm_up
+    from lookalike.cli.talk import say_run, warm_up
     from lookalike.jobs.dedup import dedup_to_folder, read_result
     from lookalike.jobs.settings import Settings
     from lookalike.write import OutputFolder
@@ -44,7 +44,6 @@ def command(out: str, threshold: str, threads: int | None, overwrite: bool, as_j
     progress = open_progress(quiet)
     sources = find_sources()
     progress.say(f"Looking for near-duplicates among the Python files below {', '.join(map(str, sources))}")
-    say_plan(settings, progress)
     warm_up(progress)
     run = dedup_to_folder(
         [f"{folder}/**/*.py" for folder in sources], out, settings, overwrite=overwrite, progress=progress

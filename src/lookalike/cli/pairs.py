@@ -85,7 +85,7 @@ def command(
     """
     from lookalike.candidates.exact import JoinStats
     from lookalike.cli.progress import open_progress
-    from lookalike.cli.talk import say_pairs, say_plan, say_stats, warm_up
+    from lookalike.cli.talk import say_pairs, say_stats, warm_up
     from lookalike.jobs.joins import JoinOptions
     from lookalike.jobs.pairs import pairs_of_files
     from lookalike.jobs.settings import check_join
@@ -105,7 +105,6 @@ def command(
         return
     target = output_file(out, TABLE_SUFFIXES, overwrite) if out is not None else None
     progress = open_progress(quiet)
-    say_plan(settings, progress)
     warm_up(progress)
     with tempfile.TemporaryDirectory(prefix="lookalike-") as spool:
         found, run = pairs_of_files(inputs, settings, Path(spool), progress, against, join, transpose)

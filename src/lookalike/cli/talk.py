@@ -5,41 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lookalike.jobs.progress import Progress
-from lookalike.jobs.settings import Settings
-from lookalike.tuning.thresholds import written
 
 if TYPE_CHECKING:
     from lookalike.candidates.exact import JoinStats
-
-_PLANS = {
-    "brute": "brute force. Every pair is compared.",
-    "exact": "an exact join by rare elements. No similar pair is missed.",
-    "merge": "divide, compute, merge. Every pair that shares an element is counted.",
-    "lsh": "bands of hash functions; the first items will tell how many.",
-    "auto": "the cheapest way; a sample will tell which.",
-}
-
-
-def say_plan(settings: Settings, progress: Progress) -> None:
-    """The plan, before the work."""
-    _say_method(settings, progress)
-    if settings.length_ratio:
-        ratio = written(settings.length_ratio)
-        progress.say(f"  Only items of similar length are compared: shorter / longer at least {ratio}.")
-
-
-def _say_method(settings: Settings, progress: Progress) -> None:
-    if settings.plan is None or settings.measure.name == "cosine":  # of sets or vectors: the items will tell
-        progress.say(f"Plan: {_PLANS[settings.method]}")
-        return
-    first, *others = settings.plan.describe().split(". ")
-    progress.say(f"Plan: {first}.")
-    if settings.measure.name != "jaccard":
-        progress.say(
-            f"  {settings.measure.name} {settings.measure.written} is Jaccard {settings.plan.threshold:g} or more:"
-        )
-    for sentence in others:
-        progress.say(f"  {sentence.rstrip('.')}.")
 
 
 def count(number: int, noun: str) -> str:

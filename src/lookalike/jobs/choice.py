@@ -19,10 +19,12 @@ from lookalike.candidates.prefix import OVERSIZE
 from lookalike.errors import UsageError
 from lookalike.features.shingles import sets_of
 from lookalike.jobs.forecast import count_items
+from lookalike.jobs.progress import Progress
 from lookalike.jobs.settings import Settings, plan_for
 from lookalike.jobs.vectorplan import brute_cost, for_vectors, look, plan_vectors, vectors_of
 from lookalike.kernels.minhash import digest_sets
 from lookalike.kernels.sets import fingerprint_sets
+from lookalike.tuning.thresholds import written
 from lookalike.types import Sets, Source, VectorKind, Wanted
 
 SAMPLE = 2000
@@ -108,6 +110,34 @@ def choose(sources: list[Source], settings: Settings) -> tuple[Settings, Choice 
     if "lsh" not in seconds:
         why += "; only exact methods give what was asked for"
     return with_method(settings, best), Choice(best, seconds, why)
+
+
+_PLANS = {
+    "brute": "brute force. Every pair is compared.",
+    "exact": "an exact join by rare elements. No similar pair is missed.",
+    "merge": "divide, compute, merge. Every pair that shares an element is counted.",
+}
+
+
+def tell_plan(settings: Settings, choice: Choice | None, progress: Progress) -> None:
+    """Say the plan, before the work: why this method, what it finds, and what it does."""
+    if choice is not None:
+        progress.say(f"Method: {choice.why}.")
+    if settings.vectors:
+        return  # that was all
+    if settings.plan is None:
+        progress.say(f"Plan: {_PLANS[settings.method]}")
+    else:
+        first, *others = settings.plan.describe().split(". ")
+        progress.say(f"Plan: {first}.")
+        if settings.measure.name != "jaccard":
+            what = f"{settings.measure.name} {settings.measure.written}"
+            progress.say(f"  {what} is Jaccard {settings.plan.threshold:g} or more:")
+        for sentence in others:
+            progress.say(f"  {sentence.rstrip('.')}.")
+    if settings.length_ratio:
+        ratio = written(settings.length_ratio)
+        progress.say(f"  Only items of similar length are compared: shorter / longer at least {ratio}.")
 
 
 def _choose_for_vectors(sources: list[Source], settings: Settings, kind: VectorKind) -> tuple[Settings, Choice]:

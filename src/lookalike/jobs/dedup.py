@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from lookalike.errors import UsageError
 from lookalike.jobs.audit import audit
-from lookalike.jobs.choice import choose
+from lookalike.jobs.choice import choose, tell_plan
 from lookalike.jobs.corpus import read_corpus
 from lookalike.jobs.deduplicated import Deduplicated, write_result
 from lookalike.jobs.forecast import check_forecast, foresee
@@ -127,8 +127,7 @@ def dedup_to_folder(
         opened = partial(open_inputs, encoding=settings.encoding, spool=output.spool, output=Path(out))
         sources, references = opened(inputs), opened(reference) if reference else []
         settings, choice = choose(references + sources, settings)
-        if choice is not None:
-            progress.say(f"Method: {choice.why}.")
+        tell_plan(settings, choice, progress)
         work = _open_work(output, folder, settings, options, references + sources)
         forecast = foresee(sources, references, settings)
         progress.say(forecast.describe())

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.jobs.choice import Choice, choose
+from lookalike.jobs.choice import Choice, choose, tell_plan
 from lookalike.jobs.corpus import Corpus, read_corpus
 from lookalike.jobs.deduplicated import TABLE_ROWS
 from lookalike.jobs.joins import JoinOptions
@@ -80,8 +80,7 @@ def find_similar_pairs(
     """The recipe: read and sketch, find the candidates, fetch the sets, verify."""
     everything = [*sources, *against]
     settings, choice = choose(everything, settings)
-    if choice is not None:
-        progress.say(f"Method: {choice.why}.")
+    tell_plan(settings, choice, progress)
     with Workers(settings.threads) as workers:
         with progress.stage("reading", sum(source.nbytes for source in everything), "B"):
             corpus = read_corpus(everything, settings, workers, progress)
