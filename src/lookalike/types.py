@@ -311,6 +311,34 @@ class Overlapping:
 
 
 @dataclass(frozen=True, slots=True)
+class Column:
+    """One field of all records: each record's value by number among the distinct ones, -1 where there is none.
+
+    Examples
+    --------
+    >>> column = Column("name", "person", np.array([1, -1, 0], np.int32), strings_to_arrow(["ann", "bob"]))
+    >>> len(column), column.missing
+    (3, 1)
+    """
+
+    name: str
+    kind: str
+    """person, text, code, phone, email, date, number or address."""
+    codes: Int32
+    """int32, one for each record."""
+    values: pa.Array
+    """large_string, normalised and distinct; none is null or empty."""
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @property
+    def missing(self) -> int:
+        """How many records have no value."""
+        return int(np.count_nonzero(self.codes < 0))
+
+
+@dataclass(frozen=True, slots=True)
 class Rejected:
     """A line or file that could not be read, set aside by `--on-error skip`."""
 
