@@ -108,7 +108,8 @@ def iso_dates(values: pa.Array, order: str) -> pa.Array:
 
     Examples
     --------
-    >>> iso_dates(pa.array(["3/4/90", "apr 3, 1990", "04031990", "1990", "easter"], pa.large_string()), "mdy").to_pylist()
+    >>> written = pa.array(["3/4/90", "apr 3, 1990", "04031990", "1990", "easter"], pa.large_string())
+    >>> iso_dates(written, "mdy").to_pylist()
     ['1990-03-04', '1990-04-03', '1990-04-03', '1990', None]
     """
     written = [

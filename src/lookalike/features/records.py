@@ -140,7 +140,7 @@ def _encode(values: pa.ChunkedArray, place: str) -> tuple[Int32, pa.Array]:
 
 
 def _renumber(normal: list[pa.Array]) -> tuple[list[Int32], pa.Array]:
-    """The normal values of all tables under common numbers: for each table its numbers (-1 for null), and the values."""
+    """Normal values of all tables under common numbers (-1 for null): those of each table, and the values."""
     encoded = pa.concat_arrays(normal).dictionary_encode()
     codes = to_numpy(encoded.indices.fill_null(-1)).astype(np.int32)
     ends = np.cumsum([len(values) for values in normal])[:-1]

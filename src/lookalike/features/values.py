@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable
 from decimal import Decimal
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -18,14 +17,17 @@ from lookalike.errors import BadDataError
 from lookalike.features.dates import find_order, iso_dates
 from lookalike.features.plain import pieces
 from lookalike.kernels.folding import GAP
-from lookalike.types import strings_to_arrow, to_arrow
+from lookalike.types import strings_to_arrow
 
 KINDS = ("person", "text", "code", "phone", "email", "date", "number", "address")
 
 PLACEHOLDERS = strings_to_arrow(
-    "- -- --- . ? ?? n/a n.a. n.a #n/a none null nil nan nat <na> <null> (none) [none] (null) undefined missing "
-    "unknown unk unspecified tbd tba xxx xxxx none@none.com".split()
-    + ["not available", "not applicable", "not known", "not given", "no data", "n / a"]
+    [
+        *("-", "--", "---", ".", "?", "??", "xxx", "xxxx", "n/a", "n.a.", "n.a", "n / a", "#n/a", "<na>", "nan", "nat"),
+        *("none", "(none)", "[none]", "null", "(null)", "<null>", "nil", "none@none.com", "undefined", "unspecified"),
+        *("missing", "unknown", "unk", "not known", "not given", "not available", "not applicable", "no data"),
+        *("tbd", "tba"),
+    ]
 )
 """In lower case; "NA" counts in capitals only, for there are people called Na."""
 FILLER = rf"^(?:00+|9{{5,}}|{'|'.join(f'{digit}{{7,}}' for digit in range(1, 9))}|0?123456789|1234567890|1234567)$"
@@ -36,6 +38,8 @@ NO_DATE = r"^(?:0000|9999)"
 _SHORT_COUNTRIES = r"1|7|20|27|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]"
 _COUNTRY = rf"^(?:\+|00)\s*(?:{_SHORT_COUNTRIES}|\d\d\d)[^\d]*(?:\(0\))?"
 _EXTENSION = r"\s*(?:ext\.?|extension|x|#)\s*\d{1,6}\s*$"
+_WHOLE = r"^(?:0|-?[1-9]\d{0,17})$"
+_CANONICAL = r"^(?:0|-?[1-9]\d{0,17}(?:\.\d{0,17}[1-9])?|-?0\.\d{0,17}[1-9])$"
 _STREET_WORDS = {
     "street": "st", "str": "st", "avenue": "ave", "av": "ave", "road": "rd", "boulevard": "blvd", "drive": "dr",
     "lane": "ln", "court": "ct", "place": "pl", "crescent": "cres", "cr": "cres", "terrace": "tce", "ter": "tce",
@@ -44,7 +48,6 @@ _STREET_WORDS = {
     "northeast": "ne", "northwest": "nw", "southeast": "se", "southwest": "sw", "saint": "st",
 }  # fmt: skip
 """Words of addresses that are written out or cut short as it comes."""
-_STREET = re.compile(rf"\b(?:{'|'.join(sorted(_STREET_WORDS, key=len, reverse=True))})\b")
 
 
 class _Folding(dict[int, str]):
@@ -140,8 +143,8 @@ def canonical_number(text: str, mark: str = ".") -> str | None:
 
     Examples
     --------
-    >>> canonical_number("$ 1,234.50"), canonical_number("1.234,50", ","), canonical_number("1e3"), canonical_number("x")
-    ('1234.5', '1234.5', '1000', None)
+    >>> canonical_number("$ 1,234.50"), canonical_number("1.234,50", ","), canonical_number("1e3")
+    ('1234.5', '1234.5', '1000')
     """
     plain = re.sub(r"[\s$€£¥%_'’]|(?i:usd|eur|gbp|chf)", "", text).replace("," if mark == "." else ".", "")
     plain = re.sub(r"^\((.+)\)$", r"-\1", plain.replace("−", "-").replace(",", "."))
@@ -209,20 +212,24 @@ def _normal_date(values: pa.Array, order: str) -> pa.Array:
 
 
 def _normal_number(values: pa.Array, mark: str) -> pa.Array:
-    done = pc.match_substring_regex(values, r"^-?(?:0|[1-9]\d{0,17})$")
-    odd = pc.fill_null(pc.invert(done), False)
-    folded = fold_texts(values)
-    written = [canonical_number(text, mark or ".") for text in values.filter(odd).to_pylist()]
-    found = to_arrow(np.array([text is not None for text in written], np.bool_))
-    numbers = strings_to_arrow([text or "" for text in written])
-    changed = pc.if_else(found, numbers, folded.filter(odd)) if written else numbers
-    return pc.replace_with_mask(values, odd, changed) if written else values
+    done = _WHOLE
+    if mark != ",":  # zeros at the end go here, so that hardly a value is left for the loop
+        values = _replace(_replace(values, r"^(-?\d+\.\d*[1-9])0+$", r"\1"), r"^(-?\d+)\.0*$", r"\1")
+        done = _CANONICAL
+
+    def written(text: str) -> str:
+        return canonical_number(text, mark or ".") or " ".join(text.casefold().split())
+
+    odd = pc.fill_null(pc.invert(pc.match_substring_regex(values, done)), False)
+    return _python(values, written, odd)
+
+
+def _shorten_words(address: str) -> str:
+    return " ".join([_STREET_WORDS.get(word, word) for word in address.split(" ")])
 
 
 def _normal_address(values: pa.Array) -> pa.Array:
-    folded = fold_texts(values)
-    long = pc.fill_null(pc.match_substring_regex(folded, _STREET.pattern), False)
-    return _python(folded, lambda text: _STREET.sub(lambda word: _STREET_WORDS[word[0]], text), long)
+    return _python(fold_texts(values), _shorten_words, pc.is_valid(values))
 
 
 def normalise(kind: str, values: pa.Array, reading: str = "") -> pa.Array:
