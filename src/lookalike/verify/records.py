@@ -93,7 +93,7 @@ def _shared(sets: tuple[Int64, Int32], left: Int32, right: Int32) -> tuple[Int32
 
 def _contained(values: Values, left: Int32, right: Int32) -> Bool:
     shared, fewer = _shared(values.words, left, right)
-    return shared == fewer
+    return np.asarray(shared == fewer)
 
 
 def _abbreviated(values: Values, left: Int32, right: Int32) -> Bool:

@@ -102,7 +102,7 @@ class Values:
     @cached_property
     def numbers(self) -> Float64:
         """As floats; NaN where a value is no number."""
-        plain = pc.match_substring_regex(self.stored, r"^-?[\d.]+(?:e-?\d+)?$")
+        plain = pc.match_substring_regex(self.stored, r"^-?\d+(?:\.\d+)?(?:e-?\d+)?$")
         return to_numpy(pc.if_else(plain, self.stored, "nan").cast(pa.float64()))
 
     @cached_property
