@@ -6,6 +6,7 @@ Knows patterns and shares, and nothing of how values are normalised or compared.
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -56,20 +57,36 @@ def _hints(name: str) -> set[str]:
     return {kind for kind, listed in HINTS.items() if words & set(listed.split())}
 
 
-def sample_values(values: pa.Array | pa.ChunkedArray, place: str) -> tuple[pa.Array, int]:
-    """Distinct values of a column as texts, at most SAMPLE of them, and how many distinct ones there are.
+class Sample(NamedTuple):
+    """Some of a column's distinct values, as texts, and how many rows and distinct values it has (but for nulls)."""
+
+    values: pa.Array
+    rows: int
+    distinct: int
+
+    @classmethod
+    def joined(cls, samples: list[Sample]) -> Sample:
+        """The samples of a field's columns as one; its distinct values are at most the sum of theirs."""
+        values = pa.concat_arrays([sample.values for sample in samples]).unique()
+        rows, distinct = (sum(sample[place] for sample in samples) for place in (1, 2))
+        return cls(values, rows, min(distinct, len(values)) if distinct <= SAMPLE else distinct)
+
+
+def take_sample(values: pa.Array | pa.ChunkedArray, place: str) -> Sample:
+    """At most SAMPLE distinct values of a column, evenly spread over it.
 
     Examples
     --------
-    >>> sample, distinct = sample_values(pa.array([3, 3, None, 4]), "column a")
-    >>> sample.to_pylist(), distinct
-    (['3', '4'], 2)
+    >>> sample = take_sample(pa.array([3, 3, None, 4]), "column a")
+    >>> sample.values.to_pylist(), sample.rows, sample.distinct
+    (['3', '4'], 3, 2)
     """
     distinct = values.unique() if not pa.types.is_nested(values.type) else values
     distinct = distinct.combine_chunks() if isinstance(distinct, pa.ChunkedArray) else distinct
     texts = strip_texts(write_strings(distinct, place)).drop_null().unique()
     step = -(-len(texts) // SAMPLE) or 1
-    return texts.take(to_arrow(np.arange(0, len(texts), step))), len(texts)
+    spread = texts.take(to_arrow(np.arange(0, len(texts), step)))
+    return Sample(spread, len(values) - values.null_count, len(texts))
 
 
 def _as_dates(values: pa.Array, hints: set[str]) -> str:
@@ -104,13 +121,14 @@ def _as_digits(values: pa.Array, hints: set[str]) -> tuple[str, str] | None:
     return None
 
 
-def _as_words(values: pa.Array, distinct: int, hints: set[str]) -> tuple[str, str]:
+def _as_words(sample: Sample, hints: set[str]) -> tuple[str, str]:
     """Codes with letters, addresses, names and texts."""
+    values = sample.values
     short = _share(values, r"^.{1,3}$")
     if short >= 0.9:
         return "code", f"{_percent(short)} have at most three characters"
-    if distinct <= 3:
-        return "code", f"there are only {distinct} different values"
+    if sample.distinct <= 3 and sample.rows >= 10 * sample.distinct:
+        return "code", f"there are only {sample.distinct} different values"
     codes = _share(pc.filter(values, pc.match_substring_regex(values, _CODE)), r"\d") * _share(values, _CODE)
     if codes >= MOST and "address" not in hints:
         return "code", f"{_percent(codes)} are one word with digits"
@@ -136,14 +154,24 @@ def recognise(name: str, values: pa.Array | pa.ChunkedArray) -> tuple[str, str]:
     >>> recognise("surname", pa.array(["Smith", "O'Brien", "van der Berg", "Zoë"]))[0]
     'person'
     """
-    sample, distinct = sample_values(values, f"column {name}")
-    hints = _hints(name)
-    if not len(sample):
+    return recognise_sample(name, take_sample(values, f"column {name}"))
+
+
+def recognise_sample(name: str, sample: Sample) -> tuple[str, str]:
+    """The kind of a column of which there is a sample. See `recognise`.
+
+    Examples
+    --------
+    >>> recognise_sample("contact", take_sample(pa.array(["ann@a.com"]), "column contact"))[0]
+    'email'
+    """
+    values, hints = sample.values, _hints(name)
+    if not len(values):
         return "text", "it has no values"
-    mails = _share(sample, _EMAIL)
+    mails = _share(values, _EMAIL)
     if mails >= MOST:
         return "email", f"{_percent(mails)} have an @ between two words"
-    dates = _as_dates(sample, hints)
+    dates = _as_dates(values, hints)
     if dates:
         return "date", dates
-    return _as_digits(sample, hints) or _as_words(sample, distinct, hints)
+    return _as_digits(values, hints) or _as_words(sample, hints)

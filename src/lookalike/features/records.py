@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from lookalike.errors import BadDataError, UsageError
 from lookalike.features.dates import ORDERS
-from lookalike.features.kinds import recognise, sample_values
+from lookalike.features.kinds import Sample, recognise, recognise_sample, take_sample
 from lookalike.features.values import KINDS, find_reading, normalise, strip_texts, write_strings
 from lookalike.types import Column, Int32, to_numpy
 
@@ -115,8 +115,8 @@ def choose_kinds(left: pa.Table, right: pa.Table | None, fields: Sequence[Field]
         if field.kind:
             chosen.append(field)
             continue
-        both = pa.concat_arrays([sample_values(values, place)[0] for place, values in sides])
-        kind, why = recognise(field.name, both)
+        both = Sample.joined([take_sample(values, place) for place, values in sides])
+        kind, why = recognise_sample(field.name, both)
         chosen.append(replace(field, kind=kind, why=why))
     return chosen
 
