@@ -140,6 +140,7 @@ NORMAL = [
     ("phone", "none", None),
     ("email", " Ann.Lee@Example.COM ", "ann.lee@example.com"),
     ("email", "mailto:ann@a.com", "ann@a.com"),
+    ("email", "<ann@a.com>", "ann@a.com"),
     ("number", "$1,234.50", "1234.5"),
     ("number", "(3.00)", "-3"),
     ("number", "1e3", "1000"),

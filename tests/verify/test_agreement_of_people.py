@@ -11,7 +11,7 @@ import pytest
 from lookalike.features.records import columns_of, parse_fields
 from lookalike.verify.records import LEVELS, compare
 
-FIELDS = "given_name,surname,street_number,address_1,address_2,suburb,postcode,state,date_of_birth,soc_sec_id"  # all but the id
+FIELDS = "given_name,surname,street_number,address_1,address_2,suburb,postcode,state,date_of_birth,soc_sec_id"
 KINDS = ["person", "person", "code", "address", "address", "person", "code", "code", "date", "code"]
 
 
