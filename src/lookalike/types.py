@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 UInt8 = npt.NDArray[np.uint8]
 UInt32 = npt.NDArray[np.uint32]
 UInt64 = npt.NDArray[np.uint64]
+Int8 = npt.NDArray[np.int8]
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
 Float32 = npt.NDArray[np.float32]
@@ -347,6 +348,34 @@ class Prints:
             np.cumsum(np.concatenate([np.zeros(1, np.int64), *sizes])),
             *(np.concatenate([np.empty(0), *(getattr(part, name) for part in parts)]) for name in ("x", "y", "angles")),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One field of all records: each record's value by number among the distinct ones, -1 where there is none.
+
+    Examples
+    --------
+    >>> column = Column("name", "person", np.array([1, -1, 0], np.int32), strings_to_arrow(["ann", "bob"]))
+    >>> len(column), column.missing
+    (3, 1)
+    """
+
+    name: str
+    kind: str
+    """person, text, code, phone, email, date, number or address."""
+    codes: Int32
+    """int32, one for each record."""
+    values: pa.Array
+    """large_string, normalised and distinct; none is null or empty."""
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @property
+    def missing(self) -> int:
+        """How many records have no value."""
+        return int(np.count_nonzero(self.codes < 0))
 
 
 @dataclass(frozen=True, slots=True)

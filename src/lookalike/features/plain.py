@@ -11,7 +11,7 @@ from lookalike.features.unicode import folding_table
 from lookalike.kernels.folding import DROPPED, MAPPED, OWN, WORD
 
 
-def _pieces(char: str) -> list[tuple[str, int]]:
+def pieces(char: str) -> list[tuple[str, int]]:
     """What a character becomes by the table that the kernels use, each piece with its kind."""
     table = folding_table()
     entry = int(table.entries[table.pages[ord(char) >> 8], ord(char) & 0xFF])
@@ -33,7 +33,7 @@ def tokens(text: str) -> list[str]:
     """
     found: list[str] = []
     run = ""
-    for char, kind in (piece for one in text + " " for piece in _pieces(one)):
+    for char, kind in (piece for one in text + " " for piece in pieces(one)):
         if kind == WORD:
             run += char
             continue

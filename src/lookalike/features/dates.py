@@ -1,0 +1,123 @@
+"""Dates as people write them to ISO dates, all values of a column at once.
+
+Knows the common orders and English month names. It knows no calendar: 31 February is a date with a typing error, whose
+parts can still be compared.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.types import strings_to_arrow
+
+ORDERS = {"ymd": "year-month-day", "dmy": "day-month-year", "mdy": "month-day-year"}
+"""How the three parts can follow each other."""
+PIVOT = "30"
+"""Years of two digits below this belong to 2000, the others to 1900. Fixed, so that results do not change with time."""
+
+_TIME = r"(?:[t ,]+\d{1,2}:.*)?$"
+_NUMERIC = r"^(?P<a>\d{1,2})[-/. ](?P<b>\d{1,2})[-/. ](?P<y>\d{4}|\d{2})" + _TIME
+_COMPACT = {
+    "ymd": r"^(?P<y>\d{4})(?P<m>\d{2})(?P<d>\d{2})$",
+    "dmy": r"^(?P<d>\d{2})(?P<m>\d{2})(?P<y>\d{4})$",
+    "mdy": r"^(?P<m>\d{2})(?P<d>\d{2})(?P<y>\d{4})$",
+}
+_PLAIN = {
+    "ymd": r"^(?P<y>\d{4})[-/. ](?P<m>\d{1,2})[-/. ](?P<d>\d{1,2})" + _TIME,
+    "dmy": _NUMERIC.replace("<a>", "<d>").replace("<b>", "<m>"),
+    "mdy": _NUMERIC.replace("<a>", "<m>").replace("<b>", "<d>"),
+}
+_NAMED = (
+    r"^(?P<d>\d{1,2})(?:st|nd|rd|th)?[-/. ]+(?P<n>[a-z]{3,9})[-/., ]+(?P<y>\d{4}|\d{2})" + _TIME,
+    r"^(?P<n>[a-z]{3,9})[. ]+(?P<d>\d{1,2})(?:st|nd|rd|th)?[, ]+(?P<y>\d{4})" + _TIME,
+)
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_YEAR = r"^(?P<y>\d{4})$"
+_YEAR_MONTH = r"^(?P<y>\d{4})[-/.](?P<m>\d{1,2})$"
+REAL = r"^(?:1[5-9]|20)\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$"
+"""An ISO date that can be one: of a year from 1500 to 2099, a month and a day that exist."""
+
+
+def _text(value: str) -> pa.Scalar:
+    return pa.scalar(value, pa.large_string())
+
+
+def _join(*parts: pa.Array) -> pa.Array:
+    return pc.binary_join_element_wise(*parts, _text("-"))
+
+
+def _year(written: pa.Array) -> pa.Array:
+    century = pc.if_else(pc.less(written, _text(PIVOT)), _text("20"), _text("19"))
+    whole = pc.binary_join_element_wise(century, written, _text(""))
+    return pc.if_else(pc.equal(pc.utf8_length(written), 2), whole, written)
+
+
+def _two(part: pa.Array) -> pa.Array:
+    return pc.utf8_lpad(part, 2, "0")
+
+
+def _extract(values: pa.Array, pattern: str) -> pa.Array:
+    """ISO dates by the groups y, m (or n, the month's name) and d of a pattern; null where it does not match."""
+    groups = pc.extract_regex(values, pattern)
+    if "<n>" in pattern:
+        begins = pc.utf8_slice_codeunits(pc.struct_field(groups, "n"), 0, 3)
+        month = pc.cast(pc.add(pc.index_in(begins, strings_to_arrow(_MONTHS)), 1), pa.large_string())
+    else:
+        month = pc.struct_field(groups, "m")
+    return _join(_year(pc.struct_field(groups, "y")), _two(month), _two(pc.struct_field(groups, "d")))
+
+
+def _count_real(dates: pa.Array) -> int:
+    return int(pc.sum(pc.match_substring_regex(dates, REAL)).as_py() or 0)
+
+
+def find_order(values: pa.Array) -> str:
+    """In which order a column's dates are written, by all its values together; "" where nothing tells.
+
+    Parameters
+    ----------
+    values : large_string
+        Stripped and in lower case.
+
+    Examples
+    --------
+    >>> find_order(pa.array(["03/04/1990", "23/04/1990"], pa.large_string()))
+    'dmy'
+    >>> find_order(pa.array(["03/04/1990"], pa.large_string()))
+    ''
+    """
+    counts = {
+        order: _count_real(pc.coalesce(_extract(values, _PLAIN[order]), _extract(values, _COMPACT[order])))
+        for order in ORDERS
+    }
+    best = max(counts.values())
+    leading = [order for order, count in counts.items() if count == best and best]
+    return leading[0] if len(leading) == 1 else ""
+
+
+def iso_dates(values: pa.Array, order: str) -> pa.Array:
+    """Dates as yyyy-mm-dd, years as yyyy, months as yyyy-mm; null where a value is none of these.
+
+    Parameters
+    ----------
+    values : large_string
+        Stripped and in lower case.
+    order : str
+        Of dates that are all digits, or begin with a day or a month; those that begin with a year are read as such.
+
+    Examples
+    --------
+    >>> written = pa.array(["3/4/90", "apr 3, 1990", "04031990", "1990", "easter"], pa.large_string())
+    >>> iso_dates(written, "mdy").to_pylist()
+    ['1990-03-04', '1990-04-03', '1990-04-03', '1990', None]
+    """
+    written = [
+        _extract(values, _PLAIN["ymd"]),
+        _extract(values, _PLAIN["mdy" if order == "mdy" else "dmy"]),
+        *(_extract(values, pattern) for pattern in _NAMED),
+        _extract(values, _COMPACT[order]),
+    ]
+    groups = pc.extract_regex(values, _YEAR_MONTH)
+    month = _join(pc.struct_field(groups, "y"), _two(pc.struct_field(groups, "m")))
+    return pc.coalesce(*written, month, pc.struct_field(pc.extract_regex(values, _YEAR), "y"))

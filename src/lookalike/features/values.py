@@ -1,0 +1,270 @@
+"""Values of a record's field in one normal form for each kind, so that the same thing is written the same way.
+
+Works on all distinct values of a column at once and knows nothing of records or of other columns. What stands for
+"no value" (n/a, unknown, 0000000) becomes null.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from decimal import Decimal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.errors import BadDataError
+from lookalike.features.dates import find_order, iso_dates
+from lookalike.features.plain import pieces
+from lookalike.kernels.folding import GAP
+from lookalike.types import strings_to_arrow
+
+KINDS = ("person", "text", "code", "phone", "email", "date", "number", "address")
+
+PLACEHOLDERS = strings_to_arrow(
+    [
+        *("-", "--", "---", ".", "?", "??", "xxx", "xxxx", "n/a", "n.a.", "n.a", "n / a", "#n/a", "<na>", "nan", "nat"),
+        *("none", "(none)", "[none]", "null", "(null)", "<null>", "nil", "none@none.com", "undefined", "unspecified"),
+        *("missing", "unknown", "unk", "not known", "not given", "not available", "not applicable", "no data"),
+        *("tbd", "tba"),
+    ]
+)
+"""In lower case; "NA" counts in capitals only, for there are people called Na."""
+FILLER = rf"^(?:00+|9{{5,}}|{'|'.join(f'{digit}{{7,}}' for digit in range(1, 9))}|0?123456789|1234567890|1234567)$"
+"""Codes and phones that are no number at all: a digit over and over, or the digits in order."""
+NO_DATE = r"^(?:0000|9999)"
+
+# Country calling codes of one and two digits; all others have three.
+_SHORT_COUNTRIES = r"1|7|20|27|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]"
+_COUNTRY = rf"^(?:\+|00)\s*(?:{_SHORT_COUNTRIES}|\d\d\d)[^\d]*(?:\(0\))?"
+_EXTENSION = r"\s*(?:ext\.?|extension|x|#)\s*\d{1,6}\s*$"
+_WHOLE = r"^(?:0|-?[1-9]\d{0,17})$"
+_CANONICAL = r"^(?:0|-?[1-9]\d{0,17}(?:\.\d{0,17}[1-9])?|-?0\.\d{0,17}[1-9])$"
+_STREET_WORDS = {
+    "street": "st", "str": "st", "avenue": "ave", "av": "ave", "road": "rd", "boulevard": "blvd", "drive": "dr",
+    "lane": "ln", "court": "ct", "place": "pl", "crescent": "cres", "cr": "cres", "terrace": "tce", "ter": "tce",
+    "square": "sq", "highway": "hwy", "parkway": "pkwy", "circuit": "cct", "close": "cl", "parade": "pde",
+    "apartment": "apt", "suite": "ste", "floor": "fl", "north": "n", "south": "s", "east": "e", "west": "w",
+    "northeast": "ne", "northwest": "nw", "southeast": "se", "southwest": "sw", "saint": "st",
+}  # fmt: skip
+"""Words of addresses that are written out or cut short as it comes."""
+
+
+class _Folding(dict[int, str]):
+    """What each code point becomes, for str.translate; filled as characters are met."""
+
+    def __missing__(self, code: int) -> str:
+        self[code] = "".join(" " if kind == GAP else char for char, kind in pieces(chr(code)))
+        return self[code]
+
+
+_FOLDING = _Folding()
+
+
+def _replace(values: pa.Array, pattern: str, by: str) -> pa.Array:
+    return pc.replace_substring_regex(values, pattern, by)
+
+
+def _python(values: pa.Array, function: Callable[[str], str], where: pa.Array) -> pa.Array:
+    """Apply a function on str to the values where `where` holds (a loop in Python), and leave the others."""
+    chosen = values.filter(where)
+    if not len(chosen):
+        return values
+    changed = strings_to_arrow([function(value) for value in chosen.to_pylist()])
+    return pc.replace_with_mask(values, where, changed)
+
+
+def fold_texts(values: pa.Array) -> pa.Array:
+    """Texts folded, words between single spaces; apostrophes are dropped, for O'Brien is also written OBrien.
+
+    Examples
+    --------
+    >>> fold_texts(pa.array(["  Zoë  O'Brien-Smith ", None, "--"], pa.large_string())).to_pylist()
+    ['zoe obrien smith', None, '']
+    """
+    values = _replace(values, "['’ʼ`´]", "")
+    foreign = pc.fill_null(pc.invert(pc.string_is_ascii(values)), False)
+    values = _python(pc.ascii_lower(values), lambda text: text.translate(_FOLDING), foreign)
+    if pc.any(foreign).as_py():
+        return pc.utf8_trim_whitespace(_replace(values, r"[\x00-\x2f\x3a-\x60\x7b-\x7f]+", " "))
+    return pc.ascii_trim_whitespace(_replace(values, "[^a-z0-9]+", " "))
+
+
+def strip_texts(values: pa.Array) -> pa.Array:
+    """Texts without spaces around them; null where a text stands for "no value".
+
+    Examples
+    --------
+    >>> strip_texts(pa.array([" a ", "N/A", "NA", "Na", ""], pa.large_string())).to_pylist()
+    ['a', None, None, 'Na', None]
+    """
+    stripped = pc.utf8_trim_whitespace(values)
+    none = pc.is_in(pc.utf8_lower(stripped), PLACEHOLDERS)
+    none = pc.or_(none, pc.is_in(stripped, strings_to_arrow(["", "NA"])))
+    return pc.if_else(none, pa.scalar(None, pa.large_string()), stripped)
+
+
+def write_strings(values: pa.Array, place: str) -> pa.Array:
+    """Values of any plain type as large_string: whole numbers without a point, dates as ISO, lists joined by spaces.
+
+    Examples
+    --------
+    >>> write_strings(pa.array([60302.0, None]), "column zip").to_pylist()
+    ['60302', None]
+    """
+    kind = values.type
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        values = pc.binary_join(_cast(values, pa.list_(pa.large_string()), place), pa.scalar(" ", pa.large_string()))
+    elif pa.types.is_timestamp(kind):
+        values = values.cast(pa.timestamp("us", kind.tz), safe=False).cast(pa.date32(), safe=False)
+    elif pa.types.is_floating(kind):
+        values = values.cast(pa.float64())
+        values = pc.if_else(pc.is_finite(values), values, pa.scalar(None, pa.float64()))
+        whole = pc.and_(pc.equal(pc.trunc(values), values), pc.less(pc.abs(values), 2.0**53))
+        if pc.all(whole, min_count=0).as_py():
+            values = values.cast(pa.int64())
+    elif pa.types.is_dictionary(kind):
+        values = values.dictionary_decode()
+    return _cast(values, pa.large_string(), place)
+
+
+def _cast(values: pa.Array, kind: pa.DataType, place: str) -> pa.Array:
+    try:
+        return values.cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise BadDataError(
+            f"{place}: values of type {values.type} cannot be compared as a field of a record ({error}); "
+            "give a column of text, numbers or dates"
+        ) from None
+
+
+def canonical_number(text: str, mark: str = ".") -> str | None:
+    """A number as plain decimal, without currency and separators; None where it is no number.
+
+    Examples
+    --------
+    >>> canonical_number("$ 1,234.50"), canonical_number("1.234,50", ","), canonical_number("1e3")
+    ('1234.5', '1234.5', '1000')
+    """
+    plain = re.sub(r"[\s$€£¥%_'’]|(?i:usd|eur|gbp|chf)", "", text).replace("," if mark == "." else ".", "")
+    plain = re.sub(r"^\((.+)\)$", r"-\1", plain.replace("−", "-").replace(",", "."))
+    if not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)(?i:e[+-]?\d{1,4})?", plain, re.ASCII):
+        return None
+    number = Decimal(plain)
+    if not number:
+        return "0"
+    written = number.as_tuple()
+    digits = "".join(map(str, written.digits)).lstrip("0")
+    exponent = int(written.exponent) + len(digits) - len(digits.rstrip("0"))
+    digits = digits.rstrip("0")
+    if abs(exponent) > 40:  # written out it could take any room
+        return f"{'-' * written.sign}{digits}e{exponent}"
+    return format(Decimal((written.sign, tuple(map(int, digits)), exponent)), "f")
+
+
+def find_mark(values: pa.Array) -> str:
+    """What a column's numbers have before their fractions, "," or "."; "" where nothing tells.
+
+    Examples
+    --------
+    >>> [find_mark(pa.array(texts, pa.large_string())) for texts in (["1.234,5"], ["1,234", "2"], ["0,5"], ["7"])]
+    [',', '.', ',', '']
+    """
+
+    def count(pattern: str) -> int:
+        return int(pc.sum(pc.match_substring_regex(values, pattern)).as_py() or 0)
+
+    number = r"^\D{0,4}"
+    commas = count(number + r"(\d*,\d{1,2}|\d+,\d{4,}|\d{1,3}(\.\d{3})+,\d+|\d{1,3}(\.\d{3}){2,})\D{0,4}$")
+    points = count(number + r"(\d*\.\d+|\d{1,3}(,\d{3})+(\.\d*)?)\D{0,4}$")
+    return "" if commas == points == 0 else "," if commas > points else "."
+
+
+def find_reading(kind: str, values: pa.Array) -> str:
+    """How a column's values are to be read: the order of its dates, the decimal mark of its numbers; or ""."""
+    if kind == "date":
+        return find_order(pc.utf8_lower(values))
+    return find_mark(values) if kind == "number" else ""
+
+
+def _normal_code(values: pa.Array) -> pa.Array:
+    whole = _replace(values, r"^(\d+)\.0+$", r"\1")  # a whole number that went through a table of floats
+    packed = _replace(fold_texts(whole), " ", "")
+    return _replace(packed, r"^0+(\d+)$", r"\1")
+
+
+def _normal_phone(values: pa.Array) -> pa.Array:
+    lower = _replace(_replace(pc.utf8_lower(values), r"^(\d+)\.0+$", r"\1"), _EXTENSION, "")
+    national = _replace(_replace(lower, _COUNTRY, ""), r"\D", "")
+    # North America writes its own country code without a plus sign too; elsewhere a zero precedes the area code.
+    return _replace(_replace(national, r"^1([2-9]\d{9})$", r"\1"), "^0+", "")
+
+
+def _normal_email(values: pa.Array) -> pa.Array:
+    return _replace(_replace(pc.utf8_lower(values), r"\s+", ""), "^mailto:|^<|>$", "")
+
+
+def _normal_date(values: pa.Array, order: str) -> pa.Array:
+    lower = _replace(pc.utf8_lower(values), r"\s+", " ")
+    digits = _replace(lower, r"\D", "")
+    other = pc.if_else(pc.equal(digits, pa.scalar("", pa.large_string())), fold_texts(lower), digits)
+    return pc.coalesce(iso_dates(lower, order or "dmy"), other)
+
+
+def _normal_number(values: pa.Array, mark: str) -> pa.Array:
+    done = _WHOLE
+    if mark != ",":  # zeros at the end go here, so that hardly a value is left for the loop
+        values = _replace(_replace(values, r"^(-?\d+\.\d*[1-9])0+$", r"\1"), r"^(-?\d+)\.0*$", r"\1")
+        done = _CANONICAL
+
+    def written(text: str) -> str:
+        return canonical_number(text, mark or ".") or " ".join(text.casefold().split())
+
+    odd = pc.fill_null(pc.invert(pc.match_substring_regex(values, done)), False)
+    return _python(values, written, odd)
+
+
+def _shorten_words(address: str) -> str:
+    return " ".join([_STREET_WORDS.get(word, word) for word in address.split(" ")])
+
+
+def _normal_address(values: pa.Array) -> pa.Array:
+    return _python(fold_texts(values), _shorten_words, pc.is_valid(values))
+
+
+def normalise(kind: str, values: pa.Array, reading: str = "") -> pa.Array:
+    """Values in the normal form of their kind; null where there is none.
+
+    Parameters
+    ----------
+    kind : str
+        One of KINDS.
+    values : large_string
+        As they were found.
+    reading : str
+        What find_reading found, perhaps in another table's column of the same field.
+
+    Examples
+    --------
+    >>> normalise("phone", pa.array(["+44 (0)20 7946 0958", "020 7946 0958", "0000000"], pa.large_string())).to_pylist()
+    ['2079460958', '2079460958', None]
+    >>> normalise("address", pa.array(["12 North Main Street"], pa.large_string())).to_pylist()
+    ['12 n main st']
+    """
+    values = strip_texts(values)
+    if kind in ("person", "text"):
+        normal = fold_texts(values)
+    elif kind == "address":
+        normal = _normal_address(values)
+    elif kind == "date":
+        normal = _normal_date(values, reading)
+    elif kind == "number":
+        normal = _normal_number(values, reading)
+    else:
+        filler = pc.match_substring_regex(_replace(values, r"[-\s.()/]", ""), FILLER)
+        values = pc.if_else(filler, pa.scalar(None, pa.large_string()), values) if kind != "email" else values
+        normal = {"code": _normal_code, "phone": _normal_phone, "email": _normal_email}[kind](values)
+    none = pc.equal(normal, pa.scalar("", pa.large_string()))
+    if kind == "date":
+        none = pc.or_(none, pc.match_substring_regex(normal, NO_DATE))
+    return pc.if_else(none, pa.scalar(None, pa.large_string()), normal)

@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import agreement
+from lookalike.errors import UsageError
+from lookalike.jobs.parallel import Workers
+from lookalike.types import Column, strings_to_arrow
+from lookalike.verify import records
+from lookalike.verify.records import LEVELS, compare, measure_records, similarity
+
+WORDS = st.lists(st.text("abé漢12", min_size=1, max_size=6), min_size=1, max_size=4).map(" ".join)
+DATES = st.builds("{:04}-{:02}-{:02}".format, st.integers(1989, 1991), st.integers(0, 13), st.integers(0, 32))
+VALUES = {
+    "person": WORDS,
+    "text": WORDS,
+    "address": WORDS,
+    "code": st.text("ab12", min_size=1, max_size=8),
+    "phone": st.text("12", min_size=1, max_size=10),
+    "email": st.builds("{}@{}".format, st.text("abc", max_size=6), st.text("xy.", max_size=4))
+    | st.text("ab@", min_size=1),
+    "date": DATES | DATES.map(lambda d: d[:7]) | DATES.map(lambda d: d[:4]) | st.text("1908", min_size=1, max_size=8),
+    "number": st.integers(-30, 30).map(str)
+    | st.integers(95, 125).map(str)
+    | st.sampled_from(["1e50", "1e9999", "1.2.3", "about 3", "0.5"]),
+}
+
+
+@st.composite
+def fields(draw, kind):
+    """Values of a field; about every second one is another with a typing error."""
+    values = draw(st.lists(VALUES[kind] | st.none(), min_size=1, max_size=6))
+    whole = [value for value in values if value is not None]
+    for _ in range(draw(st.integers(0, 5)) if whole and kind != "number" else 0):
+        value = draw(st.sampled_from(whole))
+        place = draw(st.integers(0, len(value)))
+        words = value.split(" ")
+        changed = draw(
+            st.sampled_from(
+                [
+                    value[:place] + "1" + value[place:],
+                    value[:place] + value[place + 1 :],
+                    value[:place] + value[place : place + 2][::-1] + value[place + 2 :],
+                    value[: place // 2] + "b2",
+                    value[place:] + value,
+                    " ".join(words[::-1]),
+                    " ".join(word[:1] for word in words),
+                    " ".join(words[1:]),
+                ]
+            )
+        )
+        values.append(" ".join(changed.split()) or "1")
+    return values
+
+
+def column_of(kind: str, values: list[str | None]) -> Column:
+    distinct = list(dict.fromkeys(value for value in values if value is not None))
+    codes = [-1 if value is None else distinct.index(value) for value in values]
+    return Column("field", kind, np.array(codes, np.int32), strings_to_arrow(distinct))
+
+
+def all_pairs(count: int) -> tuple[np.ndarray, np.ndarray]:
+    left, right = np.meshgrid(np.arange(count), np.arange(count))
+    return left.ravel(), right.ravel()
+
+
+@pytest.mark.parametrize("kind", LEVELS)
+def test_levels_are_those_of_their_definitions(kind):
+    reached = set()
+
+    @given(fields(kind))
+    def check(values):
+        column = column_of(kind, values)
+        left, right = all_pairs(len(values))
+        levels = compare(column, left, right)
+        assert levels.dtype == np.int8
+        for i, j, level in zip(left, right, levels):
+            a, b = values[i], values[j]
+            expected = 0 if a is None or b is None else 1 if a == b else agreement.LEVEL_OF[kind](a, b)
+            assert level == expected, (a, b)
+        assert (levels == compare(column, right, left)).all()
+        reached.update(levels.tolist())
+
+    check()
+    assert reached == set(range(len(LEVELS[kind]) + 1))
+
+
+@pytest.mark.parametrize("kind", LEVELS)
+@given(data=st.data())
+def test_similarity_is_one_for_equals_symmetric_and_within_bounds(kind, data):
+    values = data.draw(fields(kind))
+    column = column_of(kind, values)
+    left, right = all_pairs(len(values))
+    found = similarity(column, left, right)
+    missing = np.array([values[i] is None or values[j] is None for i, j in zip(left, right)])
+    assert (np.isnan(found) == missing).all()
+    assert ((found[~missing] >= 0) & (found[~missing] <= 1)).all()
+    assert (found[~missing & (column.codes[left] == column.codes[right])] == 1).all()
+    np.testing.assert_array_equal(found, similarity(column, right, left))
+
+
+EXAMPLES = [
+    ("person", "jeffrey", "jeffery", 2),
+    ("person", "john smith", "smith john", 5),
+    ("person", "j r r tolkien", "john ronald reuel tolkien", 6),
+    ("person", "mary", "john", 7),
+    ("text", "the wasa2 workflow system", "workflow system", 3),
+    ("address", "316 n pulaski rd", "316 n pulaski", 2),
+    ("address", "27 washington st", "29 washington st", 4),
+    ("code", "60302", "60320", 2),
+    ("code", "12", "13", 4),
+    ("code", "60302", "603021234", 3),
+    ("phone", "3125550123", "5550123", 2),
+    ("phone", "3125550123", "7735550123", 2),
+    ("phone", "3125550123", "3125550124", 3),
+    ("email", "ann@a.com", "ann@b.org", 2),
+    ("date", "1990-04-03", "1990-03-04", 2),
+    ("date", "1990-04-03", "1990-04-08", 2),
+    ("date", "1990-04-03", "1990-04-28", 3),
+    ("date", "1990-04-28", "1990-05-11", 4),
+    ("date", "1990-04-28", "1990-05-29", 4),
+    ("date", "1990-04-28", "1990-05-30", 5),
+    ("date", "1990", "1991", 4),
+    ("date", "1990", "1980", 5),
+    ("number", "100", "99", 2),
+    ("number", "100", "-100", 5),
+]
+
+
+@pytest.mark.parametrize(("kind", "a", "b", "level"), EXAMPLES)
+def test_examples(kind, a, b, level):
+    assert compare(column_of(kind, [a, b]), np.array([0]), np.array([1])).tolist() == [level]
+
+
+def test_no_pairs_and_no_values():
+    empty = np.empty(0, np.int64)
+    for kind in LEVELS:
+        assert compare(column_of(kind, ["a", "b"]), empty, empty).tolist() == []
+        assert compare(column_of(kind, [None, None]), np.array([0]), np.array([1])).tolist() == [0]
+
+
+@pytest.mark.parametrize("kind", LEVELS)
+def test_threads_and_chunks_change_nothing(kind, monkeypatch):
+    rng = np.random.default_rng(5)
+    values = ["".join(rng.choice(list("ab 12"), 6)).strip() or "a" for _ in range(80)]
+    values = [" ".join(value.split()) for value in values]
+    column = column_of(kind, values)
+    left, right = all_pairs(len(values))
+    at_once = compare(column, left, right)
+    monkeypatch.setattr(records, "CHUNK", 100)
+    with Workers(3) as workers:
+        assert (compare(column, left, right, workers.map) == at_once).all()
+    assert (compare(column, left.astype(np.int32), right.astype(np.int32)) == at_once).all()
+
+
+def test_each_two_values_are_compared_once(monkeypatch):
+    compared = []
+    score = records._score
+    monkeypatch.setattr(records, "_score", lambda *given: compared.append(len(given[1])) or score(*given))
+    column = column_of("person", ["ann", "bob"] * 100)
+    left, right = all_pairs(200)
+    assert set(compare(column, left, right).tolist()) == {1, 7}
+    assert compared == [1]
+
+
+def test_values_of_a_slice():
+    values = strings_to_arrow(["zzz", "ann lee", "a lee"]).slice(1)
+    column = Column("name", "person", np.array([0, 1], np.int32), values)
+    assert compare(column, np.array([0]), np.array([1])).tolist() == [agreement.person("ann lee", "a lee")]
+
+
+def test_dates_and_numbers_can_be_measured():
+    dates = column_of("date", ["1970-02-01", "1970", None, "nonsense", "1970-13-01", "1969-12-31"])
+    np.testing.assert_array_equal(measure_records(dates), [31, 0, np.nan, np.nan, np.nan, -1])
+    numbers = column_of("number", ["-1.5", None, "1e50", "about 3"])
+    np.testing.assert_array_equal(measure_records(numbers), [-1.5, np.nan, 1e50, np.nan])
+    with pytest.raises(UsageError, match="field field: only dates and numbers"):
+        measure_records(column_of("person", ["ann"]))
