@@ -54,7 +54,7 @@ class Tree:
         return found
 
 
-def grow_tree(levels: Levels, counts: Float64, sizes: tuple[int, ...], dependent: bool = True) -> Tree:
+def grow_tree(levels: Levels, counts: Float64, sizes: tuple[int, ...], doubtful: float = 0.0) -> Tree:
     """Measure the distribution of patterns on random pairs.
 
     Parameters
@@ -63,8 +63,10 @@ def grow_tree(levels: Levels, counts: Float64, sizes: tuple[int, ...], dependent
         int8[patterns, fields], and how many random pairs have each (fractions where some are believed to be matches).
     sizes
         How many levels each field has.
-    dependent
-        Whether fields may depend on each other at all.
+    doubtful
+        Two fields are taken to be dependent if more pairs than these have levels that go together. Matches among the
+        random pairs agree in everything, so as many pairs as could be matches are no sign of dependence; with
+        infinity no field depends on any.
 
     Examples
     --------
@@ -74,7 +76,7 @@ def grow_tree(levels: Levels, counts: Float64, sizes: tuple[int, ...], dependent
     (-1, 0, -1)
     """
     own = [_own(levels[:, field], counts, size) for field, size in enumerate(sizes)]
-    parents = _spanning_forest(levels, counts, sizes) if dependent else (-1,) * len(sizes)
+    parents = _spanning_forest(levels, counts, sizes, doubtful)
     chances = []
     for field, parent in enumerate(parents):
         rows = own[field][None, :]
@@ -99,25 +101,29 @@ def _joint(levels: Levels, counts: Float64, sizes: tuple[int, ...], first: int, 
     return np.asarray(table.reshape(sizes[first] + 1, wide)[1:, 1:], np.float64)
 
 
-def _information(together: Float64) -> float:
-    """What one field tells of the other, in bits times pairs; 0 if that could be chance."""
+def _information(together: Float64, doubtful: float) -> float:
+    """What one field tells of the other, in bits times pairs; 0 if that could be chance, or the doubtful pairs."""
     total = together.sum()
     if total <= 0:
         return 0.0
     expected = together.sum(axis=1, keepdims=True) * together.sum(axis=0, keepdims=True) / total
+    if np.maximum(together - expected, 0).sum() <= doubtful:
+        return 0.0
     ratio = np.divide(together, expected, out=np.ones_like(together), where=together > 0)
     told = float((together * np.log(ratio)).sum())
     freedom = (together.shape[0] - 1) * (together.shape[1] - 1)
     return told / math.log(2) if 2 * told > freedom + CERTAIN * math.sqrt(2 * freedom) else 0.0
 
 
-def _spanning_forest(levels: Levels, counts: Float64, sizes: tuple[int, ...]) -> tuple[int, ...]:
+def _spanning_forest(levels: Levels, counts: Float64, sizes: tuple[int, ...], doubtful: float) -> tuple[int, ...]:
     """Each field's parent in the forest of most information; the first field of a tree is its root."""
     fields = len(sizes)
     told = np.zeros((fields, fields))
+    if doubtful == math.inf:
+        return (-1,) * fields
     for first in range(fields):
         for second in range(first + 1, fields):
-            known = _information(_joint(levels, counts, sizes, first, second))
+            known = _information(_joint(levels, counts, sizes, first, second), doubtful)
             told[first, second] = told[second, first] = known
     parents, inside = [-1] * fields, np.zeros(fields, np.bool_)
     best, via = np.zeros(fields), np.full(fields, -1)
