@@ -34,7 +34,8 @@ class Tree:
 
     def own(self, field: int) -> Float64:
         """How often each level of the field occurs, whatever the others are."""
-        return self.chances[field][0]
+        chances: Float64 = self.chances[field][0]
+        return chances
 
     def logs(self, levels: Levels) -> Float64:
         """log2 of the probability of each field's level, given the parent's: float64[patterns, fields], 0 if missing.

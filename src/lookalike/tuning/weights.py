@@ -276,7 +276,9 @@ def _maximise(state: Weights, levels: Levels, counts: Int64, iterations: int, to
     owns = [state.others.own(field) for field in range(len(state.sizes))]
     believed = [_believed(size)[1:] * BELIEF for size in state.sizes]
     matches, expected = state.matches, state.expected
-    for done in range(1, iterations + 1):
+    done, moved = 0, math.inf
+    while done < iterations and moved > tolerance:
+        done += 1
         scores = look_up(levels, _logs(matches)).sum(axis=1) - others
         found = counts * _posterior(scores, expected, state.pairs)
         now = float(found.sum())
@@ -285,8 +287,6 @@ def _maximise(state: Weights, levels: Levels, counts: Int64, iterations: int, to
         moved = max(float(np.abs(new - old).max()) for new, old in zip(tables, matches))
         moved = max(moved, abs(now - expected) / max(now, 1.0))
         matches, expected = tables, now
-        if moved <= tolerance:
-            break
     return replace(
         state,
         matches=matches,
@@ -336,5 +336,7 @@ def _notes(state: Weights, levels: Levels, counts: Int64, names: Sequence[str], 
         if not seen.any():
             notes.append(f"{name}: no evidence, a value is missing in every match")
         elif seen[0] / own[0] < seen[-1] / own[-1]:
-            notes.append(f"{name}: matches agree in it less often than random pairs, so it was given little or no weight")
+            notes.append(
+                f"{name}: matches agree in it less often than random pairs, so it was given little or no weight"
+            )
     return notes
