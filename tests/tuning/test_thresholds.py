@@ -97,9 +97,7 @@ def test_overlap_counts():
 
 def test_an_unknown_measure_is_refused_with_the_known_ones():
     for call in (check_threshold, jaccard_floor):
-        with pytest.raises(
-            UsageError, match="overlap, euclidean, hamming, not 'euclid'"
-        ):
+        with pytest.raises(UsageError, match="overlap, euclidean, hamming, not 'euclid'"):
             call("euclid", Fraction(1, 2))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,12 @@ DOUBT = 10.0
 """So many pairs of the field's own distribution are added to each distribution that depends on another field."""
 CERTAIN = 5.0
 """Two fields depend on each other if their G statistic is so many standard deviations above chance."""
+AGAINST = -1.0
+"""A field speaks against a match if its evidence is at most so many bits."""
+LEAST = -3.0
+"""However rarely matches are said to differ in a field, one in eight is thought to, since that is an estimate."""
+SUSPECT = 3.0
+"""Two fields depend on each other only if so many times more pairs go together than matches are left among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,37 +62,57 @@ class Tree:
         return found
 
 
-def grow_tree(levels: Levels, counts: Float64, sizes: tuple[int, ...], doubtful: float = 0.0) -> Tree:
-    """Measure the distribution of patterns on random pairs.
+def independent(levels: Levels, counts: Float64, sizes: tuple[int, ...]) -> Tree:
+    """The distribution of each field's levels on random pairs, as if no field depended on any.
+
+    Examples
+    --------
+    >>> independent(np.array([[1], [2]], np.int8), np.array([9.5, 89.5]), (2,)).own(0).tolist()
+    [0.1, 0.9]
+    """
+    return Tree((-1,) * len(sizes), tuple(_own(levels[:, f], counts, size)[None, :] for f, size in enumerate(sizes)))
+
+
+def grow_tree(levels: Levels, counts: Float64, sizes: tuple[int, ...], matches: Float64, prior: float) -> Tree:
+    """Measure on random pairs how often levels occur, and which fields depend on each other.
+
+    Matches among the random pairs agree in everything, which must not pass for dependence. So whether two fields
+    depend on each other is seen on pairs of which the other fields say that they are no match.
 
     Parameters
     ----------
     levels, counts
-        int8[patterns, fields], and how many random pairs have each (fractions where some are believed to be matches).
+        int8[patterns, fields], and how many random pairs have each pattern.
     sizes
         How many levels each field has.
-    doubtful
-        Two fields are taken to be dependent if more pairs than these have levels that go together. Matches among the
-        random pairs agree in everything, so as many pairs as could be matches are no sign of dependence; with
-        infinity no field depends on any.
+    matches
+        float64[patterns, fields]: log2 of how often the level occurs among matches; 0 where it is missing.
+    prior
+        The share of matches among random pairs.
 
     Examples
     --------
-    >>> same = np.array([[1, 1, 1], [1, 1, 2], [2, 2, 1], [2, 2, 2]], np.int8)
-    >>> tree = grow_tree(same, np.array([10.0, 90.0, 90.0, 810.0]), (2, 2, 2))
-    >>> tree.parent
+    >>> levels = np.array([[1, 1, 1], [1, 1, 2], [2, 2, 1], [2, 2, 2]], np.int8)
+    >>> matches = np.log2(np.where(levels == 1, 0.9, 0.1))
+    >>> grow_tree(levels, np.array([10.0, 90.0, 90.0, 810.0]), (2, 2, 2), matches, 0.01).parent
     (-1, 0, -1)
     """
-    own = [_own(levels[:, field], counts, size) for field, size in enumerate(sizes)]
-    parents = _spanning_forest(levels, counts, sizes, doubtful)
-    chances = []
+    own = independent(levels, counts, sizes)
+    pairs = _Pairs(levels, counts, sizes, matches - own.logs(levels), prior)
+    parents = _spanning_forest(pairs)
+    tree = _with_parents(own, parents, pairs)
+    # With dependence known, the matches can be told and taken out.
+    scores = (matches - tree.logs(levels)).sum(axis=1)
+    return _with_parents(independent(levels, counts * (1 - _likely(scores, prior)), sizes), parents, pairs)
+
+
+def _with_parents(own: Tree, parents: tuple[int, ...], pairs: _Pairs) -> Tree:
+    chances = list(own.chances)
     for field, parent in enumerate(parents):
-        rows = own[field][None, :]
         if parent >= 0:
-            together = _joint(levels, counts, sizes, parent, field)
+            together, _ = pairs.joint(parent, field)
             above = together.sum(axis=1, keepdims=True)
-            rows = np.vstack([rows, (together + DOUBT * own[field]) / (above + DOUBT)])
-        chances.append(rows)
+            chances[field] = np.vstack([chances[field], (together + DOUBT * chances[field]) / (above + DOUBT)])
     return Tree(parents, tuple(chances))
 
 
@@ -94,12 +121,36 @@ def _own(column: Levels, counts: Float64, size: int) -> Float64:
     return np.asarray(seen / seen.sum(), np.float64)
 
 
-def _joint(levels: Levels, counts: Float64, sizes: tuple[int, ...], first: int, second: int) -> Float64:
-    """How many pairs have each level of the one and of the other: float64[levels, levels], none of them missing."""
-    wide = sizes[second] + 1
-    numbers = levels[:, first].astype(np.int64) * wide + levels[:, second]
-    table = np.bincount(numbers, counts, minlength=(sizes[first] + 1) * wide)
-    return np.asarray(table.reshape(sizes[first] + 1, wide)[1:, 1:], np.float64)
+def _likely(scores: Float64, prior: float) -> Float64:
+    """How likely pairs of these scores are matches."""
+    with np.errstate(over="ignore"):
+        odds = prior * np.exp2(scores)
+        return np.asarray(1 - 1 / (1 + odds), np.float64)
+
+
+class _Pairs(NamedTuple):
+    """Random pairs, by pattern."""
+
+    levels: Levels
+    counts: Float64
+    sizes: tuple[int, ...]
+    evidence: Float64
+    prior: float
+
+    def joint(self, first: int, second: int) -> tuple[Float64, float]:
+        """How many pairs have each level of the one field and of the other, and how many of these may be matches.
+
+        float64[levels, levels]; only pairs that have both, and whose other fields speak against a match: none for it.
+        """
+        others = np.delete(self.evidence, [first, second], axis=1)
+        # The strongest field alone: that the others disagree as well may say the same once more.
+        against = others.min(axis=1, initial=0.0)
+        counts = np.where((others.max(axis=1, initial=0.0) <= 0) & (against <= AGAINST), self.counts, 0.0)
+        wide = self.sizes[second] + 1
+        numbers = self.levels[:, first].astype(np.int64) * wide + self.levels[:, second]
+        table = np.bincount(numbers, counts, minlength=(self.sizes[first] + 1) * wide)
+        together = np.asarray(table.reshape(-1, wide)[1:, 1:], np.float64)
+        return together, float(counts @ _likely(np.maximum(against, LEAST), self.prior))
 
 
 def _information(together: Float64, doubtful: float) -> float:
@@ -108,7 +159,7 @@ def _information(together: Float64, doubtful: float) -> float:
     if total <= 0:
         return 0.0
     expected = together.sum(axis=1, keepdims=True) * together.sum(axis=0, keepdims=True) / total
-    if np.maximum(together - expected, 0).sum() <= doubtful:
+    if np.maximum(together - expected, 0).sum() <= SUSPECT * doubtful:
         return 0.0
     ratio = np.divide(together, expected, out=np.ones_like(together), where=together > 0)
     told = float((together * np.log(ratio)).sum())
@@ -116,16 +167,13 @@ def _information(together: Float64, doubtful: float) -> float:
     return told / math.log(2) if 2 * told > freedom + CERTAIN * math.sqrt(2 * freedom) else 0.0
 
 
-def _spanning_forest(levels: Levels, counts: Float64, sizes: tuple[int, ...], doubtful: float) -> tuple[int, ...]:
+def _spanning_forest(pairs: _Pairs) -> tuple[int, ...]:
     """Each field's parent in the forest of most information; the first field of a tree is its root."""
-    fields = len(sizes)
+    fields = len(pairs.sizes)
     told = np.zeros((fields, fields))
-    if doubtful == math.inf:
-        return (-1,) * fields
     for first in range(fields):
         for second in range(first + 1, fields):
-            known = _information(_joint(levels, counts, sizes, first, second), doubtful)
-            told[first, second] = told[second, first] = known
+            told[first, second] = told[second, first] = _information(*pairs.joint(first, second))
     parents, inside = [-1] * fields, np.zeros(fields, np.bool_)
     best, via = np.zeros(fields), np.full(fields, -1)
     for _ in range(fields):

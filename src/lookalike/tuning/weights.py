@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lookalike.errors import UsageError
-from lookalike.tuning.dependence import Tree, grow_tree
+from lookalike.tuning.dependence import Tree, grow_tree, independent
 from lookalike.tuning.monotone import rising
 from lookalike.tuning.patterns import Levels, LevelTables, check_levels, look_up
 from lookalike.types import Float64, Int64
@@ -34,9 +34,6 @@ BELIEF = 1.0
 """So many matches of that belief are added to those found: levels never seen are rare and not impossible."""
 ROUNDS = 3
 """How often u is measured again, without the random pairs that turned out to be matches. The third changes little."""
-SUSPECT = 2.0
-"""So many times the matches expected among the random pairs are not enough to call two fields dependent. Without that
-the pairs that are matches but were not recognised make all fields look dependent, and matches look like chance."""
 BITS = 8.0
 """Frequency changes the weight of a value by at most so many bits either way, unless told."""
 FEW = 100
@@ -175,8 +172,8 @@ def fit_weights(
     names
         Of the fields, for notes.
     dependent
-        Whether fields may depend on each other among random pairs. Only where `pairs` is known: matches among the
-        random pairs agree in everything, and would pass for dependence if they could not be told.
+        Whether fields may depend on each other among random pairs. That is seen only with three fields or more and
+        where `pairs` is known, since the matches among the random pairs must be told from those that are none.
     iterations, tolerance
         The estimate ends after so many iterations, or when no number moves by more than the tolerance.
 
@@ -206,11 +203,11 @@ def fit_weights(
     if pairs < candidates:
         raise UsageError(f"there are {candidates:,} candidates among {pairs:,.0f} pairs: pairs must count all of them")
     state = _begin(levels, counts, random, random_counts, sizes, pairs)
-    for _ in range(ROUNDS if known else 1):
-        if known:
-            chance = 1 - _posterior(state.score(random), state.expected, pairs)
-            doubtful = SUSPECT * state.prior * float(random_counts.sum()) if dependent else math.inf
-            state = replace(state, others=grow_tree(random, random_counts * chance, sizes, doubtful))
+    # A field or two cannot tell the matches among the random pairs, nor which fields depend on each other.
+    enough = known and len(sizes) > 2
+    for _ in range(ROUNDS if enough else 1):
+        if enough:
+            state = replace(state, others=_measure_again(state, random, random_counts, dependent))
         state = _maximise(state, levels, counts, iterations, tolerance)
     return replace(state, notes=tuple(_notes(state, levels, counts, names, known)))
 
@@ -253,13 +250,22 @@ def _begin(
     levels: Levels, counts: Int64, random: Levels, random_counts: Int64, sizes: tuple[int, ...], pairs: float
 ) -> Weights:
     """Matches agree in most fields; only how many there are is looked for."""
-    others = grow_tree(random, random_counts.astype(np.float64), sizes, doubtful=math.inf)
+    others = independent(random, random_counts.astype(np.float64), sizes)
     state = Weights(tuple(_believed(size) for size in sizes), others, pairs, 0.0, int(counts.sum()), 0, False)
     scores = state.score(levels)
     expected = state.candidates / 2
     for _ in range(30):
         expected = float(counts @ _posterior(scores, expected, pairs))
     return replace(state, expected=expected)
+
+
+def _measure_again(state: Weights, random: Levels, counts: Int64, dependent: bool) -> Tree:
+    """How often levels occur among random pairs that are no matches, as far as is known by now."""
+    if dependent:
+        often = look_up(random, _logs(state.matches))
+        return grow_tree(random, counts.astype(np.float64), state.sizes, often, state.prior)
+    chance = 1 - _posterior(state.score(random), state.expected, state.pairs)
+    return independent(random, counts * chance, state.sizes)
 
 
 def _believed(size: int) -> Float64:
