@@ -186,7 +186,7 @@ def test_fields_that_say_the_same_are_counted_once():
     # Taken for independent, the 4,500 pairs that agree in the two by chance pass for matches.
     assert twice.expected > 3 * match.sum()
     wrong = [((w.probability(levels[chosen]) > 0.5) & ~match[chosen]).sum() for w in (once, twice)]
-    assert wrong[0] < 0.05 * match.sum() < match.sum() < wrong[1]
+    assert wrong[0] < 0.1 * match.sum() < match.sum() < wrong[1]
 
 
 def test_matches_among_random_pairs_are_no_dependence():

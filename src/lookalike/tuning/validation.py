@@ -25,12 +25,12 @@ BINS = 60
 """The range of scores is cut into so many bins of one width, before thin ones are joined."""
 FULL = 30
 """A bin has at least so many pairs with a known difference."""
-SURE = 500
+SURE = 2000
 """So many of the highest scores are taken for sure matches unless told, but at most a tenth of all pairs."""
 ENOUGH = 20
 """Fewer sure matches than this tell no mean."""
-QUANTILE = 0.99
-"""Differences beyond this quantile of random pairs are cut off there."""
+QUANTILE = 0.9
+"""Differences beyond this quantile of random pairs are cut off there: up to a tenth of them may be nonsense."""
 
 
 class Sample(NamedTuple):
@@ -169,6 +169,8 @@ def validate(
     """
     if not len(scores) == len(differences) or not len(scores):
         raise UsageError(f"{len(scores)} scores and {len(differences)} differences: there must be as many, and some")
+    if np.isnan(differences).all():
+        raise UsageError("no candidate pair has a value in the validating field: choose another field")
     random = random[~np.isnan(random)]
     if len(random) < ENOUGH:
         raise UsageError(
@@ -179,8 +181,8 @@ def validate(
     sure = _highest(scores, differences) if sure is None and matching is None else sure
     taken = np.zeros(len(scores), np.bool_) if sure is None or matching is not None else sure
     close, notes = _matching(differences[taken], matching)
-    if close.pairs < ENOUGH and matching is None:
-        taken = np.zeros(len(scores), np.bool_)  # none is taken for valid then
+    if notes:  # too few to measure by; then none is taken for valid either
+        taken = np.zeros(len(scores), np.bool_)
     _check_apart(close, apart)
     return _by_score(scores, differences, taken, close, apart, bins, notes)
 
