@@ -98,8 +98,8 @@ def find_pairs(
     ledger = Ledger(records, split, most_pairs, each)
     groups = share_out(columns)
     _pay_values(ledger, columns, groups, most_pairs)
-    _pay_neighbours(ledger, columns, groups, most_pairs // 5)
-    _pay_shingles(ledger, columns, groups, most_pairs, seed)
+    _pay_neighbours(ledger, columns, groups, most_pairs * 5 // 8 - ledger.filled)
+    _pay_shingles(ledger, columns, groups, seed)
     named = tuple([c.name for c, own in zip(columns, groups) if own == group] for group in (1, 2))
     return Blocked(*ledger.pairs(), fields=named)
 
@@ -152,7 +152,7 @@ def _pay_neighbours(ledger: Ledger, columns: Sequence[Column], groups: Sequence[
 
 
 def _pay_shingles(
-    ledger: Ledger, columns: Sequence[Column], groups: Sequence[int], most_pairs: int, seed: int
+    ledger: Ledger, columns: Sequence[Column], groups: Sequence[int], seed: int
 ) -> None:
     """Bands of the whole record, of the fields of each group, and of each field that is a text."""
     wholes = [("the whole record", list(range(len(columns))), 0)]
@@ -181,6 +181,6 @@ def _is_affordable(ledger: Ledger, signatures: Signatures, rows: int, budget: in
     """Do two bands, which stand for all of them, leave few records in blocks that are too large?"""
     bands = signatures.bands(rows)
     counts = [ledger.count(bands, key) for key in range(min(2, len(bands.keys)))]
-    most = afford(counts, budget * 3 // 4 * len(counts) // len(bands.keys))
+    most = afford(counts, budget * 3 // 4 * len(counts) // len(bands.keys), ledger.largest)
     spilled = sum(int(count.members[count.costs > limit].sum()) for count, limit in zip(counts, most))
     return spilled <= SPILLED * sum(count.records for count in counts)

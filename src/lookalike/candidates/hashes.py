@@ -5,6 +5,7 @@ What a record's key costs, and whether it is paid, is not known here: see blocki
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -125,17 +126,21 @@ def share_out(columns: Sequence[Column]) -> list[int]:
 def order_of(column: Column, beside: Column | None, reverse: bool) -> Int32:
     """Records with a value in the order of it (of it read backwards), where it is the same of the field beside it."""
     known = np.flatnonzero(column.codes >= 0).astype(np.int32)
-    key = _ranks(column.values, reverse)[column.codes[known]] << 32
+    key = _ranks(column, reverse)[column.codes[known]] << 32
     if beside is not None:
         # Without a value: -1 takes the last rank, so that those come last.
-        key += np.append(_ranks(beside.values, False), len(beside.values))[beside.codes[known]]
+        key += np.append(_ranks(beside, False), len(beside.values))[beside.codes[known]]
     return known[np.argsort(key, kind="stable")]
 
 
-def _ranks(values: pa.Array, reverse: bool) -> Int64:
+def _ranks(column: Column, reverse: bool) -> Int64:
+    """The place of each distinct value among all: of numbers by size, of all else by letters."""
+    values = pc.utf8_reverse(column.values) if reverse else column.values
+    if column.kind == "number" and not reverse:
+        with contextlib.suppress(pa.ArrowInvalid):
+            values = column.values.cast(pa.float64())
     ranks = np.empty(len(values), np.int64)
-    order = pc.sort_indices(pc.utf8_reverse(values) if reverse else values)
-    ranks[to_numpy(order)] = np.arange(len(values))
+    ranks[to_numpy(pc.sort_indices(values))] = np.arange(len(values))
     return ranks
 
 

@@ -78,20 +78,23 @@ class Payment:
         return int((self.count.costs * self.count.blocks)[self.paid].sum())
 
 
-def afford(counts: Sequence[Count], budget: int) -> list[int]:
+def afford(counts: Sequence[Count], budget: int, largest: int) -> list[int]:
     """The costliest block that is paid for each count: cheap blocks first, among equals those of the first count.
+
+    None that costs more than `largest` is, whatever the budget.
 
     Examples
     --------
     >>> one = Count(9, 5, np.array([1, 10]), np.array([3, 1]), np.array([6, 5]))
-    >>> afford([one, one], 6), afford([one, one], 20), afford([one, one], 2)
-    ([1, 1], [10, 1], [0, 0])
+    >>> afford([one, one], 6, 99), afford([one, one], 20, 99), afford([one, one], 2, 99), afford([one, one], 20, 9)
+    ([1, 1], [10, 1], [0, 0], [1, 1])
     """
     costs = np.concatenate([np.empty(0, np.int64), *(count.costs for count in counts)])
     totals = np.concatenate([np.empty(0, np.int64), *(count.costs * count.blocks for count in counts)])
     owners = np.repeat(np.arange(len(counts)), [len(count.costs) for count in counts])
     order = np.lexsort((owners, costs))
     paid = order[: np.searchsorted(np.cumsum(totals[order]), budget, side="right")]
+    paid = paid[costs[paid] <= largest]
     most = np.zeros(len(counts), np.int64)
     np.maximum.at(most, owners[paid], costs[paid])
     return most.tolist()  # type: ignore[no-any-return]
@@ -110,6 +113,15 @@ class Ledger:
         self.reports: list[HashReport] = []
         self.groups: UInt8 = np.zeros(1 << kernels.MARK_BITS, np.uint8)
         self.groups[: kernels.SEVERAL] = range(kernels.SEVERAL)
+
+    @property
+    def largest(self) -> int:
+        """The most pairs that a block may cost: so many that each of its records gets the budget of a record.
+
+        A block of s records of one table costs about s^2 / 2, that is s / 2 a record; of two tables, half of it.
+        """
+        each = len(self.words) / max(1, self.records)
+        return max(1, int((4 if self.crossing else 2) * each**2))
 
     @property
     def free(self) -> int:
@@ -145,7 +157,7 @@ class Ledger:
         """
         which = [(number, key) for number, one in enumerate(hashes) for key in range(len(one.keys))]
         counts = list(self.each(lambda one: self.count(hashes[one[0]], one[1]), which))
-        most = afford(counts, min(budget, self.free))
+        most = afford(counts, min(budget, self.free), self.largest)
         payments = [Payment(*one, count, limit) for one, count, limit in zip(which, counts, most)]
         marks = [self._report(one, [p for p in payments if p.hash == n], note) for n, one in enumerate(hashes)]
         starts = self.filled + np.cumsum([0, *(payment.pairs for payment in payments)])
