@@ -29,7 +29,7 @@ ROWS = range(2, 8)
 """Rows of a band that are tried; the first that is affordable is taken."""
 RECORD_SLOTS, FIELD_SLOTS = 60, 30
 """Slots of the signatures of several fields together, and of one field."""
-SPILLED = 0.02
+SPILLED = 0.3
 """Bands are affordable where at most this share of the records lies in blocks that are too large."""
 
 
