@@ -50,14 +50,14 @@ class Blocked:
 
 
 def default_budget(records: int) -> int:
-    """How many pairs are made at most unless told: 100 a record for small tables, 20 a record and less for millions.
+    """How many pairs are made at most unless told: 100 a record for small tables, 15 for millions.
 
     Examples
     --------
     >>> default_budget(5_000), default_budget(2_000_000)
-    (500000, 36000000)
+    (500000, 30000000)
     """
-    return min(100 * records, 20_000_000 + 8 * records)
+    return min(100 * records, 300_000 + 50 * records, 6_000_000 + 12 * records)
 
 
 def find_pairs(
@@ -100,8 +100,8 @@ def find_pairs(
     _pay_values(ledger, columns, groups, most_pairs)
     _pay_neighbours(ledger, columns, groups, most_pairs * 5 // 8 - ledger.filled)
     _pay_shingles(ledger, columns, groups, seed)
-    named = tuple([c.name for c, own in zip(columns, groups) if own == group] for group in (1, 2))
-    return Blocked(*ledger.pairs(), fields=named)
+    first, second = ([c.name for c, own in zip(columns, groups) if own == group] for group in (1, 2))
+    return Blocked(*ledger.pairs(), fields=(first, second))
 
 
 def _pay_values(ledger: Ledger, columns: Sequence[Column], groups: Sequence[int], most_pairs: int) -> None:
@@ -109,11 +109,13 @@ def _pay_values(ledger: Ledger, columns: Sequence[Column], groups: Sequence[int]
     left_over: dict[tuple[int, ...], Bool] = {}
     for count, share in ((1, 4), (2, 8), (3, 16)):
         finer = len(columns) > count and count < 3
-        note = f"refined: with {'one more field' if count == 1 else 'a third field'}" if finer else "left out: too large"
+        note = (
+            f"refined: with {'one more field' if count == 1 else 'a third field'}" if finer else "left out: too large"
+        )
         taken, hashes = [], []
         for fields in combinations(range(len(columns)), count):
             chosen = _all_left_over(left_over, fields, ledger.records)
-            if chosen.any():
+            if count == 1 or chosen.any():
                 taken.append(fields)
                 hashes.append(value_hash([columns[f] for f in fields], _common([groups[f] for f in fields]), chosen))
         flags = ledger.pay(hashes, most_pairs // share, note) if hashes else []
@@ -138,27 +140,26 @@ def _pay_neighbours(ledger: Ledger, columns: Sequence[Column], groups: Sequence[
     """Neighbours in the order of each field that has many values, read forwards and backwards."""
     names, given = [], []
     for place, column in enumerate(columns):
+        group = GROUPS[groups[place]]
         known = len(column) - column.missing
         if known > COMMON * len(column.values):
+            why = f"left out: {known / len(column.values):,.0f} records a value, so that neighbours are chance"
+            ledger.add(HashReport(f"order of {column.name}", group, known, note=why))
             continue
-        beside = max(
-            (c for c, own in zip(columns, groups) if own == groups[place] and c is not column), key=power, default=None
-        )
+        same = [c for c, own in zip(columns, groups) if own == groups[place] and c is not column]
+        beside = max(same, key=power, default=None)
         for reverse in (False, True):
-            names.append((f"order of {column.name}{' read backwards' if reverse else ''}", GROUPS[groups[place]]))
+            names.append((f"order of {column.name}{' read backwards' if reverse else ''}", group))
             given.append((column, beside, reverse))
     orders = list(ledger.each(lambda one: order_of(*one), given))
     ledger.pay_orders(names, orders, WINDOW, budget)
 
 
-def _pay_shingles(
-    ledger: Ledger, columns: Sequence[Column], groups: Sequence[int], seed: int
-) -> None:
+def _pay_shingles(ledger: Ledger, columns: Sequence[Column], groups: Sequence[int], seed: int) -> None:
     """Bands of the whole record, of the fields of each group, and of each field that is a text."""
     wholes = [("the whole record", list(range(len(columns))), 0)]
     wholes += [(f"the fields of group {GROUPS[g]}", [f for f, own in enumerate(groups) if own == g], g) for g in (1, 2)]
     jobs = [job for job in wholes if len(job[1]) > 1]
-    jobs = [job for number, job in enumerate(jobs) if job[1] not in [earlier[1] for earlier in jobs[:number]]]
     # One field alone: its bands are of the other group than its value, for want of another field.
     alone = len(columns) == 1
     jobs += [(c.name, [f], 2 if alone else groups[f]) for f, c in enumerate(columns) if alone or c.kind in TEXTS]

@@ -105,7 +105,7 @@ def power(column: Column) -> float:
 
 
 def share_out(columns: Sequence[Column]) -> list[int]:
-    """The group of each field (1 or 2): the most telling first, each to the group that tells less so far.
+    """The group of each field (1 or 2): the most telling first, each to the group that tells less (has fewer) so far.
 
     Examples
     --------
@@ -115,11 +115,12 @@ def share_out(columns: Sequence[Column]) -> list[int]:
     [1, 2, 1]
     """
     powers = [power(column) for column in columns]
-    total = {1: 0.0, 2: 0.0}
+    total = {1: (0.0, 0), 2: (0.0, 0)}
     groups = [0] * len(columns)
     for place in sorted(range(len(columns)), key=lambda place: (-powers[place], place)):
         groups[place] = 1 if total[1] <= total[2] else 2
-        total[groups[place]] += powers[place]
+        told, fields = total[groups[place]]
+        total[groups[place]] = told + powers[place], fields + 1
     return groups
 
 
@@ -148,13 +149,11 @@ def shingle_width(columns: Sequence[Column]) -> int:
     """How many characters a shingle of these fields has: 2 for one short field, otherwise 3."""
     if len(columns) > 1:
         return 3
-    data, offsets = _bytes_of(columns[0].values)
+    _, offsets = _bytes_of(columns[0].values)
     return 3 if len(offsets) > 1 and (offsets[-1] - offsets[0]) / (len(offsets) - 1) >= LONG else 2
 
 
-def sketch_columns(
-    columns: Sequence[Column], name: str, group: int, slots: int, seed: int, each: Mapper
-) -> Signatures:
+def sketch_columns(columns: Sequence[Column], name: str, group: int, slots: int, seed: int, each: Mapper) -> Signatures:
     """Signatures of the shingles of these fields together; of one field, once for each distinct value."""
     width = shingle_width(columns)
     shingled = [kernels.shingle_values(*_bytes_of(column.values), width) for column in columns]

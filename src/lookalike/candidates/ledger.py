@@ -1,4 +1,4 @@
-"""The ledger of candidate pairs: counts what hashes cost before it is paid, pays within a budget, and says what it left.
+"""The ledger of candidate pairs: counts what hashes cost before it is paid, pays within a budget, tells what it left.
 
 Pairs are words of 64 bits (see kernels/blocking.py) in one array as large as the budget.
 """
@@ -97,7 +97,7 @@ def afford(counts: Sequence[Count], budget: int, largest: int) -> list[int]:
     paid = paid[costs[paid] <= largest]
     most = np.zeros(len(counts), np.int64)
     np.maximum.at(most, owners[paid], costs[paid])
-    return most.tolist()  # type: ignore[no-any-return]
+    return most.tolist()
 
 
 class Ledger:
@@ -216,10 +216,9 @@ class Ledger:
         chosen = int(np.searchsorted(total, min(budget, self.free), side="right"))
         for (name, group), order, count in zip(names, orders, counts):
             pairs = int(count[chosen - 1]) if chosen else 0
-            note = "" if chosen == window else "left out: no room for neighbours"
-            if 0 < chosen < window:
-                note = f"neighbours up to {chosen} places apart, not {window}: no room for more"
-            report = HashReport(name, group, len(order), pairs=pairs, unpaid=int(count[-1]) - pairs, note=note)
+            unpaid = int(count[-1]) - pairs
+            note = f"neighbours up to {chosen} places apart, not {window}: no room for more" if unpaid else ""
+            report = HashReport(name, group, len(order), pairs=pairs, unpaid=unpaid, note=note)
             words = self.words[self.filled : self.filled + pairs]
             kernels.fill_window_pairs(order, chosen, *args, self.bits, self.add(report), words)
             self.filled += pairs

@@ -25,7 +25,7 @@ def estimate_total(first: float, second: float, both: float) -> float:
 
 
 def estimate_recall(groups: UInt8, probability: Float64) -> tuple[float, float, float]:
-    """The share of all true matches that is among the candidates, and an interval that holds it in 95% of cases or more.
+    """The share of all true matches that is among the candidates, and an interval that holds it in 95% of cases.
 
     Two groups of hashes search independently of each other, if all goes well; what neither of them finds may still be
     found by the remaining hashes. The estimate is what was found, by Chapman's estimate of all that there are. For the
