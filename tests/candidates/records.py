@@ -73,14 +73,22 @@ def plain_pairs(columns, split, seed=1):
 
 def _plain_neighbours(columns, groups, split, records):
     for column, group in zip(columns, groups):
+        others = [c for c in columns if c is not column]
         same = [c for c, g in zip(columns, groups) if g == group and c is not column]
         beside = max(same, key=power, default=None)
-        for reverse in (False, True):
-            order = plain_order(column, beside, reverse)
-            near = {
-                tuple(sorted((order[i], order[j])))
-                for i in range(len(order))
-                for j in range(i + 1, min(i + WINDOW, len(order) - 1) + 1)
-            }
-            name = f"order of {column.name}{' read backwards' if reverse else ''}"
-            yield name, group, {pair for pair in near if _counts(pair, split, records)}
+        orders = [(f"order of {column.name}", group, beside, False)]
+        orders += [(f"order of {column.name} read backwards", group, beside, True)]
+        if others and not same:
+            told = max(others, key=power)
+            orders.append((f"order of {column.name}, then {told.name}", 0, told, False))
+        for name, own, by, reverse in orders:
+            yield name, own, _neighbours(plain_order(column, by, reverse), split, records)
+
+
+def _neighbours(order, split, records):
+    near = {
+        tuple(sorted((order[i], order[j])))
+        for i in range(len(order))
+        for j in range(i + 1, min(i + WINDOW, len(order) - 1) + 1)
+    }
+    return {pair for pair in near if _counts(pair, split, records)}

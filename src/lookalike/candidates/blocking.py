@@ -151,6 +151,11 @@ def _pay_neighbours(ledger: Ledger, columns: Sequence[Column], groups: Sequence[
         for reverse in (False, True):
             names.append((f"order of {column.name}{' read backwards' if reverse else ''}", group))
             given.append((column, beside, reverse))
+        if beside is None and len(columns) > 1:
+            # Many records of one value are in no order of their own: the telling field of the other group gives one.
+            beside = max((c for c in columns if c is not column), key=power)
+            names.append((f"order of {column.name}, then {beside.name}", ""))
+            given.append((column, beside, False))
     orders = list(ledger.each(lambda one: order_of(*one), given))
     ledger.pay_orders(names, orders, WINDOW, budget)
 
