@@ -1,0 +1,185 @@
+"""Ways to hash a record: by the values of fields, by the order of a field, by minhash bands over character shingles.
+
+What a record's key costs, and whether it is paid, is not known here: see blocking.py.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.kernels import blocking as kernels
+from lookalike.types import Bool, Column, Float64, Int32, Int64, Mapper, UInt8, UInt32, UInt64, to_numpy
+
+ALL: Bool = np.empty(0, np.bool_)
+"""Chooses every record."""
+CHUNK = 50_000
+"""Records that one thread sketches at a time."""
+LONG = 12
+"""Values of this many bytes on average are cut into shingles of 3 characters, shorter ones into shingles of 2."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hash:
+    """A way to give records keys, once or (bands) several times: records that share a key are candidates."""
+
+    name: str
+    group: int
+    """Bits: 1 of group A, 2 of group B, 0 of neither, since it looks at fields of both."""
+    keys: Sequence[Callable[[], UInt64]]
+    """Each makes uint64[records], kernels.NO_KEY for a record without."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signatures:
+    """Minhash signatures of records, several of which can share one."""
+
+    name: str
+    group: int
+    values: UInt32
+    """uint32[slots, signatures]"""
+    codes: Int32
+    """int32[records]: the signature of each record, -1 for none."""
+
+    def bands(self, rows: int, chosen: Sequence[Bool] = (), *, taken: int | None = None) -> Hash:
+        """So many bands as there are slots for, of so many rows (`taken`, if more rows are to be looked at).
+
+        `chosen` tells for each band which records get a key.
+        """
+        taken = taken or rows
+        bands = len(self.values) // rows
+        makers = [
+            lambda band=band: self._keys(band * rows, taken, chosen[band] if len(chosen) else ALL)
+            for band in range(bands)
+        ]
+        return Hash(f"{self.name}, {bands} bands of {taken}", self.group, makers)
+
+    def _keys(self, first: int, rows: int, chosen: Bool) -> UInt64:
+        keys = np.empty(len(self.codes), np.uint64)
+        kernels.slot_keys(self.values, first, rows, self.codes, chosen, keys)
+        return keys
+
+
+def value_hash(columns: Sequence[Column], group: int, chosen: Bool = ALL) -> Hash:
+    """Records with the same values in all of these columns.
+
+    Examples
+    --------
+    >>> from lookalike.types import strings_to_arrow
+    >>> column = Column("name", "person", np.array([0, -1, 0], np.int32), strings_to_arrow(["ann"]))
+    >>> keys = value_hash([column], 1).keys[0]()
+    >>> bool(keys[0] == keys[2]), bool(keys[1] == kernels.NO_KEY)
+    (True, True)
+    """
+
+    def make() -> UInt64:
+        keys = np.empty(len(columns[0]), np.uint64)
+        kernels.value_keys(np.stack([column.codes for column in columns]), chosen, keys)
+        return keys
+
+    return Hash(" + ".join(column.name for column in columns), group, [make])
+
+
+def power(column: Column) -> float:
+    """How much a field tells: bits by which an equal value narrows the search, times the share of records with one.
+
+    The sum of squared shares is the chance that two random records agree; its logarithm is the collision entropy.
+
+    Examples
+    --------
+    >>> from lookalike.types import strings_to_arrow
+    >>> power(Column("sex", "code", np.array([0, 1, 0, 1], np.int32), strings_to_arrow(["f", "m"])))
+    1.0
+    """
+    counts = np.bincount(column.codes[column.codes >= 0]).astype(np.float64)
+    known = counts.sum()
+    if not known:
+        return 0.0
+    shares: Float64 = counts / known
+    return float(-np.log2((shares**2).sum()) * known / len(column))
+
+
+def share_out(columns: Sequence[Column]) -> list[int]:
+    """The group of each field (1 or 2): the most telling first, each to the group that tells less (has fewer) so far.
+
+    Examples
+    --------
+    >>> from lookalike.types import strings_to_arrow
+    >>> two = Column("sex", "code", np.array([0, 1], np.int32), strings_to_arrow(["f", "m"]))
+    >>> share_out([two, two, two])
+    [1, 2, 1]
+    """
+    powers = [power(column) for column in columns]
+    total = {1: (0.0, 0), 2: (0.0, 0)}
+    groups = [0] * len(columns)
+    for place in sorted(range(len(columns)), key=lambda place: (-powers[place], place)):
+        groups[place] = 1 if total[1] <= total[2] else 2
+        told, fields = total[groups[place]]
+        total[groups[place]] = told + powers[place], fields + 1
+    return groups
+
+
+def order_of(column: Column, beside: Column | None, reverse: bool) -> Int32:
+    """Records with a value in the order of it (of it read backwards), where it is the same of the field beside it."""
+    known = np.flatnonzero(column.codes >= 0).astype(np.int32)
+    key = _ranks(column, reverse)[column.codes[known]] << 32
+    if beside is not None:
+        # Without a value: -1 takes the last rank, so that those come last.
+        key += np.append(_ranks(beside, False), len(beside.values))[beside.codes[known]]
+    return known[np.argsort(key, kind="stable")]
+
+
+def _ranks(column: Column, reverse: bool) -> Int64:
+    """The place of each distinct value among all: of numbers by size, of all else by letters."""
+    values = pc.utf8_reverse(column.values) if reverse else column.values
+    if column.kind == "number" and not reverse:
+        with contextlib.suppress(pa.ArrowInvalid):
+            values = column.values.cast(pa.float64())
+    ranks = np.empty(len(values), np.int64)
+    ranks[to_numpy(pc.sort_indices(values))] = np.arange(len(values))
+    return ranks
+
+
+def shingle_width(columns: Sequence[Column]) -> int:
+    """How many characters a shingle of these fields has: 2 for one short field, otherwise 3."""
+    if len(columns) > 1:
+        return 3
+    _, offsets = _bytes_of(columns[0].values)
+    return 3 if len(offsets) > 1 and (offsets[-1] - offsets[0]) / (len(offsets) - 1) >= LONG else 2
+
+
+def sketch_columns(columns: Sequence[Column], name: str, group: int, slots: int, seed: int, each: Mapper) -> Signatures:
+    """Signatures of the shingles of these fields together; of one field, once for each distinct value."""
+    width = shingle_width(columns)
+    shingled = [kernels.shingle_values(*_bytes_of(column.values), width) for column in columns]
+    sizes = np.concatenate([np.zeros(1, np.int64), *(np.diff(indptr) for indptr, _ in shingled)])
+    indptr, elements = np.cumsum(sizes), np.concatenate([elements for _, elements in shingled])
+    texts = np.cumsum([0, *(len(column.values) for column in columns)])
+    if len(columns) == 1:
+        codes, own = np.arange(texts[-1], dtype=np.int32)[None], columns[0].codes
+    else:
+        codes = np.stack([column.codes for column in columns])
+        some = (codes >= 0).any(axis=0)
+        own = np.where(some, np.arange(codes.shape[1], dtype=np.int32), np.int32(-1))
+    values = np.empty((slots, codes.shape[1]), np.uint32)
+
+    def sketch(first: int) -> None:
+        last = min(first + CHUNK, codes.shape[1])
+        kernels.sketch_records(codes, texts[:-1], indptr, elements, np.uint64(seed), first, last, values)
+
+    list(each(sketch, range(0, codes.shape[1], CHUNK)))
+    return Signatures(f"{width}-character shingles of {name}", group, values, own)
+
+
+def _bytes_of(values: pa.Array) -> tuple[UInt8, Int64]:
+    """The UTF-8 bytes of large strings without nulls, and where each starts and ends."""
+    _, offsets, data = values.buffers()
+    if not len(values):
+        return np.zeros(1, np.uint8), np.zeros(1, np.int64)
+    ends = np.frombuffer(offsets, np.int64)[values.offset : values.offset + len(values) + 1]
+    return np.frombuffer(data, np.uint8), ends
