@@ -17,6 +17,7 @@ COMMANDS = {
     "dedup": "Remove near-duplicates: the main job.",
     "pairs": "List all similar pairs.",
     "neighbors": "List the most similar items of each item.",
+    "link": "Find records that are the same entity, and how sure it is.",
     "faces": "Find who has nearly the same measurements.",
     "fingerprints": "Find which prints are of the same finger.",
     "audit": "Measure the recall that a finished dedup reached.",

@@ -1,0 +1,333 @@
+"""Which records are the same entity: candidates by many hashes, a score without labels, and how sure it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lookalike.candidates.blocking import Blocked, find_pairs
+from lookalike.cluster.assignment import one_to_one
+from lookalike.errors import BadDataError, UsageError
+from lookalike.features.records import Field, choose_kinds, columns_of, parse_fields
+from lookalike.jobs.memory import Budget, parse_memory
+from lookalike.jobs.parallel import Workers, count_threads
+from lookalike.jobs.progress import Progress
+from lookalike.tuning.capture import estimate_recall
+from lookalike.tuning.patterns import patterns_of
+from lookalike.tuning.points import Points, deduct
+from lookalike.tuning.validation import Validation, validate
+from lookalike.tuning.weights import Weights, fit_weights
+from lookalike.types import Bool, Column, Float64, Int8, Int32, Int64
+from lookalike.verify.records import LEVELS, compare
+
+RANDOM_PAIRS = 1_000_000
+"""Random pairs that tell how often two records agree by chance."""
+SCORED = 1 << 20
+"""Pairs whose frequencies are looked up at a time."""
+SCORINGS = ("weights", "points")
+ASSIGNMENTS = ("optimal", "greedy")
+
+
+@dataclass(frozen=True, slots=True)
+class LinkSettings:
+    """What a run is asked for."""
+
+    fields: tuple[Field, ...]
+    id: str | None = None
+    validate: str | None = None
+    precision: float | None = None
+    probability: float = 0.5
+    one_to_one: str | None = None
+    scoring: str = "weights"
+    seed: int = 1
+    threads: int = 1
+    encoding: str = "utf-8"
+    budget: Budget = field(default_factory=lambda: Budget(parse_memory(None)))
+
+    @classmethod
+    def parse(
+        cls,
+        fields: str | Sequence[str],
+        *,
+        id: str | None = None,
+        validate: str | None = None,
+        precision: float | None = None,
+        probability: float = 0.5,
+        one_to_one: str | bool | None = None,
+        scoring: str = "weights",
+        seed: int = 1,
+        threads: int | None = None,
+        encoding: str = "utf-8",
+        memory: str | int | None = None,
+    ) -> LinkSettings:
+        """Check every option; the message of an error names it and says what would do."""
+        named = tuple(parse_fields(fields))
+        for name, share in (("precision", precision), ("probability", probability)):
+            if share is not None and not 0 < share < 1:
+                raise UsageError(f"--{name} must be above 0 and below 1, not {share}")
+        if scoring not in SCORINGS:
+            raise UsageError(f"--scoring must be one of {', '.join(SCORINGS)}, not {scoring!r}")
+        if one_to_one is True:
+            one_to_one = ASSIGNMENTS[0]
+        if one_to_one and one_to_one not in ASSIGNMENTS:
+            raise UsageError(f"--one-to-one must be one of {', '.join(ASSIGNMENTS)}, not {one_to_one!r}")
+        if validate is not None and validate in {one.left for one in named} | {one.right for one in named}:
+            raise UsageError(
+                f"--validate {validate}: a field that is in the score cannot validate it; leave it out of --fields"
+            )
+        if scoring == "points" and precision is None and validate is None:
+            precision = None
+        return cls(named, id, validate, precision, probability, one_to_one or None, scoring, seed,
+                   count_threads(threads), encoding, Budget(parse_memory(memory)))  # fmt: skip
+
+    def to_dict(self) -> dict[str, Any]:
+        """As run.json shows them."""
+        return {
+            "fields": [{"left": one.left, "right": one.right, "kind": one.kind, "why": one.why} for one in self.fields],
+            "id": self.id,
+            "validate": self.validate,
+            "precision": self.precision,
+            "probability": self.probability,
+            "one_to_one": self.one_to_one,
+            "scoring": self.scoring,
+            "seed": self.seed,
+            "threads": self.threads,
+            "encoding": self.encoding,
+            "memory_bytes": self.budget.total_bytes,
+        }
+
+    def names(self, side: str) -> list[str]:
+        """The columns that are needed of a table."""
+        return [*(getattr(one, side) for one in self.fields), *filter(None, (self.id, self.validate))]
+
+
+@dataclass(slots=True)
+class Linked:
+    """Everything that a run found out."""
+
+    settings: LinkSettings
+    split: int
+    records: int
+    columns: list[Column]
+    blocked: Blocked
+    levels: npt.NDArray[np.int8]
+    """pairs x fields."""
+    scoring: Weights | Points
+    score: Float64
+    probability: Float64 | None
+    """The model's own; None by points."""
+    validation: Validation | None
+    cut: float
+    cut_reason: str
+    chosen: Bool
+    """By candidate pair: is it a link?"""
+    recall: tuple[float, float, float] | None
+    """Of the candidates, among matches, as estimated by two groups of hashes, with its interval."""
+    notes: list[str] = field(default_factory=list)
+
+    def weights_of(self, places: Int64) -> Float64:
+        """What each field adds to the score of some candidate pairs: pairs x fields."""
+        levels = self.levels[places]
+        found: Float64 = self.scoring.by_field(levels)
+        if isinstance(self.scoring, Weights):
+            found = found + self.scoring.adjust_by_frequency(
+                levels, frequencies(self.columns, self.blocked.left[places])
+            )
+        return found
+
+    @property
+    def two_tables(self) -> bool:
+        """Was one table linked with another?"""
+        return self.split < self.records
+
+
+def link_tables(left: pa.Table, right: pa.Table | None, settings: LinkSettings, progress: Progress) -> Linked:
+    """The recipe: fields, candidates, agreement of each pair, weights, validation, decision."""
+    notes: list[str] = []
+
+    def note(sentence: str) -> None:
+        notes.append(sentence)
+        progress.say(f"Note: {sentence}.")
+
+    with Workers(settings.threads) as workers:
+        with progress.stage("reading fields"):
+            settings = replace(settings, fields=tuple(choose_kinds(left, right, settings.fields)))
+            for one in settings.fields:
+                progress.say(f"Field {one.name}: {one.kind} ({one.why}).")
+            columns = columns_of(left, right, settings.fields, note)
+        split = len(left)
+        records = split + (len(right) if right is not None else 0)
+        with progress.stage("candidates"):
+            blocked = find_pairs(columns, split, each=workers.map, seed=settings.seed)
+        with progress.stage("comparing"):
+            levels = _levels(columns, blocked.left, blocked.right, workers)
+            random = _levels(columns, *_random_pairs(split, records, settings.seed), workers)
+    with progress.stage("scoring"):
+        scoring, score, probability = _score(columns, blocked, levels, random, split, records, settings)
+        for sentence in getattr(scoring, "notes", ()):
+            note(sentence)
+        differences = _differences(left, right, settings, note)
+        validation = _validate(differences, blocked, score, split, records, settings, note)
+        cut, why = _cut(score, probability, scoring, validation, settings, note)
+        chosen = score >= cut
+        if settings.one_to_one:
+            if split == records:
+                raise UsageError("--one-to-one is for two tables; one table has clusters")
+            chosen = _one_each(blocked, score - cut, chosen, settings.one_to_one, note)
+    recall = estimate_recall(blocked.groups, probability) if probability is not None and len(blocked) else None
+    return Linked(settings, split, records, columns, blocked, levels, scoring, score, probability, validation, cut, why,
+                  chosen, recall, notes)  # fmt: skip
+
+
+def _levels(columns: list[Column], left: Any, right: Any, workers: Workers) -> npt.NDArray[np.int8]:
+    """Agreement of pairs in every field."""
+    found = np.empty((len(left), len(columns)), np.int8)
+    for place, column in enumerate(columns):
+        found[:, place] = compare(column, left, right, workers.map)
+    return found
+
+
+def _random_pairs(split: int, records: int, seed: int) -> tuple[Int64, Int64]:
+    """Pairs of records drawn at random: of the two tables, or of one."""
+    draw = np.random.default_rng(seed)
+    if split < records:
+        return draw.integers(0, split, RANDOM_PAIRS), draw.integers(split, records, RANDOM_PAIRS)
+    left, right = draw.integers(0, max(records, 1), (2, RANDOM_PAIRS))
+    apart = left != right
+    return np.minimum(left, right)[apart], np.maximum(left, right)[apart]
+
+
+def count_pairs(split: int, records: int) -> int:
+    """How many pairs there are in all."""
+    return split * (records - split) if split < records else records * (records - 1) // 2
+
+
+def _score(
+    columns: list[Column],
+    blocked: Blocked,
+    levels: Int8,
+    random: Int8,
+    split: int,
+    records: int,
+    settings: LinkSettings,
+) -> tuple[Weights | Points, Float64, Float64 | None]:
+    sizes = [len(LEVELS[column.kind]) for column in columns]
+    patterns, counts, of_pair = patterns_of(levels)
+    if settings.scoring == "points":
+        points = deduct(sizes)
+        return points, points.score(patterns)[of_pair], None
+    chance, chances, _ = patterns_of(random)
+    names = [column.name for column in columns]
+    weights = fit_weights(patterns, counts, chance, chances, sizes, float(count_pairs(split, records)), names)
+    score = weights.score(patterns)[of_pair]
+    for first in range(0, len(score), SCORED):
+        some = slice(first, first + SCORED)
+        often = frequencies(columns, blocked.left[some])
+        score[some] += weights.adjust_by_frequency(levels[some], often).sum(axis=1)
+    return weights, score, weights.probability_of(score)
+
+
+def frequencies(columns: list[Column], records: Int32) -> Float64:
+    """The share of all records that have each record's value, by field; NaN where it has none: records x fields."""
+    shares = []
+    for column in columns:
+        counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
+        shares.append(np.append(counts / len(column.codes), np.nan)[column.codes[records]])
+    return np.stack(shares, axis=1)
+
+
+def _differences(left: pa.Table, right: pa.Table | None, settings: LinkSettings, note: Any) -> Float64 | None:
+    """The validating field of every record as a number: days, or the number itself; NaN where there is none."""
+    if settings.validate is None:
+        return None
+    column = Field(settings.validate, settings.validate, "", "")
+    [chosen] = choose_kinds(left, right, [column])
+    if chosen.kind not in ("date", "number"):
+        chosen = replace(chosen, kind="number")
+    [values] = columns_of(left, right, [chosen], note)
+    numbers = _as_numbers(values, settings.validate)
+    return np.append(numbers, np.nan)[values.codes]
+
+
+def _as_numbers(column: Column, name: str) -> Float64:
+    found = np.full(len(column.values), np.nan)
+    for place, value in enumerate(column.values.to_pylist()):
+        try:
+            days = np.datetime64(value, "D").astype(np.int64) if column.kind == "date" else None
+            found[place] = float(value) if days is None else float(days)
+        except ValueError:
+            continue
+    if not np.isfinite(found).any():
+        raise BadDataError(f"--validate {name}: its values are neither dates nor numbers")
+    return found
+
+
+def _validate(
+    values: Float64 | None,
+    blocked: Blocked,
+    score: Float64,
+    split: int,
+    records: int,
+    settings: LinkSettings,
+    note: Any,
+) -> Validation | None:
+    if values is None or not len(blocked):
+        return None
+    left, right = _random_pairs(split, records, settings.seed + 1)
+    random = np.abs(values[left] - values[right])
+    found = np.abs(values[blocked.left] - values[blocked.right])
+    result = validate(score, found, random[np.isfinite(random)])
+    for sentence in result.notes:
+        note(f"--validate {settings.validate}: {sentence}")
+    return result
+
+
+def _cut(
+    score: Float64,
+    probability: Float64 | None,
+    scoring: Weights | Points,
+    validation: Validation | None,
+    settings: LinkSettings,
+    note: Any,
+) -> tuple[float, str]:
+    """The smallest score of a link, and why it is that."""
+    wanted = settings.precision
+    if validation is not None and wanted is not None:
+        found = validation.cut_for(wanted)
+        if found is not None:
+            return found.cut, (
+                f"from here on {found.precision:.1%} of the pairs are valid ({found.low:.1%} to {found.high:.1%}), "
+                f"by {settings.validate}; wanted: {wanted:.1%}"
+            )
+        note(f"no score has a precision of {wanted:.1%} by {settings.validate}; nothing is linked")
+        return float("inf"), f"no score has a precision of {wanted:.1%}"
+    if probability is None:
+        assert isinstance(scoring, Points)
+        return 0.75 * scoring.total, f"three quarters of {scoring.total:g} points"
+    if wanted is not None:
+        order = np.argsort(-score, kind="stable")
+        mean = np.cumsum(probability[order]) / np.arange(1, len(order) + 1)
+        enough = np.flatnonzero(mean >= wanted)
+        if not len(enough):
+            return float("inf"), f"the model knows no score with a precision of {wanted:.1%}"
+        return float(score[order[enough[-1]]]), f"by the model's own probability {wanted:.1%} of the pairs are valid"
+    assert isinstance(scoring, Weights)
+    reached = score[probability >= settings.probability]
+    lowest = float(reached.min()) if len(reached) else float("inf")
+    return lowest, f"the model's own probability is {settings.probability:g} or more"
+
+
+def _one_each(blocked: Blocked, worth: Float64, chosen: Bool, method: str, note: Any) -> Bool:
+    """Each record in one link at most."""
+    places = np.flatnonzero(chosen)
+    kept = np.zeros(len(chosen), np.bool_)
+    found = one_to_one(blocked.left[places], blocked.right[places], worth[places], method)
+    kept[places[found.kept]] = True
+    for sentence in getattr(found, "notes", ()):
+        note(sentence)
+    return kept

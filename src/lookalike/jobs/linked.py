@@ -1,0 +1,246 @@
+"""What a linking run leaves: links with their reasons, clusters, the record of the run, and the report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.errors import UsageError
+from lookalike.jobs.link import Linked, LinkSettings, link_tables
+from lookalike.jobs.progress import Progress
+from lookalike.jobs.usage import peak_memory_bytes
+from lookalike.kernels.unionfind import flatten, unite
+from lookalike.read import join_column, open_inputs
+from lookalike.read.columns import one_array
+from lookalike.read.records import read_records
+from lookalike.read.tables import as_table
+from lookalike.tuning.weights import Weights
+from lookalike.types import Int64, Source, strings_to_arrow, to_arrow
+from lookalike.verify.records import LEVELS
+from lookalike.version import __version__
+from lookalike.write import OutputFolder, write_json, write_tables
+
+DEFAULT_ID = "id"
+TABLE_ROWS = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the tables: its name, the columns that are needed, and its ids."""
+
+    name: str
+    table: pa.Table
+    ids: pa.Array
+
+    @classmethod
+    def read(cls, sources: Sequence[Source], settings: LinkSettings, side: str) -> Side:
+        """The table in files."""
+        names = settings.names(side)
+        own = settings.id
+        if own is None and all(DEFAULT_ID in (source.column_names() or ()) for source in sources):
+            own = DEFAULT_ID
+        tables = [read_records(source, [*names, own] if own else names) for source in sources]
+        table = pa.table(
+            {one: join_column([t.column(one).combine_chunks() for t in tables]) for one in tables[0].column_names}
+        )
+        name = sources[0].name if len(sources) == 1 else f"{sources[0].name} and {len(sources) - 1} more"
+        if own is not None:
+            return cls(name, table, one_array(table.column(own)))
+        places = [source.locate(row) for source, rows in zip(sources, map(len, tables)) for row in range(rows)]
+        return cls(name, table, strings_to_arrow([f"{file}:{row}" for file, row in places]))
+
+    @classmethod
+    def of(cls, data: Any, settings: LinkSettings, side: str) -> Side:
+        """A table in memory."""
+        table = as_table(data, settings.names(side)[0])
+        own = settings.id or (DEFAULT_ID if DEFAULT_ID in table.column_names else None)
+        ids = table.column(own).combine_chunks() if own in table.column_names else to_arrow(np.arange(len(table)))
+        return cls(side, table, ids)
+
+    def repeated_ids(self) -> int:
+        """How many records have an id that an earlier one has."""
+        return len(self.ids) - len(pc.unique(self.ids))
+
+
+@dataclass(frozen=True, slots=True)
+class LinkResult:
+    """What `link` gives back."""
+
+    links: pa.Table
+    """left, right, score, probability, and for each field how well the two agree and what that weighs."""
+    clusters: pa.Table
+    """id, table, cluster, size: records that links hold together."""
+    run: dict[str, Any]
+    """As run.json."""
+
+    def __repr__(self) -> str:
+        counts = self.run["counts"]
+        return f"LinkResult({counts['links']} links among {counts['left']} and {counts['right']} records)"
+
+
+def links_of(found: Linked, left: Side, right: Side | None) -> Iterator[pa.Table]:
+    """The links in input order, some at a time."""
+    places = np.flatnonzero(found.chosen)
+    ids = _joined_ids(left, right)
+    for first in range(0, max(1, len(places)), TABLE_ROWS):
+        yield _links(found, places[first : first + TABLE_ROWS], ids)
+
+
+def _joined_ids(left: Side, right: Side | None) -> pa.Array:
+    if right is None:
+        return left.ids
+    if left.ids.type != right.ids.type:
+        return pa.concat_arrays([left.ids.cast(pa.large_string()), right.ids.cast(pa.large_string())])
+    return pa.concat_arrays([left.ids, right.ids])
+
+
+def _links(found: Linked, places: Int64, ids: pa.Array) -> pa.Table:
+    columns: dict[str, pa.Array] = {
+        "left": ids.take(to_arrow(found.blocked.left[places])),
+        "right": ids.take(to_arrow(found.blocked.right[places])),
+        "score": to_arrow(found.score[places]),
+    }
+    if found.probability is not None:
+        columns["probability"] = to_arrow(found.probability[places])
+    else:
+        columns["probability"] = pa.nulls(len(places), pa.float64())
+    weights = found.weights_of(places)
+    for number, column in enumerate(found.columns):
+        names = strings_to_arrow(["missing", *LEVELS[column.kind]])
+        level = names.take(to_arrow(found.levels[places, number].astype(np.int64)))
+        columns[column.name] = pa.StructArray.from_arrays(
+            [level, to_arrow(np.ascontiguousarray(weights[:, number]))], ["agreement", "weight"]
+        )
+    return pa.table(columns)
+
+
+def clusters_of(found: Linked, left: Side, right: Side | None) -> pa.Table:
+    """The records that links hold together, by cluster, in input order."""
+    places = np.flatnonzero(found.chosen)
+    parent = np.arange(found.records, dtype=np.int32)
+    ends = found.blocked.left[places].astype(np.int32), found.blocked.right[places].astype(np.int32)
+    unite(parent, *ends, np.empty(len(places), np.bool_))
+    flatten(parent)
+    members = np.unique(np.concatenate(ends)).astype(np.int64)
+    _, cluster, sizes = np.unique(parent[members], return_inverse=True, return_counts=True)
+    order = np.lexsort((members, cluster))
+    members, cluster = members[order], cluster[order]
+    return pa.table(
+        {
+            "id": _joined_ids(left, right).take(to_arrow(members)),
+            "table": strings_to_arrow(["left", "right"]).take(to_arrow((members >= found.split).astype(np.int64))),
+            "cluster": to_arrow(cluster.astype(np.int64)),
+            "size": to_arrow(sizes[cluster].astype(np.int64)),
+        }
+    )
+
+
+def record_of(found: Linked, clusters: pa.Table, progress: Progress) -> dict[str, Any]:
+    """What run.json holds."""
+    validation = found.validation
+    scoring = found.scoring
+    return {
+        "version": __version__,
+        "options": found.settings.to_dict(),
+        "counts": {
+            "left": found.split,
+            "right": found.records - found.split if found.two_tables else 0,
+            "candidates": len(found.blocked),
+            "links": int(found.chosen.sum()),
+            "clusters": len(pc.unique(clusters.column("cluster"))),
+        },
+        "cut": {"score": found.cut if np.isfinite(found.cut) else None, "why": found.cut_reason},
+        "precision": _precision(found),
+        "candidate_recall": None if found.recall is None else dict(zip(("estimate", "low", "high"), found.recall)),
+        "hashes": [_hash(one) for one in found.blocked.report],
+        "weights": _weights(found),
+        "converged": scoring.converged if isinstance(scoring, Weights) else None,
+        "iterations": scoring.iterations if isinstance(scoring, Weights) else None,
+        "validation": None if validation is None else [row._asdict() for row in validation.table()],
+        "seconds": {name: round(seconds, 3) for name, seconds in progress.seconds.items()},
+        "peak_memory_bytes": peak_memory_bytes(),
+        "notes": found.notes,
+    }
+
+
+def _hash(one: Any) -> dict[str, Any]:
+    return asdict(one)
+
+
+def _weights(found: Linked) -> list[dict[str, Any]]:
+    if not isinstance(found.scoring, Weights):
+        return []
+    rows = []
+    for row in found.scoring.table():
+        column = found.columns[row.field]
+        facts = {"field": column.name, "level": LEVELS[column.kind][row.level - 1]}
+        rows.append({**facts, "matches": row.matches, "others": row.others, "weight": row.weight})
+    return rows
+
+
+def _precision(found: Linked) -> dict[str, Any] | None:
+    """How many links are valid, and how that is known."""
+    if not found.chosen.any():
+        return None
+    if found.validation is not None:
+        at = found.validation.at(found.cut)
+        facts = {"estimate": at.precision, "low": at.low, "high": at.high}
+        return {**facts, "how": f"validated by {found.settings.validate}"}
+    if found.probability is None:
+        return None
+    return {"estimate": float(found.probability[found.chosen].mean()), "how": "the model's own probability"}
+
+
+def link_files(
+    left: Sequence[str | Path],
+    right: Sequence[str | Path],
+    out: str | Path,
+    settings: LinkSettings,
+    progress: Progress,
+    overwrite: bool = False,
+) -> dict[str, Any]:
+    """Link tables in files into an output folder; returns what run.json holds."""
+    output = OutputFolder(out, overwrite, False, None)
+    with output as folder:
+        with progress.stage("reading"):
+            one = Side.read(open_inputs(left, encoding=settings.encoding, spool=output.spool), settings, "left")
+            opened = open_inputs(right, encoding=settings.encoding, spool=output.spool) if right else []
+            other = Side.read(opened, settings, "right") if right else None
+        found = link_tables(one.table, other.table if other else None, settings, progress)
+        _note_ids(found, one, other, progress)
+        with progress.stage("writing"):
+            clusters = clusters_of(found, one, other)
+            write_tables(folder / "links.parquet", links_of(found, one, other))
+            write_tables(folder / "clusters.parquet", iter([clusters]))
+        run = record_of(found, clusters, progress)
+        run["options"] |= {"left": [str(path) for path in left], "right": [str(path) for path in right]}
+        write_json(folder / "run.json", run)
+    return run
+
+
+def _note_ids(found: Linked, left: Side, right: Side | None, progress: Progress) -> None:
+    for side in (left, right):
+        if side is not None and (repeated := side.repeated_ids()):
+            sentence = f"{side.name}: {repeated:,} records have an id that an earlier one has"
+            found.notes.append(sentence)
+            progress.say(f"Note: {sentence}.")
+
+
+def link_in_memory(left: Any, right: Any, settings: LinkSettings) -> LinkResult:
+    """Link tables in memory."""
+    progress = Progress()
+    one = Side.of(left, settings, "left")
+    other = Side.of(right, settings, "right") if right is not None else None
+    if other is not None and not len(other.table):
+        raise UsageError("right has no records")
+    found = link_tables(one.table, other.table if other else None, settings, progress)
+    _note_ids(found, one, other, progress)
+    clusters = clusters_of(found, one, other)
+    links = pa.concat_tables(links_of(found, one, other))
+    return LinkResult(links, clusters, record_of(found, clusters, progress))
