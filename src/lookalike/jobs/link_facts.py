@@ -194,7 +194,7 @@ class LinkReport:
     seconds : dict
         Time by stage.
     precision : (float, float | None, float | None), optional
-        Estimated precision of all pairs from the cut on, with its interval. Without it, the mean over the bins is shown.
+        Estimated precision of all pairs from the cut on, with its interval. Without it, the mean over bins is shown.
     points : bool
         Scores are points, not logarithms of odds.
 

@@ -14,7 +14,7 @@ from lookalike.jobs.link_facts import Bin
 from lookalike.report.markup import Markup, join, show_interval, show_number, show_share, tag
 
 _EDGE = 2.0  # per cent of the width kept free on either side
-_TOP, _PRECISION, _GAP, _COUNTS, _BOTTOM = 24, 130, 40, 190, 46  # heights in the histogram, in pixels
+_TOP, _PRECISION, _GAP, _COUNTS, _BOTTOM = 44, 130, 40, 190, 46  # heights in the histogram, in pixels
 _AXIS = 54  # room for the numbers of the vertical axes
 
 
@@ -36,7 +36,9 @@ class Scale:
         """From the smallest to the largest finite value."""
         finite = [float(value) for value in values if math.isfinite(value)] or [0.0]
         low, high = min(finite), max(finite)
-        return cls(low, high) if high > low else cls(low - 1, high + 1)
+        size = max(abs(low), abs(high))
+        # Numbers that are hardly apart give no scale that could be told apart in writing, or in floats.
+        return cls(low, high) if high - low > 1e-9 * size else cls(low - max(1.0, size), high + max(1.0, size))
 
     def place(self, value: float) -> float:
         """Where a value is; what is outside of the scale is at its end."""
@@ -55,7 +57,9 @@ class Scale:
 
 def axis(scale: Scale, label: str) -> Markup:
     """The numbers above a column of bars."""
-    return join([tag("span", label, class_="label"), _svg([_number(scale, tick, 12) for tick in scale.ticks()], "axis")])
+    return join(
+        [tag("span", label, class_="label"), _svg([_number(scale, tick, 12) for tick in scale.ticks()], "axis")]
+    )
 
 
 def bar(
@@ -89,8 +93,15 @@ def bar(
     for start, end, name in steps:
         left, right = sorted((scale.place(start), scale.place(end)))
         parts.append(
-            tag("rect", x=_percent(left), width=_percent(right - left), y="50%", height=14, class_=name,
-                transform="translate(0,-7)")  # fmt: skip
+            tag(
+                "rect",
+                x=_percent(left),
+                width=_percent(right - left),
+                y="50%",
+                height=14,
+                class_=name,
+                transform="translate(0,-7)",
+            )
         )
     if above:
         parts.append(_vertical(scale.place(steps[0][0]), "step", to="50%"))
@@ -116,10 +127,15 @@ def histogram(bins: Sequence[Bin], cut: float | None, label: str) -> Markup:
     numbers = [_text(_AXIS - 6, floor - rise(mark) * _COUNTS + 4, f"{mark:,}", "end") for mark in marks]
     lines = [_across(floor - rise(mark) * _COUNTS, "grid") for mark in marks]
     shapes = [
-        tag("rect", tag("title", _words(part)), x=_percent(scale.place(low)), y=_short(floor - rise(part.pairs) * _COUNTS),
+        tag(
+            "rect",
+            tag("title", _words(part)),
+            x=_percent(scale.place(low)),
+            y=_short(floor - rise(part.pairs) * _COUNTS),
             width=_percent(max(scale.place(high) - scale.place(low) - 0.08, 0.05)),
             height=_short(rise(part.pairs) * _COUNTS),
-            class_="taken" if is_taken(part, cut) else "left-out")  # fmt: skip
+            class_="taken" if is_taken(part, cut) else "left-out",
+        )
         for part, (low, high) in zip(bins, edges, strict=True)
         if part.pairs > 0
     ]
@@ -132,9 +148,11 @@ def histogram(bins: Sequence[Bin], cut: float | None, label: str) -> Markup:
     bottom.append(tag("text", label, x="50%", y=floor + 38, class_="label middle"))
     if cut is not None:
         place = scale.place(cut)
-        bottom.append(tag("line", x1=_percent(place), x2=_percent(place), y1=_TOP - 8, y2=floor, class_="cut"))
+        # In two parts, so that it does not run through the words between them.
+        panels = [(top, floor)] + ([(_TOP, _TOP + _PRECISION)] if known else [])
+        bottom += [_vertical(place, "cut", _short(start), _short(end)) for start, end in panels]
         side = "end" if place > 50 else "start"
-        bottom.append(tag("text", f"cut {show_number(cut)}", x=_percent(place), y=_TOP - 12, class_=f"cut-name {side}"))
+        bottom.append(tag("text", f"cut {show_number(cut)}", x=_percent(place), y=16, class_=f"cut-name {side}"))
     height = floor + _BOTTOM
     return tag(
         "div",
@@ -189,15 +207,28 @@ def _precision_shapes(bins: Sequence[Bin], edges: Sequence[tuple[float, float]],
         if part.precision_low is not None and part.precision_high is not None:
             upper, lower = _level(part.precision_high), _level(part.precision_low)
             boxes.append(
-                tag("rect", x=_percent(scale.place(low)), width=_percent(scale.place(high) - scale.place(low)),
-                    y=_short(upper), height=_short(max(lower - upper, 1)), class_="interval")  # fmt: skip
+                tag(
+                    "rect",
+                    x=_percent(scale.place(low)),
+                    width=_percent(scale.place(high) - scale.place(low)),
+                    y=_short(upper),
+                    height=_short(max(lower - upper, 1)),
+                    class_="interval",
+                )
             )
         here = scale.place((low + high) / 2), _level(part.precision)
         if before is not None:
             ends = {"x1": _percent(before[0]), "y1": _short(before[1]), "x2": _percent(here[0]), "y2": _short(here[1])}
             lines.append(tag("line", **ends, class_="precision"))
         dots.append(
-            tag("circle", tag("title", _words(part)), cx=_percent(here[0]), cy=_short(here[1]), r=2.5, class_="precision")
+            tag(
+                "circle",
+                tag("title", _words(part)),
+                cx=_percent(here[0]),
+                cy=_short(here[1]),
+                r=2.5,
+                class_="precision",
+            )
         )
         before = here
     return boxes + lines + dots
@@ -207,7 +238,7 @@ def _count_scale(counts: Sequence[int]) -> tuple[_Rise, list[int], bool]:
     """Counts to shares of the height, the counts to mark on the axis, and whether the scale is logarithmic."""
     some = [count for count in counts if count > 0] or [1]
     if max(some) <= 100 * min(some):
-        ticks = [int(tick) for tick in Scale(0, max(some)).ticks(4) if tick == int(tick)]
+        ticks = [int(tick) for tick in Scale(0, max(some)).ticks(5) if tick == int(tick)]
         return _Rise(max(max(some), max(ticks)), False), ticks, False
     powers = [10**power for power in range(math.floor(math.log10(max(some))) + 1)]
     return _Rise(max(some), True), powers[:: -(-len(powers) // 5)], True

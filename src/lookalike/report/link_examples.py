@@ -8,10 +8,10 @@ from lookalike.jobs.link_facts import LinkReport, PairExample, PairField
 from lookalike.report.link_charts import Scale, axis, bar, legend
 from lookalike.report.markup import Markup, escape, join, show_number, show_share, tag
 
-_LONGEST = 300  # characters of a value that are shown
+_LONGEST = 200  # characters of a value that are shown
 _COMPARED = 120  # characters up to which differences are marked: their search takes quadratic time
 _ALIKE = 0.5  # values less alike than this are different as a whole, and marks would not help
-_OPEN = 2  # examples on either side of the cut that are open from the start
+_OPEN = 1  # example on either side of the cut that is open from the start
 _ROUNDING = 0.005
 
 
@@ -25,8 +25,13 @@ def list_chosen(report: LinkReport) -> Markup:
         "Letters that differ are marked."
     )
     if report.points:
-        words = "Each field moves the score to the right, for a match, or to the left, against it. Letters that differ are marked."
-    return join([tag("p", words), _legend(report.points), _tools(), *(_example(one, report, True) for one in report.chosen)])
+        words = (
+            "Each field moves the score to the right, for a match, or to the left, against it. "
+            "Letters that differ are marked."
+        )
+    return join(
+        [tag("p", words), _legend(report.points), _tools(), *(_example(one, report, True) for one in report.chosen)]
+    )
 
 
 def list_around(report: LinkReport) -> Markup:
@@ -40,7 +45,7 @@ def list_around(report: LinkReport) -> Markup:
     above = [one for one in ordered if one.score >= cut]
     below = ordered[len(above) :]
     return join([
-        tag("p", "The first pairs on either side of the cut, with the highest score first. Open one to see its fields."),
+        tag("p", "Pairs on either side of the cut, the highest score first. Open one to see its fields."),
         _tools(),
         *(_example(one, report, len(above) - place <= _OPEN) for place, one in enumerate(above)),
         tag("div", f"cut at {show_number(cut)}", class_="cut-here"),
@@ -64,12 +69,11 @@ def compare_values(left: object, right: object) -> tuple[Markup, Markup]:
     matcher = difflib.SequenceMatcher(None, first, second, autojunk=False)
     if matcher.ratio() < _ALIKE:
         return _value(first), _value(second)
-    steps = matcher.get_opcodes()
-    marked = [
-        tag("bdi", *(_piece(text[step[at] : step[at + 1]], step[0] != "equal") for step in steps))
-        for text, at in ((first, 1), (second, 3))
-    ]
-    return marked[0], marked[1]
+    marked_left, marked_right = [], []
+    for kind, left_start, left_end, right_start, right_end in matcher.get_opcodes():
+        marked_left.append(_piece(first[left_start:left_end], kind != "equal"))
+        marked_right.append(_piece(second[right_start:right_end], kind != "equal"))
+    return tag("bdi", *marked_left), tag("bdi", *marked_right)
 
 
 def _piece(text: str, differs: bool) -> Markup:
@@ -109,7 +113,7 @@ def _waterfall(one: PairExample, report: LinkReport) -> Markup:
     rows = []
     if not report.points:
         picture = bar(scale, [(0.0, one.prior, "base")], report.cut, below=True, title="prior")
-        rows.append(_row("prior", "before any field is looked at", picture, show_number(one.prior, sign=True)))
+        rows.append(_row("prior", _prior_words(one.prior), picture, show_number(one.prior, sign=True)))
     for place, field in enumerate(one.fields):
         start = ends[2 * place]
         rows.append(_field_row(field, start, scale, report, first=place == 0 and report.points))
@@ -125,6 +129,12 @@ def _waterfall(one: PairExample, report: LinkReport) -> Markup:
     heads += [tag("th", axis(scale, "score so far"), class_="chart"), tag("th", "weight", class_="number")]
     columns = tag("colgroup", *(tag("col", class_=kind) for kind in kinds))
     return tag("table", columns, tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_="bars falls")
+
+
+def _prior_words(prior: float) -> str:
+    """What the prior says, before any field is looked at: odds of 1 to n are one match in n + 1 pairs."""
+    words = "before any field is looked at"
+    return words if prior >= 0 or prior < -60 else f"{words}: one match in about {1 + 2.0**-prior:,.0f} pairs"
 
 
 def _row(name: str, words: str, picture: Markup, figure: str, kind: str | None = None) -> Markup:

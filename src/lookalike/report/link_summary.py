@@ -71,8 +71,13 @@ def _tiles(report: LinkReport) -> Markup:
         figures.append((f"{report.clusters:,}", "entities with several records"))
     precision = estimate_precision(report)
     origin = "by the model alone" if report.source_of_precision == MODEL_ALONE else "estimated"
-    figures.append(("unknown" if precision is None else show_share(precision[0]), f"precision, {origin}"))
-    figures.append(("unknown" if report.recall is None else show_share(report.recall[0]), "of the matches were compared"))
+    if precision is None:
+        figures.append(("unknown", "precision"))
+    else:
+        figures.append((show_share(precision[0]), f"precision, {origin}"))
+    figures.append(
+        ("unknown" if report.recall is None else show_share(report.recall[0]), "of the matches were compared")
+    )
     return tag("div", *(tag("div", tag("b", figure), tag("span", name), class_="tile") for figure, name in figures),
                class_="tiles")  # fmt: skip
 
@@ -101,7 +106,9 @@ def _sure(report: LinkReport) -> str:
         return "Not known: no precision was estimated for the pairs at or above the cut."
     value, low, high, share = precision
     interval = show_interval(low, high)
-    text = f"About {show_share(value)}{f' ({interval})' if interval else ''} of the pairs at or above the cut are matches."
+    text = (
+        f"About {show_share(value)}{f' ({interval})' if interval else ''} of the pairs at or above the cut are matches."
+    )
     return text if share == 1 else f"{text} That is known for {show_share(share)} of them; the rest has no estimate."
 
 
@@ -118,8 +125,8 @@ def _missing(report: LinkReport) -> str:
         return "Not known: the share of the matches that became candidates was not estimated."
     value, low, high = report.recall
     return (
-        f"About {show_share(value)} ({show_interval(low, high)}) of the matches became candidates; the others were never "
-        "compared. Matches with a score below the cut are not linked either."
+        f"About {show_share(value)} ({show_interval(low, high)}) of the matches became candidates; the others "
+        "were never compared. Matches with a score below the cut are not linked either."
     )
 
 
@@ -128,11 +135,17 @@ def _next_steps(report: LinkReport) -> list[str]:
     if report.converged is False:
         steps.append("The weights had not settled: use more or better fields before you rely on any number here.")
     if report.links == 0:
-        steps.append("Nothing was linked. Look at the scores and the fields below: is the cut too high, is a field empty?")
-    if report.source_of_precision == MODEL_ALONE:
-        steps.append("Check the precision by a field that takes no part in the score, such as a date: --validate FIELD.")
+        steps.append(
+            "Nothing was linked. Look at the scores and the fields below: is the cut too high, is a field empty?"
+        )
+    if report.source_of_precision == MODEL_ALONE and report.bins:
+        steps.append(
+            "Check the precision by a field that takes no part in the score, such as a date: --validate FIELD."
+        )
     if report.recall is not None and report.recall[1] < _GOOD_RECALL:
-        steps.append("Many matches may never have been compared: add fields, so that there are more hashes to find them by.")
+        steps.append(
+            "Many matches may never have been compared: add fields, so that there are more hashes to find them by."
+        )
     if report.around:
         steps.append("Look at the pairs around the cut: are those above it the same, and those below it not?")
     if report.links > 0:

@@ -150,10 +150,7 @@ def _scores(report: LinkReport) -> Markup:
     if report.cut is not None:
         entries.append(("line", "cut", "the cut"))
     label = "score (points)" if report.points else "score (logarithm of the odds, base 2)"
-    if known:
-        origin = f"Source of the precision: {report.source_of_precision}."
-    else:
-        origin = "The precision was not estimated."
+    origin = f"Source of the precision: {report.source_of_precision}." if known else "The precision was not estimated."
     rows = [
         [show_number(part.low), show_number(part.high), f"{part.pairs:,}", show_share(part.precision),
          show_interval(part.precision_low, part.precision_high) or "–"]
@@ -180,7 +177,15 @@ def _candidates(report: LinkReport) -> Markup:
             "estimated from what two independent groups of them find in common."
         )
     rows = [
-        [one.name, f"{one.records:,}", f"{one.blocks:,}", f"{one.largest:,}", f"{one.pairs:,}", f"{one.only:,}", one.note]
+        [
+            one.name,
+            f"{one.records:,}",
+            f"{one.blocks:,}",
+            f"{one.largest:,}",
+            f"{one.pairs:,}",
+            f"{one.only:,}",
+            one.note,
+        ]
         for one in report.hashes
     ]
     heads = ["hash", "records", "blocks", "largest block", "pairs", "found by it alone", "note"]
@@ -190,9 +195,7 @@ def _candidates(report: LinkReport) -> Markup:
 def _fields(report: LinkReport) -> Markup:
     if not report.fields:
         return tag("p", "No field is listed.", class_="soft")
-    rows = [
-        [one.name, one.kind, one.why, show_share(one.missing_share), f"{one.distinct:,}"] for one in report.fields
-    ]
+    rows = [[one.name, one.kind, one.why, show_share(one.missing_share), f"{one.distinct:,}"] for one in report.fields]
     return table(["field", "kind", "why this kind", "missing", "distinct values"], rows, numeric=[3, 4])
 
 

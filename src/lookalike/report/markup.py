@@ -120,7 +120,7 @@ def show_number(value: float, sign: bool = False) -> str:
     if not math.isfinite(value):
         return "unknown" if math.isnan(value) else "∞" if value > 0 else "−∞"
     digits = 0 if value == round(value) else 2
-    return format(float(value), f"{'+' if sign else ''},.{digits}f").replace("-", "−")
+    return format(float(value), f"{'+' if sign and value else ''},.{digits}f").replace("-", "−")
 
 
 def show_share(share: float | None) -> str:

@@ -6,7 +6,18 @@ import math
 
 from lookalike.report.links import Bin, FieldFact, HashFact, LevelWeight, LinkReport, PairExample, PairField
 
-NAMES = ("given_name", "surname", "born", "street", "city", "zip", "phone", "email", "income", "a_field_with_a_rather_long_name")
+NAMES = (
+    "given_name",
+    "surname",
+    "born",
+    "street",
+    "city",
+    "zip",
+    "phone",
+    "email",
+    "income",
+    "a_field_with_a_rather_long_name",
+)
 VALUES = [
     ("Katharina", "Katarina"),
     ("Müller-Lüdenscheidt", "Mueller-Ludenscheidt"),
@@ -19,7 +30,12 @@ VALUES = [
     ("lorem ipsum dolor sit amet " * 30, "lorem ipsum"),
     ("नमस्ते दुनिया", "नमस्ते दुनीया & \"quotes\" 'too'"),
 ]
-LEVELS = (("equal", 0.86, 0.004), ("nearly equal", 0.1, 0.01), ("somewhat alike", 0.03, 0.11), ("different", 0.01, 0.876))
+LEVELS = (
+    ("equal", 0.86, 0.004),
+    ("nearly equal", 0.1, 0.01),
+    ("somewhat alike", 0.03, 0.11),
+    ("different", 0.01, 0.876),
+)
 
 
 def make_example(left: str, right: str, score: float, seed: int = 0) -> PairExample:
@@ -59,18 +75,24 @@ def make_bins(count: int = 100) -> list[Bin]:
 def make_report() -> LinkReport:
     """Ten fields, a hundred bins, long values, other scripts, markup in values."""
     weights = [
-        LevelWeight(name, level, m, u * (place + 1) ** -1.5, math.log2(m / (u * (place + 1) ** -1.5)), 1234567 // (n + 1))
+        LevelWeight(
+            name, level, m, u * (place + 1) ** -1.5, math.log2(m / (u * (place + 1) ** -1.5)), 1234567 // (n + 1)
+        )
         for place, name in enumerate(NAMES)
         for n, (level, m, u) in enumerate(LEVELS)
     ]
     hashes = [HashFact(f"{name}, exact", 987_654, 120_345, 812, 2_345_678, 12_345) for name in NAMES]
     hashes.append(
-        HashFact("zip, exact", 999_999, 8_123, 65_000, 0, 0, "the block '10115' with 65,000 records was refined by street")
+        HashFact(
+            "zip, exact", 999_999, 8_123, 65_000, 0, 0, "the block '10115' with 65,000 records was refined by street"
+        )
     )
     return LinkReport(
         title="lookalike link: customers_2019.csv and customers_of_the_other_company_export_final.csv",
         tables=[("customers_2019.csv", 1_000_000), ("customers_of_the_other_company_export_final.csv", 980_123)],
-        fields=[FieldFact(name, "text", "97.3% of the values hold letters and spaces", 0.0371, 81_234) for name in NAMES],
+        fields=[
+            FieldFact(name, "text", "97.3% of the values hold letters and spaces", 0.0371, 81_234) for name in NAMES
+        ],
         hashes=hashes,
         recall=(0.9873, 0.9811, 0.9915),
         weights=weights,
