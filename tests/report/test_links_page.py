@@ -252,6 +252,12 @@ def test_histogram_takes_logarithms_where_counts_differ_a_lot() -> None:
     bars = sorted(bars_of(root), key=lambda bar: bar.share("x"))
     heights = [float(bar.attributes["height"] or 0) for bar in bars]
     assert heights[0] - heights[1] == pytest.approx(heights[1] - heights[2], abs=0.01)
+    (line,) = [line for line in root.by_id("scores").all("line", "cut") if "x1" in line.attributes]
+    assert bars[0].attributes["y"] == line.attributes["y1"], "the largest is as high as the picture"
+    tops = {bar.attributes["y"] for bar in bars}
+    assert tops <= {line.attributes["y1"] for line in root.by_id("scores").all("line", "grid")}, (
+        "bars end at their marks"
+    )
     assert "logarithmic" in root.by_id("scores").text
     assert "logarithmic" not in read(replace(FULL, bins=[Bin(0, 1, 100), Bin(1, 2, 50)])).by_id("scores").text
 

@@ -122,45 +122,58 @@ def histogram(bins: Sequence[Bin], cut: float | None, label: str) -> Markup:
     scale = Scale.over([edge for pair in edges for edge in pair] + ([] if cut is None else [cut]))
     top = _TOP + (_PRECISION + _GAP if known else 0)
     floor = top + _COUNTS
-    rise, marks, logarithmic = _count_scale([part.pairs for part in bins])
-    names = [_text(0, top - 10, "pairs, logarithmic scale" if logarithmic else "pairs", "label")]
-    numbers = [_text(_AXIS - 6, floor - rise(mark) * _COUNTS + 4, f"{mark:,}", "end") for mark in marks]
-    lines = [_across(floor - rise(mark) * _COUNTS, "grid") for mark in marks]
-    shapes = [
-        tag(
-            "rect",
-            tag("title", _words(part)),
-            x=_percent(scale.place(low)),
-            y=_short(floor - rise(part.pairs) * _COUNTS),
-            width=_percent(max(scale.place(high) - scale.place(low) - 0.08, 0.05)),
-            height=_short(rise(part.pairs) * _COUNTS),
-            class_="taken" if is_taken(part, cut) else "left-out",
-        )
-        for part, (low, high) in zip(bins, edges, strict=True)
-        if part.pairs > 0
-    ]
+    side, area = _count_panel(bins, edges, scale, cut, top)
     if known:
-        names.append(_text(0, _TOP - 10, "estimated precision", "label"))
-        numbers += [_text(_AXIS - 6, _level(share / 100) + 4, f"{share}%", "end") for share in (0, 50, 100)]
-        lines += [_across(_level(share / 100), "grid") for share in (0, 50, 100)]
-        shapes += _precision_shapes(bins, edges, scale)
-    bottom = [_across(floor, "zero"), *(_number(scale, tick, floor + 18) for tick in scale.ticks())]
-    bottom.append(tag("text", label, x="50%", y=floor + 38, class_="label middle"))
+        side = [*side, _text(0, _TOP - 10, "estimated precision", "label")]
+        side += [_text(_AXIS - 6, _level(share / 100) + 4, f"{share}%", "end") for share in (0, 50, 100)]
+        area += [_across(_level(share / 100), "grid") for share in (0, 50, 100)]
+        area += _precision_shapes(bins, edges, scale)
+    area += [_across(floor, "zero"), *(_number(scale, tick, floor + 18) for tick in scale.ticks())]
+    area.append(tag("text", label, x="50%", y=floor + 38, class_="label middle"))
     if cut is not None:
-        place = scale.place(cut)
         # In two parts, so that it does not run through the words between them.
-        panels = [(top, floor)] + ([(_TOP, _TOP + _PRECISION)] if known else [])
-        bottom += [_vertical(place, "cut", _short(start), _short(end)) for start, end in panels]
-        side = "end" if place > 50 else "start"
-        bottom.append(tag("text", f"cut {show_number(cut)}", x=_percent(place), y=16, class_=f"cut-name {side}"))
+        area += _cut_mark(cut, scale, [(top, floor), (_TOP, _TOP + _PRECISION)] if known else [(top, floor)])
     height = floor + _BOTTOM
-    return tag(
-        "div",
-        tag("svg", *names, *numbers, width=_AXIS, height=height, class_="side"),
-        tag("svg", *lines, *shapes, *bottom, width="100%", height=height, role="img",
-            aria_label="Number of pairs by score, and their estimated precision; the numbers are in the table below"),
-        class_="plot",
-    )  # fmt: skip
+    words = "Number of pairs by score, and their estimated precision; the numbers are in the table below"
+    pictures = [
+        tag("svg", *side, width=_AXIS, height=height, class_="side"),
+        tag("svg", *area, width="100%", height=height, role="img", aria_label=words),
+    ]
+    return tag("div", *pictures, class_="plot")
+
+
+def _count_panel(
+    bins: Sequence[Bin], edges: Sequence[tuple[float, float]], scale: Scale, cut: float | None, top: float
+) -> tuple[list[Markup], list[Markup]]:
+    """The numbers beside the bars, and the bars with lines behind them."""
+    rise, marks, logarithmic = _count_scale([part.pairs for part in bins])
+    levels = [top + _COUNTS * (1 - rise(mark)) for mark in marks]
+    side = [_text(0, top - 10, "pairs, logarithmic scale" if logarithmic else "pairs", "label")]
+    side += [_text(_AXIS - 6, level + 4, f"{mark:,}", "end") for mark, level in zip(marks, levels, strict=True)]
+    area = [_across(level, "grid") for level in levels]
+    for part, (low, high) in zip(bins, edges, strict=True):
+        if part.pairs <= 0:
+            continue
+        left, right, share = scale.place(low), scale.place(high), rise(part.pairs)
+        area.append(
+            tag(
+                "rect",
+                tag("title", _words(part)),
+                x=_percent(left),
+                y=_short(top + _COUNTS * (1 - share)),
+                width=_percent(max(right - left - 0.08, 0.05)),  # a little apart, and never invisible
+                height=_short(_COUNTS * share),
+                class_="taken" if is_taken(part, cut) else "left-out",
+            )
+        )
+    return side, area
+
+
+def _cut_mark(cut: float, scale: Scale, panels: Sequence[tuple[float, float]]) -> list[Markup]:
+    place = scale.place(cut)
+    name = f"cut-name {'end' if place > 50 else 'start'}"
+    lines = [_vertical(place, "cut", _short(start), _short(end)) for start, end in panels]
+    return [*lines, tag("text", f"cut {show_number(cut)}", x=_percent(place), y=16, class_=name)]
 
 
 def legend(entries: Iterable[tuple[str, str, str]]) -> Markup:
