@@ -1,0 +1,156 @@
+"""HTML that cannot be broken by what is put into it: text is escaped unless it is already `Markup`.
+
+It knows nothing of links, charts or runs.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import math
+import re
+from collections.abc import Iterable, Sequence
+from importlib import resources
+
+from lookalike.tuning.plan import percent
+
+_VOID = {"col", "input", "meta"}
+# Not allowed in HTML, or not in UTF-8: control characters, halves of surrogate pairs, noncharacters.
+_UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+
+
+class Markup(str):
+    """Text that is HTML already."""
+
+    __slots__ = ()
+
+
+def escape(text: object) -> Markup:
+    """Text as HTML, safe between tags and within quotes. Characters that HTML cannot hold become U+FFFD.
+
+    Examples
+    --------
+    >>> escape("<b>"), escape(Markup("<b>"))
+    ('&lt;b&gt;', '<b>')
+    """
+    return text if isinstance(text, Markup) else Markup(html.escape(_UNFIT.sub("\ufffd", str(text))))
+
+
+def join(parts: Iterable[object], between: str = "") -> Markup:
+    """Parts one after the other, each escaped unless it is `Markup`.
+
+    Examples
+    --------
+    >>> join(["a & b", Markup("<hr>")], " ")
+    'a &amp; b <hr>'
+    """
+    return Markup(escape(between).join(escape(part) for part in parts))
+
+
+def tag(name: str, /, *children: object, **attributes: object) -> Markup:
+    """An element. A trailing `_` of an attribute is dropped, other `_` become `-`; None and False leave it out.
+
+    Examples
+    --------
+    >>> tag("a", "to < from", href="#top", class_="nav", hidden=True, title=None)
+    '<a href="#top" class="nav" hidden>to &lt; from</a>'
+    """
+    opening = name
+    for key, value in attributes.items():
+        attribute = key.rstrip("_").replace("_", "-")
+        if value is True:
+            opening += f" {attribute}"
+        elif value is not None and value is not False:
+            opening += f' {attribute}="{escape(value)}"'
+    return Markup(f"<{opening}>" if name in _VOID else f"<{opening}>{join(children)}</{name}>")
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[object]], numeric: Iterable[int] = ()) -> Markup:
+    """A table of plain cells that scrolls sideways where it has no room. Columns in `numeric` stand to the right.
+
+    Examples
+    --------
+    >>> table(["stage", "seconds"], [["read", 1]], numeric=[1]).count('class="number"')
+    2
+    """
+    right = set(numeric)
+
+    def line(kind: str, cells: Sequence[object]) -> Markup:
+        return tag("tr", *(tag(kind, cell, class_="number" if i in right else None) for i, cell in enumerate(cells)))
+
+    body = tag("tbody", *(line("td", row) for row in rows))
+    # A box that scrolls must be reachable without a mouse.
+    return tag("div", tag("table", tag("thead", line("th", heads)), body), class_="scroll", tabindex="0")
+
+
+def page(title: str, body: Markup) -> str:
+    """A whole file: styles and script inside, and a policy under which a browser loads nothing from elsewhere."""
+    style, script = _part("page.css"), _part("page.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+    head = join(
+        [
+            tag("meta", charset="utf-8"),
+            tag("meta", http_equiv="Content-Security-Policy", content=policy),
+            tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+            tag("meta", name="color-scheme", content="light dark"),
+            tag("title", title),
+            tag("style", style),
+        ],
+        "\n",
+    )
+    content = join([tag("main", body), tag("script", script)], "\n")
+    return f"<!doctype html>\n{tag('html', tag('head', head), tag('body', content), lang='en')}\n"
+
+
+def _part(name: str) -> Markup:
+    """A file of this folder, as it is."""
+    return Markup(resources.files("lookalike.report").joinpath(name).read_text(encoding="utf-8"))
+
+
+def show_number(value: float, sign: bool = False) -> str:
+    """A number with two digits after the point, whole numbers with none, thousands apart.
+
+    Examples
+    --------
+    >>> show_number(1234567), show_number(2.345), show_number(-3.5, sign=True), show_number(4.0, sign=True)
+    ('1,234,567', '2.35', '−3.50', '+4')
+    """
+    if not math.isfinite(value):
+        return "unknown" if math.isnan(value) else "∞" if value > 0 else "−∞"
+    digits = 0 if value == round(value) else 2
+    return format(float(value), f"{'+' if sign and value else ''},.{digits}f").replace("-", "−")
+
+
+def show_share(share: float | None) -> str:
+    """A share as a percentage; a dash where it is not known.
+
+    Examples
+    --------
+    >>> show_share(0.987), show_share(None)
+    ('98.7%', '–')
+    """
+    return "–" if share is None or math.isnan(share) else percent(min(max(float(share), 0.0), 1.0))
+
+
+def show_interval(low: float | None, high: float | None) -> str:
+    """The two ends of an interval, in words.
+
+    Examples
+    --------
+    >>> show_interval(0.95, 0.99), show_interval(None, 0.99)
+    ('95% to 99%', '')
+    """
+    return "" if low is None or high is None else f"{show_share(low)} to {show_share(high)}"
+
+
+def count(number: int, one: str, many: str | None = None) -> str:
+    """A number of things.
+
+    Examples
+    --------
+    >>> count(1, "link"), count(2500, "link"), count(0, "entity", "entities")
+    ('1 link', '2,500 links', '0 entities')
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
