@@ -48,8 +48,10 @@ Examples:
     "--one-to-one",
     is_flag=False,
     flag_value="optimal",
-    metavar="[optimal|greedy]",
-    help="Each record in one link at most: the best ones in all, or the best first.",
+    default="auto",
+    show_default=True,
+    metavar="[optimal|greedy|no|auto]",
+    help="Each record in one link at most: the best ones in all, or the best first; auto: where most are so anyway.",
 )
 @click.option(
     "--scoring",
@@ -77,6 +79,7 @@ def command(
     from lookalike.jobs.link import LinkSettings
     from lookalike.jobs.linked import link_files
     from lookalike.read import check_inputs
+    from lookalike.report.links import links_page
 
     if len(tables) > 2:
         raise UsageError(
@@ -85,7 +88,7 @@ def command(
     settings = LinkSettings.parse(fields, id=options.pop("id_"), **options)
     check_inputs(list(tables))
     progress = open_progress(quiet)
-    run = link_files(tables[:1], tables[1:], out, settings, progress, overwrite)
+    run = link_files(tables[:1], tables[1:], out, settings, progress, overwrite, links_page)
     if as_json:
         click.echo(json.dumps(run))
     _say_links(run, out, progress)
@@ -110,4 +113,5 @@ def _say_links(run: dict[str, Any], out: str, progress: Progress) -> None:
             f"About {recall['estimate']:.1%} ({recall['low']:.1%} to {recall['high']:.1%}) of all matches are "
             "candidates, as two groups of hashes tell."
         )
-    progress.say(f"Results: {out}/links.parquet (with the reasons), {out}/clusters.parquet, {out}/run.json")
+    tables = f"{out}/links.parquet (with the reasons), {out}/clusters.parquet, {out}/run.json"
+    progress.say(f"Results: {tables}; look at {out}/report.html")

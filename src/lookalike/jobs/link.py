@@ -30,7 +30,9 @@ RANDOM_PAIRS = 1_000_000
 SCORED = 1 << 20
 """Pairs whose frequencies are looked up at a time."""
 SCORINGS = ("weights", "points")
-ASSIGNMENTS = ("optimal", "greedy")
+ASSIGNMENTS = ("auto", "optimal", "greedy", "no")
+MOSTLY_ONE = 0.8
+"""Where so many of the linked records of both tables have one partner only, each table seems to hold an entity once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ class LinkSettings:
     validate: str | None = None
     precision: float | None = None
     probability: float = 0.5
-    one_to_one: str | None = None
+    one_to_one: str = "auto"
     scoring: str = "weights"
     seed: int = 1
     threads: int = 1
@@ -58,7 +60,7 @@ class LinkSettings:
         validate: str | None = None,
         precision: float | None = None,
         probability: float = 0.5,
-        one_to_one: str | bool | None = None,
+        one_to_one: str = "auto",
         scoring: str = "weights",
         seed: int = 1,
         threads: int | None = None,
@@ -72,9 +74,7 @@ class LinkSettings:
                 raise UsageError(f"--{name} must be above 0 and below 1, not {share}")
         if scoring not in SCORINGS:
             raise UsageError(f"--scoring must be one of {', '.join(SCORINGS)}, not {scoring!r}")
-        if one_to_one is True:
-            one_to_one = ASSIGNMENTS[0]
-        if one_to_one and one_to_one not in ASSIGNMENTS:
+        if one_to_one not in ASSIGNMENTS:
             raise UsageError(f"--one-to-one must be one of {', '.join(ASSIGNMENTS)}, not {one_to_one!r}")
         if validate is not None and validate in {one.left for one in named} | {one.right for one in named}:
             raise UsageError(
@@ -82,7 +82,7 @@ class LinkSettings:
             )
         if scoring == "points" and precision is None and validate is None:
             precision = None
-        return cls(named, id, validate, precision, probability, one_to_one or None, scoring, seed,
+        return cls(named, id, validate, precision, probability, one_to_one, scoring, seed,
                    count_threads(threads), encoding, Budget(parse_memory(memory)))  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
@@ -130,15 +130,43 @@ class Linked:
     """Of the candidates, among matches, as estimated by two groups of hashes, with its interval."""
     notes: list[str] = field(default_factory=list)
 
-    def weights_of(self, places: Int64) -> Float64:
-        """What each field adds to the score of some candidate pairs: pairs x fields."""
+    def parts_of(self, places: Int64) -> tuple[Float64, Float64]:
+        """What each field adds to the score of some candidate pairs, without and with the frequency of its value."""
         levels = self.levels[places]
-        found: Float64 = self.scoring.by_field(levels)
-        if isinstance(self.scoring, Weights):
-            found = found + self.scoring.adjust_by_frequency(
-                levels, frequencies(self.columns, self.blocked.left[places])
-            )
-        return found
+        plain: Float64 = self.scoring.by_field(levels)
+        if isinstance(self.scoring, Points):
+            return plain, plain
+        often = frequencies(self.columns, self.blocked.left[places])
+        return plain, np.asarray(plain + self.scoring.adjust_by_frequency(levels, often))
+
+    def level_facts(self, field: int, level: int) -> tuple[float | None, float | None, float]:
+        """How often a level occurs among matches and others, and what it weighs."""
+        if isinstance(self.scoring, Points):
+            return None, None, float(self.scoring.earned[field][level])
+        row = next(one for one in self.scoring.table() if (one.field, one.level) == (field, level))
+        return row.matches, row.others, row.weight
+
+    def fraction_at(self, score: float) -> tuple[float | None, float | None, float | None]:
+        """The valid fraction of pairs of a score, by the field that validates; and no interval."""
+        assert self.validation is not None
+        number = max(0, int(np.searchsorted(self.validation.cuts, score, side="right")) - 1)
+        fraction = float(self.validation.fractions[number])
+        return (fraction if np.isfinite(fraction) else None), None, None
+
+    @property
+    def prior(self) -> float:
+        """What the score of a pair starts from, in bits."""
+        return prior_of(self.scoring) if isinstance(self.scoring, Weights) else 0.0
+
+    @property
+    def precision(self) -> tuple[float, float | None, float | None] | None:
+        """The share of valid links, with its interval where a field validates it; None where nothing tells."""
+        if not self.chosen.any():
+            return None
+        if self.validation is not None:
+            at = self.validation.at(self.cut)
+            return at.precision, at.low, at.high
+        return None if self.probability is None else (float(self.probability[self.chosen].mean()), None, None)
 
     @property
     def two_tables(self) -> bool:
@@ -175,10 +203,9 @@ def link_tables(left: pa.Table, right: pa.Table | None, settings: LinkSettings, 
         validation = _validate(differences, blocked, score, split, records, settings, note)
         cut, why = _cut(score, probability, scoring, validation, settings, note)
         chosen = score >= cut
-        if settings.one_to_one:
-            if split == records:
-                raise UsageError("--one-to-one is for two tables; one table has clusters")
-            chosen = _one_each(blocked, score - cut, chosen, settings.one_to_one, note)
+        if settings.one_to_one in ("optimal", "greedy") and split == records:
+            raise UsageError("--one-to-one is for two tables; one table has clusters")
+        chosen = _one_each(blocked, score - cut, chosen, settings.one_to_one, split < records, note)
     recall = estimate_recall(blocked.groups, probability) if probability is not None and len(blocked) else None
     return Linked(settings, split, records, columns, blocked, levels, scoring, score, probability, validation, cut, why,
                   chosen, recall, notes)  # fmt: skip
@@ -229,7 +256,13 @@ def _score(
         some = slice(first, first + SCORED)
         often = frequencies(columns, blocked.left[some])
         score[some] += weights.adjust_by_frequency(levels[some], often).sum(axis=1)
-    return weights, score, weights.probability_of(score)
+    probability = weights.probability_of(score)
+    return weights, score + prior_of(weights), probability
+
+
+def prior_of(weights: Weights) -> float:
+    """log2 of the odds that two records are a match, before any field is looked at."""
+    return float(np.log2(max(weights.expected, 1e-9)) - np.log2(max(weights.pairs - weights.expected, 1e-9)))
 
 
 def frequencies(columns: list[Column], records: Int32) -> Float64:
@@ -322,9 +355,24 @@ def _cut(
     return lowest, f"the model's own probability is {settings.probability:g} or more"
 
 
-def _one_each(blocked: Blocked, worth: Float64, chosen: Bool, method: str, note: Any) -> Bool:
-    """Each record in one link at most."""
+def _alone(records: Int32) -> float:
+    """The share of the records that are there once."""
+    return float(np.mean(np.unique(records, return_counts=True)[1] == 1))
+
+
+def _one_each(blocked: Blocked, worth: Float64, chosen: Bool, method: str, two_tables: bool, note: Any) -> Bool:
+    """Each record in one link at most, where that was asked for or the tables seem to be so."""
     places = np.flatnonzero(chosen)
+    if method == "auto" and two_tables and len(places):
+        share = min(_alone(blocked.left[places]), _alone(blocked.right[places]))
+        if MOSTLY_ONE <= share < 1:
+            method = "optimal"
+            note(
+                f"{share:.0%} of the linked records have one partner, so each table seems to hold an entity once: of "
+                "several partners the best is linked (--one-to-one no links all)"
+            )
+    if method in ("auto", "no"):
+        return chosen
     kept = np.zeros(len(chosen), np.bool_)
     found = one_to_one(blocked.left[places], blocked.right[places], worth[places], method)
     kept[places[found.kept]] = True

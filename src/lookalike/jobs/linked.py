@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,8 @@ import pyarrow.compute as pc
 
 from lookalike.errors import UsageError
 from lookalike.jobs.link import Linked, LinkSettings, link_tables
+from lookalike.jobs.link_facts import MODEL_ALONE, LinkReport
+from lookalike.jobs.link_story import story_of
 from lookalike.jobs.progress import Progress
 from lookalike.jobs.usage import peak_memory_bytes
 from lookalike.kernels.unionfind import flatten, unite
@@ -110,7 +112,7 @@ def _links(found: Linked, places: Int64, ids: pa.Array) -> pa.Table:
         columns["probability"] = to_arrow(found.probability[places])
     else:
         columns["probability"] = pa.nulls(len(places), pa.float64())
-    weights = found.weights_of(places)
+    _, weights = found.parts_of(places)
     for number, column in enumerate(found.columns):
         names = strings_to_arrow(["missing", *LEVELS[column.kind]])
         level = names.take(to_arrow(found.levels[places, number].astype(np.int64)))
@@ -186,15 +188,15 @@ def _weights(found: Linked) -> list[dict[str, Any]]:
 
 def _precision(found: Linked) -> dict[str, Any] | None:
     """How many links are valid, and how that is known."""
-    if not found.chosen.any():
+    if (known := found.precision) is None:
         return None
-    if found.validation is not None:
-        at = found.validation.at(found.cut)
-        facts = {"estimate": at.precision, "low": at.low, "high": at.high}
-        return {**facts, "how": f"validated by {found.settings.validate}"}
-    if found.probability is None:
-        return None
-    return {"estimate": float(found.probability[found.chosen].mean()), "how": "the model's own probability"}
+    facts = dict(zip(("estimate", "low", "high"), known))
+    how = MODEL_ALONE if found.validation is None else f"validated by {found.settings.validate}"
+    return {**{name: value for name, value in facts.items() if value is not None}, "how": how}
+
+
+Page = Callable[[LinkReport], str]
+"""Makes a report of the facts; a job may not know how."""
 
 
 def link_files(
@@ -204,8 +206,9 @@ def link_files(
     settings: LinkSettings,
     progress: Progress,
     overwrite: bool = False,
+    page: Page | None = None,
 ) -> dict[str, Any]:
-    """Link tables in files into an output folder; returns what run.json holds."""
+    """Link tables in files into an output folder; returns what run.json holds. `page` makes its report."""
     output = OutputFolder(out, overwrite, False, None)
     with output as folder:
         with progress.stage("reading"):
@@ -218,10 +221,24 @@ def link_files(
             clusters = clusters_of(found, one, other)
             write_tables(folder / "links.parquet", links_of(found, one, other))
             write_tables(folder / "clusters.parquet", iter([clusters]))
+            if page is not None:
+                (folder / "report.html").write_text(page(_story(found, one, other, clusters, progress)), "utf-8")
         run = record_of(found, clusters, progress)
         run["options"] |= {"left": [str(path) for path in left], "right": [str(path) for path in right]}
         write_json(folder / "run.json", run)
     return run
+
+
+def _story(found: Linked, left: Side, right: Side | None, clusters: pa.Table, progress: Progress) -> LinkReport:
+    kept = {column.name for column in found.columns}
+    values = []
+    for one in found.settings.fields:
+        if one.name in kept:
+            sides = [left.table.column(one.left)] + ([right.table.column(one.right)] if right else [])
+            values.append(join_column([chunk for side in sides for chunk in side.chunks]))
+    names = [left.name] + ([right.name] if right else [])
+    count = len(pc.unique(clusters.column("cluster")))
+    return story_of(found, names, values, _joined_ids(left, right), count, dict(progress.seconds))
 
 
 def _note_ids(found: Linked, left: Side, right: Side | None, progress: Progress) -> None:
