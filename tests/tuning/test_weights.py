@@ -12,7 +12,7 @@ from lookalike.errors import UsageError
 from lookalike.tuning import weights as module
 from lookalike.tuning.dependence import SMOOTH, grow_tree, independent
 from lookalike.tuning.patterns import patterns_of
-from lookalike.tuning.weights import adjust_by_frequency, fit_weights
+from lookalike.tuning.weights import adjust_by_frequency, fit_weights, frequency_beyond
 
 SIZES = (2, 3, 4, 2, 3)
 OFTEN = ([0.9, 0.1], [0.7, 0.2, 0.1], [0.6, 0.15, 0.1, 0.15], [0.95, 0.05], [0.8, 0.1, 0.1])
@@ -341,6 +341,14 @@ def test_rare_values_weigh_more_than_common_ones():
     assert adjust_by_frequency(levels, frequencies, 0.01, 0).tolist() == [0] * 7
     with pytest.raises(UsageError):
         adjust_by_frequency(levels, frequencies, 0)
+
+
+def test_a_value_that_only_the_pair_has_is_not_held_against_it():
+    # A title that occurs once in each of two tables of 2,000 is rarer than one in 2,000: the two may be one.
+    frequencies = frequency_beyond(np.array([0.0, 1.0, 20.0]), 2000, equal=1e-5)
+    assert frequencies.tolist() == [1e-5, 0.0005, 0.01]
+    added = adjust_by_frequency(np.ones(3, np.int8), frequencies, 1e-5, bits=20)
+    assert added.tolist() == pytest.approx([0, -math.log2(50), -math.log2(1000)])
 
 
 def test_frequency_is_no_news_where_the_parent_agrees():
