@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from lookalike.errors import UsageError
 from lookalike.tuning import weights as module
-from lookalike.tuning.dependence import SMOOTH, grow_tree
+from lookalike.tuning.dependence import SMOOTH, grow_tree, independent
 from lookalike.tuning.patterns import patterns_of
-from lookalike.tuning.weights import adjust_by_frequency, fit_weights
+from lookalike.tuning.weights import adjust_by_frequency, fit_weights, frequency_beyond
 
 SIZES = (2, 3, 4, 2, 3)
 OFTEN = ([0.9, 0.1], [0.7, 0.2, 0.1], [0.6, 0.15, 0.1, 0.15], [0.95, 0.05], [0.8, 0.1, 0.1])
@@ -203,19 +203,47 @@ def test_matches_among_random_pairs_are_no_dependence():
     assert [found.others.own(field)[0] for field in range(4)] == pytest.approx([0.01] * 4, rel=0.2)
 
 
-def test_a_tree_multiplies_to_what_was_counted():
-    # A chain a - b - c: with no smoothing to speak of, the tree's probabilities are the shares of the patterns.
+@pytest.fixture(scope="module")
+def chain():
+    """Patterns of three fields of which each says mostly what the one before says."""
     draw = np.random.default_rng(2)
     first = draw.integers(1, 3, 200_000)
     second = np.where(draw.random(200_000) < 0.8, first, 3 - first)
     third = np.where(draw.random(200_000) < 0.9, second, 3 - second)
     found = patterns_of(np.array([first, second, third], np.int8).T)
-    unlike = np.full(found.levels.shape, -5.0)
-    tree = grow_tree(found.levels, found.counts.astype(np.float64), (2, 2, 2), unlike, 0.0)
+    return found.levels, found.counts.astype(np.float64)
+
+
+def test_a_tree_multiplies_to_what_was_counted(chain):
+    levels, counts = chain
+    unlike = np.full(levels.shape, -50.0)
+    tree = grow_tree(levels, counts, (2, 2, 2), unlike, 0.0)
     assert tree.parent == (-1, 0, 1)
-    assert np.exp2(tree.logs(found.levels).sum(axis=1)) == pytest.approx(found.counts / 200_000, abs=0.003)
-    # Where the other field speaks for a match, nothing is known of two.
-    assert grow_tree(found.levels, found.counts.astype(np.float64), (2, 2, 2), 0 * unlike, 0.0).parent == (-1,) * 3
+    assert np.exp2(tree.logs(levels).sum(axis=1)) == pytest.approx(counts / 200_000, abs=0.003)
+    assert independent(levels, counts, (2, 2, 2)).parent == (-1,) * 3
+
+
+def test_what_could_be_matches_is_no_dependence(chain):
+    levels, counts = chain
+    # Where the third field speaks for a match, or is missing, nothing is known of the other two.
+    assert grow_tree(levels, counts, (2, 2, 2), np.zeros(levels.shape), 0.0).parent == (-1,) * 3
+    unlike = np.full(levels.shape, -50.0)
+    unlike[:, 2] = 0.0
+    missing = np.column_stack([levels[:, :2], np.zeros(len(levels), np.int8)])
+    assert grow_tree(missing, counts, (2, 2, 2), unlike, 0.0).parent == (-1,) * 3
+    # As many matches as other pairs: one in eight of them may differ in a field, whatever the estimate says. Three
+    # times these are 67,000 pairs; more than that go together in the last two fields, fewer in the first two.
+    unlike[:, 2] = -50.0
+    assert grow_tree(levels, counts, (2, 2, 2), unlike, 1.0).parent == (-1, -1, 1)
+
+
+def test_a_level_seen_once_says_little_of_another_field():
+    levels = np.array([[1, 1, 2], [1, 2, 2], [2, 1, 2], [2, 2, 2], [3, 1, 2]], np.int8)
+    tree = grow_tree(levels, np.array([400.0, 100.0, 100.0, 9400.0, 1.0]), (3, 2, 2), np.full((5, 3), -50.0), 0.0)
+    assert tree.parent[1] == 0
+    own, common, rare = tree.chances[1][[0, 1, 3], 0]
+    assert common == pytest.approx(0.8, abs=0.02)
+    assert rare == pytest.approx((1 + 10 * own) / 11)
 
 
 def test_a_field_that_turned_around_gets_no_weight_and_is_named():
@@ -313,6 +341,14 @@ def test_rare_values_weigh_more_than_common_ones():
     assert adjust_by_frequency(levels, frequencies, 0.01, 0).tolist() == [0] * 7
     with pytest.raises(UsageError):
         adjust_by_frequency(levels, frequencies, 0)
+
+
+def test_a_value_that_only_the_pair_has_is_not_held_against_it():
+    # A title that occurs once in each of two tables of 2,000 is rarer than one in 2,000: the two may be one.
+    frequencies = frequency_beyond(np.array([0.0, 1.0, 20.0]), 2000, equal=1e-5)
+    assert frequencies.tolist() == [1e-5, 0.0005, 0.01]
+    added = adjust_by_frequency(np.ones(3, np.int8), frequencies, 1e-5, bits=20)
+    assert added.tolist() == pytest.approx([0, -math.log2(50), -math.log2(1000)])
 
 
 def test_frequency_is_no_news_where_the_parent_agrees():

@@ -120,7 +120,8 @@ class Weights:
         levels
             int8[pairs, fields].
         frequencies
-            float64[pairs, fields]: the share of records with the value agreed on; NaN leaves the weight as it is.
+            float64[pairs, fields]: how likely another record has the value agreed on (`frequency_beyond`); NaN leaves
+            the weight as it is.
         """
         check_levels(levels, self.sizes)
         added = np.zeros(levels.shape, np.float64)
@@ -224,7 +225,7 @@ def adjust_by_frequency(
     levels : int8[pairs]
         Only level 1 is adjusted: at the others there is no one value.
     frequencies : float64[pairs]
-        The share of records with the value agreed on; NaN for no adjustment.
+        How likely another record has the value agreed on (`frequency_beyond`); NaN for no adjustment.
     equal
         How often random pairs are equal in the field.
     strength
@@ -244,6 +245,32 @@ def adjust_by_frequency(
     added = np.zeros(len(levels), np.float64)
     added[asked] = np.clip(strength * np.log2(equal / frequencies[asked]), -bits, bits)
     return added
+
+
+def frequency_beyond(spare: Float64, records: int, equal: float) -> Float64:
+    """How likely another record has the value that two agree on, from how many records have it beyond these two.
+
+    The two themselves tell nothing of that: if they are a match they have the value for one reason. A value that no
+    third record has is as rare as half a record would make it, or as agreement is in general if that is rarer.
+
+    Parameters
+    ----------
+    spare
+        Of records with the value in one table, those beyond the pair: the count less 2 if both are of that table, else
+        less 1 (take the larger of two tables). NaN for no value agreed on.
+    records
+        In that table.
+    equal
+        How often random pairs are equal in the field.
+
+    Examples
+    --------
+    >>> frequency_beyond(np.array([0.0, 1.0, 50.0, np.nan]), records=1000, equal=0.01).tolist()
+    [0.0005, 0.001, 0.05, nan]
+    >>> frequency_beyond(np.array([0.0]), records=1000, equal=0.00001).tolist()
+    [1e-05]
+    """
+    return np.where(spare > 0, spare / records, np.where(np.isnan(spare), np.nan, min(equal, 0.5 / records)))
 
 
 def _begin(
@@ -336,12 +363,13 @@ def _notes(state: Weights, levels: Levels, counts: Int64, names: Sequence[str], 
     if len(state.sizes) == 1:
         notes.append("with one field alone, matches cannot be told from chance agreement except by its frequency")
     found = counts * state.probability(levels)
+    steps = np.arange(max(state.sizes))
     for field, name in enumerate(names):
         own = state.others.own(field)
         seen = np.bincount(levels[:, field], found, minlength=len(own) + 1)[1:]
         if not seen.any():
             notes.append(f"{name}: no evidence, a value is missing in every match")
-        elif seen[0] / own[0] < seen[-1] / own[-1]:
+        elif seen @ steps[: len(seen)] / seen.sum() > own @ steps[: len(own)]:
             notes.append(
                 f"{name}: matches agree in it less often than random pairs, so it was given little or no weight"
             )
