@@ -99,6 +99,8 @@ def test_oversize_blocks_are_refined_or_left_out_and_told():
     assert told["unknown"].pairs == 0
     assert told["unknown"].unpaid == 3_000 * 2_999 // 2
     assert "one more field" in told["unknown"].note
+    assert "name + unknown" not in told  # no name is too common alone
+    assert told["postcode + state"].records == told["postcode"].largest
     assert "third" in told["state + unknown"].note
     assert "left out" in told["postcode + state + unknown"].note
     assert pairs_of_blocks(values_of(columns[0]), 3_000) <= as_set(found)

@@ -1,7 +1,8 @@
 """Candidates for records: an OR of many hashes, so that a small error in every field does not hide a pair.
 
-Exact values of each field; values of two and of three fields, for records whose value of one is too common; neighbours
-in the order of a field; minhash bands over the shingles of each field, of half of the fields, and of the whole record.
+Values of each field, exact and coarse; of two and of three fields, for records whose value of one is too common;
+neighbours in the order of a field; minhash bands over the shingles of each field, of the fields of each group, and of
+the whole record.
 What a hash costs is counted from its blocks before a pair is made (ledger.py). The costliest blocks of a step are left
 to a finer hash, or out, and the report says so. How similar two records are is not known here.
 """
@@ -82,7 +83,8 @@ def find_pairs(
     columns
         The fields; records are numbered, those of the left table first.
     split
-        How many records the left table has; as many as there are for one table with itself.
+        How many records the left table has; as many as there are for one table with itself. (Two tables of which the
+        right one is empty look the same: whoever has such must not ask.)
     most_pairs
         The budget. What several hashes of one step bring counts as often; by default see default_budget.
     each
