@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from records import make_column, pairs_of_blocks, plain_order, plain_pairs, values_of
+from plain_blocking import make_column, pairs_of_blocks, plain_order, plain_pairs, values_of
 
 from lookalike.candidates.blocking import find_pairs
-from lookalike.candidates.hashes import order_of, shingle_width, sketch_columns, value_hash
+from lookalike.candidates.hashes import BEGINNING, coarsen, order_of, shingle_width, sketch_columns, value_hash
 from lookalike.candidates.ledger import Ledger
 from lookalike.errors import ResourceError, UsageError
 from lookalike.kernels import blocking as kernels
@@ -99,6 +99,8 @@ def test_oversize_blocks_are_refined_or_left_out_and_told():
     assert told["unknown"].pairs == 0
     assert told["unknown"].unpaid == 3_000 * 2_999 // 2
     assert "one more field" in told["unknown"].note
+    assert "name + unknown" not in told  # no name is too common alone
+    assert told["postcode + state"].records == told["postcode"].largest
     assert "third" in told["state + unknown"].note
     assert "left out" in told["postcode + state + unknown"].note
     assert pairs_of_blocks(values_of(columns[0]), 3_000) <= as_set(found)
@@ -163,6 +165,30 @@ def test_order_by_value_then_by_the_field_beside(own, other, with_other, reverse
 def test_numbers_are_put_in_order_by_size():
     assert order_of(make_column("n", "number", ["10", "9", "-1", "100.5"]), None, False).tolist() == [2, 1, 0, 3]
     assert order_of(make_column("n", "number", ["10", "9", "no"]), None, False).tolist() == [0, 1, 2]
+
+
+@given(st.lists(st.none() | st.text("ab", min_size=1, max_size=8), max_size=9))
+def test_texts_are_coarsened_to_how_they_begin(texts):
+    for coarse in coarsen(make_column("t", "text", texts)):
+        assert values_of(coarse) == [text and text[:BEGINNING] for text in texts]
+    begins = [text[:BEGINNING] for text in set(texts) if text]
+    assert bool(coarsen(make_column("t", "text", texts))) == (len(set(begins)) < len(begins))
+    assert coarsen(make_column("t", "code", texts)) == []
+
+
+@given(st.floats(1e-3, 1e9), st.floats(0.96, 1.04), st.booleans())
+def test_near_numbers_share_a_cell_and_far_ones_do_not(size, factor, negative):
+    sign = -1 if negative else 1
+    numbers = [repr(sign * n) for n in (size, size * factor, size * 1.2, -size)] + ["0", None]
+    grids = [values_of(coarse) for coarse in coarsen(make_column("n", "number", numbers))]
+    assert any(grid[0] == grid[1] for grid in grids)
+    for grid in grids:
+        assert len({grid[0], grid[2], grid[3], grid[4]}) == 4
+        assert grid[5] is None
+
+
+def test_words_among_numbers_are_not_coarsened():
+    assert coarsen(make_column("n", "number", ["1", "one"])) == []
 
 
 @given(st.lists(st.tuples(values, values), max_size=9), st.lists(st.booleans(), min_size=9, max_size=9))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from records import make_column
+from plain_blocking import make_column
 
 from lookalike.candidates.blocking import find_pairs
 from lookalike.types import to_numpy

@@ -1,7 +1,8 @@
 """Candidates for records: an OR of many hashes, so that a small error in every field does not hide a pair.
 
-Exact values of each field; values of two and of three fields, for records whose value of one is too common; neighbours
-in the order of a field; minhash bands over the shingles of each field, of half of the fields, and of the whole record.
+Values of each field, exact and coarse; of two and of three fields, for records whose value of one is too common;
+neighbours in the order of a field; minhash bands over the shingles of each field, of the fields of each group, and of
+the whole record.
 What a hash costs is counted from its blocks before a pair is made (ledger.py). The costliest blocks of a step are left
 to a finer hash, or out, and the report says so. How similar two records are is not known here.
 """
@@ -14,7 +15,16 @@ from itertools import combinations
 
 import numpy as np
 
-from lookalike.candidates.hashes import Signatures, order_of, power, share_out, sketch_columns, value_hash
+from lookalike.candidates.hashes import (
+    TEXTS,
+    Signatures,
+    coarsen,
+    order_of,
+    power,
+    share_out,
+    sketch_columns,
+    value_hash,
+)
 from lookalike.candidates.ledger import GROUPS, HashReport, Ledger, afford
 from lookalike.errors import UsageError
 from lookalike.types import Bool, Column, Int32, Mapper, UInt8
@@ -23,8 +33,6 @@ WINDOW = 5
 """Neighbours in the order of a field are up to so many places apart."""
 COMMON = 50
 """A field whose values have more records than this on average is not put in order: neighbours would be chance."""
-TEXTS = ("person", "text", "email", "address")
-"""Kinds of fields that get minhash bands of their own."""
 ROWS = range(2, 8)
 """Rows of a band that are tried; the first that is affordable is taken."""
 RECORD_SLOTS, FIELD_SLOTS = 60, 30
@@ -75,7 +83,8 @@ def find_pairs(
     columns
         The fields; records are numbered, those of the left table first.
     split
-        How many records the left table has; as many as there are for one table with itself.
+        How many records the left table has; as many as there are for one table with itself. (Two tables of which the
+        right one is empty look the same: whoever has such must not ask.)
     most_pairs
         The budget. What several hashes of one step bring counts as often; by default see default_budget.
     each
@@ -105,7 +114,9 @@ def find_pairs(
 
 
 def _pay_values(ledger: Ledger, columns: Sequence[Column], groups: Sequence[int], most_pairs: int) -> None:
-    """Equal values of one field; of two and three where all the fewer were too common."""
+    """Equal values of one field, exact or coarse; of two and three where all the fewer were too common."""
+    given = [(c, place) for place, c in enumerate(columns)]
+    given += [(coarse, place) for place, c in enumerate(columns) for coarse in coarsen(c)]
     left_over: dict[tuple[int, ...], Bool] = {}
     for count, share in ((1, 4), (2, 8), (3, 16)):
         finer = len(columns) > count and count < 3
@@ -113,13 +124,15 @@ def _pay_values(ledger: Ledger, columns: Sequence[Column], groups: Sequence[int]
             f"refined: with {'one more field' if count == 1 else 'a third field'}" if finer else "left out: too large"
         )
         taken, hashes = [], []
-        for fields in combinations(range(len(columns)), count):
-            chosen = _all_left_over(left_over, fields, ledger.records)
-            if count == 1 or chosen.any():
-                taken.append(fields)
-                hashes.append(value_hash([columns[f] for f in fields], _common([groups[f] for f in fields]), chosen))
+        for numbers in combinations(range(len(given)), count):
+            fields = {given[number][1] for number in numbers}
+            chosen = _all_left_over(left_over, numbers, ledger.records)
+            if len(fields) == count and (count == 1 or chosen.any()):
+                taken.append(numbers)
+                group = _common([groups[field] for field in fields])
+                hashes.append(value_hash([given[number][0] for number in numbers], group, chosen))
         flags = ledger.pay(hashes, most_pairs // share, note) if hashes else []
-        left_over = {fields: keys[0] for fields, keys in zip(taken, flags)}
+        left_over = {numbers: keys[0] for numbers, keys in zip(taken, flags)}
 
 
 def _all_left_over(left_over: dict[tuple[int, ...], Bool], fields: tuple[int, ...], records: int) -> Bool:

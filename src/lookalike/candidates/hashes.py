@@ -14,12 +14,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.kernels import blocking as kernels
-from lookalike.types import Bool, Column, Float64, Int32, Int64, Mapper, UInt8, UInt32, UInt64, to_numpy
+from lookalike.types import Bool, Column, Float64, Int32, Int64, Mapper, UInt8, UInt32, UInt64, to_arrow, to_numpy
 
 ALL: Bool = np.empty(0, np.bool_)
 """Chooses every record."""
 CHUNK = 50_000
 """Records that one thread sketches at a time."""
+TEXTS = ("person", "text", "email", "address")
+"""Kinds of fields of which shingles are taken."""
+BEGINNING, CELL = 5, 0.1
+"""How many characters begin a text; how large a cell of numbers is, as a difference of logarithms."""
 LONG = 12
 """Values of this many bytes on average are cut into shingles of 3 characters, shorter ones into shingles of 2."""
 
@@ -83,6 +87,48 @@ def value_hash(columns: Sequence[Column], group: int, chosen: Bool = ALL) -> Has
         return keys
 
     return Hash(" + ".join(column.name for column in columns), group, [make])
+
+
+def coarsen(column: Column) -> list[Column]:
+    """What is left of a field's values where details may differ: how a text begins; about how large a number is.
+
+    Numbers are put in two grids, so that those less than 5% apart share a cell of one of them. A field that would not
+    become coarser gives nothing.
+
+    Examples
+    --------
+    >>> from lookalike.types import strings_to_arrow
+    >>> price = Column("price", "number", np.arange(3, dtype=np.int32), strings_to_arrow(["99", "101", "7"]))
+    >>> [(coarse.name, coarse.codes.tolist()) for coarse in coarsen(price)]
+    [('price, roughly', [1, 2, 0]), ('price, roughly (2)', [1, 1, 0])]
+    """
+    if column.kind == "number":
+        return _coarsen_numbers(column)
+    if column.kind not in TEXTS:
+        return []
+    starts = pc.dictionary_encode(pc.utf8_slice_codeunits(column.values, 0, BEGINNING))
+    if len(starts.dictionary) == len(column.values):
+        return []
+    return [_renumbered(column, f"start of {column.name}", starts.dictionary, to_numpy(starts.indices))]
+
+
+def _coarsen_numbers(column: Column) -> list[Column]:
+    try:
+        sizes = to_numpy(column.values.cast(pa.float64()))
+    except pa.ArrowInvalid:  # not all are numbers
+        return []
+    # Far enough from 0 that numbers above and below 0 are kept apart.
+    cells = np.sign(sizes) * (1e4 + np.log(np.maximum(np.abs(sizes), 1e-99)) / CELL)
+    made = []
+    for shift, name in ((0.0, f"{column.name}, roughly"), (0.5, f"{column.name}, roughly (2)")):
+        distinct, number = np.unique(np.floor(cells + shift), return_inverse=True)
+        made.append(_renumbered(column, name, to_arrow(distinct), number))
+    return made
+
+
+def _renumbered(column: Column, name: str, values: pa.Array, number: Int64) -> Column:
+    codes = np.append(number, -1)[column.codes].astype(np.int32)
+    return Column(name, column.kind, codes, values.cast(pa.large_string()))
 
 
 def power(column: Column) -> float:

@@ -5,8 +5,8 @@ from itertools import combinations
 
 import numpy as np
 
-from lookalike.candidates.blocking import FIELD_SLOTS, RECORD_SLOTS, ROWS, TEXTS, WINDOW
-from lookalike.candidates.hashes import power, share_out, sketch_columns
+from lookalike.candidates.blocking import FIELD_SLOTS, RECORD_SLOTS, ROWS, WINDOW
+from lookalike.candidates.hashes import TEXTS, coarsen, power, share_out, sketch_columns
 from lookalike.types import Column, strings_to_arrow
 
 
@@ -51,6 +51,11 @@ def plain_pairs(columns, split, seed=1):
     """Each hash that is paid where there is room for all, as (name, group, pairs)."""
     groups, records = share_out(columns), len(columns[0])
     found = [(c.name, g, pairs_of_blocks(values_of(c), split)) for c, g in zip(columns, groups)]
+    found += [
+        (coarse.name, g, pairs_of_blocks(values_of(coarse), split))
+        for c, g in zip(columns, groups)
+        for coarse in coarsen(c)
+    ]
     found += _plain_neighbours(columns, groups, split, records)
     jobs = [("the whole record", range(len(columns)), 0)]
     jobs += [(f"the fields of group {'AB'[g - 1]}", [f for f, own in enumerate(groups) if own == g], g) for g in (1, 2)]
