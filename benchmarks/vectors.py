@@ -98,7 +98,7 @@ def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=1_000_000)
-    parser.add_argument("--recall", type=float, default=0.95)
+    parser.add_argument("--recall", type=float, default=0.96)
     parser.add_argument("--memory", default="4GiB")
     parser.add_argument("--smaller", default="1000,10000,50000,200000")
     given = parser.parse_args()

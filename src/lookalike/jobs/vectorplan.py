@@ -37,13 +37,13 @@ WIDTHS = (1, 1.5, 2, 3, 4, 6, 8)
 MOST_BANDS = 2000
 
 # Nanoseconds of one thread, measured (benchmarks/vectors.py).
-MULTIPLY = 0.03
+MULTIPLY = 0.06
 """A product of two numbers in a matrix product."""
-PROJECT = {"cosine": 0.03, "euclidean": 0.07, "hamming": 1.0}
+PROJECT = {"cosine": 0.06, "euclidean": 0.12, "hamming": 1.0}
 """A number of a vector times one of a hash function's; for hamming a bit that is looked up."""
 BAND = 150.0
 """An item in one band: its key stored, sorted, and its bucket looked through."""
-COMPARE, COMPARE_NUMBER = 90.0, 0.15
+COMPARE, COMPARE_NUMBER = 400.0, 0.3
 """Two vectors that are compared, and so much for each of their numbers."""
 BIT_COMPARE = 0.5
 """Two words of bit strings that are compared one after the other."""
@@ -109,7 +109,7 @@ class Look:
     kind: VectorKind
     items: int
     values: Float64
-    """Cosines or distances of random pairs of them."""
+    """Cosines or distances of random pairs of them that do not reach the threshold: these grow with the square."""
 
 
 def vectors_of(sources: list[Source], settings: Settings) -> VectorKind | None:
@@ -159,7 +159,8 @@ def look(sources: list[Source], settings: Settings, kind: VectorKind) -> Look:
     draw = np.random.default_rng(settings.seed)
     left, right = draw.integers(0, max(1, len(rows)), (2, SAMPLED_PAIRS))
     different = (left != right) & (len(rows) > 1)
-    return Look(kind, items, _values(rows, left[different], right[different], settings.measure, kind))
+    values = _values(rows, left[different], right[different], settings.measure, kind)
+    return Look(kind, items, values[~settings.measure.reached_by(values)])
 
 
 def _first_rows(sources: list[Source], settings: Settings, kind: VectorKind) -> Iterator[Any]:
