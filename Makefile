@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: install demo test test-slow lint format bench bench-exact bench-scale clean
+.PHONY: install demo test test-slow lint format bench bench-exact bench-records bench-vectors bench-scale clean
 
 install: $(STAMP)
 
@@ -39,6 +39,12 @@ bench: install
 bench-exact: install
 	$(BIN)/python benchmarks/numbering.py
 	$(BIN)/python benchmarks/methods.py
+
+bench-vectors: install
+	$(BIN)/python benchmarks/vectors.py
+
+bench-records: install
+	$(BIN)/python benchmarks/records.py
 
 bench-scale: install
 	$(BIN)/python benchmarks/scale.py
