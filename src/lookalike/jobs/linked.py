@@ -11,17 +11,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.errors import UsageError
+from lookalike.cluster.assignment import cluster_pairs
 from lookalike.jobs.link import Linked, LinkSettings, link_tables
 from lookalike.jobs.link_facts import MODEL_ALONE, LinkReport
 from lookalike.jobs.link_story import story_of
 from lookalike.jobs.progress import Progress
 from lookalike.jobs.usage import peak_memory_bytes
-from lookalike.kernels.unionfind import flatten, unite
-from lookalike.read import join_column, open_inputs
+from lookalike.read import join_column, open_data, open_inputs
 from lookalike.read.columns import one_array
 from lookalike.read.records import read_records
-from lookalike.read.tables import as_table
 from lookalike.tuning.weights import Weights
 from lookalike.types import Int64, Source, strings_to_arrow, to_arrow
 from lookalike.verify.records import LEVELS
@@ -43,8 +41,7 @@ class Side:
     @classmethod
     def read(cls, sources: Sequence[Source], settings: LinkSettings, side: str) -> Side:
         """The table in files."""
-        names = settings.names(side)
-        own = settings.id
+        names, own = settings.names(side), settings.id_of(side)
         if own is None and all(DEFAULT_ID in (source.column_names() or ()) for source in sources):
             own = DEFAULT_ID
         tables = [read_records(source, [*names, own] if own else names) for source in sources]
@@ -60,10 +57,15 @@ class Side:
     @classmethod
     def of(cls, data: Any, settings: LinkSettings, side: str) -> Side:
         """A table in memory."""
-        table = as_table(data, settings.names(side)[0])
-        own = settings.id or (DEFAULT_ID if DEFAULT_ID in table.column_names else None)
-        ids = table.column(own).combine_chunks() if own in table.column_names else to_arrow(np.arange(len(table)))
-        return cls(side, table, ids)
+        names, own = settings.names(side), settings.id_of(side)
+        if isinstance(data, list | tuple) and not data:  # no records have no columns
+            data = pa.table({name: pa.nulls(0) for name in names})
+        source = open_data(data, names[0])
+        source.name = side
+        if own is None and DEFAULT_ID in source.column_names():
+            own = DEFAULT_ID
+        table = read_records(source, [*names, own] if own else names)
+        return cls(side, table, one_array(table.column(own)) if own else to_arrow(np.arange(len(table))))
 
     def repeated_ids(self) -> int:
         """How many records have an id that an earlier one has."""
@@ -83,7 +85,8 @@ class LinkResult:
 
     def __repr__(self) -> str:
         counts = self.run["counts"]
-        return f"LinkResult({counts['links']} links among {counts['left']} and {counts['right']} records)"
+        other = "" if counts["right"] is None else f" and {counts['right']}"
+        return f"LinkResult({counts['links']} links among {counts['left']}{other} records)"
 
 
 def links_of(found: Linked, left: Side, right: Side | None) -> Iterator[pa.Table]:
@@ -97,9 +100,7 @@ def links_of(found: Linked, left: Side, right: Side | None) -> Iterator[pa.Table
 def _joined_ids(left: Side, right: Side | None) -> pa.Array:
     if right is None:
         return left.ids
-    if left.ids.type != right.ids.type:
-        return pa.concat_arrays([left.ids.cast(pa.large_string()), right.ids.cast(pa.large_string())])
-    return pa.concat_arrays([left.ids, right.ids])
+    return one_array(join_column([left.ids, right.ids]))
 
 
 def _links(found: Linked, places: Int64, ids: pa.Array) -> pa.Table:
@@ -116,7 +117,10 @@ def _links(found: Linked, places: Int64, ids: pa.Array) -> pa.Table:
     for number, column in enumerate(found.columns):
         names = strings_to_arrow(["missing", *LEVELS[column.kind]])
         level = names.take(to_arrow(found.levels[places, number].astype(np.int64)))
-        columns[column.name] = pa.StructArray.from_arrays(
+        name = column.name
+        while name in columns:  # a field may be called "score"
+            name += "_"
+        columns[name] = pa.StructArray.from_arrays(
             [level, to_arrow(np.ascontiguousarray(weights[:, number]))], ["agreement", "weight"]
         )
     return pa.table(columns)
@@ -125,12 +129,10 @@ def _links(found: Linked, places: Int64, ids: pa.Array) -> pa.Table:
 def clusters_of(found: Linked, left: Side, right: Side | None) -> pa.Table:
     """The records that links hold together, by cluster, in input order."""
     places = np.flatnonzero(found.chosen)
-    parent = np.arange(found.records, dtype=np.int32)
-    ends = found.blocked.left[places].astype(np.int32), found.blocked.right[places].astype(np.int32)
-    unite(parent, *ends, np.empty(len(places), np.bool_))
-    flatten(parent)
+    ends = found.blocked.left[places], found.blocked.right[places]
+    first = cluster_pairs(*ends, found.records)
     members = np.unique(np.concatenate(ends)).astype(np.int64)
-    _, cluster, sizes = np.unique(parent[members], return_inverse=True, return_counts=True)
+    _, cluster, sizes = np.unique(first[members], return_inverse=True, return_counts=True)
     order = np.lexsort((members, cluster))
     members, cluster = members[order], cluster[order]
     return pa.table(
@@ -152,7 +154,7 @@ def record_of(found: Linked, clusters: pa.Table, progress: Progress) -> dict[str
         "options": found.settings.to_dict(),
         "counts": {
             "left": found.split,
-            "right": found.records - found.split if found.two_tables else 0,
+            "right": found.records - found.split if found.two_tables else None,
             "candidates": len(found.blocked),
             "links": int(found.chosen.sum()),
             "clusters": len(pc.unique(clusters.column("cluster"))),
@@ -160,7 +162,7 @@ def record_of(found: Linked, clusters: pa.Table, progress: Progress) -> dict[str
         "cut": {"score": found.cut if np.isfinite(found.cut) else None, "why": found.cut_reason},
         "precision": _precision(found),
         "candidate_recall": None if found.recall is None else dict(zip(("estimate", "low", "high"), found.recall)),
-        "hashes": [_hash(one) for one in found.blocked.report],
+        "hashes": [asdict(one) for one in found.blocked.report],
         "weights": _weights(found),
         "converged": scoring.converged if isinstance(scoring, Weights) else None,
         "iterations": scoring.iterations if isinstance(scoring, Weights) else None,
@@ -169,10 +171,6 @@ def record_of(found: Linked, clusters: pa.Table, progress: Progress) -> dict[str
         "peak_memory_bytes": peak_memory_bytes(),
         "notes": found.notes,
     }
-
-
-def _hash(one: Any) -> dict[str, Any]:
-    return asdict(one)
 
 
 def _weights(found: Linked) -> list[dict[str, Any]]:
@@ -254,8 +252,6 @@ def link_in_memory(left: Any, right: Any, settings: LinkSettings) -> LinkResult:
     progress = Progress()
     one = Side.of(left, settings, "left")
     other = Side.of(right, settings, "right") if right is not None else None
-    if other is not None and not len(other.table):
-        raise UsageError("right has no records")
     found = link_tables(one.table, other.table if other else None, settings, progress)
     _note_ids(found, one, other, progress)
     clusters = clusters_of(found, one, other)
