@@ -21,8 +21,8 @@ from lookalike.kernels.blocking import unpack_words
 from lookalike.tuning.capture import estimate_recall
 from lookalike.tuning.patterns import patterns_of
 from lookalike.tuning.points import Points, deduct
-from lookalike.tuning.validation import Validation, validate
-from lookalike.tuning.weights import Weights, fit_weights
+from lookalike.tuning.validation import Precision, Validation, validate
+from lookalike.tuning.weights import Weights, fit_weights, frequency_beyond
 from lookalike.types import Bool, Column, Float64, Int8, Int32, Int64
 from lookalike.verify.records import LEVELS, compare, measure_records
 
@@ -169,6 +169,8 @@ class Linked:
     probability: Float64 | None
     """The model's own; None by points."""
     validation: Validation | None
+    validated: Precision | None
+    """Of the links, by the validating field."""
     cut: float
     cut_reason: str
     chosen: Bool
@@ -183,7 +185,7 @@ class Linked:
         plain: Float64 = self.scoring.by_field(levels)
         if isinstance(self.scoring, Points):
             return plain, plain
-        often = frequencies(self.columns, self.blocked.left[places])
+        often = frequencies(self.columns, self.sides, self.scoring, self.blocked.left[places])
         return plain, np.asarray(plain + self.scoring.adjust_by_frequency(levels, often))
 
     def level_facts(self, field: int, level: int) -> tuple[float | None, float | None, float]:
@@ -210,9 +212,8 @@ class Linked:
         """The share of valid links, with its interval where a field validates it; None where nothing tells."""
         if not self.chosen.any():
             return None
-        if self.validation is not None:
-            at = self.validation.at(self.cut)
-            return at.precision, at.low, at.high
+        if self.validated is not None:
+            return self.validated.precision, self.validated.low, self.validated.high
         return None if self.probability is None else (float(self.probability[self.chosen].mean()), None, None)
 
     @property
@@ -262,9 +263,14 @@ def link_tables(left: pa.Table, right: pa.Table | None, settings: LinkSettings, 
         validation = _validate(measured, blocked, score, probability, sides, settings, note)
         cut, why = _cut(score, probability, scoring, validation, settings, note)
         chosen = _one_each(blocked, score - cut, score >= cut, settings.one_to_one, right is not None, note)
+        validated = None
+        if validation is not None and measured is not None and chosen.any():
+            sure = _sure(probability)
+            mine = None if sure is None else sure[chosen]
+            validated = validation.of(_apart(measured, blocked)[chosen], mine)
     recall = estimate_recall(blocked.groups, probability) if probability is not None and len(blocked) else None
-    return Linked(settings, sides, columns, blocked, levels, scoring, score, probability, validation, cut, why,
-                  chosen, recall, notes)  # fmt: skip
+    return Linked(settings, sides, columns, blocked, levels, scoring, score, probability, validation, validated, cut,
+                  why, chosen, recall, notes)  # fmt: skip
 
 
 def _candidates(columns: list[Column], sides: Sides, workers: Workers, settings: LinkSettings, note: Any) -> Blocked:
@@ -306,18 +312,26 @@ def _score(
     score = weights.score(patterns)[of_pair]
     for first in range(0, len(score), SCORED):
         some = slice(first, first + SCORED)
-        often = frequencies(columns, blocked.left[some])
+        often = frequencies(columns, sides, weights, blocked.left[some])
         score[some] += weights.adjust_by_frequency(levels[some], often).sum(axis=1)
     probability = weights.probability_of(score)
     return weights, score + weights.prior_bits, probability
 
 
-def frequencies(columns: list[Column], records: Int32) -> Float64:
-    """The share of all records that have each record's value, by field; NaN where it has none: records x fields."""
+def frequencies(columns: list[Column], sides: Sides, weights: Weights, records: Int32) -> Float64:
+    """How likely another record has each record's value, by field; NaN where it has none: records x fields.
+
+    Of two tables the one in which the value is more frequent tells.
+    """
     shares = []
-    for column in columns:
-        counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
-        shares.append(np.append(counts / len(column.codes), np.nan)[column.codes[records]])
+    for place, column in enumerate(columns):
+        tables = [column.codes] if sides.right is None else np.split(column.codes, [sides.left])
+        beyond = []
+        for table in tables:
+            counts = np.bincount(table[table >= 0], minlength=len(column.values))
+            spare = np.append(counts - (2.0 if sides.right is None else 1.0), np.nan)[column.codes[records]]
+            beyond.append(frequency_beyond(spare, len(table), float(weights.others.own(place)[0])))
+        shares.append(np.fmax.reduce(beyond))
     return np.stack(shares, axis=1)
 
 
@@ -342,6 +356,15 @@ def _measure(left: pa.Table, right: pa.Table | None, settings: LinkSettings, not
     return measured
 
 
+def _apart(measured: Float64, blocked: Blocked) -> Float64:
+    """How much the records of each pair differ in the validating field."""
+    return np.abs(measured[blocked.left] - measured[blocked.right])
+
+
+def _sure(probability: Float64 | None) -> Bool | None:
+    return None if probability is None else np.asarray(probability > SURE)
+
+
 def _validate(
     measured: Float64 | None,
     blocked: Blocked,
@@ -353,11 +376,11 @@ def _validate(
 ) -> Validation | None:
     if measured is None or not len(blocked):
         return None
+    found = _apart(measured, blocked)
     left, right = sides.draw_pairs(settings.seed + 1)
     random = np.abs(measured[left] - measured[right])
-    found = np.abs(measured[blocked.left] - measured[blocked.right])
     try:
-        result = validate(score, found, random, None if probability is None else probability > SURE)
+        result = validate(score, found, random, _sure(probability))
     except UsageError as error:
         raise UsageError(f"--validate {settings.validate}: {error}") from error
     for sentence in result.notes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from lookalike.cluster.assignment import cluster_pairs
 from lookalike.jobs.link import Linked, LinkSettings, link_tables
@@ -247,13 +249,17 @@ def _note_ids(found: Linked, left: Side, right: Side | None, progress: Progress)
             progress.say(f"Note: {sentence}.")
 
 
-def link_in_memory(left: Any, right: Any, settings: LinkSettings) -> LinkResult:
-    """Link tables in memory."""
+def link_in_memory(left: Side, right: Side | None, settings: LinkSettings) -> LinkResult:
+    """Link tables, and leave nothing on disk."""
     progress = Progress()
-    one = Side.of(left, settings, "left")
-    other = Side.of(right, settings, "right") if right is not None else None
-    found = link_tables(one.table, other.table if other else None, settings, progress)
-    _note_ids(found, one, other, progress)
-    clusters = clusters_of(found, one, other)
-    links = pa.concat_tables(links_of(found, one, other))
+    found = link_tables(left.table, right.table if right else None, settings, progress)
+    _note_ids(found, left, right, progress)
+    clusters = clusters_of(found, left, right)
+    links = pa.concat_tables(links_of(found, left, right))
     return LinkResult(links, clusters, record_of(found, clusters, progress))
+
+
+def read_links(folder: Path) -> LinkResult:
+    """What an earlier run left in its folder."""
+    run = json.loads((folder / "run.json").read_text("utf-8"))
+    return LinkResult(pq.read_table(folder / "links.parquet"), pq.read_table(folder / "clusters.parquet"), run)
