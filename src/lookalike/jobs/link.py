@@ -185,7 +185,7 @@ class Linked:
         plain: Float64 = self.scoring.by_field(levels)
         if isinstance(self.scoring, Points):
             return plain, plain
-        often = frequencies(self.columns, self.sides, self.scoring, self.blocked.left[places])
+        often = frequencies(self.columns, self.scoring, self.blocked.left[places])
         return plain, np.asarray(plain + self.scoring.adjust_by_frequency(levels, often))
 
     def level_facts(self, field: int, level: int) -> tuple[float | None, float | None, float]:
@@ -260,14 +260,13 @@ def link_tables(left: pa.Table, right: pa.Table | None, settings: LinkSettings, 
         scoring, score, probability = _score(columns, blocked, levels, random, sides, settings)
         for sentence in scoring.notes if isinstance(scoring, Weights) and sides.pairs else ():
             note(sentence)
-        validation = _validate(measured, blocked, score, probability, sides, settings, note)
+        sure = _sure(scoring, score, probability)
+        validation = _validate(measured, blocked, score, sure, sides, settings, note)
         cut, why = _cut(score, probability, scoring, validation, settings, note)
         chosen = _one_each(blocked, score - cut, score >= cut, settings.one_to_one, right is not None, note)
         validated = None
         if validation is not None and measured is not None and chosen.any():
-            sure = _sure(probability)
-            mine = None if sure is None else sure[chosen]
-            validated = validation.of(_apart(measured, blocked)[chosen], mine)
+            validated = validation.of(_apart(measured, blocked)[chosen], sure[chosen])
     recall = estimate_recall(blocked.groups, probability) if probability is not None and len(blocked) else None
     return Linked(settings, sides, columns, blocked, levels, scoring, score, probability, validation, validated, cut,
                   why, chosen, recall, notes)  # fmt: skip
@@ -312,26 +311,22 @@ def _score(
     score = weights.score(patterns)[of_pair]
     for first in range(0, len(score), SCORED):
         some = slice(first, first + SCORED)
-        often = frequencies(columns, sides, weights, blocked.left[some])
+        often = frequencies(columns, weights, blocked.left[some])
         score[some] += weights.adjust_by_frequency(levels[some], often).sum(axis=1)
     probability = weights.probability_of(score)
     return weights, score + weights.prior_bits, probability
 
 
-def frequencies(columns: list[Column], sides: Sides, weights: Weights, records: Int32) -> Float64:
+def frequencies(columns: list[Column], weights: Weights, records: Int32) -> Float64:
     """How likely another record has each record's value, by field; NaN where it has none: records x fields.
 
-    Of two tables the one in which the value is more frequent tells.
+    The value is that of a pair, in one table or two; the records beyond these two tell.
     """
     shares = []
     for place, column in enumerate(columns):
-        tables = [column.codes] if sides.right is None else np.split(column.codes, [sides.left])
-        beyond = []
-        for table in tables:
-            counts = np.bincount(table[table >= 0], minlength=len(column.values))
-            spare = np.append(counts - (2.0 if sides.right is None else 1.0), np.nan)[column.codes[records]]
-            beyond.append(frequency_beyond(spare, len(table), float(weights.others.own(place)[0])))
-        shares.append(np.fmax.reduce(beyond))
+        counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
+        beyond = np.append(counts - 2.0, np.nan)[column.codes[records]]
+        shares.append(frequency_beyond(beyond, max(1, len(column)), float(weights.others.own(place)[0])))
     return np.stack(shares, axis=1)
 
 
@@ -361,15 +356,19 @@ def _apart(measured: Float64, blocked: Blocked) -> Float64:
     return np.abs(measured[blocked.left] - measured[blocked.right])
 
 
-def _sure(probability: Float64 | None) -> Bool | None:
-    return None if probability is None else np.asarray(probability > SURE)
+def _sure(scoring: Weights | Points, score: Float64, probability: Float64 | None) -> Bool:
+    """Pairs taken for matches: by their probability, or those that are equal in every field."""
+    if isinstance(scoring, Points):
+        return np.asarray(score >= scoring.total)
+    assert probability is not None
+    return np.asarray(probability > SURE)
 
 
 def _validate(
     measured: Float64 | None,
     blocked: Blocked,
     score: Float64,
-    probability: Float64 | None,
+    sure: Bool,
     sides: Sides,
     settings: LinkSettings,
     note: Any,
@@ -380,7 +379,7 @@ def _validate(
     left, right = sides.draw_pairs(settings.seed + 1)
     random = np.abs(measured[left] - measured[right])
     try:
-        result = validate(score, found, random, _sure(probability))
+        result = validate(score, found, random, sure)
     except UsageError as error:
         raise UsageError(f"--validate {settings.validate}: {error}") from error
     for sentence in result.notes:

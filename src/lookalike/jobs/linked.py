@@ -165,6 +165,7 @@ def record_of(found: Linked, clusters: pa.Table, progress: Progress) -> dict[str
         "precision": _precision(found),
         "candidate_recall": None if found.recall is None else dict(zip(("estimate", "low", "high"), found.recall)),
         "hashes": [asdict(one) for one in found.blocked.report],
+        "prior": found.prior,
         "weights": _weights(found),
         "converged": scoring.converged if isinstance(scoring, Weights) else None,
         "iterations": scoring.iterations if isinstance(scoring, Weights) else None,
