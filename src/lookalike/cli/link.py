@@ -109,7 +109,9 @@ def _say_links(run: dict[str, Any], out: str, progress: Progress) -> None:
     )
     if precision:
         interval = f" ({precision['low']:.1%} to {precision['high']:.1%})" if "low" in precision else ""
-        progress.say(f"About {precision['estimate']:.1%}{interval} of the links are valid, by {precision['how']}.")
+        progress.say(
+            f"About {precision['estimate']:.1%}{interval} of the links are valid, {_source(precision['how'])}."
+        )
     if recall:
         progress.say(
             f"About {recall['estimate']:.1%} ({recall['low']:.1%} to {recall['high']:.1%}) of all matches are "
@@ -117,3 +119,7 @@ def _say_links(run: dict[str, Any], out: str, progress: Progress) -> None:
         )
     tables = f"{out}/links.parquet (with the reasons), {out}/clusters.parquet, {out}/run.json"
     progress.say(f"Results: {tables}; look at {out}/report.html")
+
+
+def _source(how: str) -> str:
+    return how if how.startswith("validated") else f"by {how}"

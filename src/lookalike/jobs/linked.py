@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lookalike.cluster.assignment import cluster_pairs
+from lookalike.jobs.corpus import fill_ids
 from lookalike.jobs.link import Linked, LinkSettings, link_tables
 from lookalike.jobs.link_facts import MODEL_ALONE, LinkReport
 from lookalike.jobs.link_story import story_of
@@ -43,31 +44,34 @@ class Side:
     @classmethod
     def read(cls, sources: Sequence[Source], settings: LinkSettings, side: str) -> Side:
         """The table in files."""
-        names, own = settings.names(side), settings.id_of(side)
-        if own is None and all(DEFAULT_ID in (source.column_names() or ()) for source in sources):
-            own = DEFAULT_ID
-        tables = [read_records(source, [*names, own] if own else names) for source in sources]
+        own = settings.id_of(side) or DEFAULT_ID
+        perhaps = [own] if settings.id is None else []
+        tables = [read_records(source, settings.names(side), perhaps) for source in sources]
         table = pa.table(
-            {one: join_column([t.column(one).combine_chunks() for t in tables]) for one in tables[0].column_names}
+            {one: join_column([c for t in tables for c in t[one].chunks]) for one in tables[0].column_names}
         )
         name = sources[0].name if len(sources) == 1 else f"{sources[0].name} and {len(sources) - 1} more"
-        if own is not None:
-            return cls(name, table, one_array(table.column(own)))
-        places = [source.locate(row) for source, rows in zip(sources, map(len, tables)) for row in range(rows)]
-        return cls(name, table, strings_to_arrow([f"{file}:{row}" for file, row in places]))
+        ids = one_array(table.column(own))
+        if ids.null_count or not len(ids):
+            places = [source.locate(row) for source, rows in zip(sources, map(len, tables)) for row in range(rows)]
+            ids = fill_ids(ids, [f"{file}:{row}" for file, row in places])
+        return cls(name, table, ids)
 
     @classmethod
     def of(cls, data: Any, settings: LinkSettings, side: str) -> Side:
-        """A table in memory."""
-        names, own = settings.names(side), settings.id_of(side)
+        """A table in memory; records without an id are called by their numbers."""
+        names, own = settings.names(side), settings.id_of(side) or DEFAULT_ID
         if isinstance(data, list | tuple) and not data:  # no records have no columns
             data = pa.table({name: pa.nulls(0) for name in names})
         source = open_data(data, names[0])
         source.name = side
-        if own is None and DEFAULT_ID in source.column_names():
-            own = DEFAULT_ID
-        table = read_records(source, [*names, own] if own else names)
-        return cls(side, table, one_array(table.column(own)) if own else to_arrow(np.arange(len(table))))
+        table = read_records(source, names, [own] if settings.id is None else [])
+        ids, numbers = one_array(table.column(own)), to_arrow(np.arange(len(table)))
+        if ids.null_count == len(ids):
+            ids = numbers
+        elif ids.null_count:
+            ids = fill_ids(ids, [str(number) for number in range(len(ids))])
+        return cls(side, table, ids)
 
     def repeated_ids(self) -> int:
         """How many records have an id that an earlier one has."""

@@ -254,7 +254,7 @@ def _by_score(
     most: float,
 ) -> Validation:
     measured = ~np.isnan(differences) & ~sure
-    cuts = _cuts(scores, measured, bins)
+    cuts = _cuts(scores, measured | sure, bins)
     bin_of = np.searchsorted(cuts, scores, side="right") - 1
     weights = (np.ones(len(scores)), sure, measured, np.where(measured, differences, 0.0))
     pairs, certain, known, sums = (np.bincount(bin_of, of, len(cuts)).astype(np.float64) for of in weights)
@@ -289,10 +289,10 @@ def _from_top(values: Float64) -> Float64:
     return np.asarray(np.cumsum(values[::-1])[::-1], np.float64)
 
 
-def _cuts(scores: Float64, measured: Bool, bins: int) -> Float64:
-    """Lower bounds of bins of one width, thin ones joined with the next higher (at the top: lower) ones."""
+def _cuts(scores: Float64, known: Bool, bins: int) -> Float64:
+    """Lower bounds of bins of one width; those with few known pairs are joined with the next higher (top: lower)."""
     bounds = np.unique(np.linspace(scores.min(), scores.max(), bins + 1)[:-1])
-    counts = np.bincount(np.searchsorted(bounds, scores, side="right") - 1, measured, len(bounds))
+    counts = np.bincount(np.searchsorted(bounds, scores, side="right") - 1, known, len(bounds))
     kept, held = [], 0.0
     for bound, count in zip(bounds[::-1].tolist(), counts[::-1].tolist()):
         held += count
