@@ -108,6 +108,10 @@ def test_ids_by_place_by_column_and_repeated(cli, tmp_path):
     fields = ["--fields", "name:person,zip:code"]
     assert cli("link", "a.csv", "b.jsonl", "-o", "places", *fields).code == 0
     assert found_in(tmp_path / "places") == {(f"a.csv:{n}", f"b.jsonl:{n}") for n in range(60)}
+    clusters = pq.read_table(tmp_path / "places" / "clusters.parquet").to_pylist()
+    assert [(row["id"], row["table"], row["cluster"], row["size"]) for row in clusters] == [
+        (f"{file}:{n}", table, n, 2) for n in range(60) for file, table in (("a.csv", "left"), ("b.jsonl", "right"))
+    ]
     done = cli("link", "a.csv", "b.jsonl", "-o", "keys", *fields, "--id", "key=no")
     assert done.code == 0, done.err
     assert found_in(tmp_path / "keys") == {(str(n // 2), f"x{n}") for n in range(60)}
@@ -217,3 +221,11 @@ def test_a_field_without_values_is_said(cli, tables, people, tmp_path):
     done = cli("link", *tables, "-o", "links", "--fields", "name,address,phone,email")
     assert done.code == 0, done.err
     assert "Note: email: no record has a value; the field is left out." in done.err
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_compiling_is_said_once_after_an_install(cli, tables, monkeypatch, compiled):
+    monkeypatch.setattr("lookalike.jobs.progress.is_compiled", lambda kernels: compiled)
+    done = cli("link", *tables, "-o", "links", *FIELDS)
+    assert done.code == 0, done.err
+    assert ("Compiling kernels for records" in done.err) == (not compiled)
