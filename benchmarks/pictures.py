@@ -1,4 +1,4 @@
-"""Pictures for the pages on applications: docs/images/kernel.svg, vectors.svg and, with LOOKALIKE_DATA, baskets.svg."""
+"""Pictures for the pages on applications, in docs/images: kernel, vectors, link and, with LOOKALIKE_DATA, baskets."""
 
 import os
 import random
@@ -8,6 +8,9 @@ import matplotlib as mpl
 import numpy as np
 
 import lookalike as la
+import people
+from lookalike.jobs.link import LinkSettings, link_tables
+from lookalike.jobs.progress import Progress
 from lookalike.jobs.vectorplan import VectorPlan
 from lookalike.jobs.vectors import band_keys
 from lookalike.types import VectorKind
@@ -83,8 +86,35 @@ def draw_vectors():
     save(figure, "vectors.svg")
 
 
+def draw_link():
+    """Scores of pairs of generated people, and the share of valid ones from each score on (docs/link.md)."""
+    left, right, truth = people.make_tables(5_000, 5_000, 0.3, errors=1.0, seed=6)
+    settings = LinkSettings.parse("name,postcode", validate="created", one_to_one="no")
+    found = link_tables(left, right, settings, Progress())
+    keys = truth["left"].to_numpy() * 10_000 + truth["right"].to_numpy() + 5_000
+    valid = np.isin(found.blocked.left.astype(np.int64) * 10_000 + found.blocked.right, keys)
+    rows = [row for row in found.validation.table() if row.cut > -20]
+    cuts = [row.cut for row in rows]
+    figure, axes = plt.subplots(2, 1, figsize=(7, 5), sharex=True)
+    bins = np.linspace(-20, found.score.max(), 60)
+    axes[0].hist([found.score[valid], found.score[~valid]], bins, stacked=True, color=["#4c72b0", "#cccccc"],
+                 label=["the same person", "not"])  # fmt: skip
+    axes[0].set_yscale("log")
+    axes[0].set_ylabel("candidate pairs")
+    axes[0].legend(frameon=False)
+    axes[1].fill_between(cuts, [row.low for row in rows], [row.high for row in rows], color="#dddddd", label="interval")
+    axes[1].plot(cuts, [row.precision for row in rows], color="#4c72b0", label="estimated by creation dates")
+    axes[1].plot(cuts, [valid[found.score >= cut].mean() for cut in cuts], "o", markersize=3, color="#c44e52",
+                 label="true")  # fmt: skip
+    axes[1].set_xlabel("score of a pair, in bits")
+    axes[1].set_ylabel("valid from there on")
+    axes[1].legend(frameon=False, loc="lower right")
+    save(figure, "link.svg")
+
+
 if __name__ == "__main__":
     draw_kernel()
     draw_vectors()
+    draw_link()
     if "LOOKALIKE_DATA" in os.environ:
         draw_baskets(Path(os.environ["LOOKALIKE_DATA"]))

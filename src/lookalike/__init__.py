@@ -16,6 +16,7 @@ from lookalike.version import __version__
 if TYPE_CHECKING:
     from lookalike.api import (
         DedupResult,
+        LinkResult,
         MinHash,
         Plan,
         dedup,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         hamming_lsh,
         jaccard,
         kernel,
+        link,
         neighbors,
         pairs,
         shingles,
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BadDataError",
     "DedupResult",
+    "LinkResult",
     "LookalikeError",
     "MinHash",
     "Plan",
@@ -50,6 +53,7 @@ __all__ = [
     "hamming_lsh",
     "jaccard",
     "kernel",
+    "link",
     "neighbors",
     "pairs",
     "shingles",

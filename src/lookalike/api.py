@@ -22,6 +22,8 @@ from lookalike.jobs.dedup import DedupResult, dedup_in_memory, dedup_to_folder, 
 from lookalike.jobs.faces import find_faces
 from lookalike.jobs.fingerprints import find_prints
 from lookalike.jobs.halving import find_hamming_pairs
+from lookalike.jobs.link import LinkSettings
+from lookalike.jobs.linked import LinkResult, Side, link_files, link_in_memory, read_links
 from lookalike.jobs.lookups import faces_of_files
 from lookalike.jobs.matrix import Asked, cosine_matrix, similarity_matrix
 from lookalike.jobs.memory import Budget, parse_memory
@@ -33,11 +35,13 @@ from lookalike.jobs.settings import Settings
 from lookalike.read import invert, looks_like_paths, open_data, open_inputs
 from lookalike.read.minutiae import as_prints, read_prints
 from lookalike.read.tables import as_table
+from lookalike.report.links import links_page
 from lookalike.tuning.plan import Plan, tune
 from lookalike.types import Prints, Sets, Signatures, Source, Wanted, strings_to_arrow, to_arrow
 
 __all__ = [
     "DedupResult",
+    "LinkResult",
     "MinHash",
     "Plan",
     "dedup",
@@ -47,6 +51,7 @@ __all__ = [
     "hamming_lsh",
     "jaccard",
     "kernel",
+    "link",
     "neighbors",
     "pairs",
     "shingles",
@@ -238,6 +243,62 @@ def neighbors(
     others = [] if against is None else _open(against, column, encoding, "against")
     found = find_neighbors(_open(data, column, encoding), others, wanted, Progress())
     return found.table(ids=id is not None or looks_like_paths(data))
+
+
+def link(
+    left: Any,
+    right: Any = None,
+    fields: str | Sequence[str] = (),
+    *,
+    out: str | Path | None = None,
+    overwrite: bool = False,
+    **options: Any,
+) -> LinkResult:
+    """Which records of a table, or of two, are the same entity, and how sure that is; without labels.
+
+    Parameters
+    ----------
+    left, right
+        Tables in memory (pyarrow, pandas, polars, DuckDB, lists of dicts) or paths. Without `right` the records of
+        `left` are compared with each other.
+    fields
+        The columns that are compared: "name", "surname=last_name" where the tables call it differently, each perhaps
+        with a kind, as in "born:date" (person, text, address, code, phone, email, date, number).
+    out
+        With paths: the folder to write to, as `lookalike link -o` does.
+    overwrite
+        Replace an `out` of an earlier run.
+    options
+        id, validate, precision, probability, one_to_one, scoring, seed, threads, encoding, memory: as on the command
+        line.
+
+    Examples
+    --------
+    >>> names = [f"{given} {name}" for given in ("Ada", "Ben", "Cleo", "Dora") for name in ("Moss", "Nash", "Orr")]
+    >>> a = [{"name": name, "phone": f"555-01{10 + 7 * n}"} for n, name in enumerate(names)]
+    >>> b = [{"name": "Cleo Nahs", "phone": "555-0159"}, {"name": "Zoe Quirk", "phone": "555-0300"}]
+    >>> found = link(a, b, ["name:person", "phone:phone"])
+    >>> found
+    LinkResult(1 links among 12 and 2 records)
+    >>> found.links.select(["left", "right", "name"]).to_pylist()[0]["name"]["agreement"]
+    'Jaro-Winkler >= 0.95'
+    """
+    settings = LinkSettings.parse(fields, **options)
+    given = [left] if right is None else [left, right]
+    if out is None:
+        sides = [_side(data, settings, name) for data, name in zip(given, ("left", "right"))]
+        return link_in_memory(sides[0], sides[1] if len(sides) > 1 else None, settings)
+    if not all(map(looks_like_paths, given)):
+        raise UsageError("out= goes with paths, not with tables in memory")
+    paths = [_paths(data) for data in given]
+    link_files(paths[0], paths[1] if len(paths) > 1 else [], out, settings, Progress(), overwrite, links_page)
+    return read_links(Path(out))
+
+
+def _side(data: Any, settings: LinkSettings, name: str) -> Side:
+    if looks_like_paths(data):
+        return Side.read(_open(data, settings.fields[0].left, settings.encoding), settings, name)
+    return Side.of(data, settings, name)
 
 
 def transpose(data: Any, column: str = "text", *, encoding: str = "utf-8", memory: str | int | None = None) -> pa.Table:

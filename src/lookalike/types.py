@@ -414,6 +414,8 @@ class Wanted:
     """Further columns (an id, the column of a keep rule) to be handed over as they are."""
     skip_errors: bool = False
     """Set bad lines aside in `Items.rejected` instead of raising at the first."""
+    as_is: bool = False
+    """Take the features of lines whatever they are, as any other column: nothing is compared yet."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -257,8 +257,10 @@ def test_a_table_can_be_empty():
     empty, full = pa.table({"a": pa.array([], pa.string())}), pa.table({"a": ["x"]})
     (column,) = columns_of(empty, full, parse_fields("a"))
     assert column.codes.tolist() == [0]
+    (column,) = columns_of(empty, None, parse_fields("a"))
+    assert (len(column), len(column.values)) == (0, 0)
     with pytest.raises(BadDataError, match="has a value"):
-        columns_of(empty, None, parse_fields("a"))
+        columns_of(pa.table({"a": pa.array([None], pa.string())}), None, parse_fields("a"))
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -30,11 +30,13 @@ Examples:
     help="What is compared: name, or left=right where the tables call it differently; with :KIND to say what it "
     "is (person, text, address, code, phone, email, date, number).",
 )
-@click.option("--id", "id_", metavar="COLUMN", help="The column that names a record. [default: id, or FILE:ROW]")
+@click.option(
+    "--id", "id_", metavar="COLUMN", help="What names a record: NAME, or LEFT=RIGHT. [default: id, or FILE:ROW]"
+)
 @click.option(
     "--validate",
     metavar="COLUMN",
-    help="A date or number that is in both tables and not in --fields: it tells how many links are valid.",
+    help="A date or number (NAME, or LEFT=RIGHT) that is not in --fields: it tells how many links are valid.",
 )
 @click.option("--precision", type=float, help="Link from the score on at which this share of the links is valid.")
 @click.option(
@@ -100,14 +102,16 @@ def _say_links(run: dict[str, Any], out: str, progress: Progress) -> None:
 
     progress.finish()
     counts, precision, recall = run["counts"], run["precision"], run["candidate_recall"]
-    of = f"{counts['left']:,} x {counts['right']:,}" if counts["right"] else f"{counts['left']:,}"
+    of = f"{counts['left']:,} x {counts['right']:,}" if counts["right"] is not None else f"{counts['left']:,}"
     progress.say(
         f"{of} records, {count(counts['candidates'], 'candidate pair')}: {count(counts['links'], 'link')}, "
         f"{count(counts['clusters'], 'cluster')}. Cut: {run['cut']['why']}."
     )
     if precision:
         interval = f" ({precision['low']:.1%} to {precision['high']:.1%})" if "low" in precision else ""
-        progress.say(f"About {precision['estimate']:.1%}{interval} of the links are valid, by {precision['how']}.")
+        progress.say(
+            f"About {precision['estimate']:.1%}{interval} of the links are valid, {_source(precision['how'])}."
+        )
     if recall:
         progress.say(
             f"About {recall['estimate']:.1%} ({recall['low']:.1%} to {recall['high']:.1%}) of all matches are "
@@ -115,3 +119,7 @@ def _say_links(run: dict[str, Any], out: str, progress: Progress) -> None:
         )
     tables = f"{out}/links.parquet (with the reasons), {out}/clusters.parquet, {out}/run.json"
     progress.say(f"Results: {tables}; look at {out}/report.html")
+
+
+def _source(how: str) -> str:
+    return how if how.startswith("validated") else f"by {how}"

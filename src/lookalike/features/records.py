@@ -218,7 +218,7 @@ def columns_of(left: pa.Table, right: pa.Table | None, fields: Sequence[Field], 
     columns = []
     for field in choose_kinds(left, right, fields):
         column = _make_column(field, _sides(left, right, field), note)
-        if len(column.values):
+        if len(column.values) or not len(column):
             columns.append(column)
         else:
             note(f"{field.name}: no record has a value; the field is left out")

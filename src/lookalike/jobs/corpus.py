@@ -124,7 +124,7 @@ class Corpus:
         if missing == len(self):
             return strings_to_arrow(self._places(items))
         taken = self.digests.pick(f"column {name}", items)
-        return _filled(taken, self._places(items)) if missing else taken
+        return fill_ids(taken, self._places(items)) if missing else taken
 
     def _places(self, items: Int64) -> list[str]:
         files, rows = self.locate(items)
@@ -142,7 +142,7 @@ class Corpus:
         return strings_to_arrow([p[0] for p in places]), np.array([p[1] for p in places], np.int64)
 
 
-def _filled(ids: pa.Array, places: list[str]) -> pa.Array:
+def fill_ids(ids: pa.Array, places: list[str]) -> pa.Array:
     """Ids as text, with places where there is none."""
     texts = join_column([ids, strings_to_arrow([""])]).combine_chunks().slice(0, len(ids))
     return pc.if_else(ids.is_valid(), texts.cast(pa.large_string()), strings_to_arrow(places))

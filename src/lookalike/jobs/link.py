@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,18 +17,21 @@ from lookalike.features.records import Field, choose_kinds, columns_of, parse_fi
 from lookalike.jobs.memory import Budget, parse_memory
 from lookalike.jobs.parallel import Workers, count_threads
 from lookalike.jobs.progress import Progress
+from lookalike.kernels.blocking import unpack_words
 from lookalike.tuning.capture import estimate_recall
 from lookalike.tuning.patterns import patterns_of
 from lookalike.tuning.points import Points, deduct
-from lookalike.tuning.validation import Validation, validate
-from lookalike.tuning.weights import Weights, fit_weights
+from lookalike.tuning.validation import Precision, Validation, validate
+from lookalike.tuning.weights import Weights, fit_weights, frequency_beyond
 from lookalike.types import Bool, Column, Float64, Int8, Int32, Int64
-from lookalike.verify.records import LEVELS, compare
+from lookalike.verify.records import LEVELS, compare, measure_records
 
 RANDOM_PAIRS = 1_000_000
 """Random pairs that tell how often two records agree by chance."""
 SCORED = 1 << 20
 """Pairs whose frequencies are looked up at a time."""
+SURE = 0.999
+"""Pairs that are matches with a higher probability than this tell how much matches differ in the validating field."""
 SCORINGS = ("weights", "points")
 ASSIGNMENTS = ("auto", "optimal", "greedy", "no")
 MOSTLY_ONE = 0.8
@@ -76,12 +79,13 @@ class LinkSettings:
             raise UsageError(f"--scoring must be one of {', '.join(SCORINGS)}, not {scoring!r}")
         if one_to_one not in ASSIGNMENTS:
             raise UsageError(f"--one-to-one must be one of {', '.join(ASSIGNMENTS)}, not {one_to_one!r}")
-        if validate is not None and validate in {one.left for one in named} | {one.right for one in named}:
+        asked = set() if validate is None else set(_both(validate))
+        if asked & ({one.left for one in named} | {one.right for one in named}):
             raise UsageError(
                 f"--validate {validate}: a field that is in the score cannot validate it; leave it out of --fields"
             )
-        if scoring == "points" and precision is None and validate is None:
-            precision = None
+        if scoring == "points" and precision is not None and validate is None:
+            raise UsageError("--precision with --scoring points needs --validate: points alone tell no precision")
         return cls(named, id, validate, precision, probability, one_to_one, scoring, seed,
                    count_threads(threads), encoding, Budget(parse_memory(memory)))  # fmt: skip
 
@@ -103,7 +107,51 @@ class LinkSettings:
 
     def names(self, side: str) -> list[str]:
         """The columns that are needed of a table."""
-        return [*(getattr(one, side) for one in self.fields), *filter(None, (self.id, self.validate))]
+        others = [getattr(_both(name), side) for name in (self.id, self.validate) if name is not None]
+        return [*(getattr(one, side) for one in self.fields), *others]
+
+    def id_of(self, side: str) -> str | None:
+        """The column that names a record of a table; None where none was stated."""
+        return None if self.id is None else getattr(_both(self.id), side)
+
+
+class _Both(NamedTuple):
+    left: str
+    right: str
+
+
+def _both(name: str) -> _Both:
+    """A column's name in the left and in the right table: NAME, or LEFT=RIGHT."""
+    left, equals, right = name.partition("=")
+    return _Both(left.strip(), right.strip() if equals else left.strip())
+
+
+class Sides(NamedTuple):
+    """How many records the tables have."""
+
+    left: int
+    right: int | None
+    """None where one table is compared with itself."""
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs there are in all.
+
+        Examples
+        --------
+        >>> Sides(4, None).pairs, Sides(4, 3).pairs, Sides(4, 0).pairs
+        (6, 12, 0)
+        """
+        return self.left * (self.left - 1) // 2 if self.right is None else self.left * self.right
+
+    def draw_pairs(self, seed: int) -> tuple[Int64, Int64]:
+        """Pairs of records drawn at random: of the two tables, or of one; none where there are none."""
+        draw, count = np.random.default_rng(seed), RANDOM_PAIRS if self.pairs else 0
+        if self.right is not None:
+            return draw.integers(0, max(self.left, 1), count), self.left + draw.integers(0, max(self.right, 1), count)
+        left, right = draw.integers(0, max(self.left, 1), (2, count))
+        apart = left != right
+        return np.minimum(left, right)[apart], np.maximum(left, right)[apart]
 
 
 @dataclass(slots=True)
@@ -111,8 +159,7 @@ class Linked:
     """Everything that a run found out."""
 
     settings: LinkSettings
-    split: int
-    records: int
+    sides: Sides
     columns: list[Column]
     blocked: Blocked
     levels: npt.NDArray[np.int8]
@@ -122,6 +169,8 @@ class Linked:
     probability: Float64 | None
     """The model's own; None by points."""
     validation: Validation | None
+    validated: Precision | None
+    """Of the links, by the validating field."""
     cut: float
     cut_reason: str
     chosen: Bool
@@ -136,7 +185,7 @@ class Linked:
         plain: Float64 = self.scoring.by_field(levels)
         if isinstance(self.scoring, Points):
             return plain, plain
-        often = frequencies(self.columns, self.blocked.left[places])
+        often = frequencies(self.columns, self.scoring, self.blocked.left[places])
         return plain, np.asarray(plain + self.scoring.adjust_by_frequency(levels, often))
 
     def level_facts(self, field: int, level: int) -> tuple[float | None, float | None, float]:
@@ -156,26 +205,38 @@ class Linked:
     @property
     def prior(self) -> float:
         """What the score of a pair starts from, in bits."""
-        return prior_of(self.scoring) if isinstance(self.scoring, Weights) else 0.0
+        return self.scoring.prior_bits if isinstance(self.scoring, Weights) else 0.0
 
     @property
     def precision(self) -> tuple[float, float | None, float | None] | None:
         """The share of valid links, with its interval where a field validates it; None where nothing tells."""
         if not self.chosen.any():
             return None
-        if self.validation is not None:
-            at = self.validation.at(self.cut)
-            return at.precision, at.low, at.high
+        if self.validated is not None:
+            return self.validated.precision, self.validated.low, self.validated.high
         return None if self.probability is None else (float(self.probability[self.chosen].mean()), None, None)
+
+    @property
+    def split(self) -> int:
+        """How many records the left table has; those of the right one follow."""
+        return self.sides.left
+
+    @property
+    def records(self) -> int:
+        """How many records there are in all."""
+        return self.sides.left + (self.sides.right or 0)
 
     @property
     def two_tables(self) -> bool:
         """Was one table linked with another?"""
-        return self.split < self.records
+        return self.sides.right is not None
 
 
 def link_tables(left: pa.Table, right: pa.Table | None, settings: LinkSettings, progress: Progress) -> Linked:
     """The recipe: fields, candidates, agreement of each pair, weights, validation, decision."""
+    if settings.one_to_one in ("optimal", "greedy") and right is None:
+        raise UsageError("--one-to-one is for two tables; one table has clusters")
+    sides = Sides(len(left), None if right is None else len(right))
     notes: list[str] = []
 
     def note(sentence: str) -> None:
@@ -188,27 +249,37 @@ def link_tables(left: pa.Table, right: pa.Table | None, settings: LinkSettings, 
             for one in settings.fields:
                 progress.say(f"Field {one.name}: {one.kind} ({one.why}).")
             columns = columns_of(left, right, settings.fields, note)
-        split = len(left)
-        records = split + (len(right) if right is not None else 0)
+            measured = _measure(left, right, settings, note)
+        progress.compiling(unpack_words, "records")
         with progress.stage("candidates"):
-            blocked = find_pairs(columns, split, each=workers.map, seed=settings.seed)
+            blocked = _candidates(columns, sides, workers, settings, note)
         with progress.stage("comparing"):
             levels = _levels(columns, blocked.left, blocked.right, workers)
-            random = _levels(columns, *_random_pairs(split, records, settings.seed), workers)
+            random = _levels(columns, *sides.draw_pairs(settings.seed), workers)
     with progress.stage("scoring"):
-        scoring, score, probability = _score(columns, blocked, levels, random, split, records, settings)
-        for sentence in getattr(scoring, "notes", ()):
+        scoring, score, probability = _score(columns, blocked, levels, random, sides, settings)
+        for sentence in scoring.notes if isinstance(scoring, Weights) and sides.pairs else ():
             note(sentence)
-        differences = _differences(left, right, settings, note)
-        validation = _validate(differences, blocked, score, split, records, settings, note)
+        sure = _sure(scoring, score, probability)
+        validation = _validate(measured, blocked, score, sure, sides, settings, note)
         cut, why = _cut(score, probability, scoring, validation, settings, note)
-        chosen = score >= cut
-        if settings.one_to_one in ("optimal", "greedy") and split == records:
-            raise UsageError("--one-to-one is for two tables; one table has clusters")
-        chosen = _one_each(blocked, score - cut, chosen, settings.one_to_one, split < records, note)
+        chosen = _one_each(blocked, score - cut, score >= cut, settings.one_to_one, right is not None, note)
+        validated = None
+        if validation is not None and measured is not None and chosen.any():
+            validated = validation.of(_apart(measured, blocked)[chosen], sure[chosen])
     recall = estimate_recall(blocked.groups, probability) if probability is not None and len(blocked) else None
-    return Linked(settings, split, records, columns, blocked, levels, scoring, score, probability, validation, cut, why,
-                  chosen, recall, notes)  # fmt: skip
+    return Linked(settings, sides, columns, blocked, levels, scoring, score, probability, validation, validated, cut,
+                  why, chosen, recall, notes)  # fmt: skip
+
+
+def _candidates(columns: list[Column], sides: Sides, workers: Workers, settings: LinkSettings, note: Any) -> Blocked:
+    """Pairs worth comparing; none where a table has no record to compare with."""
+    if sides.pairs:
+        return find_pairs(columns, sides.left, each=workers.map, seed=settings.seed)
+    what = "the table has fewer than two records" if sides.right is None else "a table has no records"
+    note(f"{what}, so there is nothing to link")
+    none = np.empty(0, np.int32)
+    return Blocked(none, none, np.empty(0, np.uint8), [], ([], []))
 
 
 def _levels(columns: list[Column], left: Any, right: Any, workers: Workers) -> npt.NDArray[np.int8]:
@@ -219,28 +290,12 @@ def _levels(columns: list[Column], left: Any, right: Any, workers: Workers) -> n
     return found
 
 
-def _random_pairs(split: int, records: int, seed: int) -> tuple[Int64, Int64]:
-    """Pairs of records drawn at random: of the two tables, or of one."""
-    draw = np.random.default_rng(seed)
-    if split < records:
-        return draw.integers(0, split, RANDOM_PAIRS), draw.integers(split, records, RANDOM_PAIRS)
-    left, right = draw.integers(0, max(records, 1), (2, RANDOM_PAIRS))
-    apart = left != right
-    return np.minimum(left, right)[apart], np.maximum(left, right)[apart]
-
-
-def count_pairs(split: int, records: int) -> int:
-    """How many pairs there are in all."""
-    return split * (records - split) if split < records else records * (records - 1) // 2
-
-
 def _score(
     columns: list[Column],
     blocked: Blocked,
     levels: Int8,
     random: Int8,
-    split: int,
-    records: int,
+    sides: Sides,
     settings: LinkSettings,
 ) -> tuple[Weights | Points, Float64, Float64 | None]:
     sizes = [len(LEVELS[column.kind]) for column in columns]
@@ -248,73 +303,85 @@ def _score(
     if settings.scoring == "points":
         points = deduct(sizes)
         return points, points.score(patterns)[of_pair], None
+    if not len(random):  # nothing will be scored; a pair that differs in everything stands for chance
+        random = np.array([sizes], np.int8)
     chance, chances, _ = patterns_of(random)
     names = [column.name for column in columns]
-    weights = fit_weights(patterns, counts, chance, chances, sizes, float(count_pairs(split, records)), names)
+    weights = fit_weights(patterns, counts, chance, chances, sizes, float(max(sides.pairs, 1)), names)
     score = weights.score(patterns)[of_pair]
     for first in range(0, len(score), SCORED):
         some = slice(first, first + SCORED)
-        often = frequencies(columns, blocked.left[some])
+        often = frequencies(columns, weights, blocked.left[some])
         score[some] += weights.adjust_by_frequency(levels[some], often).sum(axis=1)
     probability = weights.probability_of(score)
-    return weights, score + prior_of(weights), probability
+    return weights, score + weights.prior_bits, probability
 
 
-def prior_of(weights: Weights) -> float:
-    """log2 of the odds that two records are a match, before any field is looked at."""
-    return float(np.log2(max(weights.expected, 1e-9)) - np.log2(max(weights.pairs - weights.expected, 1e-9)))
+def frequencies(columns: list[Column], weights: Weights, records: Int32) -> Float64:
+    """How likely another record has each record's value, by field; NaN where it has none: records x fields.
 
-
-def frequencies(columns: list[Column], records: Int32) -> Float64:
-    """The share of all records that have each record's value, by field; NaN where it has none: records x fields."""
+    The value is that of a pair, in one table or two; the records beyond these two tell.
+    """
     shares = []
-    for column in columns:
+    for place, column in enumerate(columns):
         counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
-        shares.append(np.append(counts / len(column.codes), np.nan)[column.codes[records]])
+        beyond = np.append(counts - 2.0, np.nan)[column.codes[records]]
+        shares.append(frequency_beyond(beyond, max(1, len(column)), float(weights.others.own(place)[0])))
     return np.stack(shares, axis=1)
 
 
-def _differences(left: pa.Table, right: pa.Table | None, settings: LinkSettings, note: Any) -> Float64 | None:
+def _measure(left: pa.Table, right: pa.Table | None, settings: LinkSettings, note: Any) -> Float64 | None:
     """The validating field of every record as a number: days, or the number itself; NaN where there is none."""
     if settings.validate is None:
         return None
-    column = Field(settings.validate, settings.validate, "", "")
-    [chosen] = choose_kinds(left, right, [column])
-    if chosen.kind not in ("date", "number"):
+    [chosen] = choose_kinds(left, right, [Field(*_both(settings.validate))])
+    if chosen.kind != "date":
         chosen = replace(chosen, kind="number")
-    [values] = columns_of(left, right, [chosen], note)
-    numbers = _as_numbers(values, settings.validate)
-    return np.append(numbers, np.nan)[values.codes]
+    try:
+        [column] = columns_of(left, right, [chosen], note)
+    except BadDataError as error:
+        raise BadDataError(f"--validate {settings.validate}: {error}") from error
+    measured = measure_records(column)
+    known, given = np.count_nonzero(np.isfinite(measured)), len(column) - column.missing
+    if 2 * known < given:
+        raise BadDataError(
+            f"--validate {settings.validate}: {given - known:,} of its {given:,} values are neither dates nor numbers; "
+            "name a column of dates or of numbers"
+        )
+    return measured
 
 
-def _as_numbers(column: Column, name: str) -> Float64:
-    found = np.full(len(column.values), np.nan)
-    for place, value in enumerate(column.values.to_pylist()):
-        try:
-            days = np.datetime64(value, "D").astype(np.int64) if column.kind == "date" else None
-            found[place] = float(value) if days is None else float(days)
-        except ValueError:
-            continue
-    if not np.isfinite(found).any():
-        raise BadDataError(f"--validate {name}: its values are neither dates nor numbers")
-    return found
+def _apart(measured: Float64, blocked: Blocked) -> Float64:
+    """How much the records of each pair differ in the validating field."""
+    return np.abs(measured[blocked.left] - measured[blocked.right])
+
+
+def _sure(scoring: Weights | Points, score: Float64, probability: Float64 | None) -> Bool:
+    """Pairs taken for matches: by their probability, or those that are equal in every field."""
+    if isinstance(scoring, Points):
+        return np.asarray(score >= scoring.total)
+    assert probability is not None
+    return np.asarray(probability > SURE)
 
 
 def _validate(
-    values: Float64 | None,
+    measured: Float64 | None,
     blocked: Blocked,
     score: Float64,
-    split: int,
-    records: int,
+    sure: Bool,
+    sides: Sides,
     settings: LinkSettings,
     note: Any,
 ) -> Validation | None:
-    if values is None or not len(blocked):
+    if measured is None or not len(blocked):
         return None
-    left, right = _random_pairs(split, records, settings.seed + 1)
-    random = np.abs(values[left] - values[right])
-    found = np.abs(values[blocked.left] - values[blocked.right])
-    result = validate(score, found, random[np.isfinite(random)])
+    found = _apart(measured, blocked)
+    left, right = sides.draw_pairs(settings.seed + 1)
+    random = np.abs(measured[left] - measured[right])
+    try:
+        result = validate(score, found, random, sure)
+    except UsageError as error:
+        raise UsageError(f"--validate {settings.validate}: {error}") from error
     for sentence in result.notes:
         note(f"--validate {settings.validate}: {sentence}")
     return result
@@ -376,6 +443,6 @@ def _one_each(blocked: Blocked, worth: Float64, chosen: Bool, method: str, two_t
     kept = np.zeros(len(chosen), np.bool_)
     found = one_to_one(blocked.left[places], blocked.right[places], worth[places], method)
     kept[places[found.kept]] = True
-    for sentence in getattr(found, "notes", ()):
+    for sentence in found.notes:
         note(sentence)
     return kept

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -10,18 +11,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
-from lookalike.errors import UsageError
+from lookalike.cluster.assignment import cluster_pairs
+from lookalike.jobs.corpus import fill_ids
 from lookalike.jobs.link import Linked, LinkSettings, link_tables
 from lookalike.jobs.link_facts import MODEL_ALONE, LinkReport
 from lookalike.jobs.link_story import story_of
 from lookalike.jobs.progress import Progress
 from lookalike.jobs.usage import peak_memory_bytes
-from lookalike.kernels.unionfind import flatten, unite
-from lookalike.read import join_column, open_inputs
+from lookalike.read import join_column, open_data, open_inputs
 from lookalike.read.columns import one_array
 from lookalike.read.records import read_records
-from lookalike.read.tables import as_table
 from lookalike.tuning.weights import Weights
 from lookalike.types import Int64, Source, strings_to_arrow, to_arrow
 from lookalike.verify.records import LEVELS
@@ -43,26 +44,33 @@ class Side:
     @classmethod
     def read(cls, sources: Sequence[Source], settings: LinkSettings, side: str) -> Side:
         """The table in files."""
-        names = settings.names(side)
-        own = settings.id
-        if own is None and all(DEFAULT_ID in (source.column_names() or ()) for source in sources):
-            own = DEFAULT_ID
-        tables = [read_records(source, [*names, own] if own else names) for source in sources]
+        own = settings.id_of(side) or DEFAULT_ID
+        perhaps = [own] if settings.id is None else []
+        tables = [read_records(source, settings.names(side), perhaps) for source in sources]
         table = pa.table(
-            {one: join_column([t.column(one).combine_chunks() for t in tables]) for one in tables[0].column_names}
+            {one: join_column([c for t in tables for c in t[one].chunks]) for one in tables[0].column_names}
         )
         name = sources[0].name if len(sources) == 1 else f"{sources[0].name} and {len(sources) - 1} more"
-        if own is not None:
-            return cls(name, table, one_array(table.column(own)))
-        places = [source.locate(row) for source, rows in zip(sources, map(len, tables)) for row in range(rows)]
-        return cls(name, table, strings_to_arrow([f"{file}:{row}" for file, row in places]))
+        ids = one_array(table.column(own))
+        if ids.null_count or not len(ids):
+            places = [source.locate(row) for source, rows in zip(sources, map(len, tables)) for row in range(rows)]
+            ids = fill_ids(ids, [f"{file}:{row}" for file, row in places])
+        return cls(name, table, ids)
 
     @classmethod
     def of(cls, data: Any, settings: LinkSettings, side: str) -> Side:
-        """A table in memory."""
-        table = as_table(data, settings.names(side)[0])
-        own = settings.id or (DEFAULT_ID if DEFAULT_ID in table.column_names else None)
-        ids = table.column(own).combine_chunks() if own in table.column_names else to_arrow(np.arange(len(table)))
+        """A table in memory; records without an id are called by their numbers."""
+        names, own = settings.names(side), settings.id_of(side) or DEFAULT_ID
+        if isinstance(data, list | tuple) and not data:  # no records have no columns
+            data = pa.table({name: pa.nulls(0) for name in names})
+        source = open_data(data, names[0])
+        source.name = side
+        table = read_records(source, names, [own] if settings.id is None else [])
+        ids, numbers = one_array(table.column(own)), to_arrow(np.arange(len(table)))
+        if ids.null_count == len(ids):
+            ids = numbers
+        elif ids.null_count:
+            ids = fill_ids(ids, [str(number) for number in range(len(ids))])
         return cls(side, table, ids)
 
     def repeated_ids(self) -> int:
@@ -83,7 +91,8 @@ class LinkResult:
 
     def __repr__(self) -> str:
         counts = self.run["counts"]
-        return f"LinkResult({counts['links']} links among {counts['left']} and {counts['right']} records)"
+        other = "" if counts["right"] is None else f" and {counts['right']}"
+        return f"LinkResult({counts['links']} links among {counts['left']}{other} records)"
 
 
 def links_of(found: Linked, left: Side, right: Side | None) -> Iterator[pa.Table]:
@@ -97,9 +106,7 @@ def links_of(found: Linked, left: Side, right: Side | None) -> Iterator[pa.Table
 def _joined_ids(left: Side, right: Side | None) -> pa.Array:
     if right is None:
         return left.ids
-    if left.ids.type != right.ids.type:
-        return pa.concat_arrays([left.ids.cast(pa.large_string()), right.ids.cast(pa.large_string())])
-    return pa.concat_arrays([left.ids, right.ids])
+    return one_array(join_column([left.ids, right.ids]))
 
 
 def _links(found: Linked, places: Int64, ids: pa.Array) -> pa.Table:
@@ -116,7 +123,10 @@ def _links(found: Linked, places: Int64, ids: pa.Array) -> pa.Table:
     for number, column in enumerate(found.columns):
         names = strings_to_arrow(["missing", *LEVELS[column.kind]])
         level = names.take(to_arrow(found.levels[places, number].astype(np.int64)))
-        columns[column.name] = pa.StructArray.from_arrays(
+        name = column.name
+        while name in columns:  # a field may be called "score"
+            name += "_"
+        columns[name] = pa.StructArray.from_arrays(
             [level, to_arrow(np.ascontiguousarray(weights[:, number]))], ["agreement", "weight"]
         )
     return pa.table(columns)
@@ -125,12 +135,10 @@ def _links(found: Linked, places: Int64, ids: pa.Array) -> pa.Table:
 def clusters_of(found: Linked, left: Side, right: Side | None) -> pa.Table:
     """The records that links hold together, by cluster, in input order."""
     places = np.flatnonzero(found.chosen)
-    parent = np.arange(found.records, dtype=np.int32)
-    ends = found.blocked.left[places].astype(np.int32), found.blocked.right[places].astype(np.int32)
-    unite(parent, *ends, np.empty(len(places), np.bool_))
-    flatten(parent)
+    ends = found.blocked.left[places], found.blocked.right[places]
+    first = cluster_pairs(*ends, found.records)
     members = np.unique(np.concatenate(ends)).astype(np.int64)
-    _, cluster, sizes = np.unique(parent[members], return_inverse=True, return_counts=True)
+    _, cluster, sizes = np.unique(first[members], return_inverse=True, return_counts=True)
     order = np.lexsort((members, cluster))
     members, cluster = members[order], cluster[order]
     return pa.table(
@@ -152,7 +160,7 @@ def record_of(found: Linked, clusters: pa.Table, progress: Progress) -> dict[str
         "options": found.settings.to_dict(),
         "counts": {
             "left": found.split,
-            "right": found.records - found.split if found.two_tables else 0,
+            "right": found.records - found.split if found.two_tables else None,
             "candidates": len(found.blocked),
             "links": int(found.chosen.sum()),
             "clusters": len(pc.unique(clusters.column("cluster"))),
@@ -160,7 +168,8 @@ def record_of(found: Linked, clusters: pa.Table, progress: Progress) -> dict[str
         "cut": {"score": found.cut if np.isfinite(found.cut) else None, "why": found.cut_reason},
         "precision": _precision(found),
         "candidate_recall": None if found.recall is None else dict(zip(("estimate", "low", "high"), found.recall)),
-        "hashes": [_hash(one) for one in found.blocked.report],
+        "hashes": [asdict(one) for one in found.blocked.report],
+        "prior": found.prior,
         "weights": _weights(found),
         "converged": scoring.converged if isinstance(scoring, Weights) else None,
         "iterations": scoring.iterations if isinstance(scoring, Weights) else None,
@@ -169,10 +178,6 @@ def record_of(found: Linked, clusters: pa.Table, progress: Progress) -> dict[str
         "peak_memory_bytes": peak_memory_bytes(),
         "notes": found.notes,
     }
-
-
-def _hash(one: Any) -> dict[str, Any]:
-    return asdict(one)
 
 
 def _weights(found: Linked) -> list[dict[str, Any]]:
@@ -249,15 +254,17 @@ def _note_ids(found: Linked, left: Side, right: Side | None, progress: Progress)
             progress.say(f"Note: {sentence}.")
 
 
-def link_in_memory(left: Any, right: Any, settings: LinkSettings) -> LinkResult:
-    """Link tables in memory."""
+def link_in_memory(left: Side, right: Side | None, settings: LinkSettings) -> LinkResult:
+    """Link tables, and leave nothing on disk."""
     progress = Progress()
-    one = Side.of(left, settings, "left")
-    other = Side.of(right, settings, "right") if right is not None else None
-    if other is not None and not len(other.table):
-        raise UsageError("right has no records")
-    found = link_tables(one.table, other.table if other else None, settings, progress)
-    _note_ids(found, one, other, progress)
-    clusters = clusters_of(found, one, other)
-    links = pa.concat_tables(links_of(found, one, other))
+    found = link_tables(left.table, right.table if right else None, settings, progress)
+    _note_ids(found, left, right, progress)
+    clusters = clusters_of(found, left, right)
+    links = pa.concat_tables(links_of(found, left, right))
     return LinkResult(links, clusters, record_of(found, clusters, progress))
+
+
+def read_links(folder: Path) -> LinkResult:
+    """What an earlier run left in its folder."""
+    run = json.loads((folder / "run.json").read_text("utf-8"))
+    return LinkResult(pq.read_table(folder / "links.parquet"), pq.read_table(folder / "clusters.parquet"), run)

@@ -47,6 +47,8 @@ class JsonlSource(LineSource):
         """The type of each wanted column as a sample of the block has it; None where it is mixed."""
         sample = [*_objects(rows, np.unique(np.linspace(0, len(rows) - 1, SAMPLED_ROWS).astype(int)))]
         kinds = {name: _plain_type([one.get(name) for one in sample]) for name in wanted.columns}
+        if wanted.as_is:
+            return {**kinds, wanted.features: _plain_type([one.get(wanted.features) for one in sample])}
         # what is compared comes last: its type holds where it is asked for as a column as well
         return kinds | {wanted.features: _features_type(one.get(wanted.features) for one in sample)}
 
@@ -73,11 +75,13 @@ class JsonlSource(LineSource):
         for row in range(len(rows)):
             try:
                 one = parse_object(rows.row(row))
-                check_features(one.get(wanted.features), wanted.features, kind)
+                if not wanted.as_is:
+                    check_features(one.get(wanted.features), wanted.features, kind)
                 good.append(one)
             except ValueError as error:
                 bad.append(BadRow(row, str(error)))
-        features = pa.array([one.get(wanted.features) for one in good], kind)
+        values = [one.get(wanted.features) for one in good]
+        features = column_of(values) if wanted.as_is else pa.array(values, kind)
         return Parsed(features, {name: column_of([one.get(name) for one in good]) for name in wanted.columns}, bad)
 
     def is_blank(self, row: bytearray) -> bool:
@@ -95,10 +99,12 @@ class JsonlSource(LineSource):
             return None
         if first and wanted.features not in one:
             raise missing_column(wanted.features, self.name, [*one])
-        check_features(one.get(wanted.features), wanted.features, pa.large_string())
+        if not wanted.as_is:
+            check_features(one.get(wanted.features), wanted.features, pa.large_string())
         texts = [_unescape(row, start, end) for start, end in spans.tolist()]
         found = {name: _column(one.get(name), texts) for name in (wanted.features, *wanted.columns)}
-        return Parsed(found[wanted.features].cast(pa.large_string()), {name: found[name] for name in wanted.columns})
+        features = found[wanted.features] if wanted.as_is else found[wanted.features].cast(pa.large_string())
+        return Parsed(features, {name: found[name] for name in wanted.columns})
 
     def check_block(self, rows: Rows, parsed: Parsed, wanted: Wanted) -> None:
         """A file that nowhere in its first block has the column does not have it at all."""

@@ -76,6 +76,29 @@ class Validation:
     matching: Sample
     random: Sample
     notes: tuple[str, ...] = ()
+    most: float = math.inf
+    """Larger differences were cut off here."""
+
+    def of(self, differences: Float64, sure: Bool | None = None) -> Precision:
+        """The precision of some pairs, by their own differences: of links that were chosen among those above a cut.
+
+        Whatever chose them did not look at the field. Those that are `sure` count as valid, if such were asked to tell
+        how much matches differ.
+
+        Examples
+        --------
+        >>> found = validate(np.arange(4.0), np.array([0.0, 30, 0, 0]), np.arange(61.0), matching=0, quantile=1)
+        >>> found.of(np.array([0.0, 30.0, 0.0, 0.0])).precision
+        0.75
+        """
+        taken = np.zeros(len(differences), np.bool_) if sure is None or math.isinf(self.matching.pairs) else sure
+        known = np.minimum(np.abs(differences[~np.isnan(differences) & ~taken]), self.most)
+        share, count = float(taken.mean()), len(known)
+        valid = (self.random.mean - known.mean()) / (self.random.mean - self.matching.mean) if count else 1.0
+        precision = min(1.0, max(0.0, share + (1 - share) * float(valid)))
+        row = float(len(differences)), float(taken.sum()), float(count), float(known.sum())
+        low, high = _interval(self.matching, self.random, *row)
+        return Precision(math.nan, len(differences), precision, min(low, precision), max(high, precision))
 
     def at(self, cut: float) -> Precision:
         """The precision of a cut: that of the bins from the one it falls in (the lowest bin if it is below all)."""
@@ -184,7 +207,7 @@ def validate(
     if notes:  # too few to measure by; then none is taken for valid either
         taken = np.zeros(len(scores), np.bool_)
     _check_apart(close, apart)
-    return _by_score(scores, differences, taken, close, apart, bins, notes)
+    return _by_score(scores, differences, taken, close, apart, bins, notes, most)
 
 
 def _sample(values: Float64) -> Sample:
@@ -221,10 +244,17 @@ def _check_apart(close: Sample, apart: Sample) -> None:
 
 
 def _by_score(
-    scores: Float64, differences: Float64, sure: Bool, close: Sample, apart: Sample, bins: int, notes: tuple[str, ...]
+    scores: Float64,
+    differences: Float64,
+    sure: Bool,
+    close: Sample,
+    apart: Sample,
+    bins: int,
+    notes: tuple[str, ...],
+    most: float,
 ) -> Validation:
     measured = ~np.isnan(differences) & ~sure
-    cuts = _cuts(scores, measured, bins)
+    cuts = _cuts(scores, measured | sure, bins)
     bin_of = np.searchsorted(cuts, scores, side="right") - 1
     weights = (np.ones(len(scores)), sure, measured, np.where(measured, differences, 0.0))
     pairs, certain, known, sums = (np.bincount(bin_of, of, len(cuts)).astype(np.float64) for of in weights)
@@ -251,6 +281,7 @@ def _by_score(
         close,
         apart,
         notes,
+        most,
     )
 
 
@@ -258,10 +289,10 @@ def _from_top(values: Float64) -> Float64:
     return np.asarray(np.cumsum(values[::-1])[::-1], np.float64)
 
 
-def _cuts(scores: Float64, measured: Bool, bins: int) -> Float64:
-    """Lower bounds of bins of one width, thin ones joined with the next higher (at the top: lower) ones."""
+def _cuts(scores: Float64, known: Bool, bins: int) -> Float64:
+    """Lower bounds of bins of one width; those with few known pairs are joined with the next higher (top: lower)."""
     bounds = np.unique(np.linspace(scores.min(), scores.max(), bins + 1)[:-1])
-    counts = np.bincount(np.searchsorted(bounds, scores, side="right") - 1, measured, len(bounds))
+    counts = np.bincount(np.searchsorted(bounds, scores, side="right") - 1, known, len(bounds))
     kept, held = [], 0.0
     for bound, count in zip(bounds[::-1].tolist(), counts[::-1].tolist()):
         held += count

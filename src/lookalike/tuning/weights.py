@@ -83,6 +83,11 @@ class Weights:
         return self.expected / self.pairs
 
     @property
+    def prior_bits(self) -> float:
+        """log2 of the odds that two records are a match, before any field is looked at."""
+        return _prior_bits(self.expected, self.pairs)
+
+    @property
     def share(self) -> float:
         """The share of matches among the candidates."""
         return self.expected / self.candidates if self.candidates else 0.0
@@ -338,11 +343,14 @@ def _ordered(seen: Float64, own: Float64) -> Float64:
 
 def _posterior(scores: Float64, expected: float, pairs: float) -> Float64:
     """How likely pairs of these scores are matches where `expected` of `pairs` are."""
+    with np.errstate(over="ignore"):
+        return np.asarray(1 / (1 + np.exp2(-(scores + _prior_bits(expected, pairs)))), np.float64)
+
+
+def _prior_bits(expected: float, pairs: float) -> float:
     few = max(expected, 1e-9)
     # Where candidates are taken for all pairs every one of them may be a match; the odds stay finite.
-    odds = np.log2(few) - np.log2(max(pairs - few, 1e-9 * pairs))
-    with np.errstate(over="ignore"):
-        return np.asarray(1 / (1 + np.exp2(-(scores + odds))), np.float64)
+    return math.log2(few) - math.log2(max(pairs - few, 1e-9 * pairs))
 
 
 def _logs(tables: LevelTables) -> LevelTables:
