@@ -20,7 +20,9 @@ from lookalike.jobs.memory import Budget
 from lookalike.jobs.pairs import find_similar_pairs
 from lookalike.jobs.progress import Progress
 from lookalike.jobs.settings import Settings
+from lookalike.jobs.vectorplan import Look, for_vectors, plan_vectors
 from lookalike.read import open_data
+from lookalike.types import VectorKind
 
 MEASURES = ("cosine", "euclidean", "hamming")
 
@@ -392,3 +394,44 @@ def test_kept_rows_keep_their_format(tmp_path):
     assert pq.read_table(kept[2])["text"].to_pylist() == matrix.tolist()
     both = la.dedup([tmp_path / "rows.npy", tmp_path / "rows.fvecs"], measure="euclidean", threshold=0)
     assert len(both.removed) == 60
+
+
+def pairs_at(measure, threshold, count, seed):
+    """Two matrices whose rows are just at the threshold from each other."""
+    draw = np.random.default_rng(seed)
+    if measure == "hamming":
+        one = draw.integers(0, 2, (count, 128), dtype=np.uint8)
+        other = one.copy()
+        for row in other:
+            row[draw.choice(128, threshold, replace=False)] ^= 1
+        words = [np.packbits(bits, axis=1, bitorder="little").view(np.uint64) for bits in (one, other)]
+        return words[0], words[1]
+    one = draw.standard_normal((count, 32))
+    aside = draw.standard_normal((count, 32))
+    if measure == "euclidean":
+        return one, one + threshold * aside / np.linalg.norm(aside, axis=1, keepdims=True)
+    one /= np.linalg.norm(one, axis=1, keepdims=True)
+    aside -= (aside * one).sum(1, keepdims=True) * one
+    aside /= np.linalg.norm(aside, axis=1, keepdims=True)
+    return one, threshold * one + np.sqrt(1 - threshold**2) * aside
+
+
+@pytest.mark.parametrize("recall", [0.6, 0.9, 0.99])
+@pytest.mark.parametrize(
+    ("measure", "threshold"), [("cosine", 0.7), ("cosine", 0.95), ("euclidean", 2), ("hamming", 9)]
+)
+def test_pairs_right_at_the_threshold_are_found_as_often_as_the_plan_says(measure, threshold, recall):
+    kind = VectorKind(128, "bits") if measure == "hamming" else VectorKind(32, "float64")
+    options = Settings.parse(measure=measure, threshold=threshold, recall=recall, method="lsh")
+    seen = Look(kind, 100_000, np.full(100, {"cosine": 0.0, "euclidean": 8.0, "hamming": 64.0}[measure]))
+    plan, _ = plan_vectors(seen, for_vectors(options, kind))
+    assert recall <= plan.recall
+    assert plan.rows > 1
+    found = []
+    for seed in range(8):  # other pairs with other functions, since one set of functions favours some directions
+        one, other = pairs_at(measure, threshold, 500, seed)
+        keys = [vectors.band_keys(rows, plan, kind, seed) for rows in (one, other)]
+        found.append((keys[0] == keys[1]).any(axis=0))
+    share = np.mean(found)
+    spread = 5 * np.sqrt(plan.recall * (1 - plan.recall) / 4000) + 0.004
+    assert abs(share - plan.recall) < spread
