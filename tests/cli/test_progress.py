@@ -38,9 +38,9 @@ def test_a_stage_says_share_rate_time_left_and_memory(stage, now, says):
 
 def test_memory_is_that_of_now(monkeypatch, tmp_path):
     before = usage.resident_bytes()
-    held = bytearray(64 << 20)
+    held = bytearray(512 << 20)  # much more than what earlier tests may give back meanwhile
     held[::4096] = b"x" * len(held[::4096])
-    assert 48 << 20 < usage.resident_bytes() - before < 96 << 20
+    assert 300 << 20 < usage.resident_bytes() - before < 600 << 20
     monkeypatch.setattr(usage, "_STATM", tmp_path / "absent")
     assert usage.resident_bytes() == usage.peak_memory_bytes()
     del held
