@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from lookalike.report.links import Bin, FieldFact, HashFact, LevelWeight, LinkReport, PairExample, PairField
+from lookalike.jobs.link_facts import Bin, FieldFact, HashFact, LevelWeight, LinkReport, PairExample, PairField
 
 NAMES = (
     "given_name",

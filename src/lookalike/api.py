@@ -22,7 +22,7 @@ from lookalike.jobs.dedup import DedupResult, dedup_in_memory, dedup_to_folder, 
 from lookalike.jobs.faces import find_faces
 from lookalike.jobs.fingerprints import find_prints
 from lookalike.jobs.halving import find_hamming_pairs
-from lookalike.jobs.link import LinkSettings
+from lookalike.jobs.link_settings import LinkSettings
 from lookalike.jobs.linked import LinkResult, Side, link_files, link_in_memory, read_links
 from lookalike.jobs.lookups import faces_of_files
 from lookalike.jobs.matrix import Asked, cosine_matrix, similarity_matrix

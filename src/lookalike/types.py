@@ -29,6 +29,8 @@ Bool = npt.NDArray[np.bool_]
 
 Mapper = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 """Like the built-in map; a job hands in one that uses its threads."""
+NOWHERE = np.iinfo(np.int64).min
+"""In the place of a bucket: the item is in none (or in no further one)."""
 Span = tuple[int, int]
 """Things (sets, mostly) from the first number to before the second."""
 

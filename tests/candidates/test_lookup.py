@@ -4,13 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookalike.candidates.lookup import NOWHERE, look_up, shelve
-from lookalike.families import base
-
-
-def test_nowhere_is_that_of_the_families():
-    assert NOWHERE == base.NOWHERE
-
+from lookalike.candidates.lookup import look_up, shelve
+from lookalike.types import NOWHERE
 
 BUCKETS = st.sampled_from([NOWHERE, 0, 1, 2, -5, 2**62])
 ROWS = st.lists(st.lists(BUCKETS, min_size=2, max_size=2), min_size=1, max_size=8)

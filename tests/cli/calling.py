@@ -124,3 +124,15 @@ def kept(folder):
 def names(folder):
     """Everything in a folder, hidden names included."""
     return sorted(path.name for path in folder.iterdir())
+
+
+def read_rows(path, columns):
+    """A file of results by its suffix: tuples; in text the third column is a fraction and a fourth a number."""
+    if path.suffix == ".parquet":
+        return [tuple(row.values()) for row in pq.read_table(path).to_pylist()]
+    if path.suffix == ".jsonl":
+        return [tuple(json.loads(line).values()) for line in path.read_text().splitlines()]
+    with path.open(newline="") as lines:
+        rows = list(csv.reader(lines, delimiter="," if path.suffix == ".csv" else "\t"))
+    assert rows[0] == columns
+    return [(left, right, float(value), *map(int, rank)) for left, right, value, *rank in rows[1:]]

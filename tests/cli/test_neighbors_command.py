@@ -1,13 +1,10 @@
 """`lookalike neighbors`: files, order, ranks, other collections."""
 
-import csv
-import json
-
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cli.calling import FOX, jsonl, names
+from cli.calling import FOX, jsonl, names, read_rows
 
 COLUMNS = ["left", "right", "similarity", "rank"]
 ROWS = [
@@ -30,22 +27,11 @@ def letters(tmp_path):
     return ["letters.jsonl", "--shingle", "word:1"]
 
 
-def read(path):
-    if path.suffix == ".parquet":
-        return [tuple(row.values()) for row in pq.read_table(path).to_pylist()]
-    if path.suffix == ".jsonl":
-        return [tuple(json.loads(line).values()) for line in path.read_text().splitlines()]
-    with path.open(newline="") as lines:
-        rows = list(csv.reader(lines, delimiter="," if path.suffix == ".csv" else "\t"))
-    assert rows[0] == COLUMNS
-    return [(left, right, float(similarity), int(rank)) for left, right, similarity, rank in rows[1:]]
-
-
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".tsv", ".jsonl"])
 def test_neighbours_are_written_by_the_name_of_the_file(cli, letters, tmp_path, suffix):
     done = cli("neighbors", *letters, "-o", f"near{suffix}", "--json")
     assert done.code == 0
-    assert read(tmp_path / f"near{suffix}") == ROWS
+    assert read_rows(tmp_path / f"near{suffix}", COLUMNS) == ROWS
     run = done.json()
     assert run["counts"] == {
         "items": 6, "empty": 1, "against": 0, "with_neighbors": 5, "neighbors": 8, "rejected": 0,
@@ -95,7 +81,7 @@ def test_neighbours_in_another_collection(cli, letters, tmp_path):
     done = cli("neighbors", *letters, "--against", "other.csv", "-k", "2", "-o", "near.csv", "--json")
     assert done.code == 0, done.err
     third = pytest.approx(2 / 3)
-    assert read(tmp_path / "near.csv") == [
+    assert read_rows(tmp_path / "near.csv", COLUMNS) == [
         ("b", "q2", 1.0, 1), ("b", "q1", third, 2), ("a", "q2", 1.0, 1), ("a", "q1", third, 2), ("c", "q3", 0.5, 1),
         ("d", "q1", third, 1), ("d", "q2", 0.5, 2), ("e", "q3", 0.5, 1),
     ]  # fmt: skip
@@ -139,7 +125,7 @@ def test_an_existing_file_is_refused_and_replaced_on_demand(cli, letters, tmp_pa
     assert cli("neighbors", *letters, "-o", "near.csv").code == 2
     assert (tmp_path / "near.csv").read_text() == "mine"
     assert cli("neighbors", *letters, "-o", "near.csv", "--overwrite").code == 0
-    assert read(tmp_path / "near.csv") == ROWS
+    assert read_rows(tmp_path / "near.csv", COLUMNS) == ROWS
 
 
 def test_bad_lines_stop_or_are_set_aside(cli, tmp_path):

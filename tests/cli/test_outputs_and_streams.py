@@ -56,6 +56,18 @@ def test_data_and_talk_are_kept_apart(cli, news):
     assert "Plan:" in pairs.err
 
 
+def test_the_method_that_was_chosen_is_told_with_its_plan(cli, tmp_path):
+    (tmp_path / "long.jsonl").write_bytes(jsonl(*[{"text": f"{number} " + FOX * 30} for number in range(20)]))
+    done = cli("dedup", "long.jsonl", "-o", "out", "--recall", "0.95")
+    first, second, third = done.err.splitlines()[:3]
+    assert first.startswith("Method: items are long (about 1,")
+    assert second.startswith("Plan: ")
+    assert "with probability 95." in third
+    assert "(wanted: 95%)" in third
+    done = cli("pairs", "long.jsonl", "--recall", "1")
+    assert re.search(r"Method: (exact|brute) .*only exact methods give what was asked for\.\nPlan: ", done.err)
+
+
 def test_quiet_is_silent(cli, news, tmp_path):
     assert cli("dedup", news, "-o", "out", "--quiet") == Done(0, "", "")
     quiet = cli("dedup", news, "-o", "out2", "--quiet", "--json")

@@ -1,13 +1,12 @@
 """`lookalike pairs`: files, order, measures."""
 
-import csv
 import json
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cli.calling import COPY, FOX, IDEAS, jsonl, names
+from cli.calling import COPY, FOX, IDEAS, jsonl, names, read_rows
 
 COLUMNS = ["left", "right", "similarity"]
 ROWS = [("b", "a", 1.0), ("b", "d", 0.5), ("a", "d", 0.5), ("c", "e", 1.0)]
@@ -21,22 +20,11 @@ def letters(tmp_path):
     return ["letters.jsonl", "--shingle", "word:1", "--method", "brute", "--threshold", "0.5"]
 
 
-def read(path):
-    if path.suffix == ".parquet":
-        return [tuple(row.values()) for row in pq.read_table(path).to_pylist()]
-    if path.suffix == ".jsonl":
-        return [tuple(json.loads(line).values()) for line in path.read_text().splitlines()]
-    with path.open(newline="") as lines:
-        rows = list(csv.reader(lines, delimiter="," if path.suffix == ".csv" else "\t"))
-    assert rows[0] == COLUMNS
-    return [(left, right, float(similarity)) for left, right, similarity in rows[1:]]
-
-
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".tsv", ".jsonl"])
 def test_pairs_are_written_by_the_name_of_the_file(cli, letters, tmp_path, suffix):
     done = cli("pairs", *letters, "-o", f"pairs{suffix}", "--json")
     assert done.code == 0
-    assert read(tmp_path / f"pairs{suffix}") == ROWS
+    assert read_rows(tmp_path / f"pairs{suffix}", COLUMNS) == ROWS
     assert done.json()["counts"]["pairs"] == 4
     assert f"Results: pairs{suffix}" in done.err
     assert names(tmp_path) == ["letters.jsonl", f"pairs{suffix}"]
@@ -64,7 +52,7 @@ def test_an_existing_file_is_refused_and_replaced_on_demand(cli, letters, tmp_pa
     assert "--overwrite" in refused.err
     assert (tmp_path / "pairs.csv").read_text() == "mine"
     assert cli("pairs", *letters, "-o", "pairs.csv", "--overwrite").code == 0
-    assert read(tmp_path / "pairs.csv") == ROWS
+    assert read_rows(tmp_path / "pairs.csv", COLUMNS) == ROWS
 
 
 @pytest.mark.parametrize("name", ["pairs", "pairs.pdf", "pairs.csv.gz"])
@@ -111,7 +99,7 @@ def test_ids_with_tabs_quotes_and_newlines_can_be_read_back(cli, tmp_path, suffi
     (tmp_path / "a.jsonl").write_bytes(jsonl(*[{"id": one, "text": FOX} for one in ids]))
     expected = [(left, right, 1.0) for n, left in enumerate(ids) for right in ids[n + 1 :]]
     assert cli("pairs", "a.jsonl", "-o", f"pairs{suffix}").code == 0
-    assert read(tmp_path / f"pairs{suffix}") == expected
+    assert read_rows(tmp_path / f"pairs{suffix}", COLUMNS) == expected
     assert [tuple(row[:2]) for row in cli("pairs", "a.jsonl").rows()[1:]] == [row[:2] for row in expected]
 
 

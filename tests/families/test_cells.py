@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from lookalike.errors import BadDataError, UsageError
 from lookalike.families import Or
-from lookalike.families.base import NOWHERE
 from lookalike.families.cells import Cells
+from lookalike.types import NOWHERE
 
 
 def plain_cells(family, item, function):

@@ -25,8 +25,8 @@ from lookalike.families import (
     fixed_point,
     steepest,
 )
-from lookalike.families.base import NOWHERE
 from lookalike.tuning import curves
+from lookalike.types import NOWHERE
 
 AND_OR = Or(And(MinHash(), 4), 4)
 OR_AND = And(Or(MinHash(), 4), 4)

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from families.items import bits_at, points_at, sets_at, spread, vectors_at_angle
 from lookalike.errors import UsageError
 from lookalike.families import BitSampling, Family, Hyperplanes, Lines, MinHash
-from lookalike.families.base import NOWHERE
 from lookalike.tuning.collisions import (
     angle_of,
     bit_collision,
@@ -20,6 +19,7 @@ from lookalike.tuning.collisions import (
     line_collision,
     unit_line_collision,
 )
+from lookalike.types import NOWHERE
 
 FUNCTIONS = 20_000
 

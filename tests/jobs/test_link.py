@@ -14,7 +14,8 @@ import lookalike as la
 from linking import f1, make_people, pairs_of
 from lookalike.errors import BadDataError, UsageError
 from lookalike.jobs import link as job
-from lookalike.jobs.link import LinkSettings, Sides, link_tables
+from lookalike.jobs.link import Sides, link_tables
+from lookalike.jobs.link_settings import LinkSettings
 from lookalike.jobs.progress import Progress
 
 FIELDS = ["name", "address", "phone"]

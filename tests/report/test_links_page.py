@@ -9,10 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookalike.report.link_charts import Scale, close_edges
-from lookalike.report.link_examples import compare_values
-from lookalike.report.link_summary import estimate_precision
-from lookalike.report.links import (
+from lookalike.jobs.link_facts import (
     MODEL_ALONE,
     Bin,
     FieldFact,
@@ -21,8 +18,11 @@ from lookalike.report.links import (
     LinkReport,
     PairExample,
     PairField,
-    links_page,
 )
+from lookalike.report.link_charts import Scale, close_edges
+from lookalike.report.link_examples import compare_values
+from lookalike.report.link_summary import estimate_precision
+from lookalike.report.links import links_page
 from lookalike.report.markup import Markup, escape, tag
 from made_up_links import NAMES, make_report
 

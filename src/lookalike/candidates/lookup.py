@@ -11,10 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lookalike.types import Int32, Int64
+from lookalike.types import NOWHERE, Int32, Int64
 
-NOWHERE = np.iinfo(np.int64).min
-"""Stands where an item is in no (further) bucket."""
 _TOGETHER = 1 << 20
 """Pairs that are collected before those found again are dropped."""
 

@@ -63,7 +63,6 @@ Examples:
     help="weights: learned from the data, without labels. points: 100 a field, less for differences.",
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Another seed draws other hash functions.")
-@click.option("--memory", metavar="SIZE", help="How much memory to use, such as 4GiB. [default: half of the machine's]")
 @click.option("--threads", type=int, help="How many processors to use. [default: all]")
 @click.option("--encoding", default="utf-8", show_default=True, help="How text files are encoded.")
 @click.option("--overwrite", is_flag=True, help="Replace the output of an earlier run.")
@@ -78,7 +77,7 @@ def command(
     """
     from lookalike.cli.progress import open_progress
     from lookalike.errors import UsageError
-    from lookalike.jobs.link import LinkSettings
+    from lookalike.jobs.link_settings import LinkSettings
     from lookalike.jobs.linked import link_files
     from lookalike.read import check_inputs
     from lookalike.report.links import links_page

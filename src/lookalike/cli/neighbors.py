@@ -22,6 +22,7 @@ Examples:
   lookalike neighbors news.jsonl -k 3 --shingle word:2
   lookalike neighbors baskets.dat -o near.parquet
   lookalike neighbors baskets.dat --transpose -k 5
+  lookalike neighbors faces.npy -k 3 --measure cosine
   lookalike neighbors new.jsonl --against archive.parquet --threshold 0.3
 """
 
@@ -31,9 +32,12 @@ Examples:
 @click.option("-k", type=int, default=10, show_default=True, help="How many neighbours an item has at most.")
 @click.option("--against", multiple=True, metavar="OTHER", help="Seek them among these items; may be repeated.")
 @click.option("-o", "--out", metavar="FILE", help=".parquet, .csv, .tsv or .jsonl. [default: TSV on stdout]")
-@click.option("--threshold", help="Smallest similarity of a neighbour; for overlap a count. [default: any above 0]")
+@click.option(
+    "--threshold", help="Smallest similarity of a neighbour (overlap: a count), or largest distance. [default: any]"
+)
 @click.option("--measure", default="jaccard", show_default=True, metavar="MEASURE",
-              help="jaccard, dice, cosine, containment (of the item in its neighbour) or overlap.")  # fmt: skip
+              help="Of sets: jaccard, dice, cosine, containment (of the item in its neighbour), overlap. Of vectors: "
+                   "cosine, euclidean, hamming.")  # fmt: skip
 @shared_options_but("threshold", "measure", "method", "recall", "hashes", "seed")
 @click.option("--method", default="exact", hidden=True)
 @click.option("--recall", type=float, default=0.99, hidden=True)  # as all jobs take them; exact ones need none
@@ -53,10 +57,10 @@ def command(
     transpose: bool,
     **options: Any,
 ) -> None:
-    """List the K most similar other items of each item in INPUT, as left, right, similarity, rank.
+    """List the K most similar other items of each item in INPUT, as left, right, similarity (or distance), rank.
 
     Every one is found: nothing is estimated. Items come in input order, each with its nearest first, and of
-    equally similar ones the earlier first. Items that share nothing are no neighbours.
+    equally similar ones the earlier first. Sets that share nothing are no neighbours.
     """
     from lookalike.cli.pairs import set_aside
     from lookalike.cli.progress import open_progress

@@ -57,7 +57,7 @@ def _outcome(counts: dict[str, int]) -> str:
     share = counts["removed"] / counts["items"]
     return (
         f"{count(counts['items'], 'item')}{empty}: kept {counts['kept']:,}, removed {counts['removed']:,} "
-        f"({share:.1%}; {counts['identical']:,} with a set equal to another's)."
+        f"({share:.1%}; {counts['identical']:,} identical to another)."
     )
 
 

@@ -15,10 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lookalike.errors import UsageError
-from lookalike.types import Bool, Int64
-
-NOWHERE = np.iinfo(np.int64).min
-"""In the place of a bucket: the item is in none (or in no further one)."""
+from lookalike.types import NOWHERE, Bool, Int64
 
 
 class Sensitivity(NamedTuple):

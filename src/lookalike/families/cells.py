@@ -11,8 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from lookalike.errors import BadDataError, UsageError
-from lookalike.families.base import NOWHERE, Family, Hashed
-from lookalike.types import Bool, Float64, Int64
+from lookalike.families.base import Family, Hashed
+from lookalike.types import NOWHERE, Bool, Float64, Int64
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(29)

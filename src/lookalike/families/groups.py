@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from lookalike.errors import ResourceError
-from lookalike.families.base import NOWHERE, Hashed
-from lookalike.types import Bool, Int64
+from lookalike.families.base import Hashed
+from lookalike.types import NOWHERE, Bool, Int64
 
 
 def pairs_in_common(hashed: Hashed, functions: range, most: int) -> Int64:

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from lookalike.errors import UsageError
-from lookalike.families.base import NOWHERE, Family, Hashed
+from lookalike.families.base import Family, Hashed
 from lookalike.families.drawing import check_matrix, check_seed, generator
 from lookalike.tuning.collisions import hyperplane_collision
-from lookalike.types import Float32
+from lookalike.types import NOWHERE, Float32
 
 VECTORS = ("gaussian", "signs")
 

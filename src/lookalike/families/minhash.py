@@ -11,9 +11,9 @@ from collections.abc import Iterable
 import numpy as np
 
 from lookalike.errors import ResourceError, UsageError
-from lookalike.families.base import NOWHERE, Family, Hashed
+from lookalike.families.base import Family, Hashed
 from lookalike.kernels import minhash as kernels
-from lookalike.types import Sets, Signatures, UInt32, UInt64
+from lookalike.types import NOWHERE, Sets, Signatures, UInt32, UInt64
 
 METHODS = ("fast", "universal", "permutation")
 LARGEST_PERMUTATIONS = 1 << 28

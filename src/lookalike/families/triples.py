@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from lookalike.errors import UsageError
-from lookalike.families.base import NOWHERE, Family, Hashed
-from lookalike.types import Bool, Int64
+from lookalike.families.base import Family, Hashed
+from lookalike.types import NOWHERE, Bool, Int64
 
 
 class Triples(Family):

@@ -65,17 +65,9 @@ def join_sets(
     measure = settings.measure
     if found.kind and options.index != "best":
         raise UsageError(f"--index {options.index} is for sets; vectors are compared in matrix products")
-    if found.kind and settings.method != "lsh":
-        for near in near_pairs(found.kind, measure, found.sets, found.earlier, workers):
-            yield Joined(near.left, near.right, np.zeros(len(near.left), np.int64), near.compared)
-        return
-    if settings.method in ("exact", "merge"):
-        sets, numbers = _in_one_piece(found)
-        sides = _sides(found, apart)
-        for left, right, overlaps in _exactly(sets, None if sides is None else sides[numbers], settings, options,
-                                              workers, progress):  # fmt: skip
-            pairs = (numbers[left], numbers[right], overlaps.astype(np.int64))
-            yield Joined(*_directed(*pairs, found.sizes, measure), len(left))
+    if settings.method in ("exact", "merge") or (found.kind and settings.method != "lsh"):
+        for left, right, overlaps, compared in _losing_none(found, apart, settings, options, workers, progress):
+            yield Joined(*_directed(left, right, overlaps, found.sizes, measure), compared)
         return
     for band in found.bands:
         for listed in list_pairs_of_band(band, found.sets, measure.arguments, found.earlier, workers.map):
@@ -86,6 +78,26 @@ def join_sets(
     for listed in list_pairs(found.buckets, found.sets, measure.arguments, found.earlier, workers.map, ratio):
         left, right, overlaps = (one.astype(np.int64) for one in listed[:3])
         yield Joined(left, right, overlaps, listed.candidates)
+
+
+def _losing_none(
+    found: Comparable,
+    apart: Bool | None,
+    settings: Settings,
+    options: JoinOptions,
+    workers: Workers,
+    progress: Progress,
+) -> Iterator[Joined]:
+    """Every pair that is similar in one direction or the other: of vectors by matrix products, of sets by a join."""
+    if found.kind:
+        for near in near_pairs(found.kind, settings.measure, found.sets, found.earlier, workers):
+            yield Joined(near.left, near.right, np.zeros(len(near.left), np.int64), near.compared)
+        return
+    sets, numbers = _in_one_piece(found)
+    sides = _sides(found, apart)
+    chosen = None if sides is None else sides[numbers]
+    for left, right, overlaps in _exactly(sets, chosen, settings, options, workers, progress):
+        yield Joined(numbers[left], numbers[right], overlaps, len(left))
 
 
 def _sides(found: Comparable, apart: Bool | None) -> Bool | None:
@@ -173,30 +185,10 @@ def bring_together(
 def _few_pairs(found: Comparable, settings: Settings, workers: Workers, progress: Progress) -> Int32 | None:
     """All similar pairs, one after the other; None where they do not fit."""
     most = settings.budget.sets_bytes // PAIR_BYTES
-    if found.kind:
-        return _few_near(found, settings, workers, most)
-    sets, numbers = _in_one_piece(found)
-    sides = _sides(found, None)
-    parts = [np.empty((0, 2), np.int32)]
-    count = 0
-    for left, right, _ in _exactly(
-        sets, None if sides is None else sides[numbers], settings, JoinOptions(), workers, progress
-    ):
-        count += len(left)
-        if count > most:
-            return None
-        pairs = np.stack([numbers[left], numbers[right]], axis=1).astype(np.int32)
-        parts.append(np.sort(pairs, axis=1))
-    return np.concatenate(parts).ravel()
-
-
-def _few_near(found: Comparable, settings: Settings, workers: Workers, most: int) -> Int32 | None:
-    """The same for vectors."""
-    assert found.kind
     parts, count = [np.empty((0, 2), np.int32)], 0
-    for near in near_pairs(found.kind, settings.measure, found.sets, found.earlier, workers):
-        count += len(near.left)
+    for part in _losing_none(found, None, settings, JoinOptions(), workers, progress):
+        count += len(part.left)
         if count > most:
             return None
-        parts.append(np.stack([near.left, near.right], axis=1).astype(np.int32))
+        parts.append(np.sort(np.stack([part.left, part.right], axis=1), axis=1).astype(np.int32))
     return np.concatenate(parts).ravel()

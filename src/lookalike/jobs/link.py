@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -13,9 +12,9 @@ import pyarrow as pa
 from lookalike.candidates.blocking import Blocked, find_pairs
 from lookalike.cluster.assignment import one_to_one
 from lookalike.errors import BadDataError, UsageError
-from lookalike.features.records import Field, choose_kinds, columns_of, parse_fields
-from lookalike.jobs.memory import Budget, parse_memory
-from lookalike.jobs.parallel import Workers, count_threads
+from lookalike.features.records import Field, choose_kinds, columns_of
+from lookalike.jobs.link_settings import LinkSettings, both_names
+from lookalike.jobs.parallel import Workers
 from lookalike.jobs.progress import Progress
 from lookalike.kernels.blocking import unpack_words
 from lookalike.tuning.capture import estimate_recall
@@ -32,98 +31,8 @@ SCORED = 1 << 20
 """Pairs whose frequencies are looked up at a time."""
 SURE = 0.999
 """Pairs that are matches with a higher probability than this tell how much matches differ in the validating field."""
-SCORINGS = ("weights", "points")
-ASSIGNMENTS = ("auto", "optimal", "greedy", "no")
 MOSTLY_ONE = 0.8
 """Where so many of the linked records of both tables have one partner only, each table seems to hold an entity once."""
-
-
-@dataclass(frozen=True, slots=True)
-class LinkSettings:
-    """What a run is asked for."""
-
-    fields: tuple[Field, ...]
-    id: str | None = None
-    validate: str | None = None
-    precision: float | None = None
-    probability: float = 0.5
-    one_to_one: str = "auto"
-    scoring: str = "weights"
-    seed: int = 1
-    threads: int = 1
-    encoding: str = "utf-8"
-    budget: Budget = field(default_factory=lambda: Budget(parse_memory(None)))
-
-    @classmethod
-    def parse(
-        cls,
-        fields: str | Sequence[str],
-        *,
-        id: str | None = None,
-        validate: str | None = None,
-        precision: float | None = None,
-        probability: float = 0.5,
-        one_to_one: str = "auto",
-        scoring: str = "weights",
-        seed: int = 1,
-        threads: int | None = None,
-        encoding: str = "utf-8",
-        memory: str | int | None = None,
-    ) -> LinkSettings:
-        """Check every option; the message of an error names it and says what would do."""
-        named = tuple(parse_fields(fields))
-        for name, share in (("precision", precision), ("probability", probability)):
-            if share is not None and not 0 < share < 1:
-                raise UsageError(f"--{name} must be above 0 and below 1, not {share}")
-        if scoring not in SCORINGS:
-            raise UsageError(f"--scoring must be one of {', '.join(SCORINGS)}, not {scoring!r}")
-        if one_to_one not in ASSIGNMENTS:
-            raise UsageError(f"--one-to-one must be one of {', '.join(ASSIGNMENTS)}, not {one_to_one!r}")
-        asked = set() if validate is None else set(_both(validate))
-        if asked & ({one.left for one in named} | {one.right for one in named}):
-            raise UsageError(
-                f"--validate {validate}: a field that is in the score cannot validate it; leave it out of --fields"
-            )
-        if scoring == "points" and precision is not None and validate is None:
-            raise UsageError("--precision with --scoring points needs --validate: points alone tell no precision")
-        return cls(named, id, validate, precision, probability, one_to_one, scoring, seed,
-                   count_threads(threads), encoding, Budget(parse_memory(memory)))  # fmt: skip
-
-    def to_dict(self) -> dict[str, Any]:
-        """As run.json shows them."""
-        return {
-            "fields": [{"left": one.left, "right": one.right, "kind": one.kind, "why": one.why} for one in self.fields],
-            "id": self.id,
-            "validate": self.validate,
-            "precision": self.precision,
-            "probability": self.probability,
-            "one_to_one": self.one_to_one,
-            "scoring": self.scoring,
-            "seed": self.seed,
-            "threads": self.threads,
-            "encoding": self.encoding,
-            "memory_bytes": self.budget.total_bytes,
-        }
-
-    def names(self, side: str) -> list[str]:
-        """The columns that are needed of a table."""
-        others = [getattr(_both(name), side) for name in (self.id, self.validate) if name is not None]
-        return [*(getattr(one, side) for one in self.fields), *others]
-
-    def id_of(self, side: str) -> str | None:
-        """The column that names a record of a table; None where none was stated."""
-        return None if self.id is None else getattr(_both(self.id), side)
-
-
-class _Both(NamedTuple):
-    left: str
-    right: str
-
-
-def _both(name: str) -> _Both:
-    """A column's name in the left and in the right table: NAME, or LEFT=RIGHT."""
-    left, equals, right = name.partition("=")
-    return _Both(left.strip(), right.strip() if equals else left.strip())
 
 
 class Sides(NamedTuple):
@@ -334,7 +243,7 @@ def _measure(left: pa.Table, right: pa.Table | None, settings: LinkSettings, not
     """The validating field of every record as a number: days, or the number itself; NaN where there is none."""
     if settings.validate is None:
         return None
-    [chosen] = choose_kinds(left, right, [Field(*_both(settings.validate))])
+    [chosen] = choose_kinds(left, right, [Field(*both_names(settings.validate))])
     if chosen.kind != "date":
         chosen = replace(chosen, kind="number")
     try:

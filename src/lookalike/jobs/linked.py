@@ -15,8 +15,9 @@ import pyarrow.parquet as pq
 
 from lookalike.cluster.assignment import cluster_pairs
 from lookalike.jobs.corpus import fill_ids
-from lookalike.jobs.link import Linked, LinkSettings, link_tables
+from lookalike.jobs.link import Linked, link_tables
 from lookalike.jobs.link_facts import MODEL_ALONE, LinkReport
+from lookalike.jobs.link_settings import LinkSettings
 from lookalike.jobs.link_story import story_of
 from lookalike.jobs.progress import Progress
 from lookalike.jobs.usage import peak_memory_bytes

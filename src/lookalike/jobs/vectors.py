@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from lookalike.families.bits import BitSampling
-from lookalike.families.hyperplanes import Hyperplanes
-from lookalike.families.lines import Lines
 from lookalike.features.vectors import fingerprints, rows_of, words_of
 from lookalike.jobs.parallel import Workers
 from lookalike.jobs.progress import Progress
@@ -79,16 +76,22 @@ def band_keys(rows: npt.NDArray[Any], plan: VectorPlan, kind: VectorKind, seed: 
 
 @lru_cache(maxsize=2)
 def _positions(plan: VectorPlan, kind: VectorKind, seed: int) -> Int64:
+    from lookalike.families.bits import BitSampling  # loaded where it is used: a job on sets starts without
+
     return BitSampling(kind.dimension, seed).positions_for(kind.dimension, plan.used_hashes)
 
 
 @lru_cache(maxsize=2)
 def _hyperplanes(plan: VectorPlan, kind: VectorKind, seed: int) -> npt.NDArray[np.float32]:
+    from lookalike.families.hyperplanes import Hyperplanes
+
     return _tiles(Hyperplanes(seed).vectors_for(kind.dimension, plan.used_hashes))
 
 
 @lru_cache(maxsize=2)
 def _lines(plan: VectorPlan, kind: VectorKind, seed: int) -> tuple[Float64, Float64]:
+    from lookalike.families.lines import Lines
+
     lines, offsets = Lines(plan.width, seed).lines_for(kind.dimension, plan.used_hashes)
     return _tiles(lines.astype(np.float64)), offsets
 
@@ -110,6 +113,14 @@ def values_of_pairs(kind: VectorKind, measure: Measure, rows: tuple[Any, ...], l
     else:
         kernels.values_of(measure.arguments[0], left, right, *rows, values)
     return values
+
+
+def _one_thread_each() -> AbstractContextManager[Any]:
+    """Matrix products on one thread: the workers are the threads."""
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    limited: AbstractContextManager[Any] = threadpool_limits(limits=1, user_api="blas")
+    return limited
 
 
 class NearPairs(NamedTuple):
@@ -143,7 +154,7 @@ def near_pairs(
     pairs = [
         ((low, min(low + SIDE, earlier or count)), span) for span in spans for low in range(0, earlier or span[1], SIDE)
     ]
-    with threadpool_limits(limits=1, user_api="blas"):  # the workers are the threads
+    with _one_thread_each():
         yield from workers.map(compare, pairs)
 
 
@@ -253,7 +264,7 @@ def nearest_vectors(
 
     spans = [(low, min(low + ASKED_SIDE, asked[1])) for low in range(*asked, ASKED_SIDE)]
     parts: list[Nearest] = []
-    with threadpool_limits(limits=1, user_api="blas"):
+    with _one_thread_each():
         for part in workers.map(search, spans):
             parts.append(part)
             progress.advance(len(part.counts))

@@ -6,31 +6,13 @@ The file loads nothing from elsewhere and can be read without its script. Nothin
 from __future__ import annotations
 
 from lookalike.jobs.link_facts import (
-    MODEL_ALONE,
-    Bin,
-    FieldFact,
-    HashFact,
     LevelWeight,
     LinkReport,
-    PairExample,
-    PairField,
 )
 from lookalike.report.link_charts import Scale, axis, bar, histogram, legend
 from lookalike.report.link_examples import list_around, list_chosen
 from lookalike.report.link_summary import summarize
 from lookalike.report.markup import Markup, join, page, show_interval, show_number, show_share, table, tag
-
-__all__ = [
-    "MODEL_ALONE",
-    "Bin",
-    "FieldFact",
-    "HashFact",
-    "LevelWeight",
-    "LinkReport",
-    "PairExample",
-    "PairField",
-    "links_page",
-]
 
 _SECTIONS = {
     "weights": "What each field counts",
