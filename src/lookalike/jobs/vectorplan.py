@@ -36,16 +36,16 @@ WIDTHS = (1, 1.5, 2, 3, 4, 6, 8)
 """Widths of the buckets on lines that are tried, as multiples of the threshold."""
 MOST_BANDS = 2000
 
-# Nanoseconds of one thread, measured (benchmarks/vectors.py).
+# Nanoseconds of one thread, measured: those for cosine by benchmarks/vectors.py, the others on 20,000 items in memory.
 MULTIPLY = 0.06
 """A product of two numbers in a matrix product."""
-PROJECT = {"cosine": 0.06, "euclidean": 0.12, "hamming": 1.0}
+PROJECT = {"cosine": 0.06, "euclidean": 0.15, "hamming": 0.8}
 """A number of a vector times one of a hash function's; for hamming a bit that is looked up."""
 BAND = 150.0
 """An item in one band: its key stored, sorted, and its bucket looked through."""
 COMPARE, COMPARE_NUMBER = 400.0, 0.3
 """Two vectors that are compared, and so much for each of their numbers."""
-BIT_COMPARE = 0.5
+BIT_COMPARE = 0.7
 """Two words of bit strings that are compared one after the other."""
 
 
