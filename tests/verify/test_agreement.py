@@ -10,7 +10,7 @@ from lookalike.errors import UsageError
 from lookalike.jobs.parallel import Workers
 from lookalike.types import Column, strings_to_arrow
 from lookalike.verify import records
-from lookalike.verify.records import LEVELS, compare, measure_records, similarity
+from lookalike.verify.records import LEVELS, Comparer, measure_records
 
 WORDS = st.lists(st.text("abé漢12", min_size=1, max_size=6), min_size=1, max_size=4).map(" ".join)
 DATES = st.builds("{:04}-{:02}-{:02}".format, st.integers(1989, 1991), st.integers(0, 13), st.integers(0, 32))
@@ -62,6 +62,10 @@ def column_of(kind: str, values: list[str | None]) -> Column:
     return Column("field", kind, np.array(codes, np.int32), strings_to_arrow(distinct))
 
 
+def compare(column: Column, left, right, each=map):
+    return Comparer(column).compare(left, right, each)
+
+
 def all_pairs(count: int) -> tuple[np.ndarray, np.ndarray]:
     left, right = np.meshgrid(np.arange(count), np.arange(count))
     return left.ravel(), right.ravel()
@@ -87,20 +91,6 @@ def test_levels_are_those_of_their_definitions(kind):
 
     check()
     assert reached == set(range(len(LEVELS[kind]) + 1))
-
-
-@pytest.mark.parametrize("kind", LEVELS)
-@given(data=st.data())
-def test_similarity_is_one_for_equals_symmetric_and_within_bounds(kind, data):
-    values = data.draw(fields(kind))
-    column = column_of(kind, values)
-    left, right = all_pairs(len(values))
-    found = similarity(column, left, right)
-    missing = np.array([values[i] is None or values[j] is None for i, j in zip(left, right)])
-    assert (np.isnan(found) == missing).all()
-    assert ((found[~missing] >= 0) & (found[~missing] <= 1)).all()
-    assert (found[~missing & (column.codes[left] == column.codes[right])] == 1).all()
-    np.testing.assert_array_equal(found, similarity(column, right, left))
 
 
 EXAMPLES = [
@@ -155,16 +145,6 @@ def test_threads_and_chunks_change_nothing(kind, monkeypatch):
     with Workers(3) as workers:
         assert (compare(column, left, right, workers.map) == at_once).all()
     assert (compare(column, left.astype(np.int32), right.astype(np.int32)) == at_once).all()
-
-
-def test_each_two_values_are_compared_once(monkeypatch):
-    compared = []
-    score = records._score
-    monkeypatch.setattr(records, "_score", lambda *given: compared.append(len(given[1])) or score(*given))
-    column = column_of("person", ["ann", "bob"] * 100)
-    left, right = all_pairs(200)
-    assert set(compare(column, left, right).tolist()) == {1, 7}
-    assert compared == [1]
 
 
 def test_values_of_a_slice():

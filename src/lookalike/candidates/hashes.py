@@ -14,7 +14,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.kernels import blocking as kernels
-from lookalike.types import Bool, Column, Float64, Int32, Int64, Mapper, UInt8, UInt32, UInt64, to_arrow, to_numpy
+from lookalike.types import (
+    Bool,
+    Column,
+    Float64,
+    Int32,
+    Int64,
+    Mapper,
+    UInt32,
+    UInt64,
+    bytes_of,
+    to_arrow,
+    to_numpy,
+)
 
 ALL: Bool = np.empty(0, np.bool_)
 """Chooses every record."""
@@ -195,14 +207,14 @@ def shingle_width(columns: Sequence[Column]) -> int:
     """How many characters a shingle of these fields has: 2 for one short field, otherwise 3."""
     if len(columns) > 1:
         return 3
-    _, offsets = _bytes_of(columns[0].values)
+    _, offsets = bytes_of(columns[0].values)
     return 3 if len(offsets) > 1 and (offsets[-1] - offsets[0]) / (len(offsets) - 1) >= LONG else 2
 
 
 def sketch_columns(columns: Sequence[Column], name: str, group: int, slots: int, seed: int, each: Mapper) -> Signatures:
     """Signatures of the shingles of these fields together; of one field, once for each distinct value."""
     width = shingle_width(columns)
-    shingled = [kernels.shingle_values(*_bytes_of(column.values), width) for column in columns]
+    shingled = [kernels.shingle_values(*bytes_of(column.values), width) for column in columns]
     sizes = np.concatenate([np.zeros(1, np.int64), *(np.diff(indptr) for indptr, _ in shingled)])
     indptr, elements = np.cumsum(sizes), np.concatenate([elements for _, elements in shingled])
     texts = np.cumsum([0, *(len(column.values) for column in columns)])
@@ -220,12 +232,3 @@ def sketch_columns(columns: Sequence[Column], name: str, group: int, slots: int,
 
     list(each(sketch, range(0, codes.shape[1], CHUNK)))
     return Signatures(f"{width}-character shingles of {name}", group, values, own)
-
-
-def _bytes_of(values: pa.Array) -> tuple[UInt8, Int64]:
-    """The UTF-8 bytes of large strings without nulls, and where each starts and ends."""
-    _, offsets, data = values.buffers()
-    if not len(values):
-        return np.zeros(1, np.uint8), np.zeros(1, np.int64)
-    ends = np.frombuffer(offsets, np.int64)[values.offset : values.offset + len(values) + 1]
-    return np.frombuffer(data, np.uint8), ends
