@@ -10,8 +10,10 @@ import numpy as np
 from lookalike.kernels.compile import bare, bare_kernel, kernel
 from lookalike.kernels.hashing import U, mix
 from lookalike.kernels.machine import fetch
+from lookalike.kernels.sorting import sort_stretch
 from lookalike.kernels.strings import (
     are_equal,
+    comes_before,
     common_subsequence,
     forget_positions,
     is_abbreviated,
@@ -56,27 +58,13 @@ def hash_words(chars, offsets, indptr, words):
             words[at] = (state & ~U(1)) | digit
             at += 1
             start = end + 1
-        if at - first > 16:
-            words[first:at] = np.sort(words[first:at])
-        else:
-            _sort_few(words, first, at)
+        sort_stretch(words, first, at)
         stop, at = at, first
         for i in range(first, stop):
             if at == first or words[at - 1] != words[i]:
                 words[at] = words[i]
                 at += 1
     indptr[offsets.size - 1] = at
-
-
-@bare
-def _sort_few(words, first, last):
-    """Sort words[first:last], a few, in place."""
-    for i in range(first + 1, last):
-        word, j = words[i], i
-        while j > first and words[j - 1] > word:
-            words[j] = words[j - 1]
-            j -= 1
-        words[j] = word
 
 
 @kernel
@@ -91,7 +79,7 @@ def order_words(chars, offsets, ordered):
                 starts, stops = np.append(starts, starts), np.append(stops, stops)
             end = next_space(chars, start, stop)
             place = count
-            while place > 0 and _comes_before(chars, start, end, starts[place - 1], stops[place - 1]):
+            while place > 0 and comes_before(chars, start, end, starts[place - 1], stops[place - 1]):
                 starts[place], stops[place] = starts[place - 1], stops[place - 1]
                 place -= 1
             starts[place], stops[place] = start, end
@@ -105,14 +93,6 @@ def order_words(chars, offsets, ordered):
             if at < stop:
                 ordered[at] = 32
                 at += 1
-
-
-@bare
-def _comes_before(chars, i, i_stop, j, j_stop):
-    while i < i_stop and j < j_stop and chars[i] == chars[j]:
-        i += 1
-        j += 1
-    return j < j_stop and (i == i_stop or chars[i] < chars[j])
 
 
 @bare

@@ -36,6 +36,15 @@ def are_equal(chars, i, i_stop, j, j_stop):
 
 
 @bare
+def comes_before(chars, i, i_stop, j, j_stop):
+    """Does the first of two strings come before the second in the order of characters?"""
+    while i < i_stop and j < j_stop and chars[i] == chars[j]:
+        i += 1
+        j += 1
+    return j < j_stop and (i == i_stop or chars[i] < chars[j])
+
+
+@bare
 def common_subsequence(chars, j, j_stop, positions):
     """The length of the longest common subsequence of a string and a pattern of at most 64 characters.
 

@@ -8,7 +8,7 @@ whatever is estimated from pairs is estimated from patterns. Nothing here knows 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -48,10 +48,10 @@ def patterns_of(levels: Levels) -> Patterns:
     if levels.size and levels.min() < 0:
         raise UsageError("levels must be from 0 (missing), not negative")
     if not len(levels):
-        return Patterns(levels, np.empty(0, np.int64), np.empty(0, np.int64))
+        return Patterns(levels, np.empty(0, np.int64), np.empty(0, np.int32))
     bases = [int(column.max()) + 1 for column in levels.T]
     few = math.prod(bases) <= COUNTED
-    numbers: Int32 | Int64 = np.zeros(len(levels), np.int32 if few else np.int64)
+    numbers: Any = np.zeros(len(levels), np.int32 if few else np.int64)
     possible = 1
     for column, base in zip(levels.T, bases):
         if possible * base >= 1 << 62:  # the next step would not fit 64 bits: number those that occur
@@ -67,10 +67,11 @@ def patterns_of(levels: Levels) -> Patterns:
         place[seen] = np.arange(len(seen))
         of_pair, counts = place[numbers], table[seen]
     else:
-        _, of_pair, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+        _, many, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+        of_pair = many.astype(np.int32)
     example = np.empty(len(counts), np.int64)
     example[of_pair] = np.arange(len(levels))
-    return Patterns(levels[example], counts.astype(np.int64), of_pair.astype(np.int32))
+    return Patterns(levels[example], counts.astype(np.int64), of_pair)
 
 
 def check_levels(levels: Levels, sizes: tuple[int, ...]) -> None:
