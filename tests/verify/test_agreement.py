@@ -126,6 +126,26 @@ def test_examples(kind, a, b, level):
     assert compare(column_of(kind, [a, b]), np.array([0]), np.array([1])).tolist() == [level]
 
 
+@pytest.mark.parametrize("kind", ["person", "text", "address", "code", "email"])
+def test_values_longer_than_a_word_of_bits(kind):
+    """Beside short ones, in any order: what was noted of one value must not be left when the next is compared."""
+    rng = np.random.default_rng(3)
+    values = []
+    for length in (10, 64, 65, 130, 200) * 2:
+        value = "".join(rng.choice(list("abcdefg 1@"), length)).strip()
+        for _ in range(3):
+            place = int(rng.integers(1, len(value)))
+            values.append(" ".join((value[:place] + "b" + value[place + 1 :]).split()))
+    column = column_of(kind, values)
+    left, right = all_pairs(len(values))
+    mixed = rng.permutation(len(left))
+    left, right = left[mixed], right[mixed]
+    expected = [
+        1 if values[i] == values[j] else agreement.LEVEL_OF[kind](values[i], values[j]) for i, j in zip(left, right)
+    ]
+    assert compare(column, left, right).tolist() == expected
+
+
 def test_no_pairs_and_no_values():
     empty = np.empty(0, np.int64)
     for kind in LEVELS:
