@@ -22,7 +22,8 @@ def draw_labels(
     """
     draw = np.random.default_rng(seed)
     count = min(most, len(truth) // 2)
-    matches = [sorted(truth)[place] for place in draw.choice(len(truth), count, replace=False)]
+    order = sorted(truth)
+    matches = [order[place] for place in draw.choice(len(order), count, replace=False)]
     others: set[tuple[int, int]] = set()
     for field in fields:
         alike = [pair for pair in _share_value(left[field], right[field]) if pair not in truth]

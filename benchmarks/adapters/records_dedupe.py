@@ -1,7 +1,7 @@
 """dedupe: people of two tables by its RecordLink, trained with labelled pairs, since it needs some.
 
-Run as ``python ADAPTER LEFT RIGHT OUT LABELS``. LABELS has the columns left, right and same. Links are one to one from a
-probability of 0.5 on. Two settings are not its defaults: it learns blocks on 1,000 people of each table (on 10,000 it
+Run as ``python ADAPTER LEFT RIGHT OUT LABELS``. LABELS has the columns left, right and same. Links are one to one, from
+a probability of 0.5 on. Two settings are not its defaults: it learns blocks on 1,000 people of each table (on 10,000 it
 takes more than 10 GB, since it keeps every pair that a rule covers), and without index predicates (with them it found
 0.77 of the matches among 10,000 people, without them 0.97).
 """

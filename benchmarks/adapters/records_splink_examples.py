@@ -108,9 +108,7 @@ EXAMPLES = {
             cl.ExactMatch("street_number").configure(term_frequency_adjustments=True),
             cl.ExactMatch("postcode").configure(term_frequency_adjustments=True),
         ],
-        blocking=[
-            block_on(field) for field in ("soc_sec_id", "given_name", "surname", "date_of_birth", "postcode")
-        ],
+        blocking=[block_on(field) for field in ("soc_sec_id", "given_name", "surname", "date_of_birth", "postcode")],
         certain=[
             block_on("soc_sec_id"),
             block_on("given_name", "surname", "date_of_birth"),
