@@ -75,7 +75,8 @@ SETS = {
 
 def read_known(source: Path) -> pa.Table:
     """Return a table of text without surrounding spaces; empty values are null."""
-    names = source.open(encoding="utf-8").readline().rstrip("\n").split(",")
+    with source.open(encoding="utf-8") as file:
+        names = file.readline().rstrip("\n").split(",")
     options = pcsv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()))
     table = pcsv.read_csv(source, convert_options=options)
     columns = [pc.utf8_trim_whitespace(column) for column in table.columns]
