@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
@@ -50,10 +50,12 @@ def shares(found, truth):
     }
 
 
-entities = st.lists(st.integers(0, 3), min_size=1, max_size=9)
-links = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8), st.sampled_from([0.1, 0.25, 0.5, 0.9, 1.0])))
+entities = st.lists(st.integers(0, 2), min_size=1, max_size=12)
+records = st.integers(0, 11)
+links = st.lists(st.tuples(records, records, st.sampled_from([0.1, 0.25, 0.5, 0.9, 1.0])), max_size=30)
 
 
+@example([0] * 6, [(0, 1, 1.0), (2, 3, 0.9), (4, 5, 0.9), (1, 2, 0.5), (3, 4, 0.25)], 0.0)  # pairs of pairs
 @given(entities, links, st.sampled_from([0.0, 0.25, 0.3, 0.9, 1.0]))
 def test_cuts_are_what_pairs_counted_one_by_one_say(bench, of, scored, threshold):
     scored = [(a, b, p) for a, b, p in scored if a != b and max(a, b) < len(of)]
