@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from lookalike.candidates.blocking import Blocked, find_pairs
 from lookalike.cluster.assignment import one_to_one
+from lookalike.cluster.majority import cluster_by_majority
 from lookalike.errors import BadDataError, UsageError
 from lookalike.features.records import Field, choose_kinds, columns_of
 from lookalike.jobs.link_scoring import compare_pairs, frequencies, score_pairs
@@ -85,6 +86,8 @@ class Linked:
     recall: tuple[float, float, float] | None
     """Of the candidates, among matches, as estimated by two groups of hashes, with its interval."""
     notes: list[str] = field(default_factory=list)
+    refused: int = 0
+    """Pairs from the cut on that are no links, since they would join clusters most of whose pairs are no matches."""
 
     def parts_of(self, places: Int64) -> tuple[Float64, Float64]:
         """What each field adds to the score of some candidate pairs, without and with the frequency of its value."""
@@ -172,12 +175,15 @@ def link_tables(left: pa.Table, right: pa.Table | None, settings: LinkSettings, 
         validation = _validate(measured, blocked, score, sure, sides, settings, note)
         cut, why = _cut(score, probability, scoring, validation, settings, note)
         chosen = _one_each(blocked, score - cut, score >= cut, settings.one_to_one, right is not None, note)
+        # A pair is a match where it is one more likely than not, also where links must be surer than that.
+        even = cut if probability is None else min(cut, 0.0)
+        chosen, refused = _by_majority(blocked, score, cut, even, chosen, sides, note)
         validated = None
         if validation is not None and measured is not None and chosen.any():
             validated = validation.of(_apart(measured, blocked)[chosen], sure[chosen])
     recall = estimate_recall(blocked.groups, probability) if probability is not None and len(blocked) else None
     return Linked(settings, sides, columns, blocked, levels, scoring, score, probability, validation, validated, cut,
-                  why, chosen, recall, notes)  # fmt: skip
+                  why, chosen, recall, notes, refused)  # fmt: skip
 
 
 def _candidates(columns: list[Column], sides: Sides, workers: Workers, settings: LinkSettings, note: Any) -> Blocked:
@@ -306,3 +312,26 @@ def _one_each(blocked: Blocked, worth: Float64, chosen: Bool, method: str, two_t
     for sentence in found.notes:
         note(sentence)
     return kept
+
+
+def _by_majority(
+    blocked: Blocked, score: Float64, cut: float, even: float, chosen: Bool, sides: Sides, note: Any
+) -> tuple[Bool, int]:
+    """The links within clusters that have the majority of their pairs for them, and how many others there were."""
+    places = np.flatnonzero(chosen)
+    ends = blocked.left[places], blocked.right[places]
+    if not len(places) or (sides.right is not None and min(map(_alone, ends)) == 1):
+        return chosen, 0  # clusters are pairs
+    matches = np.flatnonzero(score >= even)
+    items, split = sides.left + (sides.right or 0), None if sides.right is None else sides.left
+    pairs = blocked.left[matches], blocked.right[matches], score[matches] - even
+    first = cluster_by_majority(*pairs, items, cut - even, split)
+    refused = places[first[ends[0]] != first[ends[1]]]
+    if len(refused):
+        note(
+            f"{len(refused):,} pairs from the cut on are not linked, since they would join clusters most of whose "
+            "other pairs are no matches"
+        )
+    kept = chosen.copy()
+    kept[refused] = False
+    return kept, len(refused)

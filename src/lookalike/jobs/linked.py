@@ -164,6 +164,7 @@ def record_of(found: Linked, clusters: pa.Table, progress: Progress) -> dict[str
             "right": found.records - found.split if found.two_tables else None,
             "candidates": len(found.blocked),
             "links": int(found.chosen.sum()),
+            "refused": found.refused,
             "clusters": len(pc.unique(clusters.column("cluster"))),
         },
         "cut": {"score": found.cut if np.isfinite(found.cut) else None, "why": found.cut_reason},

@@ -1,0 +1,247 @@
+"""Clusters by majority: two are joined where at least half of the pairs across them are matches, the best first.
+
+Match k joins items left[k] and right[k]; matches are numbered from the best on, and the first ones are links. Between two
+clusters the matches are summed in one *record*, which has the number of one of them, so that the clusters of record k are
+always those of left[k] and right[k]. A table finds the record of two clusters; a list for each cluster holds its records.
+
+The next record to join is the one of the greatest mean share. Joining makes means smaller, except where two records
+become one. So a heap may hold means that are too large: they are corrected when they come up. A record is corrected
+only while matches are half of its pairs, and so at most about as often as it has matches: the whole takes some n log n
+steps, however long the chains are.
+"""
+
+import numba as nb
+
+from lookalike.kernels.compile import bare, bare_kernel
+from lookalike.kernels.hashing import U, mix
+from lookalike.kernels.unionfind import root_of
+
+EMPTY = -1
+"""In the table, and where a list ends."""
+
+
+@bare
+def _key(a, b):
+    """Two clusters as one number, whichever comes first."""
+    return nb.int64(min(a, b)) << 32 | nb.int64(max(a, b))
+
+
+@bare
+def _home(keys, key):
+    return nb.int64(mix(U(key)) & U(keys.size - 1))
+
+
+@bare_kernel
+def _slot(keys, key):
+    """Where a key is in the table, or the free place where it belongs."""
+    at = _home(keys, key)
+    while keys[at] != EMPTY and keys[at] != key:
+        at = (at + 1) & (keys.size - 1)
+    return at
+
+
+@bare_kernel
+def _forget(keys, records, key):
+    """Take a key out of the table; those that gave way to it or stand behind move up."""
+    hole = _slot(keys, key)
+    at = hole
+    while True:
+        at = (at + 1) & (keys.size - 1)
+        if keys[at] == EMPTY:
+            break
+        if (at - _home(keys, keys[at])) & (keys.size - 1) >= (at - hole) & (keys.size - 1):
+            keys[hole], records[hole] = keys[at], records[at]
+            hole = at
+    keys[hole] = EMPTY
+
+
+@bare
+def _before(means, matches, i, j):
+    return means[i] > means[j] or (means[i] == means[j] and matches[i] < matches[j])
+
+
+@bare
+def _swap(means, matches, i, j):
+    means[i], means[j] = means[j], means[i]
+    matches[i], matches[j] = matches[j], matches[i]
+
+
+@bare_kernel
+def _push(heap, filled, mean, match):
+    """Add a record, named by its best match, to the heap, of which the best is on top."""
+    means, matches = heap
+    i = filled[0]
+    means[i], matches[i] = mean, match
+    filled[0] += 1
+    while i > 0 and _before(means, matches, i, (i - 1) // 2):
+        _swap(means, matches, i, (i - 1) // 2)
+        i = (i - 1) // 2
+
+
+@bare_kernel
+def _drop_top(heap, filled):
+    means, matches = heap
+    filled[0] -= 1
+    _swap(means, matches, 0, filled[0])
+    i = 0
+    while 2 * i + 1 < filled[0]:
+        child = 2 * i + 1
+        if child + 1 < filled[0] and _before(means, matches, child + 1, child):
+            child += 1
+        if not _before(means, matches, child, i):
+            break
+        _swap(means, matches, i, child)
+        i = child
+
+
+@bare
+def _across(sizes, a, b):
+    """How many pairs of two clusters were to be compared: of two tables, only those of different ones."""
+    size, lefts, two_tables = sizes
+    if two_tables:
+        return lefts[a] * (size[b] - lefts[b]) + (size[a] - lefts[a]) * lefts[b]
+    return size[a] * size[b]
+
+
+@bare
+def _append(lists, cluster, node):
+    first, last, length, after = lists
+    if first[cluster] == EMPTY:
+        first[cluster] = node
+    else:
+        after[last[cluster]] = node
+    last[cluster] = node
+    after[node] = EMPTY
+    length[cluster] += 1
+
+
+@bare_kernel
+def _start(left, right, share, links, sums, lists, table):
+    """Make a record of each match, and leave out those that repeat an earlier one."""
+    votes, total, best, queued = sums
+    keys, records = table
+    for k in range(left.size):
+        votes[k], total[k], best[k], queued[k] = 1, share[k], k, share[k] if k < links else -1.0
+        at = _slot(keys, _key(left[k], right[k]))
+        if keys[at] != EMPTY:
+            votes[k] = 0
+            continue
+        keys[at], records[at] = _key(left[k], right[k]), k
+        _append(lists, left[k], nb.int64(2 * k))
+        _append(lists, right[k], nb.int64(2 * k + 1))
+
+
+@bare
+def _combine(j, k, across, links, sums, heap, filled):
+    """Add record k, which ends, to j; both lead from the joined clusters to the same other one."""
+    votes, total, best, queued = sums
+    votes[j] += votes[k]
+    total[j] += total[k]
+    best[j] = min(best[j], best[k])
+    queued[j] = max(queued[j], queued[k])
+    votes[k] = 0
+    mean = total[j] / across
+    if best[j] < links and 2 * nb.int64(votes[j]) >= across and mean >= queued[j]:
+        # One of the two was not waiting (it had no link, or was refused) and has made the other better.
+        queued[j] = mean
+        _push(heap, filled, mean, best[j])
+
+
+@bare_kernel
+def _join(a, b, left, right, links, parent, sizes, sums, lists, table, heap, filled):
+    """Make two clusters one; the records of the one with fewer go to the other."""
+    first, last, length, after = lists
+    keys, records = table
+    votes = sums[0]
+    large, small = (a, b) if length[a] >= length[b] else (b, a)
+    at = _slot(keys, _key(a, b))
+    votes[records[at]] = 0
+    _forget(keys, records, _key(a, b))
+    parent[small] = large
+    sizes[0][large] += sizes[0][small]
+    sizes[1][large] += sizes[1][small]
+    node = nb.int64(first[small])
+    while node != EMPTY:
+        following = nb.int64(after[node])
+        k = node >> 1
+        if votes[k] > 0:
+            other = root_of(parent, nb.int64(left[k] if node & 1 else right[k]))
+            _forget(keys, records, _key(small, other))
+            at = _slot(keys, _key(large, other))
+            if keys[at] == EMPTY:
+                keys[at], records[at] = _key(large, other), k
+                _append(lists, large, node)
+            else:
+                _combine(records[at], k, _across(sizes, large, other), links, sums, heap, filled)
+        node = following
+
+
+@bare_kernel
+def join_by_majority(left, right, share, links, parent, sizes, sums, lists, table, heap, filled):
+    """Join the items of each cluster in `parent`, whose roots are any of them.
+
+    Parameters
+    ----------
+    left, right : int32[matches]
+        Items, different ones.
+    share : int64[matches]
+        What each match adds to the mean, positive, not rising.
+    links
+        The first so many matches are links; clusters are joined only where there is one across.
+    parent : int32[items]
+        Each item its own to begin with.
+    sizes : (int64[items], int64[items], bool)
+        Ones; how many of it are of the left table (0 or 1); are there two tables, so that pairs of one do not count?
+    sums : (int32[matches], int64[matches], int32[matches], float64[matches])
+        Room: of each record the number of its matches, their shares, the best of them, and the mean it waits with.
+    lists : (int32[items], int32[items], int32[items], int32[2 * matches])
+        First (-1), last (any), length (0), next (any): of the lists of records.
+    table : (int64[a power of two above matches], int32[as many])
+        Keys (-1) and records.
+    heap : (float64[2 * matches], int32[2 * matches])
+        Room for means and matches.
+    filled : int64[1]
+        0: how much of the heap is in use.
+    """
+    votes, total, best, queued = sums
+    keys, records = table
+    means, matches = heap
+    _start(left, right, share, links, sums, lists, table)
+    coming = 0
+    while coming < links or filled[0] > 0:
+        # Links wait in their own order; only corrected records are in the heap.
+        if filled[0] == 0 or (
+            coming < links
+            and (share[coming] > means[0] or (nb.float64(share[coming]) == means[0] and coming < matches[0]))
+        ):
+            mean, match = nb.float64(share[coming]), nb.int64(coming)
+            coming += 1
+        else:
+            mean, match = means[0], nb.int64(matches[0])
+            _drop_top(heap, filled)
+        a, b = root_of(parent, nb.int64(left[match])), root_of(parent, nb.int64(right[match]))
+        if a == b:
+            continue
+        k = nb.int64(records[_slot(keys, _key(a, b))])
+        if queued[k] != mean:
+            continue  # another one stands for this record
+        across = _across(sizes, a, b)
+        if 2 * nb.int64(votes[k]) < across:
+            queued[k] = -1.0
+        elif total[k] / across == mean and best[k] == match:
+            _join(a, b, left, right, links, parent, sizes, sums, lists, table, heap, filled)
+        else:
+            queued[k] = total[k] / across
+            _push(heap, filled, queued[k], best[k])
+
+
+@bare_kernel
+def name_by_first(parent, first):
+    """first[item] = the smallest item of its cluster, from parents whose roots are any item."""
+    for i in range(parent.size):
+        first[i] = -1
+    for i in range(parent.size):
+        root = root_of(parent, nb.int64(i))
+        if first[root] < 0:
+            first[root] = i
+        first[i] = first[root]
