@@ -156,6 +156,26 @@ def make_tables(
     return tables[0], tables[1], pa.table({"left": where[0], "right": where[1]})
 
 
+def make_copies(
+    people: int, copies: tuple[int, int] = (2, 8), errors: float = 0.5, relatives: float = 0.3, seed: int = 1
+) -> tuple[pa.Table, np.ndarray]:
+    """One table in random order with several records of each person, and the person of each record.
+
+    A share of the people are `relatives`: they live with another one and have the surname and the phone in common.
+    """
+    draw = np.random.default_rng(seed)
+    one = draw_people(draw, people, crowded=0.065)
+    of, like = draw.integers(0, people, (2, int(relatives * people)))
+    given, _, surname = np.strings.partition(one["name"], b" ")
+    one["name"][of] = _joined(given[of], surname[like])
+    for field in ("address", "postcode", "phone"):
+        one[field][of] = one[field][like]
+    person = draw.permutation(np.repeat(np.arange(people), draw.integers(*copies, people, endpoint=True)))
+    records = err(draw, {field: values[person] for field, values in one.items()}, errors)
+    days = draw.integers(0, DAYS + 1, len(person))
+    return _table(records, days, np.arange(len(person))), person
+
+
 def _table(people: dict[str, np.ndarray], days: np.ndarray, order: np.ndarray) -> pa.Table:
     columns = {field: _strings(values[order]) for field, values in people.items()}
     first = np.datetime64("2020-01-01", "D")

@@ -1,4 +1,4 @@
-"""Generated people in two tables, of whom it is known who is who, and how well links agree with that."""
+"""Generated people in one table or two, of whom it is known who is who, and how well links agree with that."""
 
 import importlib.util
 from pathlib import Path
@@ -21,6 +21,9 @@ def make_people(left, right, shared, errors=0.5, seed=1):
     ]
     pairs = {(f"l{a}", f"r{b}") for a, b in zip(truth["left"].to_pylist(), truth["right"].to_pylist())}
     return *tables, pairs
+
+
+make_copies = _PEOPLE.make_copies
 
 
 def pairs_of(links):

@@ -135,6 +135,27 @@ def test_matches_below_the_cut_speak_for_a_cluster_but_do_not_begin_one():
     assert cluster_by_majority(left, right, bits, 5, cut=3.0).tolist() == [0, 0, 0, 3, 4]
 
 
+def test_clusters_without_a_link_across_stay_apart():
+    """Item 2 matches both 0 and 1, but its only link, with 3, is refused."""
+    pairs = {(0, 1): 6.0, (0, 2): 1.0, (1, 2): 1.0, (2, 3): 3.0, (1, 3): 3.0}
+    graph = pairs | dict.fromkeys(combinations(range(3, 7), 2), 6.0)
+    assert cluster_by_majority(*arrays_of(graph), 7, cut=2.0).tolist() == [0, 0, 2, 3, 3, 3, 3]
+    assert cluster_by_majority(*arrays_of(graph), 7).tolist() == [0, 0, 0, 3, 3, 3, 3]
+
+
+def test_records_that_move_from_list_to_list_are_forgotten_where_they_were():
+    """64 items are joined two and two, then four and four, and so on; each brings a hundred leaves along."""
+    inside = np.triu_indices(64, 1)
+    leaves = np.arange(64, 64 + 6400)
+    levels = np.frexp((inside[0] ^ inside[1]).astype(float))[1]
+    bits = np.append(20.0 - levels, np.full(6400, 1.0))
+    found = cluster_by_majority(
+        np.append(inside[0], np.arange(6400) % 64), np.append(inside[1], leaves), bits, 64 + 6400
+    )
+    assert (found[:64] == 0).all()
+    assert (found[leaves] == leaves).all()
+
+
 def test_nothing_to_cluster():
     none = np.empty(0, np.int64)
     assert cluster_by_majority(none, none, np.empty(0), 3).tolist() == [0, 1, 2]

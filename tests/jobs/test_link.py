@@ -306,7 +306,8 @@ def test_nothing_to_compare_with(left, right, scoring):
     assert (len(result.links), len(result.clusters)) == (0, 0)
     assert result.links.column_names == ["left", "right", "score", "probability", "name", "zip"]
     assert result.run["counts"] == {
-        "left": len(left), "right": None if right is None else len(right), "candidates": 0, "links": 0, "clusters": 0,
+        "left": len(left), "right": None if right is None else len(right), "candidates": 0, "links": 0, "refused": 0,
+        "clusters": 0,
     }  # fmt: skip
     assert [note for note in result.run["notes"] if "nothing to link" in note] == result.run["notes"]
 

@@ -71,10 +71,13 @@ def cluster_by_majority(
 
 
 def _within_larger(first: Int32, left: Numbers, right: Numbers) -> Int64:
-    """The matches within what links hold together, where that is more than a pair: only there is there a question."""
+    """The matches within what links hold together, where that is more than three items.
+
+    Three are always joined: after two of them, one of two pairs with the third is a link, which is half.
+    """
     within = first[left] == first[right]
     sizes = np.bincount(first, minlength=len(first))
-    return np.flatnonzero(within & (sizes[first[left]] > 2))
+    return np.flatnonzero(within & (sizes[first[left]] > 3))
 
 
 def _numbered(left: Numbers, right: Numbers, items: int) -> tuple[Int64, tuple[Int32, Int32]]:

@@ -1,8 +1,8 @@
 """Clusters by majority: two are joined where at least half of the pairs across them are matches, the best first.
 
-Match k joins items left[k] and right[k]; matches are numbered from the best on, and the first ones are links. Between two
-clusters the matches are summed in one *record*, which has the number of one of them, so that the clusters of record k are
-always those of left[k] and right[k]. A table finds the record of two clusters; a list for each cluster holds its records.
+Match k joins items left[k] and right[k]; matches are numbered from the best on, and the first ones are links. Between
+two clusters the matches are summed in one *record*, which has the number of one of them, so that the clusters of record
+k are always those of left[k] and right[k]. A table finds the record of two clusters; each cluster lists its records.
 
 The next record to join is the one of the greatest mean share. Joining makes means smaller, except where two records
 become one. So a heap may hold means that are too large: they are corrected when they come up. A record is corrected
@@ -150,7 +150,7 @@ def _combine(j, k, across, links, sums, heap, filled):
 @bare_kernel
 def _join(a, b, left, right, links, parent, sizes, sums, lists, table, heap, filled):
     """Make two clusters one; the records of the one with fewer go to the other."""
-    first, last, length, after = lists
+    first, _, length, after = lists
     keys, records = table
     votes = sums[0]
     large, small = (a, b) if length[a] >= length[b] else (b, a)
