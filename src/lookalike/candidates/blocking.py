@@ -17,13 +17,13 @@ import numpy as np
 
 from lookalike.candidates.hashes import (
     TEXTS,
-    Shingler,
     Signatures,
     coarsen,
     order_of,
     power,
     rank_values,
     share_out,
+    sketch_columns,
     value_hash,
 )
 from lookalike.candidates.ledger import GROUPS, Count, HashReport, Ledger, afford
@@ -197,10 +197,9 @@ def _pay_shingles(ledger: Ledger, columns: Sequence[Column], groups: Sequence[in
     # One field alone: its bands are of the other group than its value, for want of another field.
     alone = len(columns) == 1
     jobs += [(c.name, [f], 2 if alone else groups[f]) for f, c in enumerate(columns) if alone or c.kind in TEXTS]
-    shingler = Shingler(columns, ledger.each)
     for number, (name, fields, group) in enumerate(jobs):
         slots = RECORD_SLOTS if len(fields) > 1 else FIELD_SLOTS
-        signatures = shingler.sketch(fields, name, group, slots, seed + number)
+        signatures = sketch_columns([columns[f] for f in fields], name, group, slots, seed + number, ledger.each)
         budget = ledger.free // (len(jobs) - number) if number else ledger.free // 3
         _pay_bands(ledger, signatures, budget)
 

@@ -12,10 +12,10 @@ from lookalike.candidates.blocking import Blocked
 from lookalike.jobs.link_settings import LinkSettings
 from lookalike.jobs.parallel import Workers
 from lookalike.kernels.scoring import add_frequencies, look_up_scores
-from lookalike.tuning.patterns import Patterns, patterns_of
 from lookalike.tuning.points import Points, deduct
 from lookalike.tuning.weights import Weights, adjust_by_frequency, fit_weights, frequency_beyond
 from lookalike.types import Column, Float64, Int8, Int32, Int64, Mapper, Span
+from lookalike.verify.patterns import Patterns, patterns_of
 from lookalike.verify.records import LEVELS, Comparer
 
 CHUNK = 1 << 20
