@@ -216,13 +216,13 @@ def test_shingles_are_runs_of_characters(texts, width):
     offsets = np.cumsum([0, *map(len, stored)])
     data = np.frombuffer(b"".join(stored) or b"x", np.uint8)
     room = len(data) + 3
-    padded, ends, elements = np.empty(room, np.uint8), np.empty(room, np.int64), np.empty(room, np.uint32)
+    rooms = [np.empty(room, kind) for kind in (np.uint8, np.int64, np.uint32)]
     known = {}
     for row, text in enumerate(stored):
         padded = f" {text.decode()} "
         plain = [padded[i : i + width] for i in range(max(1, len(padded) - width + 1))]
-        count = kernels.list_shingles(data, *offsets[row : row + 2], width, padded, ends, elements, 0)
-        got = elements[:count].tolist()
+        count = kernels.list_shingles(data, *offsets[row : row + 2], width, *rooms, 0)
+        got = rooms[2][:count].tolist()
         assert len(got) == len(plain)
         for shingle, element in zip(plain, got):
             assert known.setdefault(shingle, element) == element
