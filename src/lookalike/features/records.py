@@ -22,6 +22,7 @@ from lookalike.types import Column, Int32, Mapper, to_arrow, to_numpy
 
 SLICE = 1 << 16
 """Values that are brought to normal form at a time, so that what is made on the way to it is small."""
+LARGE = pa.large_string()
 
 __all__ = ["KINDS", "Field", "FieldReader", "choose_kinds", "columns_of", "parse_fields", "recognise"]
 
@@ -127,7 +128,7 @@ def _encode(side: tuple[str, pa.ChunkedArray]) -> _Encoded:
         wide = pa.large_string() if pa.types.is_string(values.type) else pa.large_binary()
         values = values.cast(wide)
     if pa.types.is_null(values.type) or not len(values):
-        return _Encoded(np.full(len(values), -1, np.int32), pa.nulls(0, pa.large_string()), rows, True)
+        return _Encoded(np.full(len(values), -1, np.int32), pa.nulls(0, LARGE), rows, True)
     codes, dictionary = _number(values)
     return _Encoded(codes, write_strings(dictionary, place), rows, pa.types.is_large_string(dictionary.type))
 
@@ -150,9 +151,11 @@ def _recognise(given: tuple[Field, list[_Encoded]]) -> Field:
     return replace(field, kind=kind, why=why)
 
 
-def _tell_missing(field: Field, side: _Encoded, numbers: Int32, note: Note) -> None:
+def _tell_missing(field: Field, side: _Encoded, normal: pa.ChunkedArray, note: Note) -> None:
     """Say which values were taken for none, and how many records have one."""
-    places = np.flatnonzero(numbers < 0)
+    if not normal.null_count:
+        return
+    places = np.flatnonzero(to_numpy(pc.cast(normal.is_null(), pa.int8())))
     raw = side.texts.take(to_arrow(places))
     empty = to_numpy(pc.cast(pc.fill_null(pc.equal(pc.utf8_trim_whitespace(raw), ""), True), pa.int8())) == 1
     counts = np.bincount(side.codes[side.codes >= 0], minlength=len(side.texts))[places]
@@ -188,22 +191,21 @@ class _Normal(NamedTuple):
     """A field whose values are in normal form, but not yet numbered over both tables."""
 
     field: Field
-    sides: list[_Encoded]
-    values: pa.ChunkedArray
-    """Of the texts of all sides, one after the other."""
+    codes: list[Int32]
+    """By side: each row's value by number among the side's own, -1 for null."""
+    values: list[pa.ChunkedArray]
+    """By side."""
     notes: list[str]
 
 
 def _make_column(normal: _Normal) -> tuple[Column, list[str]]:
     """The column of a field, and what is to be noted."""
-    field, sides, _, notes = normal
-    numbers, values = _number(normal.values)
+    field, notes = normal.field, normal.notes
+    numbers, values = _number(pa.chunked_array([chunk for side in normal.values for chunk in side.chunks], LARGE))
     codes, first = [], 0
-    for side in sides:
-        mine = numbers[first : first + len(side.texts)]
-        first += len(side.texts)
-        _tell_missing(field, side, mine, notes.append)
-        codes.append(np.append(mine, np.int32(-1))[side.codes])  # -1 is the last place
+    for mine, side in zip(normal.codes, normal.values):
+        codes.append(np.append(numbers[first : first + len(side)], np.int32(-1))[mine])  # -1 is the last place
+        first += len(side)
     if field.kind == "date":
         _tell_odd_dates(field, values, notes.append)
     return Column(field.name, field.kind, np.concatenate(codes), values), notes
@@ -257,14 +259,15 @@ class FieldReader:
         known = list(self._each(_find_readings, zip(self.fields, self._encoded)))
         self._encoded.reverse()
         for field, (readings, notes) in zip(self.fields, known):
-            sides = self._encoded.pop()
-            slices = [
-                (field.kind, side.texts.slice(first, SLICE), reading)
-                for side, reading in zip(sides, readings)
-                for first in range(0, len(side.texts), SLICE)
-            ]
-            normal = list(self._each(_normalise, slices))
-            yield _Normal(field, sides, pa.chunked_array(normal, pa.large_string()), notes)
+            yield self._normalise(field, self._encoded.pop(), readings, notes)
+
+    def _normalise(self, field: Field, sides: list[_Encoded], readings: list[str], notes: list[str]) -> _Normal:
+        normal = []
+        for side, reading in zip(sides, readings):
+            slices = ((field.kind, side.texts.slice(at, SLICE), reading) for at in range(0, len(side.texts), SLICE))
+            normal.append(pa.chunked_array(list(self._each(_normalise, slices)), LARGE))
+            _tell_missing(field, side, normal[-1], notes.append)
+        return _Normal(field, [side.codes for side in sides], normal, notes)
 
 
 def _normalise(given: tuple[str, pa.Array, str]) -> pa.Array:
