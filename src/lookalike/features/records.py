@@ -240,7 +240,7 @@ class FieldReader:
         """Each with its kind."""
 
     def columns(self, note: Note) -> list[Column]:
-        """The fields of all records, with normal values numbered over both tables; to be asked for once. See columns_of."""
+        """The fields of all records, as columns_of gives them; to be asked for once."""
         columns = []
         for field, (column, notes) in zip(self.fields, self._each(_make_column, self._normalised())):
             for sentence in notes:

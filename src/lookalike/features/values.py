@@ -43,13 +43,15 @@ _NONE = pa.scalar(None, pa.large_string())
 _SHORT_COUNTRIES = r"1|7|20|27|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]"
 _COUNTRY = rf"^(?:\+|00)\s*(?:{_SHORT_COUNTRIES}|\d\d\d)[^\d]*(?:\(0\))?"
 _EXTENSION = r"\s*(?:ext\.?|extension|x|#)\s*\d{1,6}\s*$"
+_NATIONAL = r"^(?:[1-9()\s/-]|0[1-9()\s/-]|0$)[\d\s()/-]*$"
+"""Phones without a country, an extension or a point."""
 _TWO_DIGITS = "|".join(f"{digit}[{'0123456789'.replace(digit, '')}]" for digit in "23456789")
 _DONE = {
     "code": rf"^(?:[1-9]|(?:1[03-9]|{_TWO_DIGITS})\d*|[a-z][a-z0-9]*)$",
     "phone": rf"^(?:{_TWO_DIGITS})\d*$",
     "email": r"^[a-z0-9._+-]+@[a-z0-9.-]+$",
 }
-"""Most values that are in normal form: looking takes less than all the steps to it. Two different digits are no filler."""
+"""Most values in normal form: to look takes less than all the steps to it. Two different digits begin no filler."""
 _WHOLE = r"^(?:0|-?[1-9]\d{0,17})$"
 _CANONICAL = r"^(?:0|-?[1-9]\d{0,17}(?:\.\d{0,17}[1-9])?|-?0\.\d{0,17}[1-9])$"
 _STREET_WORDS = {
@@ -205,21 +207,37 @@ def find_reading(kind: str, values: pa.Array) -> str:
 
 
 def _drop_fillers(values: pa.Array) -> pa.Array:
-    filler = pc.match_substring_regex(_replace(values, r"[-\s.()/]", ""), FILLER)
+    """Null where a code or phone is no number at all."""
+    filler = pc.match_substring_regex(_replace(values, r"[-\s.()/]+", ""), FILLER)
     return pc.if_else(filler, _NONE, values)
+
+
+def _pack(values: pa.Array) -> pa.Array:
+    """Letters and digits alone, folded."""
+    return pc.replace_substring(fold_texts(values), " ", "")
 
 
 def _normal_code(values: pa.Array) -> pa.Array:
     whole = _replace(_drop_fillers(values), r"^(\d+)\.0+$", r"\1")  # a whole number that went through a table of floats
-    packed = _replace(fold_texts(whole), " ", "")
-    return _replace(packed, r"^0+(\d+)$", r"\1")
+    return _replace(_pack(whole), r"^0+(\d+)$", r"\1")
+
+
+def _digits_of_national(values: pa.Array) -> pa.Array:
+    """Of phones like _NATIONAL, which are but digits and marks between them."""
+    digits = _pack(values)
+    return pc.if_else(pc.match_substring_regex(digits, FILLER), _NONE, digits)
+
+
+def _digits_of_other(values: pa.Array) -> pa.Array:
+    lower = _replace(_replace(pc.utf8_lower(_drop_fillers(values)), r"^(\d+)\.0+$", r"\1"), _EXTENSION, "")
+    return _replace(_replace(lower, _COUNTRY, ""), r"\D+", "")
 
 
 def _normal_phone(values: pa.Array) -> pa.Array:
-    lower = _replace(_replace(pc.utf8_lower(_drop_fillers(values)), r"^(\d+)\.0+$", r"\1"), _EXTENSION, "")
-    national = _replace(_replace(lower, _COUNTRY, ""), r"\D", "")
+    other = _unlike(values, _NATIONAL)
+    digits = _change(_change(values, _digits_of_national, pc.invert(other)), _digits_of_other, other)
     # North America writes its own country code without a plus sign too; elsewhere a zero precedes the area code.
-    return _replace(_replace(national, r"^1([2-9]\d{9})$", r"\1"), "^0+", "")
+    return _replace(_replace(digits, r"^1([2-9]\d{9})$", r"\1"), "^0+", "")
 
 
 def _normal_email(values: pa.Array) -> pa.Array:
@@ -253,7 +271,7 @@ def _short_words() -> tuple[Int64, UInt8, Int64]:
     """Words of addresses and what stands for each, as replace_words takes them."""
 
     def key(word: str) -> int:
-        assert word.isascii() and word.islower() and len(word) <= LONGEST_WORD
+        assert re.fullmatch(f"[a-z]{{1,{LONGEST_WORD}}}", word)
         return reduce(lambda packed, letter: packed << LETTER_BITS | ord(letter) - 96, word, 0)
 
     keys, words = zip(*sorted((key(word), short) for word, short in _STREET_WORDS.items()))

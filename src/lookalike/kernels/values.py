@@ -1,7 +1,7 @@
 """Texts of a field to their normal form: folded, words between single spaces; usual words written short.
 
 Both write to `out` only as far as there is room and return how many bytes there are in all, so that a caller who gave
-too little gives that much and calls again. Folding seldom makes a text longer: only where one character stands for many.
+too little gives that much and calls again. Texts seldom become longer: only where one character stands for many.
 """
 
 import numba as nb
