@@ -1,5 +1,6 @@
 """Values in normal form, against the same steps taken one after the other on every value, in plain Python."""
 
+import datetime
 import re
 
 import pyarrow as pa
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lookalike.features import records
+from lookalike.features import kinds, records
 from lookalike.features.plain import pieces
 from lookalike.features.records import FieldReader, columns_of, parse_fields
 from lookalike.features.values import _STREET_WORDS, FILLER, PLACEHOLDERS, _short_words, fold_texts, normalise
@@ -147,3 +148,23 @@ def test_threads_slices_and_chunks_change_nothing(monkeypatch):
         assert (one.name, one.kind) == (other.name, other.kind)
         assert one.codes.tolist() == other.codes.tolist()
         assert one.values.equals(other.values)
+
+
+@pytest.mark.parametrize("right", [False, True])
+def test_kinds_are_told_by_distinct_texts(monkeypatch, right):
+    """Eight times of one day are one date, and values with spaces around them one text; as told by the column alone."""
+    monkeypatch.setattr(kinds, "SAMPLE", 4)
+    days = [datetime.datetime(2020, 1, 1, hour) for hour in range(8)] + [datetime.datetime(2020, 1, d) for d in (2, 3)]
+    texts = ["a" + " " * spaces for spaces in range(6)] + ["b", "c", "n/a", "d"]
+    table = pa.table({"day": days, "text": texts})
+    seen = {}
+
+    def look(name, sample):
+        seen[name] = (sample.values.to_pylist(), sample.rows, sample.distinct)
+        return "text", "it was seen"
+
+    monkeypatch.setattr(records, "recognise_sample", look)
+    records.choose_kinds(table, table if right else None, parse_fields("day,text"))
+    rows = 20 if right else 10
+    assert seen["day"] == (["2020-01-01", "2020-01-02", "2020-01-03"], rows, 6 if right else 3)
+    assert seen["text"] == (["a", "b", "c", "d"], rows, 8 if right else 4)
