@@ -352,6 +352,15 @@ class Prints:
         )
 
 
+def bytes_of(texts: pa.Array) -> tuple[UInt8, Int64]:
+    """The UTF-8 bytes of large strings without nulls, and where each starts and ends."""
+    _, offsets, data = texts.buffers()
+    if not len(texts):
+        return np.zeros(1, np.uint8), np.zeros(1, np.int64)
+    ends = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    return np.frombuffer(data, np.uint8), ends
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """One field of all records: each record's value by number among the distinct ones, -1 where there is none.

@@ -9,7 +9,7 @@ import pyarrow.csv as csv
 import pytest
 
 from lookalike.features.records import columns_of, parse_fields
-from lookalike.verify.records import LEVELS, compare
+from lookalike.verify.records import LEVELS, Comparer
 
 FIELDS = "given_name,surname,street_number,address_1,address_2,suburb,postcode,state,date_of_birth,soc_sec_id"
 KINDS = ["person", "person", "code", "address", "address", "person", "code", "code", "date", "code"]
@@ -32,7 +32,7 @@ def test_levels_tell_the_same_from_others(people):
     random = np.stack([left, (left + np.random.default_rng(2).integers(1, len(people), 100_000)) % len(people)], 1)
     for column in columns:
         last = len(LEVELS[column.kind])
-        of_true, of_random = (compare(column, *pairs.T) for pairs in (true, random))
+        of_true, of_random = (Comparer(column).compare(*pairs.T) for pairs in (true, random))
         shares = [[np.mean(levels[levels > 0] == level) for levels in (of_true, of_random)] for level in (1, 2, last)]
         assert shares[0][0] > 4 * shares[0][1], column.name
         assert shares[2][0] < shares[2][1] / 3, column.name

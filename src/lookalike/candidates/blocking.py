@@ -17,15 +17,16 @@ import numpy as np
 
 from lookalike.candidates.hashes import (
     TEXTS,
+    Shingler,
     Signatures,
     coarsen,
     order_of,
     power,
+    rank_values,
     share_out,
-    sketch_columns,
     value_hash,
 )
-from lookalike.candidates.ledger import GROUPS, HashReport, Ledger, afford
+from lookalike.candidates.ledger import GROUPS, Count, HashReport, Ledger, afford
 from lookalike.errors import UsageError
 from lookalike.types import Bool, Column, Int32, Mapper, UInt8
 
@@ -37,6 +38,8 @@ ROWS = range(2, 8)
 """Rows of a band that are tried; the first that is affordable is taken."""
 RECORD_SLOTS, FIELD_SLOTS = 60, 30
 """Slots of the signatures of several fields together, and of one field."""
+SAMPLED = 250_000
+"""Records whose blocks are looked at to tell what bands cost."""
 SPILLED = 0.3
 """Bands are affordable where at most this share of the records lies in blocks that are too large."""
 
@@ -163,14 +166,27 @@ def _pay_neighbours(ledger: Ledger, columns: Sequence[Column], groups: Sequence[
         beside = max(same, key=power, default=None)
         for reverse in (False, True):
             names.append((f"order of {column.name}{' read backwards' if reverse else ''}", group))
-            given.append((column, beside, reverse))
+            given.append((column, reverse, beside))
         if beside is None and len(columns) > 1:
             # Many records of one value are in no order of their own: the telling field of the other group gives one.
             beside = max((c for c in columns if c is not column), key=power)
             names.append((f"order of {column.name}, then {beside.name}", ""))
-            given.append((column, beside, False))
-    orders = list(ledger.each(lambda one: order_of(*one), given))
-    ledger.pay_orders(names, orders, WINDOW, budget)
+            given.append((column, False, beside))
+    ledger.pay_orders(names, _orders_of(given, ledger.each), WINDOW, budget)
+
+
+def _orders_of(given: Sequence[tuple[Column, bool, Column | None]], each: Mapper) -> list[Int32]:
+    """Records in the order of a column (read backwards), then of the one beside it; each column is ranked once."""
+    asked = {(column.name, reverse): column for column, reverse, _ in given}
+    asked |= {(beside.name, False): beside for _, _, beside in given if beside is not None}
+    ranks = dict(zip(asked, each(lambda one: rank_values(asked[one], one[1]), asked)))
+
+    def order(one: tuple[Column, bool, Column | None]) -> Int32:
+        column, reverse, beside = one
+        other = None if beside is None else (beside.codes, ranks[beside.name, False])
+        return order_of(column.codes, ranks[column.name, reverse], other)
+
+    return list(each(order, given))
 
 
 def _pay_shingles(ledger: Ledger, columns: Sequence[Column], groups: Sequence[int], seed: int) -> None:
@@ -181,9 +197,10 @@ def _pay_shingles(ledger: Ledger, columns: Sequence[Column], groups: Sequence[in
     # One field alone: its bands are of the other group than its value, for want of another field.
     alone = len(columns) == 1
     jobs += [(c.name, [f], 2 if alone else groups[f]) for f, c in enumerate(columns) if alone or c.kind in TEXTS]
+    shingler = Shingler(columns, ledger.each)
     for number, (name, fields, group) in enumerate(jobs):
         slots = RECORD_SLOTS if len(fields) > 1 else FIELD_SLOTS
-        signatures = sketch_columns([columns[f] for f in fields], name, group, slots, seed + number, ledger.each)
+        signatures = shingler.sketch(fields, name, group, slots, seed + number)
         budget = ledger.free // (len(jobs) - number) if number else ledger.free // 3
         _pay_bands(ledger, signatures, budget)
 
@@ -197,9 +214,10 @@ def _pay_bands(ledger: Ledger, signatures: Signatures, budget: int) -> None:
 
 
 def _is_affordable(ledger: Ledger, signatures: Signatures, rows: int, budget: int) -> bool:
-    """Do two bands, which stand for all of them, leave few records in blocks that are too large?"""
-    bands = signatures.bands(rows)
-    counts = [ledger.count(bands, key) for key in range(min(2, len(bands.keys)))]
-    most = afford(counts, budget * 3 // 4 * len(counts) // len(bands.keys), ledger.largest)
+    """Do some blocks of two bands, which stand for all of them, leave few records in blocks that are too large?"""
+    bands, every = signatures.bands(rows), max(1, ledger.records // SAMPLED)
+    looked_at = range(min(2, len(bands.keys)))
+    counts: list[Count] = list(ledger.each(lambda key: ledger.count(bands, key, every), looked_at))
+    most = afford(counts, budget * 3 // 4 * len(counts) // len(bands.keys) // every, ledger.largest)
     spilled = sum(int(count.members[count.costs > limit].sum()) for count, limit in zip(counts, most))
     return spilled <= SPILLED * sum(count.records for count in counts)

@@ -8,13 +8,27 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.kernels import blocking as kernels
-from lookalike.types import Bool, Column, Float64, Int32, Int64, Mapper, UInt8, UInt32, UInt64, to_arrow, to_numpy
+from lookalike.types import (
+    Bool,
+    Column,
+    Float64,
+    Int32,
+    Int64,
+    Mapper,
+    UInt32,
+    UInt64,
+    bytes_of,
+    to_arrow,
+    to_numpy,
+)
 
 ALL: Bool = np.empty(0, np.bool_)
 """Chooses every record."""
@@ -24,7 +38,7 @@ TEXTS = ("person", "text", "email", "address")
 """Kinds of fields of which shingles are taken."""
 BEGINNING, CELL = 5, 0.1
 """How many characters begin a text; how large a cell of numbers is, as a difference of logarithms."""
-LONG = 12
+LONG, LONG_WIDTH = 12, 3
 """Values of this many bytes on average are cut into shingles of 3 characters, shorter ones into shingles of 2."""
 
 
@@ -64,8 +78,10 @@ class Signatures:
         return Hash(f"{self.name}, {bands} bands of {taken}", self.group, makers)
 
     def _keys(self, first: int, rows: int, chosen: Bool) -> UInt64:
+        of_signatures = np.empty(self.values.shape[1], np.uint64)
+        kernels.slot_keys(self.values, first, rows, of_signatures)
         keys = np.empty(len(self.codes), np.uint64)
-        kernels.slot_keys(self.values, first, rows, self.codes, chosen, keys)
+        kernels.spread_keys(of_signatures, self.codes, chosen, keys)
         return keys
 
 
@@ -170,62 +186,126 @@ def share_out(columns: Sequence[Column]) -> list[int]:
     return groups
 
 
-def order_of(column: Column, beside: Column | None, reverse: bool) -> Int32:
-    """Records with a value in the order of it (of it read backwards), where it is the same of the field beside it."""
-    known = np.flatnonzero(column.codes >= 0).astype(np.int32)
-    key = _ranks(column, reverse)[column.codes[known]] << 32
+def order_of(codes: Int32, ranks: UInt64, beside: tuple[Int32, UInt64] | None = None) -> Int32:
+    """Records with a value (by number, in `codes`) in the order of its rank; ties in the order of the field beside.
+
+    Rank, rank beside, and record are packed in one word, because plain words sort fastest. If that is more than 64
+    bits, the rank beside is made coarse.
+    """
+    known = np.flatnonzero(codes >= 0).astype(np.int32)
+    words = ranks[codes[known]]
+    record_bits = len(codes).bit_length()
     if beside is not None:
+        others, places = beside
+        wide = len(places).bit_length()
+        bits = min(wide, 64 - record_bits - len(ranks).bit_length())
         # Without a value: -1 takes the last rank, so that those come last.
-        key += np.append(_ranks(beside, False), len(beside.values))[beside.codes[known]]
-    return known[np.argsort(key, kind="stable")]
+        places = np.append(places, np.uint64(len(places))) >> np.uint64(wide - bits)
+        words = words << np.uint64(bits) | places[others[known]]
+    words = words << np.uint64(record_bits) | known.astype(np.uint64)
+    words.sort()
+    return (words & np.uint64((1 << record_bits) - 1)).astype(np.int32)
 
 
-def _ranks(column: Column, reverse: bool) -> Int64:
-    """The place of each distinct value among all: of numbers by size, of all else by letters."""
-    values = pc.utf8_reverse(column.values) if reverse else column.values
+def rank_values(column: Column, reverse: bool = False) -> UInt64:
+    """The place of each distinct value among all: of numbers by size, of all else by letters (read backwards).
+
+    Examples
+    --------
+    >>> from lookalike.types import strings_to_arrow
+    >>> column = Column("name", "person", np.arange(3, dtype=np.int32), strings_to_arrow(["bob", "ann", "cyd"]))
+    >>> rank_values(column).tolist(), rank_values(column, reverse=True).tolist()
+    ([1, 0, 2], [0, 2, 1])
+    """
+    order = None
     if column.kind == "number" and not reverse:
         with contextlib.suppress(pa.ArrowInvalid):
-            values = column.values.cast(pa.float64())
-    ranks = np.empty(len(values), np.int64)
-    ranks[to_numpy(pc.sort_indices(values))] = np.arange(len(values))
+            order = to_numpy(pc.sort_indices(column.values.cast(pa.float64())))
+    if order is None:
+        order = _order_texts(pc.utf8_reverse(column.values) if reverse else column.values)
+    ranks = np.empty(len(order), np.uint64)
+    ranks[order] = np.arange(len(order), dtype=np.uint64)
     return ranks
+
+
+def _order_texts(texts: pa.Array) -> Int64:
+    """The numbers of texts in the order of these: by eight bytes, those by as many of the next as fit, ties by all."""
+    data, offsets = bytes_of(texts)
+    keys, next_keys = np.empty(len(texts), np.uint64), np.empty(len(texts), np.uint64)
+    kernels.eight_bytes(data, offsets, 0, keys)
+    kernels.eight_bytes(data, offsets, 8, next_keys)
+    order = np.argsort(keys)
+    ranks = np.empty(len(texts), np.uint64)
+    ranks[order] = np.cumsum(np.append(False, np.diff(keys[order]) != 0)[: len(texts)])
+    bits = len(texts).bit_length()
+    keys = ranks << np.uint64(64 - bits) | next_keys >> np.uint64(bits)
+    order = np.argsort(keys)
+    kernels.order_ties(order, keys, data, offsets)
+    return order
+
+
+class Shingler:
+    """Signatures of the character shingles of fields, alone or together; each field is cut into shingles once."""
+
+    def __init__(self, columns: Sequence[Column], each: Mapper) -> None:
+        self.columns, self.each = columns, each
+
+    @cached_property
+    def _long(self) -> Shingles:
+        return shingle_columns(self.columns, LONG_WIDTH, self.each)
+
+    def sketch(self, fields: Sequence[int], name: str, group: int, slots: int, seed: int) -> Signatures:
+        """Signatures of these fields together; of one field, once for each distinct value."""
+        width = shingle_width([self.columns[field] for field in fields])
+        if width == LONG_WIDTH:
+            found, places = self._long, list(fields)
+        else:
+            found, places = shingle_columns([self.columns[field] for field in fields], width, self.each), [0]
+        if len(fields) == 1:
+            own = self.columns[fields[0]].codes
+            codes = np.arange(len(self.columns[fields[0]].values), dtype=np.int32)[None]
+        else:
+            codes = np.stack([self.columns[field].codes for field in fields])
+            own = np.where((codes >= 0).any(axis=0), np.arange(codes.shape[1], dtype=np.int32), np.int32(-1))
+        values = np.empty((slots, codes.shape[1]), np.uint32)
+        starts = found.starts[places]
+
+        def sketch(first: int) -> None:
+            last = min(first + CHUNK, codes.shape[1])
+            kernels.sketch_records(codes, starts, found.indptr, found.elements, np.uint64(seed), first, last, values)
+
+        list(self.each(sketch, range(0, codes.shape[1], CHUNK)))
+        return Signatures(f"{width}-character shingles of {name}", group, values, own)
+
+
+class Shingles(NamedTuple):
+    """The shingles of the values of several columns."""
+
+    starts: Int64
+    """Value v of column c has the shingles from indptr[starts[c] + v] to the next."""
+    indptr: Int64
+    elements: UInt32
+
+
+def shingle_columns(columns: Sequence[Column], width: int, each: Mapper) -> Shingles:
+    """Cut the values of columns into shingles of so many characters."""
+    texts = [bytes_of(column.values) for column in columns]
+    starts = np.cumsum([0, *(len(offsets) for _, offsets in texts)])
+    rooms = np.cumsum([0, *(int(offsets[-1] - offsets[0]) + 2 * (len(offsets) - 1) for _, offsets in texts)])
+    found = Shingles(starts[:-1], np.empty(int(starts[-1]), np.int64), np.empty(int(rooms[-1]), np.uint32))
+
+    def cut(place: int) -> None:
+        indptr = found.indptr[starts[place] : starts[place + 1]]
+        kernels.shingle_values(*texts[place], width, int(rooms[place]), indptr, found.elements)
+
+    list(each(cut, range(len(columns))))
+    return found
 
 
 def shingle_width(columns: Sequence[Column]) -> int:
     """How many characters a shingle of these fields has: 2 for one short field, otherwise 3."""
     if len(columns) > 1:
-        return 3
-    _, offsets = _bytes_of(columns[0].values)
-    return 3 if len(offsets) > 1 and (offsets[-1] - offsets[0]) / (len(offsets) - 1) >= LONG else 2
-
-
-def sketch_columns(columns: Sequence[Column], name: str, group: int, slots: int, seed: int, each: Mapper) -> Signatures:
-    """Signatures of the shingles of these fields together; of one field, once for each distinct value."""
-    width = shingle_width(columns)
-    shingled = [kernels.shingle_values(*_bytes_of(column.values), width) for column in columns]
-    sizes = np.concatenate([np.zeros(1, np.int64), *(np.diff(indptr) for indptr, _ in shingled)])
-    indptr, elements = np.cumsum(sizes), np.concatenate([elements for _, elements in shingled])
-    texts = np.cumsum([0, *(len(column.values) for column in columns)])
-    if len(columns) == 1:
-        codes, own = np.arange(texts[-1], dtype=np.int32)[None], columns[0].codes
-    else:
-        codes = np.stack([column.codes for column in columns])
-        some = (codes >= 0).any(axis=0)
-        own = np.where(some, np.arange(codes.shape[1], dtype=np.int32), np.int32(-1))
-    values = np.empty((slots, codes.shape[1]), np.uint32)
-
-    def sketch(first: int) -> None:
-        last = min(first + CHUNK, codes.shape[1])
-        kernels.sketch_records(codes, texts[:-1], indptr, elements, np.uint64(seed), first, last, values)
-
-    list(each(sketch, range(0, codes.shape[1], CHUNK)))
-    return Signatures(f"{width}-character shingles of {name}", group, values, own)
-
-
-def _bytes_of(values: pa.Array) -> tuple[UInt8, Int64]:
-    """The UTF-8 bytes of large strings without nulls, and where each starts and ends."""
-    _, offsets, data = values.buffers()
-    if not len(values):
-        return np.zeros(1, np.uint8), np.zeros(1, np.int64)
-    ends = np.frombuffer(offsets, np.int64)[values.offset : values.offset + len(values) + 1]
-    return np.frombuffer(data, np.uint8), ends
+        return LONG_WIDTH
+    _, offsets = bytes_of(columns[0].values)
+    long = len(offsets) > 1 and (offsets[-1] - offsets[0]) / (len(offsets) - 1) >= LONG
+    return LONG_WIDTH if long else LONG_WIDTH - 1

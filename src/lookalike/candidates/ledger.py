@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -58,12 +59,22 @@ class Count:
     """with so many records."""
 
 
+class Blocks(NamedTuple):
+    """Records that share a key."""
+
+    records: int
+    """So many have a key."""
+    buckets: Buckets
+    costs: Int64
+    """How many pairs each bucket stands for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Payment:
     """One key of each record, what it costs, and the costliest block that is paid."""
 
     hash: int
-    key: int
+    blocks: Blocks
     count: Count
     most: int
 
@@ -128,9 +139,12 @@ class Ledger:
         """How many more pairs there is room for."""
         return len(self.words) - self.filled
 
-    def count(self, make: Hash, key: int = 0) -> Count:
-        """What one key of a hash would cost."""
-        keyed, buckets, costs = self._blocks(make, key)
+    def count(self, make: Hash, key: int = 0, every: int = 1) -> Count:
+        """What one key of a hash would cost; with `every`, what about one in so many of its blocks would."""
+        return self._count(self._blocks(make, key, every))
+
+    def _count(self, found: Blocks) -> Count:
+        keyed, buckets, costs = found
         if not len(costs):
             return Count(keyed, 0, costs, costs, costs)
         sizes = buckets.sizes
@@ -142,13 +156,14 @@ class Ledger:
         largest = int(sizes[costs > 0].max(initial=0))
         return Count(keyed, largest, costs[order][firsts][useful], blocks[useful], members[useful])
 
-    def _blocks(self, make: Hash, key: int) -> tuple[int, Buckets, Int64]:
+    def _blocks(self, make: Hash, key: int, every: int = 1) -> Blocks:
         keys = make.keys[key]()
-        places = np.flatnonzero(keys != kernels.NO_KEY).astype(np.int32)
+        known = keys != kernels.NO_KEY
+        places = np.flatnonzero(known if every == 1 else known & (keys % np.uint64(every) == 0)).astype(np.int32)
         buckets = join_band(keys if len(places) == len(keys) else keys[places], places)
         costs = np.empty(len(buckets), np.int64)
         kernels.count_block_pairs(buckets.starts, buckets.members, self.split, self.crossing, costs)
-        return len(places), buckets, costs
+        return Blocks(len(places), buckets, costs)
 
     def pay(self, hashes: Sequence[Hash], budget: int, note: str) -> list[list[Bool]]:
         """Make the pairs of the cheapest blocks; tell for each hash and key which records lie in blocks left over.
@@ -156,27 +171,24 @@ class Ledger:
         `note` says what becomes of those.
         """
         which = [(number, key) for number, one in enumerate(hashes) for key in range(len(one.keys))]
-        counts = list(self.each(lambda one: self.count(hashes[one[0]], one[1]), which))
+        blocks = list(self.each(lambda one: self._blocks(hashes[one[0]], one[1]), which))
+        counts = list(self.each(self._count, blocks))
         most = afford(counts, min(budget, self.free), self.largest)
-        payments = [Payment(*one, count, limit) for one, count, limit in zip(which, counts, most)]
+        payments = [Payment(one[0], *paid) for one, *paid in zip(which, blocks, counts, most)]
         marks = [self._report(one, [p for p in payments if p.hash == n], note) for n, one in enumerate(hashes)]
         starts = self.filled + np.cumsum([0, *(payment.pairs for payment in payments)])
 
         def fill(given: tuple[Payment, int]) -> Bool:
             payment, start = given
-            words = self.words[start : start + payment.pairs]
-            return self._fill(hashes[payment.hash], payment, marks[payment.hash], words)
+            return self._fill(payment, marks[payment.hash], self.words[start : start + payment.pairs])
 
         left_over = iter(list(self.each(fill, zip(payments, starts.tolist()))))
-        self.filled = int(starts[-1])
-        self.merge()
+        self.merge(int(starts[-1]))
         return [[next(left_over) for _ in one.keys] for one in hashes]
 
-    def _fill(self, make: Hash, payment: Payment, mark: int, words: UInt64) -> Bool:
+    def _fill(self, payment: Payment, mark: int, words: UInt64) -> Bool:
         left_over = np.zeros(self.records, np.bool_)
-        if not len(payment.count.costs):
-            return left_over
-        _, buckets, costs = self._blocks(make, payment.key)
+        _, buckets, costs = payment.blocks
         where = self.split, self.crossing, self.bits, mark, words
         kernels.fill_block_pairs(buckets.starts, buckets.members, costs, payment.most, *where)
         left_over[buckets.members[np.repeat(costs > payment.most, buckets.sizes)]] = True
@@ -214,21 +226,22 @@ class Ledger:
         counts = list(self.each(lambda order: kernels.count_window_pairs(order, window, *args), orders))
         total = np.sum([np.zeros(window, np.int64), *counts], axis=0)
         chosen = int(np.searchsorted(total, min(budget, self.free), side="right"))
+        filled = self.filled
         for (name, group), order, count in zip(names, orders, counts):
             pairs = int(count[chosen - 1]) if chosen else 0
             unpaid = int(count[-1]) - pairs
             note = f"neighbours up to {chosen} places apart, not {window}: no room for more" if unpaid else ""
             report = HashReport(name, group, len(order), pairs=pairs, unpaid=unpaid, note=note)
-            words = self.words[self.filled : self.filled + pairs]
+            words = self.words[filled : filled + pairs]
             kernels.fill_window_pairs(order, chosen, *args, self.bits, self.add(report), words)
-            self.filled += pairs
-        self.merge()
+            filled += pairs
+        self.merge(filled)
 
-    def merge(self) -> None:
-        """Let each pair be there once."""
-        words = self.words[: self.filled]
-        words.sort()
-        self.filled = kernels.merge_words(words, self.groups)
+    def merge(self, filled: int) -> None:
+        """Take up the words beyond those that there were, up to `filled`; let each pair be there once."""
+        new = np.sort(self.words[self.filled : filled])
+        kernels.merge_runs(self.words, self.filled, new)
+        self.filled = kernels.merge_words(self.words[:filled], self.groups)
 
     def pairs(self) -> tuple[Int32, Int32, UInt8, list[HashReport]]:
         """Left, right and groups of all pairs in order, and the reports."""

@@ -13,22 +13,20 @@ from lookalike.candidates.blocking import Blocked, find_pairs
 from lookalike.cluster.assignment import one_to_one
 from lookalike.errors import BadDataError, UsageError
 from lookalike.features.records import Field, FieldReader, choose_kinds, columns_of
+from lookalike.jobs.link_scoring import compare_pairs, frequencies, score_pairs
 from lookalike.jobs.link_settings import LinkSettings, both_names
 from lookalike.jobs.parallel import Workers
 from lookalike.jobs.progress import Progress
 from lookalike.kernels.blocking import unpack_words
 from lookalike.tuning.capture import estimate_recall
-from lookalike.tuning.patterns import patterns_of
-from lookalike.tuning.points import Points, deduct
+from lookalike.tuning.points import Points
 from lookalike.tuning.validation import Precision, Validation, validate
-from lookalike.tuning.weights import Weights, fit_weights, frequency_beyond
-from lookalike.types import Bool, Column, Float64, Int8, Int32, Int64
-from lookalike.verify.records import LEVELS, compare, measure_records
+from lookalike.tuning.weights import Weights
+from lookalike.types import Bool, Column, Float64, Int32, Int64
+from lookalike.verify.records import measure_records
 
 RANDOM_PAIRS = 1_000_000
 """Random pairs that tell how often two records agree by chance."""
-SCORED = 1 << 20
-"""Pairs whose frequencies are looked up at a time."""
 SURE = 0.999
 """Pairs that are matches with a higher probability than this tell how much matches differ in the validating field."""
 MOSTLY_ONE = 0.8
@@ -164,10 +162,11 @@ def link_tables(left: pa.Table, right: pa.Table | None, settings: LinkSettings, 
         with progress.stage("candidates"):
             blocked = _candidates(columns, sides, workers, settings, note)
         with progress.stage("comparing"):
-            levels = _levels(columns, blocked.left, blocked.right, workers)
-            random = _levels(columns, *sides.draw_pairs(settings.seed), workers)
-    with progress.stage("scoring"):
-        scoring, score, probability = _score(columns, blocked, levels, random, sides, settings)
+            pairs = (blocked.left, blocked.right), sides.draw_pairs(settings.seed)
+            levels, random = compare_pairs(columns, pairs, workers.map)
+        with progress.stage("scoring"):
+            scoring, score, probability = score_pairs(columns, blocked, levels, random, sides.pairs, settings, workers)
+    with progress.stage("deciding"):
         for sentence in scoring.notes if isinstance(scoring, Weights) and sides.pairs else ():
             note(sentence)
         sure = _sure(scoring, score, probability)
@@ -190,54 +189,6 @@ def _candidates(columns: list[Column], sides: Sides, workers: Workers, settings:
     note(f"{what}, so there is nothing to link")
     none = np.empty(0, np.int32)
     return Blocked(none, none, np.empty(0, np.uint8), [], ([], []))
-
-
-def _levels(columns: list[Column], left: Any, right: Any, workers: Workers) -> npt.NDArray[np.int8]:
-    """Agreement of pairs in every field."""
-    found = np.empty((len(left), len(columns)), np.int8)
-    for place, column in enumerate(columns):
-        found[:, place] = compare(column, left, right, workers.map)
-    return found
-
-
-def _score(
-    columns: list[Column],
-    blocked: Blocked,
-    levels: Int8,
-    random: Int8,
-    sides: Sides,
-    settings: LinkSettings,
-) -> tuple[Weights | Points, Float64, Float64 | None]:
-    sizes = [len(LEVELS[column.kind]) for column in columns]
-    patterns, counts, of_pair = patterns_of(levels)
-    if settings.scoring == "points":
-        points = deduct(sizes)
-        return points, points.score(patterns)[of_pair], None
-    if not len(random):  # nothing will be scored; a pair that differs in everything stands for chance
-        random = np.array([sizes], np.int8)
-    chance, chances, _ = patterns_of(random)
-    names = [column.name for column in columns]
-    weights = fit_weights(patterns, counts, chance, chances, sizes, float(max(sides.pairs, 1)), names)
-    score = weights.score(patterns)[of_pair]
-    for first in range(0, len(score), SCORED):
-        some = slice(first, first + SCORED)
-        often = frequencies(columns, weights, blocked.left[some])
-        score[some] += weights.adjust_by_frequency(levels[some], often).sum(axis=1)
-    probability = weights.probability_of(score)
-    return weights, score + weights.prior_bits, probability
-
-
-def frequencies(columns: list[Column], weights: Weights, records: Int32) -> Float64:
-    """How likely another record has each record's value, by field; NaN where it has none: records x fields.
-
-    The value is that of a pair, in one table or two; the records beyond these two tell.
-    """
-    shares = []
-    for place, column in enumerate(columns):
-        counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
-        beyond = np.append(counts - 2.0, np.nan)[column.codes[records]]
-        shares.append(frequency_beyond(beyond, max(1, len(column)), float(weights.others.own(place)[0])))
-    return np.stack(shares, axis=1)
 
 
 def _measure(left: pa.Table, right: pa.Table | None, settings: LinkSettings, note: Any) -> Float64 | None:

@@ -7,8 +7,9 @@ it are packed in one word, (left | right | mark), so that one sort puts all that
 import numpy as np
 
 from lookalike.kernels.compile import inlined, kernel
-from lookalike.kernels.hashing import LARGEST, U, as_element, mix
-from lookalike.kernels.minhash import fast_similarity_sketch
+from lookalike.kernels.hashing import LARGEST, U, mix
+from lookalike.kernels.machine import fetch
+from lookalike.kernels.strings import are_equal, comes_before
 
 NO_KEY = LARGEST
 """The key of a record that a hash says nothing about."""
@@ -17,6 +18,10 @@ MARK_BITS = 12
 SEVERAL = 4
 """Marks below this one stand for several hashes, and are the groups that these belong to; others for one hash."""
 PAD = ord(" ")
+SKETCHED = 16
+"""Records that are sketched together."""
+HASHED = 1024
+"""Records whose keys are made together."""
 
 
 @inlined
@@ -48,25 +53,39 @@ def value_keys(codes, chosen, keys):
 
 
 @kernel
-def slot_keys(values, first, rows, codes, chosen, keys):
-    """One key of `rows` slots of a signature, from slot `first` on and around the end.
+def slot_keys(values, first, rows, keys):
+    """One key of `rows` slots of each signature, from slot `first` on and around the end.
 
     Parameters
     ----------
     values : uint32[slots, signatures]
-    codes : int32[records]
-        Which signature each record has, -1 for none.
+    keys : uint64[signatures]
+    """
+    slots = values.shape[0]
+    for start in range(0, keys.size, HASHED):
+        stop = min(start + HASHED, keys.size)
+        for i in range(start, stop):
+            keys[i] = U(first)
+        for j in range(first, first + rows):
+            slot = j % slots
+            for i in range(start, stop):
+                keys[i] = _combine(keys[i], values[slot, i])
+
+
+@kernel
+def spread_keys(signature_keys, codes, chosen, keys):
+    """The key of each record's signature (`codes`: which it has, -1 for none); NO_KEY where it was not chosen.
+
+    Parameters
+    ----------
     chosen : bool[records], or of size 0: all
     keys : uint64[records]
     """
-    slots = values.shape[0]
     for record in range(codes.size):
-        key = NO_KEY
-        if codes[record] >= 0 and (not chosen.size or chosen[record]):
-            key = U(first)
-            for j in range(first, first + rows):
-                key = _combine(key, values[j % slots, codes[record]])
-        keys[record] = key
+        if codes[record] < 0 or (chosen.size and not chosen[record]):
+            keys[record] = NO_KEY
+        else:
+            keys[record] = signature_keys[codes[record]]
 
 
 @inlined
@@ -88,69 +107,79 @@ def _list_shingles(data, start, end, width, padded, ends, elements, at):
     for first in range(max(1, characters - width + 1)):
         state = U(0)
         for i in range(ends[first], ends[min(first + width, characters)]):
-            state = (state ^ U(padded[i])) * U(0xFF51AFD7ED558CCD)
-            state ^= state >> U(29)
-        elements[at] = as_element(state)
+            if i - ends[first] == 8:  # more bytes than a word holds
+                state = mix(state)
+            state = state << U(8) ^ U(padded[i])
+        elements[at] = np.uint32(mix(state) >> U(32))
         at += 1
     return at
 
 
 @kernel
-def shingle_values(data, offsets, width):
-    """The hashes of the character shingles of each text, a space put before and after it.
+def shingle_values(data, offsets, width, at, indptr, elements):
+    """The hashes of the character shingles of each text, a space put before and after it, from elements[at] on.
 
-    Returns
-    -------
+    Parameters
+    ----------
     indptr : int64[texts + 1]
-    elements : uint64[...]
-        A shingle that repeats in a text is there again.
+        Where those of each text begin; filled here.
+    elements : uint32
+        Has room for two more than there are bytes for each text. A shingle that repeats in a text is there again.
     """
     texts = offsets.size - 1
     longest = 0
     for i in range(texts):
         longest = max(longest, offsets[i + 1] - offsets[i])
     padded, ends = np.empty(longest + 2, np.uint8), np.empty(longest + 3, np.int64)
-    indptr = np.zeros(texts + 1, np.int64)
-    elements = np.empty(offsets[texts] - offsets[0] + 2 * texts, np.uint64)
     for i in range(texts):
-        indptr[i + 1] = _list_shingles(data, offsets[i], offsets[i + 1], width, padded, ends, elements, indptr[i])
-    return indptr, elements[: indptr[texts]]
+        indptr[i] = at
+        at = _list_shingles(data, offsets[i], offsets[i + 1], width, padded, ends, elements, at)
+    indptr[texts] = at
 
 
 @kernel
 def sketch_records(codes, starts, indptr, elements, seed, first, last, values):
-    """Signatures of the records first..last-1, each the union of the shingles of its values in all fields.
+    """Minhash signatures of the records first..last-1, each of the shingles of its values in all fields.
 
-    A field's shingles are not told from another's: names that changed places still agree.
+    A field's shingles are not told from another's: names that changed places still agree. The sets are small, so a
+    hash function for each slot, many slots in one instruction, is faster than one that fills all slots.
 
     Parameters
     ----------
     codes : int32[fields, records]
     starts : int64[fields]
-        Value v of field f is the text starts[f] + v of the following two.
+        Value v of field f has the shingles from indptr[starts[f] + v] to the next.
     indptr, elements
         As shingle_values gives them.
     values : uint32[slots, records]
     """
     slots = values.shape[0]
-    sketch = np.empty(slots, np.uint64)
-    union = np.empty(64, np.uint64)
-    for record in range(first, last):
-        count = 0
-        for field in range(codes.shape[0]):
-            if codes[field, record] < 0:
-                continue
-            text = starts[field] + codes[field, record]
-            size = indptr[text + 1] - indptr[text]
-            if count + size > union.size:
-                larger = np.empty(2 * (count + size), np.uint64)
-                larger[:count] = union[:count]
-                union = larger
-            union[count : count + size] = elements[indptr[text] : indptr[text + 1]]
-            count += size
-        fast_similarity_sketch(union, count, seed, slots, sketch)
+    flips, factors = np.empty(slots, np.uint32), np.empty(slots, np.uint32)
+    for b in range(slots):
+        drawn = mix(seed * U(0x9E3779B97F4A7C15) + U(b))
+        flips[b], factors[b] = np.uint32(drawn >> U(32)), np.uint32(drawn) | np.uint32(1)
+    # Some records at a time, so that whole cache lines of the signatures are written.
+    least = np.empty(SKETCHED * slots, np.uint32)
+    for start in range(first, last, SKETCHED):
+        count = min(SKETCHED, last - start)
+        least[:] = np.uint32(0xFFFFFFFF)
+        for r in range(count):
+            for field in range(codes.shape[0]):
+                if start + r + SKETCHED < last:
+                    fetch(indptr, starts[field] + codes[field, start + r + SKETCHED])
+                if start + r + SKETCHED // 2 < last:
+                    fetch(elements, indptr[starts[field] + max(codes[field, start + r + SKETCHED // 2], 0)])
+                if codes[field, start + r] >= 0:
+                    text = starts[field] + codes[field, start + r]
+                    for i in range(indptr[text], indptr[text + 1]):
+                        # A multiplication puts all bits of an element into the upper ones, which decide.
+                        element = elements[i]
+                        for b in range(slots):
+                            hashed = np.uint32((element ^ flips[b]) * factors[b])
+                            least[r * slots + b] = min(least[r * slots + b], hashed)
         for b in range(slots):
-            values[b, record] = np.uint32(sketch[b] & U(0xFFFFFFFF))
+            for r in range(count):
+                values[b, start + r] = least[r * slots + b]
 
 
 @inlined
@@ -218,6 +247,21 @@ def fill_window_pairs(order, window, split, crossing, bits, mark, words):
 
 
 @kernel
+def merge_runs(words, filled, new):
+    """Put sorted words[:filled] and sorted `new` together in words[:filled + new.size], in place, from the end."""
+    i, j = filled - 1, new.size - 1
+    for at in range(filled + new.size - 1, -1, -1):
+        if j < 0:
+            break  # what is left is in place
+        if i >= 0 and words[i] > new[j]:
+            words[at] = words[i]
+            i -= 1
+        else:
+            words[at] = new[j]
+            j -= 1
+
+
+@kernel
 def merge_words(words, groups):
     """Make sorted words distinct by pair, in place; return how many are left.
 
@@ -253,3 +297,61 @@ def unpack_words(words, bits, groups, left, right, found, only):
         found[i] = groups[mark]
         right[i] = np.int32((words[i] >> U(12)) & mask)
         left[i] = np.int32(words[i] >> U(12 + bits))
+
+
+@kernel
+def eight_bytes(data, offsets, skip, keys):
+    """Eight bytes of each text, after so many, as a number that sorts as they do: uint64[texts]."""
+    for text in range(offsets.size - 1):
+        key = U(0)
+        for i in range(8):
+            place = offsets[text] + skip + i
+            key = key << U(8) | (U(data[place]) if place < offsets[text + 1] else U(0))
+        keys[text] = key
+
+
+@kernel
+def order_ties(order, keys, data, offsets):
+    """Put texts in order (by bytes, then by number) that are in the order of keys, in place."""
+    start = 0
+    while start < order.size:
+        stop = start + 1
+        while stop < order.size and keys[order[stop]] == keys[order[start]]:
+            stop += 1
+        if stop - start > 1:
+            _heap_sort(order, start, stop, data, offsets)
+        start = stop
+
+
+@inlined
+def _precedes(one, other, data, offsets):
+    i, i_stop, j, j_stop = offsets[one], offsets[one + 1], offsets[other], offsets[other + 1]
+    if are_equal(data, i, i_stop, j, j_stop):
+        return one < other
+    return comes_before(data, i, i_stop, j, j_stop)
+
+
+@inlined
+def _sink(order, start, hole, last, data, offsets):
+    """Let the text at `hole` of a heap sink until none below it comes after it."""
+    text = order[start + hole]
+    child = 2 * hole + 1
+    while child < last:
+        if child + 1 < last and _precedes(order[start + child], order[start + child + 1], data, offsets):
+            child += 1
+        if not _precedes(text, order[start + child], data, offsets):
+            break
+        order[start + hole] = order[start + child]
+        hole = child
+        child = 2 * hole + 1
+    order[start + hole] = text
+
+
+@kernel
+def _heap_sort(order, start, stop, data, offsets):
+    count = stop - start
+    for hole in range(count // 2 - 1, -1, -1):
+        _sink(order, start, hole, count, data, offsets)
+    for last in range(count - 1, 0, -1):
+        order[start], order[start + last] = order[start + last], order[start]
+        _sink(order, start, 0, last, data, offsets)

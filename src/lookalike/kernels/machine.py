@@ -103,3 +103,18 @@ def count_ones(typingctx: Any, word: Any) -> Any:
         return builder.ctpop(args[0])
 
     return types.int64(types.uint64), codegen
+
+
+@intrinsic
+def fetch(typingctx: Any, array: Any, index: Any) -> Any:
+    """Ask for the cache line of `array[index]`, so that it is there when it is read; any index will do."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = cgutils.create_struct_proxy(signature.args[0])(context, builder, args[0]).data
+        pointer, number = builder.bitcast(builder.gep(data, [args[1]]), I8.as_pointer()), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [pointer.type, number, number, number])
+        call = builder.module.declare_intrinsic("llvm.prefetch", [pointer.type], kind)
+        builder.call(call, [pointer, number(0), number(3), number(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), codegen

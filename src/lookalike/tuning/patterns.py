@@ -7,13 +7,14 @@ whatever is estimated from pairs is estimated from patterns. Nothing here knows 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from lookalike.errors import UsageError
-from lookalike.types import Float64, Int64
+from lookalike.types import Float64, Int32, Int64
 
 Levels = npt.NDArray[np.int8]
 """int8[pairs or patterns, fields]."""
@@ -30,7 +31,7 @@ class Patterns(NamedTuple):
     levels: Levels
     """int8[patterns, fields]."""
     counts: Int64
-    of_pair: Int64
+    of_pair: Int32
 
 
 def patterns_of(levels: Levels) -> Patterns:
@@ -47,25 +48,30 @@ def patterns_of(levels: Levels) -> Patterns:
     if levels.size and levels.min() < 0:
         raise UsageError("levels must be from 0 (missing), not negative")
     if not len(levels):
-        return Patterns(levels, np.empty(0, np.int64), np.empty(0, np.int64))
-    numbers, possible = np.zeros(len(levels), np.int64), 1
-    for column in levels.T:
-        base = int(column.max()) + 1
+        return Patterns(levels, np.empty(0, np.int64), np.empty(0, np.int32))
+    bases = [int(column.max()) + 1 for column in levels.T]
+    few = math.prod(bases) <= COUNTED
+    numbers: Any = np.zeros(len(levels), np.int32 if few else np.int64)
+    possible = 1
+    for column, base in zip(levels.T, bases):
         if possible * base >= 1 << 62:  # the next step would not fit 64 bits: number those that occur
             numbers = np.unique(numbers, return_inverse=True)[1]
             possible = len(levels)
-        numbers, possible = numbers * base + column, possible * base
-    if possible <= COUNTED:
+        numbers *= base
+        numbers += column
+        possible *= base
+    if few:
         table = np.bincount(numbers, minlength=possible)
         seen = np.flatnonzero(table)
-        place = np.empty(possible, np.int64)
+        place = np.empty(possible, np.int32)
         place[seen] = np.arange(len(seen))
         of_pair, counts = place[numbers], table[seen]
     else:
-        _, of_pair, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+        _, many, counts = np.unique(numbers, return_inverse=True, return_counts=True)
+        of_pair = many.astype(np.int32)
     example = np.empty(len(counts), np.int64)
     example[of_pair] = np.arange(len(levels))
-    return Patterns(levels[example], counts.astype(np.int64), of_pair.astype(np.int64))
+    return Patterns(levels[example], counts.astype(np.int64), of_pair)
 
 
 def check_levels(levels: Levels, sizes: tuple[int, ...]) -> None:

@@ -1,8 +1,4 @@
-"""How well two records agree in a field: a level for each pair, and a similarity from 0 to 1.
-
-Each two different values are compared once, however many records have them; the comparing is done by rapidfuzz and by
-kernels, many pairs at a time. Nothing here knows what an agreement is worth.
-"""
+"""How well two records agree in a field: a level for each pair, by kernels. Nothing here knows what that is worth."""
 
 from __future__ import annotations
 
@@ -10,16 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from rapidfuzz import process
-from rapidfuzz.distance import OSA, Indel, JaroWinkler
 
 from lookalike.errors import UsageError
-from lookalike.kernels.records import count_shared, find_abbreviated
-from lookalike.types import Bool, Column, Float32, Float64, Int8, Int32, Int64, Mapper, Span, to_arrow, to_numpy
+from lookalike.kernels import agreement as kernels
+from lookalike.types import Column, Float64, Int8, Int32, Int64, Mapper, Span, UInt8, UInt64
 from lookalike.verify.values import Values
 
-CHUNK = 1 << 16
-"""Pairs of values that a thread compares at a time."""
+CHUNK = 1 << 17
+"""Pairs that a thread compares at a time."""
+Fill = Callable[..., None]
+"""Fills in the levels of pairs: codes, left, right, first, last, out."""
+Prepare = Callable[[Values], Fill]
 
 LEVELS: dict[str, tuple[str, ...]] = {
     "person": (
@@ -61,230 +58,101 @@ LEVELS: dict[str, tuple[str, ...]] = {
 """For each kind the names of its levels, from level 1, equal, down to different. Level 0 is: one has no value."""
 
 
-def _score(scorer: Any, left: Any, right: Any, cut: float | None = None) -> Any:
-    """One score for each two strings."""
-    kind = np.uint32 if scorer is OSA.distance else np.float32
-    return process.cpdist(left, right, scorer=scorer, score_cutoff=cut, dtype=kind)
+def _scratch(values: Values) -> tuple[UInt64, UInt8]:
+    """Room for the positions of characters, and for marks on two values."""
+    return np.zeros(values.strings.alphabet, np.uint64), np.empty(2 * values.strings.longest, np.uint8)
 
 
-def _reach(scores: Float32, cut: float) -> Bool:
-    """Scores in single precision against a decimal: one that was meant to be equal to the cut counts."""
-    return np.asarray(scores >= np.float32(cut))
+def _of_strings(kernel: Callable[..., None]) -> Prepare:
+    def prepare(values: Values) -> Fill:
+        chars, offsets = values.strings.chars, values.strings.offsets
+        return lambda *pairs: kernel(*pairs, chars, offsets)
+
+    return prepare
 
 
-def _alike(values: Values, left: Int32, right: Int32) -> Float32:
-    """Edit similarity of two texts, as they are or with their words in order, whichever is more."""
-    scorer = Indel.normalized_similarity
-    plain = _score(scorer, values.texts[left], values.texts[right])
-    several = np.flatnonzero((values.word_counts[left] > 1) | (values.word_counts[right] > 1))
-    ordered = _score(scorer, values.ordered[left[several]], values.ordered[right[several]])
-    plain[several] = np.maximum(plain[several], ordered)
-    return np.asarray(plain)
+def _person(values: Values) -> Fill:
+    chars, offsets, words = values.strings.chars, values.strings.offsets, values.words
+    return lambda *pairs: kernels.person_levels(*pairs, chars, offsets, *words, *_scratch(values))
 
 
-def _shared(sets: tuple[Int64, Int32], left: Int32, right: Int32) -> tuple[Int32, Int64]:
-    """How many words two values share, and how many the one with fewer has."""
-    indptr, words = sets
-    shared = np.empty(len(left), np.int32)
-    count_shared(indptr, words, left, right, shared)
-    sizes = np.diff(indptr)
-    return shared, np.minimum(sizes[left], sizes[right])
+def _of_texts(kernel: Callable[..., None]) -> Prepare:
+    def prepare(values: Values) -> Fill:
+        chars, offsets, words, ordered = values.strings.chars, values.strings.offsets, values.words, values.ordered
+
+        def fill(*pairs: Any) -> None:
+            positions, marks = _scratch(values)
+            kernel(*pairs, chars, offsets, *words, ordered, positions, np.zeros_like(positions), marks)
+
+        return fill
+
+    return prepare
 
 
-def _contained(values: Values, left: Int32, right: Int32) -> Bool:
-    shared, fewer = _shared(values.words, left, right)
-    return np.asarray(shared == fewer)
+def _email(values: Values) -> Fill:
+    chars, offsets = values.strings.chars, values.strings.offsets
+    return lambda *pairs: kernels.email_levels(*pairs, chars, offsets, *_scratch(values))
 
 
-def _abbreviated(values: Values, left: Int32, right: Int32) -> Bool:
-    out = np.empty(len(left), np.bool_)
-    find_abbreviated(*values.bytes, values.word_counts, left, right, out)
-    return out
+def _date(values: Values) -> Fill:
+    digits, dates = values.digits, values.dates
+    parts = dates.year, dates.month, dates.day, dates.days
+    return lambda *pairs: kernels.date_levels(*pairs, digits.chars, digits.offsets, *parts)
 
 
-def _levels(conditions: list[Bool]) -> Int8:
-    """Level 2 where the first condition holds, 3 where the second does, ...; the last level where none does."""
-    return np.select(conditions, range(2, len(conditions) + 2), len(conditions) + 2).astype(np.int8)
+def _number(values: Values) -> Fill:
+    numbers = values.numbers
+    return lambda *pairs: kernels.number_levels(*pairs, numbers)
 
 
-def _person_levels(values: Values, left: Int32, right: Int32) -> Int8:
-    close = _score(JaroWinkler.similarity, values.texts[left], values.texts[right], 0.79)
-    return _levels(
-        [
-            _reach(close, 0.95),
-            _reach(close, 0.88),
-            _reach(close, 0.8),
-            _contained(values, left, right),
-            _abbreviated(values, left, right),
-        ]
-    )
-
-
-def _text_levels(values: Values, left: Int32, right: Int32) -> Int8:
-    alike = _alike(values, left, right)
-    shared, fewer = _shared(values.words, left, right)
-    halves = (2 * shared >= fewer) | _abbreviated(values, left, right)
-    return _levels([_reach(alike, 0.9), _reach(alike, 0.75) | (shared == fewer), halves, _reach(alike, 0.55)])
-
-
-def _address_levels(values: Values, left: Int32, right: Int32) -> Int8:
-    alike = _alike(values, left, right)
-    shared, fewer = _shared(values.numerals, left, right)
-    same = shared == fewer
-    near = _reach(alike, 0.85) | _contained(values, left, right)
-    far = _reach(alike, 0.6) | _abbreviated(values, left, right)
-    return _levels([same & near, same & far, _reach(alike, 0.85)])
-
-
-def _code_levels(values: Values, left: Int32, right: Int32) -> Int8:
-    edits = _score(OSA.distance, values.texts[left], values.texts[right], 2)
-    longer = np.maximum(values.lengths[left], values.lengths[right])
-    shorter = np.minimum(values.lengths[left], values.lengths[right])
-    begins = (shorter >= 4) & _abbreviated(values, left, right)  # a code is one word
-    return _levels([(edits == 1) & (longer >= 3), ((edits == 2) & (longer >= 6)) | begins])
-
-
-def _phone_levels(values: Values, left: Int32, right: Int32) -> Int8:
-    edits = _score(OSA.distance, values.texts[left], values.texts[right], 1)
-    return _levels([values.endings[left] == values.endings[right], edits == 1])
-
-
-def _email_levels(values: Values, left: Int32, right: Int32) -> Int8:
-    edits = _score(OSA.distance, values.texts[left], values.texts[right], 2)
-    names = _score(JaroWinkler.similarity, values.names[left], values.names[right], 0.89)
-    same = values.name_numbers[left] == values.name_numbers[right]
-    return _levels([same, edits <= 2, _reach(names, 0.9)])
-
-
-def _date_levels(values: Values, left: Int32, right: Int32) -> Int8:
-    dates = values.dates
-    edits = _score(OSA.distance, dates.digits[left], dates.digits[right], 1)
-    whole = (values.lengths[left] > 4) & (values.lengths[right] > 4)  # the next year is no typing error
-    off = dates.swapped(left, right) | ((edits == 1) & whole)
-    return _levels([off, dates.count_equal_parts(left, right) >= 2, dates.near(left, right)])
-
-
-def _differences(values: Values, left: Int32, right: Int32) -> Float64:
-    """The difference of two numbers relative to the larger; infinite where one is no number."""
-    a, b = values.numbers[left], values.numbers[right]
-    with np.errstate(all="ignore"):
-        apart = np.abs(a - b) / np.maximum(np.abs(a), np.abs(b))
-    return np.where(np.isfinite(apart), apart, np.inf)
-
-
-def _number_levels(values: Values, left: Int32, right: Int32) -> Int8:
-    apart = _differences(values, left, right)
-    return _levels([apart <= 0.01, apart <= 0.05, apart <= 0.2])
-
-
-_LEVELS_OF: dict[str, Callable[[Values, Int32, Int32], Int8]] = {
-    "person": _person_levels,
-    "text": _text_levels,
-    "address": _address_levels,
-    "code": _code_levels,
-    "phone": _phone_levels,
-    "email": _email_levels,
-    "date": _date_levels,
-    "number": _number_levels,
+_PREPARE: dict[str, Prepare] = {
+    "person": _person,
+    "text": _of_texts(kernels.text_levels),
+    "address": _of_texts(kernels.address_levels),
+    "code": _of_strings(kernels.code_levels),
+    "phone": _of_strings(kernels.phone_levels),
+    "email": _email,
+    "date": _date,
+    "number": _number,
 }
 
 
-def _person_similarity(values: Values, left: Int32, right: Int32) -> Float32:
-    plain = _score(JaroWinkler.similarity, values.texts[left], values.texts[right])
-    ordered = _score(JaroWinkler.similarity, values.ordered[left], values.ordered[right])
-    return np.asarray(np.maximum(plain, ordered))
-
-
-def _edit_similarity(values: Values, left: Int32, right: Int32) -> Float32:
-    return np.asarray(_score(OSA.normalized_similarity, values.texts[left], values.texts[right]))
-
-
-def _date_similarity(values: Values, left: Int32, right: Int32) -> Float32:
-    return np.array([0, 1, 0.9, 0.7, 0.5, 0], np.float32)[_date_levels(values, left, right)]
-
-
-def _number_similarity(values: Values, left: Int32, right: Int32) -> Float32:
-    return (1 - np.minimum(_differences(values, left, right), 1)).astype(np.float32)
-
-
-_SIMILARITY_OF: dict[str, Callable[[Values, Int32, Int32], Float32]] = {
-    "person": _person_similarity,
-    "text": _alike,
-    "address": _alike,
-    "code": _edit_similarity,
-    "phone": _edit_similarity,
-    "email": _edit_similarity,
-    "date": _date_similarity,
-    "number": _number_similarity,
-}
-
-
-def _of_pairs(column: Column, left: Any, right: Any, out: Any, of_values: Callable[..., Any], each: Mapper) -> None:
-    """Fill `out` where both records have values: 1 where they are equal, else what `of_values` makes of the two."""
-    first, second = column.codes[left], column.codes[right]
-    low, high = np.minimum(first, second), np.maximum(first, second)
-    out[(low >= 0) & (low == high)] = 1
-    places = np.flatnonzero((low >= 0) & (low != high))
-    if not len(places):
-        return
-    # Hashing finds the distinct pairs four times as fast as sorting does.
-    keys = low[places].astype(np.int64) << 32 | high[places]
-    encoded = to_arrow(keys).dictionary_encode()
-    distinct = to_numpy(encoded.dictionary)
-    lows, highs = (distinct >> 32).astype(np.int32), (distinct & 0xFFFFFFFF).astype(np.int32)
-    values = Values(column.values)
-
-    def work(span: Span) -> Any:
-        return of_values(values, lows[span[0] : span[1]], highs[span[0] : span[1]])
-
-    spans = [(start, min(start + CHUNK, len(distinct))) for start in range(0, len(distinct), CHUNK)]
-    first_made = work(spans[0])  # alone: what the values are made ready for comes once, not once for each thread
-    made = np.concatenate([first_made, *each(work, spans[1:])])
-    out[places] = made[to_numpy(encoded.indices)]
-
-
-def compare(column: Column, left: Int32 | Int64, right: Int32 | Int64, each: Mapper = map) -> Int8:
-    """The level of agreement of each pair of records in a field: a number of LEVELS, 0 where a value is missing.
-
-    Parameters
-    ----------
-    column : Column
-    left, right : int[pairs]
-        Numbers of records.
-    each : Mapper
-        Like map; may use threads.
-
-    Returns
-    -------
-    int8[pairs]
+class Comparer:
+    """Compares the records of pairs in one field; what its values are made ready for is made once.
 
     Examples
     --------
     >>> from lookalike.types import strings_to_arrow
     >>> values = strings_to_arrow(["jeffrey", "jeffery", "ann"])
-    >>> column = Column("name", "person", np.array([0, 1, 2, 0, -1], np.int32), values)
-    >>> levels = compare(column, np.array([0, 0, 0, 0]), np.array([1, 2, 3, 4]))
+    >>> comparer = Comparer(Column("name", "person", np.array([0, 1, 2, 0, -1], np.int32), values))
+    >>> levels = comparer.compare(np.array([0, 0, 0, 0]), np.array([1, 2, 3, 4]))
     >>> levels.tolist(), LEVELS["person"][levels[0] - 1]
     ([2, 7, 1, 0], 'Jaro-Winkler >= 0.95')
     """
-    out = np.zeros(len(left), np.int8)
-    _of_pairs(column, left, right, out, _LEVELS_OF[column.kind], each)
-    return out
 
+    def __init__(self, column: Column) -> None:
+        self.codes = column.codes
+        self._fill = _PREPARE[column.kind](Values(column.values))
 
-def similarity(column: Column, left: Int32 | Int64, right: Int32 | Int64, each: Mapper = map) -> Float32:
-    """How alike the values of each pair of records are, from 0 to 1; NaN where one is missing. See `compare`.
+    def compare(self, left: Int32 | Int64, right: Int32 | Int64, each: Mapper = map, out: Int8 | None = None) -> Int8:
+        """The level of agreement of each pair of records: a number of LEVELS, 0 where a value is missing.
 
-    Examples
-    --------
-    >>> from lookalike.types import strings_to_arrow
-    >>> column = Column("price", "number", np.array([0, 1], np.int32), strings_to_arrow(["8", "10"]))
-    >>> similarity(column, np.array([0]), np.array([1])).tolist()
-    [0.800000011920929]
-    """
-    out = np.full(len(left), np.nan, np.float32)
-    _of_pairs(column, left, right, out, _SIMILARITY_OF[column.kind], each)
-    return out
+        Parameters
+        ----------
+        left, right : int[pairs]
+            Numbers of records.
+        each : Mapper
+            Like map; may use threads.
+        out : int8[pairs]
+            Where the levels go; without it they are a new array.
+        """
+        levels = np.empty(len(left), np.int8) if out is None else out
+
+        def work(span: Span) -> None:
+            self._fill(self.codes, left, right, *span, levels)
+
+        list(each(work, [(start, min(start + CHUNK, len(left))) for start in range(0, len(left), CHUNK)]))
+        return levels
 
 
 def measure_records(column: Column) -> Float64:

@@ -1,4 +1,4 @@
-"""The distinct values of a field in the forms that comparing needs: strings, words by number, numbers, dates."""
+"""The distinct values of a field in the forms that comparing needs: characters, words by hash, numbers, dates."""
 
 from __future__ import annotations
 
@@ -9,15 +9,50 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.types import Float64, Int32, Int64, to_numpy
+from lookalike.kernels.agreement import hash_words, order_words
+from lookalike.kernels.characters import count_characters, find_characters, number_characters
+from lookalike.types import Float64, Int64, UInt8, UInt64, bytes_of, to_numpy
 from lookalike.verify.dates import Dates
 
+ASCII = 128
 
-def _objects(values: pa.Array) -> Any:
-    """Python strings in an array of objects, so that they can be picked by number."""
-    made = np.empty(len(values), object)
-    made[:] = values.to_pylist()
-    return made
+
+class Strings:
+    """Texts by number of character: ASCII characters have their own, others follow in the order of Unicode.
+
+    Examples
+    --------
+    >>> strings = Strings(pa.array(["ab", "漢é"], pa.large_string()))
+    >>> strings.chars.tolist(), strings.offsets.tolist(), strings.alphabet
+    ([97, 98, 129, 128], [0, 2, 4], 130)
+    """
+
+    def __init__(self, texts: pa.Array) -> None:
+        data, ends = bytes_of(texts)
+        self.chars: Any = data
+        """uint8, or uint32 where there are more than 256 characters."""
+        self.offsets = ends
+        """Where each text begins, and where the last one ends."""
+        self.alphabet = 2 * ASCII
+        """How many characters are numbered."""
+        if not pc.all(pc.string_is_ascii(texts), min_count=0).as_py():
+            self._number(data, ends)
+
+    def _number(self, data: UInt8, ends: Int64) -> None:
+        found = np.zeros(0x110000, np.bool_)
+        find_characters(data, ends, found)
+        found[:ASCII] = True
+        numbers = np.cumsum(found, dtype=np.uint32) - np.uint32(1)
+        self.alphabet = int(found.sum())
+        self.offsets = np.empty(len(ends), np.int64)
+        count_characters(data, ends, self.offsets)
+        self.chars = np.empty(int(self.offsets[-1]), np.uint8 if self.alphabet <= 2 * ASCII else np.uint32)
+        number_characters(data, ends, numbers, self.offsets, self.chars)
+
+    @property
+    def longest(self) -> int:
+        """How many characters the longest text has."""
+        return int(np.diff(self.offsets).max(initial=0))
 
 
 class Values:
@@ -27,77 +62,26 @@ class Values:
         self.stored = values
 
     @cached_property
-    def texts(self) -> Any:
-        """As Python strings, in an array of objects so that they can be picked by number."""
-        return _objects(self.stored)
+    def strings(self) -> Strings:
+        """By characters."""
+        return Strings(self.stored)
 
     @cached_property
-    def lengths(self) -> Int32:
-        """How many characters each value has."""
-        return to_numpy(pc.utf8_length(self.stored)).astype(np.int32)
-
-    @cached_property
-    def word_lists(self) -> pa.Array:
-        """The words of each value, as they follow each other."""
-        return pc.split_pattern(self.stored, " ")
+    def words(self) -> tuple[Int64, UInt64]:
+        """Hashes of each value's distinct words: where each value's begin, and all of them."""
+        chars, offsets = self.strings.chars, self.strings.offsets
+        stretch = chars[offsets[0] : offsets[-1]]
+        indptr = np.empty(len(offsets), np.int64)
+        words = np.empty(int(np.count_nonzero(stretch == ord(" "))) + len(offsets) - 1, np.uint64)
+        hash_words(chars, offsets, indptr, words)
+        return indptr, words
 
     @cached_property
     def ordered(self) -> Any:
-        """The words in alphabetical order."""
-        ordered = self.texts.copy()
-        several = np.flatnonzero(self.word_counts > 1)
-        ordered[several] = [" ".join(sorted(text.split(" "))) for text in self.texts[several]]
+        """The characters with the words of each value in alphabetical order."""
+        ordered = self.strings.chars.copy()
+        order_words(self.strings.chars, self.strings.offsets, ordered)
         return ordered
-
-    @cached_property
-    def word_counts(self) -> Int32:
-        """How many words each value has."""
-        return to_numpy(pc.list_value_length(self.word_lists)).astype(np.int32)
-
-    @cached_property
-    def words(self) -> tuple[Int64, Int32]:
-        """The numbers of each value's distinct words, ascending: where each value's begin, and all of them."""
-        return self._number_words(None)
-
-    @cached_property
-    def numerals(self) -> tuple[Int64, Int32]:
-        """The same of words with a digit in them."""
-        return self._number_words(r"\d")
-
-    def _number_words(self, pattern: str | None) -> tuple[Int64, Int32]:
-        flat = self.word_lists.flatten()
-        owners = np.repeat(np.arange(len(self.word_counts), dtype=np.int64), self.word_counts)
-        numbers = to_numpy(flat.dictionary_encode().indices).astype(np.int64)
-        if pattern is not None:
-            wanted = to_numpy(pc.cast(pc.match_substring_regex(flat, pattern), pa.int8())) == 1
-            owners, numbers = owners[wanted], numbers[wanted]
-        keys = np.unique(owners << 32 | numbers)
-        indptr = np.searchsorted(keys >> 32, np.arange(len(self.word_counts) + 1))
-        return indptr.astype(np.int64), (keys & 0xFFFFFFFF).astype(np.int32)
-
-    @cached_property
-    def bytes(self) -> tuple[Any, Int64]:
-        """UTF-8 of all values, and where each begins."""
-        _, offsets, data = self.stored.buffers()
-        first = self.stored.offset
-        return np.frombuffer(data, np.uint8), np.frombuffer(offsets, np.int64)[first : first + len(self.stored) + 1]
-
-    @cached_property
-    def names(self) -> Any:
-        """Of e-mail addresses what precedes the @."""
-        return _objects(pc.replace_substring_regex(self.stored, "@.*$", ""))
-
-    @cached_property
-    def name_numbers(self) -> Int32:
-        """The same by number."""
-        return to_numpy(pc.replace_substring_regex(self.stored, "@.*$", "").dictionary_encode().indices)
-
-    @cached_property
-    def endings(self) -> Int32:
-        """The last seven digits of phones by number; a number like no other where there are fewer."""
-        encoded = pc.utf8_slice_codeunits(self.stored, -7, None).dictionary_encode()
-        numbers = to_numpy(encoded.indices).astype(np.int32)
-        return np.where(self.lengths >= 7, numbers, -1 - np.arange(len(numbers), dtype=np.int32))
 
     @cached_property
     def numbers(self) -> Float64:
@@ -109,3 +93,8 @@ class Values:
     def dates(self) -> Dates:
         """In parts."""
         return Dates.parse(self.stored)
+
+    @cached_property
+    def digits(self) -> Strings:
+        """Of dates what is left without hyphens."""
+        return Strings(pc.replace_substring(self.stored, "-", ""))

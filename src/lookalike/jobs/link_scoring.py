@@ -1,0 +1,104 @@
+"""Candidate pairs of records are compared in every field, and what they agree in is made a score."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from lookalike.candidates.blocking import Blocked
+from lookalike.jobs.link_settings import LinkSettings
+from lookalike.jobs.parallel import Workers
+from lookalike.kernels.scoring import add_frequencies, look_up_scores
+from lookalike.tuning.patterns import Patterns, patterns_of
+from lookalike.tuning.points import Points, deduct
+from lookalike.tuning.weights import Weights, adjust_by_frequency, fit_weights, frequency_beyond
+from lookalike.types import Column, Float64, Int8, Int32, Int64, Mapper, Span
+from lookalike.verify.records import LEVELS, Comparer
+
+CHUNK = 1 << 20
+"""Pairs that a thread scores at a time."""
+
+
+def compare_pairs(columns: Sequence[Column], pairs: Sequence[tuple[Any, Any]], each: Mapper) -> list[Int8]:
+    """Agreement in every field of each lot of pairs (left, right): int8[pairs, fields], each field's side by side."""
+    found = [np.empty((len(columns), len(left)), np.int8) for left, _ in pairs]
+    for place, column in enumerate(columns):
+        comparer = Comparer(column)
+        for (left, right), levels in zip(pairs, found):
+            comparer.compare(left, right, each, levels[place])
+    return [levels.T for levels in found]
+
+
+def score_pairs(
+    columns: list[Column],
+    blocked: Blocked,
+    levels: Int8,
+    random: Int8,
+    all_pairs: int,
+    settings: LinkSettings,
+    workers: Workers,
+) -> tuple[Weights | Points, Float64, Float64 | None]:
+    """What each agreement is worth, the score of each candidate pair, and its probability (None by points)."""
+    sizes = [len(LEVELS[column.kind]) for column in columns]
+    patterns = patterns_of(levels)
+    score = np.empty(len(levels), np.float64)
+    if settings.scoring == "points":
+        points = deduct(sizes)
+        _look_up(points.score(patterns.levels), patterns, score, workers.map)
+        return points, score, None
+    if not len(random):  # nothing will be scored; a pair that differs in everything stands for chance
+        random = np.array([sizes], np.int8)
+    chance, chances, _ = patterns_of(random)
+    names = [column.name for column in columns]
+    weights = fit_weights(patterns.levels, patterns.counts, chance, chances, sizes, float(max(all_pairs, 1)), names)
+    _look_up(weights.score(patterns.levels) + weights.prior_bits, patterns, score, workers.map)
+    _add_frequencies(columns, weights, blocked, levels, score, workers.map)
+    probability = np.empty_like(score)
+
+    def fill(span: Span) -> None:
+        probability[slice(*span)] = weights.probability_of(score[slice(*span)] - weights.prior_bits)
+
+    _in_pieces(fill, len(score), workers.map)
+    return weights, score, probability
+
+
+def _in_pieces(work: Callable[[Span], None], pairs: int, each: Mapper) -> None:
+    list(each(work, [(first, min(first + CHUNK, pairs)) for first in range(0, pairs, CHUNK)]))
+
+
+def _look_up(table: Float64, patterns: Patterns, score: Float64, each: Mapper) -> None:
+    _in_pieces(lambda span: look_up_scores(patterns.of_pair, table, *span, score), len(score), each)
+
+
+def _add_frequencies(
+    columns: list[Column], weights: Weights, blocked: Blocked, levels: Int8, score: Float64, each: Mapper
+) -> None:
+    """Add to each score what the frequency of the values agreed on weighs."""
+    nothing = np.empty(0, np.int8)
+    for place, (column, parent) in enumerate(zip(columns, weights.others.parent)):
+        often, equal = _frequencies_of_values(column, weights, place), float(weights.others.own(place)[0])
+        table = adjust_by_frequency(np.ones(len(often), np.int8), often, equal)
+        given = levels[:, place], nothing if parent < 0 else levels[:, parent], column.codes, blocked.left, table
+        _in_pieces(partial(_add_span, given, score), len(score), each)
+
+
+def _add_span(given: tuple[Any, ...], score: Float64, span: Span) -> None:
+    add_frequencies(*given, *span, score)
+
+
+def _frequencies_of_values(column: Column, weights: Weights, place: int) -> Float64:
+    """How likely another record has each value of a field: the records beyond the two of a pair tell."""
+    counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
+    return frequency_beyond(counts.astype(np.float64) - 2, max(1, len(column)), float(weights.others.own(place)[0]))
+
+
+def frequencies(columns: list[Column], weights: Weights, records: Int32 | Int64) -> Float64:
+    """How likely another record has each record's value, by field; NaN where it has none: records x fields."""
+    shares = [
+        np.append(_frequencies_of_values(column, weights, place), np.nan)[column.codes[records]]
+        for place, column in enumerate(columns)
+    ]
+    return np.stack(shares, axis=1)

@@ -1,0 +1,407 @@
+"""Levels of agreement of pairs of records in one field, a kernel for each kind; verify/records.py says what they mean.
+
+Each takes codes (int32[records]: the number of each record's value, -1 for none), left and right (records of the
+pairs), the first pair and the last, and fills out (int8[pairs]): 0 where a value is missing, 1 where both are the same.
+Strings are as in strings.py: value v is chars[offsets[v]:offsets[v + 1]].
+"""
+
+import numpy as np
+
+from lookalike.kernels.compile import bare, bare_kernel, kernel
+from lookalike.kernels.hashing import U, mix
+from lookalike.kernels.machine import fetch
+from lookalike.kernels.sorting import sort_stretch
+from lookalike.kernels.strings import (
+    are_equal,
+    comes_before,
+    common_subsequence,
+    forget_positions,
+    is_abbreviated,
+    jaro,
+    long_common_subsequence,
+    long_jaro,
+    next_space,
+    note_positions,
+    one_begins_other,
+    winkler,
+    within_one_edit,
+    within_two_edits,
+)
+
+AT = ord("@")
+LAST_DIGITS = 7
+"""Of a phone: without its area code."""
+
+
+@kernel
+def hash_words(chars, offsets, indptr, words):
+    """The distinct words of each value, by a hash whose lowest bit says whether there is a digit in it, ascending.
+
+    Parameters
+    ----------
+    indptr : int64[values + 1]
+        indptr[v] is where the words of value v begin; filled here.
+    words : uint64
+        Has room for all words.
+    """
+    at = 0
+    for value in range(offsets.size - 1):
+        indptr[value] = at
+        start, stop = offsets[value], offsets[value + 1]
+        first = at
+        while start < stop:
+            end = next_space(chars, start, stop)
+            state, digit = U(0), U(0)
+            for i in range(start, end):
+                state = mix(state * U(0x9E3779B97F4A7C15) + U(chars[i]) + U(1))
+                digit |= U(48 <= chars[i] <= 57)
+            words[at] = (state & ~U(1)) | digit
+            at += 1
+            start = end + 1
+        sort_stretch(words, first, at)
+        stop, at = at, first
+        for i in range(first, stop):
+            if at == first or words[at - 1] != words[i]:
+                words[at] = words[i]
+                at += 1
+    indptr[offsets.size - 1] = at
+
+
+@kernel
+def order_words(chars, offsets, ordered):
+    """The words of each value in alphabetical order, between single spaces as before."""
+    starts, stops = np.empty(64, np.int64), np.empty(64, np.int64)
+    for value in range(offsets.size - 1):
+        start, stop = offsets[value], offsets[value + 1]
+        count = 0
+        while start < stop:
+            if count == starts.size:
+                starts, stops = np.append(starts, starts), np.append(stops, stops)
+            end = next_space(chars, start, stop)
+            place = count
+            while place > 0 and comes_before(chars, start, end, starts[place - 1], stops[place - 1]):
+                starts[place], stops[place] = starts[place - 1], stops[place - 1]
+                place -= 1
+            starts[place], stops[place] = start, end
+            count += 1
+            start = end + 1
+        at = offsets[value]
+        for word in range(count):
+            for i in range(starts[word], stops[word]):
+                ordered[at] = chars[i]
+                at += 1
+            if at < stop:
+                ordered[at] = 32
+                at += 1
+
+
+@bare
+def _look_ahead(codes, right, k, last, chars, offsets):
+    """Ask for what the next pairs are compared by, a step of the way for each; without, most of the time is waiting."""
+    if k + 12 < last:
+        fetch(codes, right[k + 12])
+        fetch(offsets, codes[right[k + 8]])
+        value = codes[right[k + 4]]
+        if value >= 0:
+            fetch(chars, offsets[value])
+            fetch(chars, offsets[value + 1] - 1)
+
+
+@bare
+def _plain_level(a, b):
+    """0 where a value is missing, 1 where both are the same; -1 where they have to be compared."""
+    if a < 0 or b < 0:
+        return 0
+    return 1 if a == b else -1
+
+
+@bare
+def _turn_to(value, noted, chars, offsets, positions):
+    """Note the positions of a pattern's characters instead of those of the pattern before; return which are noted.
+
+    Of patterns that are too long none are.
+    """
+    if noted >= 0:
+        forget_positions(chars, offsets[noted], offsets[noted + 1], positions)
+    if offsets[value + 1] - offsets[value] > 64:
+        return -1
+    note_positions(chars, offsets[value], offsets[value + 1], positions)
+    return value
+
+
+@bare
+def _jaro_winkler(chars, i, i_stop, j, j_stop, positions, noted, marks, least):
+    """Jaro-Winkler similarity in single precision, as its cuts are; 0 or so if it is less than `least`."""
+    if noted and j_stop - j <= 64:
+        similarity = jaro(chars, i, i_stop, j, j_stop, positions, least)
+    else:
+        similarity = long_jaro(chars, i, i_stop, j, j_stop, marks)
+    return np.float32(winkler(chars, i, i_stop, j, j_stop, similarity))
+
+
+@bare
+def _is_shorter_inside(chars, i, i_stop, j, j_stop):
+    """Does the value with fewer words abbreviate the other?"""
+    spaces = 0
+    for k in range(i, i_stop):
+        spaces += chars[k] == 32
+    for k in range(j, j_stop):
+        spaces -= chars[k] == 32
+    if spaces > 0:
+        return is_abbreviated(chars, j, j_stop, i, i_stop)
+    return is_abbreviated(chars, i, i_stop, j, j_stop)
+
+
+@bare
+def _count_shared(indptr, words, a, b):
+    """Distinct words that two values share, and those with a digit; how many the one with fewer has of each."""
+    i, i_stop, j, j_stop = indptr[a], indptr[a + 1], indptr[b], indptr[b + 1]
+    fewer = min(i_stop - i, j_stop - j)
+    shared, numerals, of_a, of_b = 0, U(0), U(0), U(0)
+    while i < i_stop and j < j_stop:
+        one, other = words[i], words[j]
+        if one == other:
+            shared += 1
+            numerals += one & U(1)
+        if one <= other:
+            of_a += one & U(1)
+            i += 1
+        if other <= one:
+            of_b += other & U(1)
+            j += 1
+    for k in range(i, i_stop):
+        of_a += words[k] & U(1)
+    for k in range(j, j_stop):
+        of_b += words[k] & U(1)
+    return shared, fewer, numerals, min(of_a, of_b)
+
+
+@bare_kernel
+def person_levels(codes, left, right, first, last, out, chars, offsets, indptr, words, positions, marks):
+    """Names: by Jaro-Winkler, words contained, abbreviated. `marks` has room for two values."""
+    noted, current = -1, -1
+    for k in range(first, last):
+        _look_ahead(codes, right, k, last, chars, offsets)
+        _look_ahead(codes, right, k, last, words, indptr)
+        a, b = codes[left[k]], codes[right[k]]
+        level = _plain_level(a, b)
+        if level < 0:
+            if a != current:
+                noted = _turn_to(a, noted, chars, offsets, positions)
+                current = a
+            i, i_stop, j, j_stop = offsets[a], offsets[a + 1], offsets[b], offsets[b + 1]
+            close = _jaro_winkler(chars, i, i_stop, j, j_stop, positions, noted >= 0, marks, 0.79)
+            if close >= np.float32(0.8):
+                level = 2 if close >= np.float32(0.95) else 3 if close >= np.float32(0.88) else 4
+            else:
+                shared, fewer, _, _ = _count_shared(indptr, words, a, b)
+                level = 5 if shared == fewer else 6 if _is_shorter_inside(chars, i, i_stop, j, j_stop) else 7
+        out[k] = level
+    if noted >= 0:
+        forget_positions(chars, offsets[noted], offsets[noted + 1], positions)
+
+
+@bare
+def _subsequence(chars, offsets, a, b, positions, noted, marks):
+    i, i_stop, j, j_stop = offsets[a], offsets[a + 1], offsets[b], offsets[b + 1]
+    if noted:
+        return common_subsequence(chars, j, j_stop, positions)
+    return long_common_subsequence(chars, i, i_stop, j, j_stop, positions, marks)
+
+
+@bare
+def _alike(chars, ordered, offsets, a, b, positions, others, noted, marks, one_word, least, enough):
+    """The longest common subsequence of two values, as they are or with their words in order, whichever is more.
+
+    Two hundred times that, so that by both lengths it is a similarity in hundredths. 0 or so if it is below `least`;
+    what is more than `enough` need not be more.
+    """
+    m, n = offsets[a + 1] - offsets[a], offsets[b + 1] - offsets[b]
+    if 200 * min(m, n) < least * (m + n):
+        return 0
+    plain = 200 * _subsequence(chars, offsets, a, b, positions, noted, marks)
+    if one_word or plain >= enough * (m + n):
+        return plain
+    return max(plain, 200 * _subsequence(ordered, offsets, a, b, others, noted, marks))
+
+
+@bare_kernel
+def text_levels(codes, left, right, first, last, out, chars, offsets, indptr, words, ordered, positions, others, marks):
+    """Texts: by edit similarity, and words shared or abbreviated. `positions`, `others`: of values and ordered ones."""
+    noted, current = -1, -1
+    for k in range(first, last):
+        _look_ahead(codes, right, k, last, chars, offsets)
+        _look_ahead(codes, right, k, last, words, indptr)
+        _look_ahead(codes, right, k, last, ordered, offsets)
+        a, b = codes[left[k]], codes[right[k]]
+        level = _plain_level(a, b)
+        if level < 0:
+            if a != current:
+                _turn_to(a, noted, ordered, offsets, others)
+                noted = _turn_to(a, noted, chars, offsets, positions)
+                current = a
+            i, i_stop, j, j_stop = offsets[a], offsets[a + 1], offsets[b], offsets[b + 1]
+            both = i_stop - i + j_stop - j
+            one_word = indptr[a + 1] - indptr[a] == 1 and indptr[b + 1] - indptr[b] == 1
+            alike = _alike(chars, ordered, offsets, a, b, positions, others, noted >= 0, marks, one_word, 55, 90)
+            if alike >= 90 * both:
+                level = 2
+            else:
+                shared, fewer, _, _ = _count_shared(indptr, words, a, b)
+                if alike >= 75 * both or shared == fewer:
+                    level = 3
+                elif 2 * shared >= fewer or _is_shorter_inside(chars, i, i_stop, j, j_stop):
+                    level = 4
+                else:
+                    level = 5 if alike >= 55 * both else 6
+        out[k] = level
+    if noted >= 0:
+        forget_positions(chars, offsets[noted], offsets[noted + 1], positions)
+        forget_positions(ordered, offsets[noted], offsets[noted + 1], others)
+
+
+@bare_kernel
+def address_levels(
+    codes, left, right, first, last, out, chars, offsets, indptr, words, ordered, positions, others, marks
+):
+    """Addresses: words with digits first, then as texts."""
+    noted, current = -1, -1
+    for k in range(first, last):
+        _look_ahead(codes, right, k, last, chars, offsets)
+        _look_ahead(codes, right, k, last, words, indptr)
+        _look_ahead(codes, right, k, last, ordered, offsets)
+        a, b = codes[left[k]], codes[right[k]]
+        level = _plain_level(a, b)
+        if level < 0:
+            if a != current:
+                _turn_to(a, noted, ordered, offsets, others)
+                noted = _turn_to(a, noted, chars, offsets, positions)
+                current = a
+            i, i_stop, j, j_stop = offsets[a], offsets[a + 1], offsets[b], offsets[b + 1]
+            both = i_stop - i + j_stop - j
+            shared, fewer, numerals, fewer_numerals = _count_shared(indptr, words, a, b)
+            one_word = indptr[a + 1] - indptr[a] == 1 and indptr[b + 1] - indptr[b] == 1
+            least = 60 if numerals == fewer_numerals else 85
+            alike = _alike(chars, ordered, offsets, a, b, positions, others, noted >= 0, marks, one_word, least, 85)
+            if numerals != fewer_numerals:
+                level = 4 if alike >= 85 * both else 5
+            elif alike >= 85 * both or shared == fewer:
+                level = 2
+            elif alike >= 60 * both or _is_shorter_inside(chars, i, i_stop, j, j_stop):
+                level = 3
+            else:
+                level = 5
+        out[k] = level
+    if noted >= 0:
+        forget_positions(chars, offsets[noted], offsets[noted + 1], positions)
+        forget_positions(ordered, offsets[noted], offsets[noted + 1], others)
+
+
+@bare_kernel
+def code_levels(codes, left, right, first, last, out, chars, offsets):
+    """Codes: by edits, and whether one begins with the other."""
+    for k in range(first, last):
+        _look_ahead(codes, right, k, last, chars, offsets)
+        a, b = codes[left[k]], codes[right[k]]
+        level = _plain_level(a, b)
+        if level < 0:
+            i, i_stop, j, j_stop = offsets[a], offsets[a + 1], offsets[b], offsets[b + 1]
+            longer, shorter = max(i_stop - i, j_stop - j), min(i_stop - i, j_stop - j)
+            edits = within_two_edits(chars, i, i_stop, j, j_stop)
+            if edits == 1 and longer >= 3:
+                level = 2
+            else:
+                begins = shorter >= 4 and one_begins_other(chars, i, i_stop, j, j_stop)
+                level = 3 if (edits == 2 and longer >= 6) or begins else 4
+        out[k] = level
+
+
+@bare_kernel
+def phone_levels(codes, left, right, first, last, out, chars, offsets):
+    """Phones: by their last digits, and one edit."""
+    for k in range(first, last):
+        _look_ahead(codes, right, k, last, chars, offsets)
+        a, b = codes[left[k]], codes[right[k]]
+        level = _plain_level(a, b)
+        if level < 0:
+            i, i_stop, j, j_stop = offsets[a], offsets[a + 1], offsets[b], offsets[b + 1]
+            i_last, j_last = i_stop - LAST_DIGITS, j_stop - LAST_DIGITS
+            if i <= i_last and j <= j_last and are_equal(chars, i_last, i_stop, j_last, j_stop):
+                level = 2
+            else:
+                level = 3 if within_one_edit(chars, i, i_stop, j, j_stop) == 1 else 4
+        out[k] = level
+
+
+@bare
+def _name_end(chars, start, stop):
+    while start < stop and chars[start] != AT:
+        start += 1
+    return start
+
+
+@bare_kernel
+def email_levels(codes, left, right, first, last, out, chars, offsets, positions, marks):
+    """E-mail addresses: by the name before the @, and edits."""
+    for k in range(first, last):
+        _look_ahead(codes, right, k, last, chars, offsets)
+        a, b = codes[left[k]], codes[right[k]]
+        level = _plain_level(a, b)
+        if level < 0:
+            i, i_stop, j, j_stop = offsets[a], offsets[a + 1], offsets[b], offsets[b + 1]
+            i_end, j_end = _name_end(chars, i, i_stop), _name_end(chars, j, j_stop)
+            if are_equal(chars, i, i_end, j, j_end):
+                level = 2
+            elif within_two_edits(chars, i, i_stop, j, j_stop) <= 2:
+                level = 3
+            elif i == i_end or j == j_end:
+                level = 5
+            else:
+                short = i_end - i <= 64
+                if short:
+                    note_positions(chars, i, i_end, positions)
+                close = _jaro_winkler(chars, i, i_end, j, j_end, positions, short, marks, 0.89)
+                if short:
+                    forget_positions(chars, i, i_end, positions)
+                level = 4 if close >= np.float32(0.9) else 5
+        out[k] = level
+
+
+@bare_kernel
+def date_levels(codes, left, right, first, last, out, chars, offsets, years, months, days, numbers):
+    """Dates: by edits of their digits (`chars`), by parts (0 where not known), by days apart (`numbers`)."""
+    for k in range(first, last):
+        _look_ahead(codes, right, k, last, chars, offsets)
+        a, b = codes[left[k]], codes[right[k]]
+        level = _plain_level(a, b)
+        if level < 0:
+            i, i_stop, j, j_stop = offsets[a], offsets[a + 1], offsets[b], offsets[b + 1]
+            y, m, d, y2, m2, d2 = years[a], months[a], days[a], years[b], months[b], days[b]
+            whole = i_stop - i > 4 and j_stop - j > 4  # the next year is no typing error
+            if (y == y2 and d > 0 and d2 > 0 and d == m2 and m == d2) or (
+                whole and within_one_edit(chars, i, i_stop, j, j_stop) == 1
+            ):
+                level = 2
+            elif (y == y2 and y > 0) + (m == m2 and m > 0) + (d == d2 and d > 0) >= 2:
+                level = 3
+            elif y == 0 or y2 == 0:
+                level = 5
+            elif m > 0 and m2 > 0:
+                level = 4 if abs(numbers[a] - numbers[b]) <= 31 else 5
+            else:
+                level = 4 if abs(y - y2) <= (0 if m > 0 or m2 > 0 else 1) else 5
+        out[k] = level
+
+
+@bare_kernel
+def number_levels(codes, left, right, first, last, out, numbers):
+    """Numbers: by their difference relative to the larger."""
+    for k in range(first, last):
+        a, b = codes[left[k]], codes[right[k]]
+        level = _plain_level(a, b)
+        if level < 0:
+            one, other = numbers[a], numbers[b]
+            apart = abs(one - other) / max(abs(one), abs(other))
+            # No number, or beyond all of them: not a number, which is above no cut and below none.
+            level = 2 if apart <= 0.01 else 3 if apart <= 0.05 else 4 if apart <= 0.2 else 5
+        out[k] = level

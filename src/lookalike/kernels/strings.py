@@ -1,0 +1,215 @@
+"""Strings by number of character: how alike two are, by matching characters, common subsequences and edits.
+
+A string is a stretch chars[start:stop]. Where a pattern (the first of the two) is compared with many others,
+`positions` (uint64[alphabet]) says in bits at which of its places each character stands: see `note_positions`. It fits
+patterns of up to 64 characters; longer ones take several stretches, or a plain loop.
+"""
+
+from lookalike.kernels.compile import bare
+from lookalike.kernels.hashing import U
+from lookalike.kernels.machine import count_ones
+
+
+@bare
+def note_positions(chars, start, stop, positions):
+    """Say where each character of a pattern of at most 64 stands."""
+    for i in range(start, stop):
+        positions[chars[i]] |= U(1) << U(i - start)
+
+
+@bare
+def forget_positions(chars, start, stop, positions):
+    """Undo `note_positions`."""
+    for i in range(start, stop):
+        positions[chars[i]] = U(0)
+
+
+@bare
+def are_equal(chars, i, i_stop, j, j_stop):
+    """Are two strings the same?"""
+    if i_stop - i != j_stop - j:
+        return False
+    while i < i_stop and chars[i] == chars[j]:
+        i += 1
+        j += 1
+    return i == i_stop
+
+
+@bare
+def comes_before(chars, i, i_stop, j, j_stop):
+    """Does the first of two strings come before the second in the order of characters?"""
+    while i < i_stop and j < j_stop and chars[i] == chars[j]:
+        i += 1
+        j += 1
+    return j < j_stop and (i == i_stop or chars[i] < chars[j])
+
+
+@bare
+def common_subsequence(chars, j, j_stop, positions):
+    """The length of the longest common subsequence of a string and a pattern of at most 64 characters.
+
+    A bit of `left_open` is 0 where the subsequence grew by that place of the pattern; each character of the string
+    closes the lowest open place after the last closed one, for all lengths at once, by one addition.
+    """
+    left_open = ~U(0)
+    for k in range(j, j_stop):
+        fitting = left_open & positions[chars[k]]
+        left_open = (left_open + fitting) | (left_open - fitting)
+    return count_ones(~left_open)
+
+
+@bare
+def long_common_subsequence(chars, i, i_stop, j, j_stop, positions, carries):
+    """The same of two strings of any length, by 64 characters of the pattern at a time.
+
+    `positions` must be empty, and is left so; `carries` (uint8) has room for the string.
+    """
+    for k in range(j_stop - j):
+        carries[k] = 0
+    length = 0
+    for start in range(i, i_stop, 64):
+        stop = min(start + 64, i_stop)
+        note_positions(chars, start, stop, positions)
+        left_open = ~U(0)
+        for k in range(j_stop - j):
+            fitting = left_open & positions[chars[j + k]]
+            total = left_open + fitting
+            carry = total < left_open
+            total += U(carries[k])
+            carries[k] = carry or (total == U(0) and U(carries[k]) == U(1))
+            left_open = total | (left_open - fitting)
+        forget_positions(chars, start, stop, positions)
+        inside = ~U(0) if stop - start == 64 else (U(1) << U(stop - start)) - U(1)
+        length += count_ones(~left_open & inside)
+    return length
+
+
+@bare
+def jaro(chars, i, i_stop, j, j_stop, positions, least):
+    """Jaro similarity of a pattern and a string of at most 64 characters each; 0 if Winkler's cannot be `least`."""
+    m, n = i_stop - i, j_stop - j
+    reach = max(0, max(m, n) // 2 - 1)
+    taken, matched = U(0), U(0)
+    for k in range(n):
+        # The window's bits: from k - reach on, up to k + reach.
+        near = ~U(0) if k + reach >= 63 else (U(1) << U(k + reach + 1)) - U(1)
+        if k > reach:
+            near &= ~U(0) << U(k - reach) if k - reach < 64 else U(0)
+        free = positions[chars[j + k]] & near & ~taken
+        taken |= free & (~free + U(1))
+        matched |= U(free != U(0)) << U(k)
+    count = count_ones(taken)
+    if count == 0:
+        return 0.0
+    best = (count / m + count / n + 1) / 3
+    if best + 0.4 * (1 - best) < least:
+        return 0.0
+    out_of_order = 0
+    while matched != U(0):
+        first, other = taken & (~taken + U(1)), matched & (~matched + U(1))
+        place = count_ones(other - U(1))
+        out_of_order += positions[chars[j + place]] & first == U(0)
+        taken ^= first
+        matched ^= other
+    return (count / m + count / n + (count - out_of_order // 2) / count) / 3
+
+
+@bare
+def long_jaro(chars, i, i_stop, j, j_stop, marks):
+    """Jaro similarity of two strings of any length; `marks` (uint8) has room for both."""
+    m, n = i_stop - i, j_stop - j
+    reach = max(0, max(m, n) // 2 - 1)
+    for k in range(m + n):
+        marks[k] = 0
+    count = 0
+    for k in range(n):
+        for place in range(max(0, k - reach), min(m, k + reach + 1)):
+            if marks[place] == 0 and chars[i + place] == chars[j + k]:
+                marks[place] = marks[m + k] = 1
+                count += 1
+                break
+    if count == 0:
+        return 0.0
+    out_of_order, place = 0, 0
+    for k in range(n):
+        if marks[m + k] == 1:
+            while marks[place] == 0:
+                place += 1
+            out_of_order += chars[i + place] != chars[j + k]
+            place += 1
+    return (count / m + count / n + (count - out_of_order // 2) / count) / 3
+
+
+@bare
+def winkler(chars, i, i_stop, j, j_stop, similarity):
+    """A Jaro similarity above 0.7 is the higher the more of the first four characters are the same."""
+    if similarity <= 0.7:
+        return similarity
+    same = 0
+    while same < 4 and i + same < i_stop and j + same < j_stop and chars[i + same] == chars[j + same]:
+        same += 1
+    return similarity + same * 0.1 * (1 - similarity)
+
+
+@bare
+def within_one_edit(chars, i, i_stop, j, j_stop):
+    """0, 1, or 2 for more: edits that make one string the other; a swap of neighbours is one edit."""
+    while i < i_stop and j < j_stop and chars[i] == chars[j]:
+        i += 1
+        j += 1
+    while i < i_stop and j < j_stop and chars[i_stop - 1] == chars[j_stop - 1]:
+        i_stop -= 1
+        j_stop -= 1
+    m, n = i_stop - i, j_stop - j
+    if m <= 1 and n <= 1:
+        return max(m, n)
+    swapped = m == 2 and n == 2 and chars[i] == chars[j + 1] and chars[i + 1] == chars[j]
+    return 1 if swapped else 2
+
+
+@bare
+def within_two_edits(chars, i, i_stop, j, j_stop):
+    """0, 1, 2, or 3 for more: edits that make one string the other, no part edited twice.
+
+    At the first difference there must be an edit: each kind is tried, and what follows may differ by one more.
+    """
+    if abs((i_stop - i) - (j_stop - j)) > 2:
+        return 3
+    while i < i_stop and j < j_stop and chars[i] == chars[j]:
+        i += 1
+        j += 1
+    if i == i_stop or j == j_stop:
+        return (i_stop - i) + (j_stop - j)
+    best = min(within_one_edit(chars, i + 1, i_stop, j + 1, j_stop), within_one_edit(chars, i + 1, i_stop, j, j_stop))
+    best = min(best, within_one_edit(chars, i, i_stop, j + 1, j_stop))
+    if i + 1 < i_stop and j + 1 < j_stop and chars[i] == chars[j + 1] and chars[i + 1] == chars[j]:
+        best = min(best, within_one_edit(chars, i + 2, i_stop, j + 2, j_stop))
+    return best + 1
+
+
+@bare
+def next_space(chars, start, stop):
+    """Where the word that begins at `start` ends."""
+    while start < stop and chars[start] != 32:
+        start += 1
+    return start
+
+
+@bare
+def one_begins_other(chars, i, i_stop, j, j_stop):
+    """Does one of two strings begin with the other?"""
+    while i < i_stop and j < j_stop and chars[i] == chars[j]:
+        i += 1
+        j += 1
+    return i == i_stop or j == j_stop
+
+
+@bare
+def is_abbreviated(chars, i, i_stop, j, j_stop):
+    """Are all words of the first string in the second, in that order, each whole or cut short in either?"""
+    while i < i_stop and j < j_stop:
+        i_end, j_end = next_space(chars, i, i_stop), next_space(chars, j, j_stop)
+        if one_begins_other(chars, i, i_end, j, j_end):  # the first that fits leaves most for those to come
+            i = i_end + 1
+        j = j_end + 1
+    return i >= i_stop
