@@ -12,7 +12,7 @@ import pyarrow as pa
 from lookalike.candidates.blocking import Blocked, find_pairs
 from lookalike.cluster.assignment import one_to_one
 from lookalike.errors import BadDataError, UsageError
-from lookalike.features.records import Field, choose_kinds, columns_of
+from lookalike.features.records import Field, FieldReader, choose_kinds, columns_of
 from lookalike.jobs.link_scoring import compare_pairs, frequencies, score_pairs
 from lookalike.jobs.link_settings import LinkSettings, both_names
 from lookalike.jobs.parallel import Workers
@@ -151,13 +151,14 @@ def link_tables(left: pa.Table, right: pa.Table | None, settings: LinkSettings, 
         progress.say(f"Note: {sentence}.")
 
     with Workers(settings.threads) as workers:
+        progress.compiling(unpack_words, "records")
         with progress.stage("reading fields"):
-            settings = replace(settings, fields=tuple(choose_kinds(left, right, settings.fields)))
+            reader = FieldReader(left, right, settings.fields, workers.map)
+            settings = replace(settings, fields=tuple(reader.fields))
             for one in settings.fields:
                 progress.say(f"Field {one.name}: {one.kind} ({one.why}).")
-            columns = columns_of(left, right, settings.fields, note)
+            columns = reader.columns(note)
             measured = _measure(left, right, settings, note)
-        progress.compiling(unpack_words, "records")
         with progress.stage("candidates"):
             blocked = _candidates(columns, sides, workers, settings, note)
         with progress.stage("comparing"):
