@@ -13,6 +13,8 @@ from lookalike.candidates.blocking import Blocked, find_pairs
 from lookalike.cluster.assignment import one_to_one
 from lookalike.errors import BadDataError, UsageError
 from lookalike.features.records import Field, FieldReader, choose_kinds, columns_of
+from lookalike.jobs.link_memory import check_columns
+from lookalike.jobs.link_pieces import LinkPieces
 from lookalike.jobs.link_scoring import compare_pairs, frequencies, score_pairs
 from lookalike.jobs.link_settings import LinkSettings, both_names
 from lookalike.jobs.parallel import Workers
@@ -24,6 +26,7 @@ from lookalike.tuning.validation import Precision, Validation, validate
 from lookalike.tuning.weights import Weights
 from lookalike.types import Bool, Column, Float64, Int32, Int64
 from lookalike.verify.records import measure_records
+from lookalike.write import WorkFolder
 
 RANDOM_PAIRS = 1_000_000
 """Random pairs that tell how often two records agree by chance."""
@@ -139,8 +142,18 @@ class Linked:
         return self.sides.right is not None
 
 
-def link_tables(left: pa.Table, right: pa.Table | None, settings: LinkSettings, progress: Progress) -> Linked:
-    """The recipe: fields, candidates, agreement of each pair, weights, validation, decision."""
+def link_tables(
+    left: pa.Table,
+    right: pa.Table | None,
+    settings: LinkSettings,
+    progress: Progress,
+    work: WorkFolder | None = None,
+) -> Linked:
+    """The recipe: fields, candidates, agreement of each pair, weights, validation, decision.
+
+    `work` keeps what takes long, in case the run is killed.
+    """
+    pieces = LinkPieces(work)
     if settings.one_to_one in ("optimal", "greedy") and right is None:
         raise UsageError("--one-to-one is for two tables; one table has clusters")
     sides = Sides(len(left), None if right is None else len(right))
@@ -159,11 +172,14 @@ def link_tables(left: pa.Table, right: pa.Table | None, settings: LinkSettings, 
                 progress.say(f"Field {one.name}: {one.kind} ({one.why}).")
             columns = reader.columns(note)
             measured = _measure(left, right, settings, note)
+        table_bytes = left.nbytes + (0 if right is None else right.nbytes)
+        expected = check_columns(columns, table_bytes, settings.threads, settings.memory_bytes)
+        progress.say(f"Expected: {expected / 1e9:,.1f} GB of memory.")
         with progress.stage("candidates"):
-            blocked = _candidates(columns, sides, workers, settings, note)
+            blocked = pieces.candidates(lambda: _candidates(columns, sides, workers, settings, note))
         with progress.stage("comparing"):
-            pairs = (blocked.left, blocked.right), sides.draw_pairs(settings.seed)
-            levels, random = compare_pairs(columns, pairs, workers.map)
+            pairs, drawn = (blocked.left, blocked.right), sides.draw_pairs(settings.seed)
+            levels, random = compare_pairs(columns, pairs, drawn, workers.map, pieces)
         with progress.stage("scoring"):
             scoring, score, probability = score_pairs(columns, blocked, levels, random, sides.pairs, settings, workers)
     with progress.stage("deciding"):
