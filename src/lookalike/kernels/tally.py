@@ -14,8 +14,8 @@ def count_levels(levels, counts):
     levels : int8[pairs, fields]
     counts : int64[fields, more than the highest level]
     """
-    for pair in range(levels.shape[0]):
-        for field in range(levels.shape[1]):
+    for field in range(levels.shape[1]):  # each field's levels lie side by side
+        for pair in range(levels.shape[0]):
             counts[field, levels[pair, field]] += 1
 
 
