@@ -199,9 +199,10 @@ def _pay_shingles(ledger: Ledger, columns: Sequence[Column], groups: Sequence[in
     jobs += [(c.name, [f], 2 if alone else groups[f]) for f, c in enumerate(columns) if alone or c.kind in TEXTS]
     for number, (name, fields, group) in enumerate(jobs):
         slots = RECORD_SLOTS if len(fields) > 1 else FIELD_SLOTS
-        signatures = sketch_columns([columns[f] for f in fields], name, group, slots, seed + number, ledger.each)
         budget = ledger.free // (len(jobs) - number) if number else ledger.free // 3
-        _pay_bands(ledger, signatures, budget)
+        chosen = [columns[f] for f in fields]
+        # Not named: they should be gone when the next ones are made.
+        _pay_bands(ledger, sketch_columns(chosen, name, group, slots, seed + number, ledger.each), budget)
 
 
 def _pay_bands(ledger: Ledger, signatures: Signatures, budget: int) -> None:

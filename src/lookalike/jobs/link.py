@@ -188,7 +188,7 @@ def link_tables(
         sure = _sure(scoring, score, probability)
         validation = _validate(measured, blocked, score, sure, sides, settings, note)
         cut, why = _cut(score, probability, scoring, validation, settings, note)
-        chosen = _one_each(blocked, score - cut, score >= cut, settings.one_to_one, right is not None, note)
+        chosen = _one_each(blocked, score, cut, settings.one_to_one, right is not None, note)
         validated = None
         if validation is not None and measured is not None and chosen.any():
             validated = validation.of(_apart(measured, blocked)[chosen], sure[chosen])
@@ -304,8 +304,9 @@ def _alone(records: Int32) -> float:
     return float(np.mean(np.unique(records, return_counts=True)[1] == 1))
 
 
-def _one_each(blocked: Blocked, worth: Float64, chosen: Bool, method: str, two_tables: bool, note: Any) -> Bool:
-    """Each record in one link at most, where that was asked for or the tables seem to be so."""
+def _one_each(blocked: Blocked, score: Float64, cut: float, method: str, two_tables: bool, note: Any) -> Bool:
+    """Pairs from the cut on; each record in one at most, where that was asked for or the tables seem to be so."""
+    chosen = np.asarray(score >= cut)
     places = np.flatnonzero(chosen)
     if method == "auto" and two_tables and len(places):
         share = min(_alone(blocked.left[places]), _alone(blocked.right[places]))
@@ -318,7 +319,7 @@ def _one_each(blocked: Blocked, worth: Float64, chosen: Bool, method: str, two_t
     if method in ("auto", "no"):
         return chosen
     kept = np.zeros(len(chosen), np.bool_)
-    found = one_to_one(blocked.left[places], blocked.right[places], worth[places], method)
+    found = one_to_one(blocked.left[places], blocked.right[places], score[places] - cut, method)
     kept[places[found.kept]] = True
     for sentence in found.notes:
         note(sentence)

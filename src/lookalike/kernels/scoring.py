@@ -55,11 +55,12 @@ def _place(key, table, keys):
 
 
 @kernel
-def renumber(numbers, new, counts):
-    """Give each number its new one (int32), and count how often each comes up (int64)."""
+def renumber(numbers, new, counts, examples):
+    """Give each number its new one (int32); count how often each comes up, and say where it does last (int64)."""
     for i in range(numbers.size):
-        numbers[i] = new[numbers[i]]
-        counts[numbers[i]] += 1
+        number = numbers[i] = new[numbers[i]]
+        counts[number] += 1
+        examples[number] = i
 
 
 @kernel

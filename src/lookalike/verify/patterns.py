@@ -52,9 +52,7 @@ def patterns_of(levels: Levels) -> Patterns:
         keys = number_patterns(fields[done : done + len(bases) - 1], np.array(bases, np.uint64), numbers)
         ranks = np.empty(len(keys), np.int32)
         ranks[np.argsort(keys)] = np.arange(len(keys), dtype=np.int32)
-        counts = np.zeros(len(keys), np.int64)
-        renumber(numbers, ranks, counts)
+        counts, examples = np.zeros(len(keys), np.int64), np.empty(len(keys), np.int64)
+        renumber(numbers, ranks, counts, examples)
         base, done = len(keys), done + len(bases) - 1
-    example = np.empty(base, np.int64)
-    example[numbers] = np.arange(len(levels))
-    return Patterns(levels[example], counts, numbers)
+    return Patterns(levels[examples], counts, numbers)
