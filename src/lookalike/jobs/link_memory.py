@@ -8,10 +8,10 @@ from lookalike.candidates.blocking import RECORD_SLOTS, default_budget
 from lookalike.errors import ResourceError
 from lookalike.types import Column
 
-START_BYTES = 300 << 20
+START_BYTES = 400 << 20
 """What Python, its libraries and compiled kernels take, whatever the tables."""
-PAIR_BYTES = 34
-"""Of a candidate pair while it is scored: both records, groups, pattern, score, probability, and 4 to spare."""
+PAIR_BYTES = 38
+"""Of a candidate pair while it is scored: both records, groups, pattern, score, probability, and what lies between."""
 BAND_BYTES = 60 + 8
 """Of a record: its places in the blocks of fifteen bands, and whether it is left over in each."""
 KEY_BYTES = 40
