@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lookalike.cluster import majority
 from lookalike.cluster.assignment import cluster_pairs
 from lookalike.cluster.majority import WHOLE, cluster_by_majority
 from lookalike.errors import UsageError
@@ -113,6 +114,21 @@ def test_order_direction_and_repeats_of_matches_do_not_matter(graph, cut, chance
     chance.shuffle(rows)
     a, b, c = (np.array([row[part] for row in rows], dtype) for part, dtype in ((0, int), (1, int), (2, float)))
     assert cluster_by_majority(a, b, c, ITEMS, cut).tolist() == found.tolist()
+
+
+@pytest.mark.parametrize("part", [1, 60, 500])
+def test_a_few_clusters_at_a_time_are_the_same(part, monkeypatch):
+    draw = np.random.default_rng(7)
+    entity = np.repeat(np.arange(300), 6)
+    left, right = (draw.integers(0, 1800, 4000) for _ in range(2))
+    near = np.arange(4000) % 20 > 0
+    right = np.where(near, left // 6 * 6 + right % 6, right)
+    left, right = left[left != right], right[left != right]
+    bits = draw.integers(0, 9, len(left)) * (1.0 + (entity[left] == entity[right]))
+    whole = cluster_by_majority(left, right, bits, 1800, cut=2.0)
+    monkeypatch.setattr(majority, "PART", part)
+    assert cluster_by_majority(left, right, bits, 1800, cut=2.0).tolist() == whole.tolist()
+    assert 300 < len(np.unique(whole)) < 900
 
 
 def test_a_wrong_link_does_not_chain_two_entities():

@@ -16,6 +16,9 @@ from lookalike.types import Bool, Float64, Int32, Int64
 WHOLE = 1 << 30
 """What a certain match adds to a mean. Sums of whole numbers are the same in any order."""
 
+PART = 1 << 17
+"""Matches that are looked at together, more only where they hang together: up to 120 bytes each."""
+
 Numbers = npt.NDArray[np.integer]
 
 
@@ -58,34 +61,31 @@ def cluster_by_majority(
         raise UsageError("a pair of an item with itself is no match: leave it out")
     links = bits >= cut
     first = cluster_pairs(left[links], right[links], items)
-    asked = _within_larger(first, left, right)
-    if len(asked):
-        low, high = np.minimum(left[asked], right[asked]), np.maximum(left[asked], right[asked])
-        order = np.lexsort((high, low, -bits[asked]))
-        members, (low, high) = _numbered(low[order], high[order], items)
-        lefts = np.zeros(len(members), np.bool_) if split is None else members < split
-        share = np.rint(WHOLE / (1 + np.exp2(-bits[asked[order]]))).astype(np.int64)
-        found = _join(low, high, share, int(np.count_nonzero(links[asked])), lefts, split is not None)
-        first[members] = members[found]
+    for part in _parts(first, left, right):
+        low, high = np.minimum(left[part], right[part]), np.maximum(left[part], right[part])
+        order = np.lexsort((high, low, -bits[part]))
+        members, places = np.unique(np.concatenate([low[order], high[order]]), return_inverse=True)
+        ends = places[: len(part)].astype(np.int32), places[len(part) :].astype(np.int32)
+        share = np.rint(WHOLE / (1 + np.exp2(-bits[part[order]]))).astype(np.int64)
+        lefts = members < (items if split is None else split)
+        linked = int(np.count_nonzero(links[part]))
+        first[members] = members[_join(*ends, share, linked, lefts, split is not None)]
     return first
 
 
-def _within_larger(first: Int32, left: Numbers, right: Numbers) -> Int64:
-    """The matches within what links hold together, where that is more than three items.
+def _parts(first: Int32, left: Numbers, right: Numbers) -> list[Int64]:
+    """The matches within what links hold together, where that is more than three items; some at a time.
 
     Three are always joined: after two of them, one of two pairs with the third is a link, which is half.
     """
     within = first[left] == first[right]
-    sizes = np.bincount(first, minlength=len(first))
-    return np.flatnonzero(within & (sizes[first[left]] > 3))
-
-
-def _numbered(left: Numbers, right: Numbers, items: int) -> tuple[Int64, tuple[Int32, Int32]]:
-    """The items that occur, ascending, and the pairs as places among them."""
-    occurs: Bool = np.zeros(items, np.bool_)
-    occurs[left] = occurs[right] = True
-    place = np.cumsum(occurs, dtype=np.int32) - np.int32(1)
-    return np.flatnonzero(occurs), (place[left], place[right])
+    within &= np.bincount(first, minlength=len(first))[first[left]] > 3
+    asked = np.flatnonzero(within)
+    matches = np.bincount(first[left[asked]], minlength=len(first))
+    number = (np.cumsum(matches) // PART)[first[left[asked]]]
+    asked = asked[np.argsort(number, kind="stable")]
+    starts = np.flatnonzero(np.diff(np.sort(number))) + 1
+    return np.split(asked, starts) if len(asked) else []
 
 
 def _join(left: Int32, right: Int32, share: Int64, links: int, lefts: Bool, two_tables: bool) -> Int32:

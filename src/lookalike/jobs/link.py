@@ -13,7 +13,9 @@ from lookalike.candidates.blocking import Blocked, find_pairs
 from lookalike.cluster.assignment import one_to_one
 from lookalike.cluster.majority import cluster_by_majority
 from lookalike.errors import BadDataError, UsageError
-from lookalike.features.records import Field, choose_kinds, columns_of
+from lookalike.features.records import Field, FieldReader, choose_kinds, columns_of
+from lookalike.jobs.link_memory import check_columns
+from lookalike.jobs.link_pieces import LinkPieces
 from lookalike.jobs.link_scoring import compare_pairs, frequencies, score_pairs
 from lookalike.jobs.link_settings import LinkSettings, both_names
 from lookalike.jobs.parallel import Workers
@@ -25,6 +27,7 @@ from lookalike.tuning.validation import Precision, Validation, validate
 from lookalike.tuning.weights import Weights
 from lookalike.types import Bool, Column, Float64, Int32, Int64
 from lookalike.verify.records import measure_records
+from lookalike.write import WorkFolder
 
 RANDOM_PAIRS = 1_000_000
 """Random pairs that tell how often two records agree by chance."""
@@ -142,8 +145,18 @@ class Linked:
         return self.sides.right is not None
 
 
-def link_tables(left: pa.Table, right: pa.Table | None, settings: LinkSettings, progress: Progress) -> Linked:
-    """The recipe: fields, candidates, agreement of each pair, weights, validation, decision."""
+def link_tables(
+    left: pa.Table,
+    right: pa.Table | None,
+    settings: LinkSettings,
+    progress: Progress,
+    work: WorkFolder | None = None,
+) -> Linked:
+    """The recipe: fields, candidates, agreement of each pair, weights, validation, decision.
+
+    `work` keeps what takes long, in case the run is killed.
+    """
+    pieces = LinkPieces(work)
     if settings.one_to_one in ("optimal", "greedy") and right is None:
         raise UsageError("--one-to-one is for two tables; one table has clusters")
     sides = Sides(len(left), None if right is None else len(right))
@@ -154,18 +167,22 @@ def link_tables(left: pa.Table, right: pa.Table | None, settings: LinkSettings, 
         progress.say(f"Note: {sentence}.")
 
     with Workers(settings.threads) as workers:
+        progress.compiling(unpack_words, "records")
         with progress.stage("reading fields"):
-            settings = replace(settings, fields=tuple(choose_kinds(left, right, settings.fields)))
+            reader = FieldReader(left, right, settings.fields, workers.map)
+            settings = replace(settings, fields=tuple(reader.fields))
             for one in settings.fields:
                 progress.say(f"Field {one.name}: {one.kind} ({one.why}).")
-            columns = columns_of(left, right, settings.fields, note)
+            columns = reader.columns(note)
             measured = _measure(left, right, settings, note)
-        progress.compiling(unpack_words, "records")
+        table_bytes = left.nbytes + (0 if right is None else right.nbytes)
+        expected = check_columns(columns, table_bytes, settings.threads, settings.memory_bytes)
+        progress.say(f"Expected: {expected / 1e9:,.1f} GB of memory.")
         with progress.stage("candidates"):
-            blocked = _candidates(columns, sides, workers, settings, note)
+            blocked = pieces.candidates(lambda: _candidates(columns, sides, workers, settings, note))
         with progress.stage("comparing"):
-            pairs = (blocked.left, blocked.right), sides.draw_pairs(settings.seed)
-            levels, random = compare_pairs(columns, pairs, workers.map)
+            pairs, drawn = (blocked.left, blocked.right), sides.draw_pairs(settings.seed)
+            levels, random = compare_pairs(columns, pairs, drawn, workers.map, pieces)
         with progress.stage("scoring"):
             scoring, score, probability = score_pairs(columns, blocked, levels, random, sides.pairs, settings, workers)
     with progress.stage("deciding"):
@@ -174,7 +191,7 @@ def link_tables(left: pa.Table, right: pa.Table | None, settings: LinkSettings, 
         sure = _sure(scoring, score, probability)
         validation = _validate(measured, blocked, score, sure, sides, settings, note)
         cut, why = _cut(score, probability, scoring, validation, settings, note)
-        chosen = _one_each(blocked, score - cut, score >= cut, settings.one_to_one, right is not None, note)
+        chosen = _one_each(blocked, score, cut, settings.one_to_one, right is not None, note)
         # A pair is a match where it is one more likely than not, also where links must be surer than that.
         even = cut if probability is None else min(cut, 0.0)
         chosen, refused = _by_majority(blocked, score, cut, even, chosen, sides, note)
@@ -293,8 +310,9 @@ def _alone(records: Int32) -> float:
     return float(np.mean(np.unique(records, return_counts=True)[1] == 1))
 
 
-def _one_each(blocked: Blocked, worth: Float64, chosen: Bool, method: str, two_tables: bool, note: Any) -> Bool:
-    """Each record in one link at most, where that was asked for or the tables seem to be so."""
+def _one_each(blocked: Blocked, score: Float64, cut: float, method: str, two_tables: bool, note: Any) -> Bool:
+    """Pairs from the cut on; each record in one at most, where that was asked for or the tables seem to be so."""
+    chosen = np.asarray(score >= cut)
     places = np.flatnonzero(chosen)
     if method == "auto" and two_tables and len(places):
         share = min(_alone(blocked.left[places]), _alone(blocked.right[places]))
@@ -307,7 +325,7 @@ def _one_each(blocked: Blocked, worth: Float64, chosen: Bool, method: str, two_t
     if method in ("auto", "no"):
         return chosen
     kept = np.zeros(len(chosen), np.bool_)
-    found = one_to_one(blocked.left[places], blocked.right[places], worth[places], method)
+    found = one_to_one(blocked.left[places], blocked.right[places], score[places] - cut, method)
     kept[places[found.kept]] = True
     for sentence in found.notes:
         note(sentence)

@@ -9,27 +9,36 @@ from typing import Any
 import numpy as np
 
 from lookalike.candidates.blocking import Blocked
+from lookalike.jobs.link_pieces import LinkPieces
 from lookalike.jobs.link_settings import LinkSettings
 from lookalike.jobs.parallel import Workers
 from lookalike.kernels.scoring import add_frequencies, look_up_scores
-from lookalike.tuning.patterns import Patterns, patterns_of
 from lookalike.tuning.points import Points, deduct
 from lookalike.tuning.weights import Weights, adjust_by_frequency, fit_weights, frequency_beyond
 from lookalike.types import Column, Float64, Int8, Int32, Int64, Mapper, Span
+from lookalike.verify.patterns import Patterns, patterns_of
 from lookalike.verify.records import LEVELS, Comparer
 
 CHUNK = 1 << 20
 """Pairs that a thread scores at a time."""
 
 
-def compare_pairs(columns: Sequence[Column], pairs: Sequence[tuple[Any, Any]], each: Mapper) -> list[Int8]:
-    """Agreement in every field of each lot of pairs (left, right): int8[pairs, fields], each field's side by side."""
-    found = [np.empty((len(columns), len(left)), np.int8) for left, _ in pairs]
+Pairs = tuple[Int32, Int32] | tuple[Int64, Int64]
+
+
+def compare_pairs(
+    columns: Sequence[Column], pairs: Pairs, random: Pairs, each: Mapper, pieces: LinkPieces
+) -> tuple[Int8, Int8]:
+    """Agreement in every field of pairs, and of random pairs: int8[pairs, fields], each field's side by side.
+
+    What a killed run has compared already is taken from its pieces.
+    """
+    found, chance = (np.empty((len(columns), len(left)), np.int8) for left, _ in (pairs, random))
     for place, column in enumerate(columns):
         comparer = Comparer(column)
-        for (left, right), levels in zip(pairs, found):
-            comparer.compare(left, right, each, levels[place])
-    return [levels.T for levels in found]
+        comparer.compare(random[0], random[1], each, chance[place])
+        pieces.levels(place, found[place], partial(comparer.compare, pairs[0], pairs[1], each, found[place]))
+    return found.T, chance.T
 
 
 def score_pairs(

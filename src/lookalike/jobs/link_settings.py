@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from lookalike.errors import UsageError
 from lookalike.features.records import Field, parse_fields
+from lookalike.jobs.memory import parse_memory
 from lookalike.jobs.parallel import count_threads
 
 SCORINGS = ("weights", "points")
@@ -28,6 +29,7 @@ class LinkSettings:
     seed: int = 1
     threads: int = 1
     encoding: str = "utf-8"
+    memory_bytes: int = 1 << 32
 
     @classmethod
     def parse(
@@ -43,6 +45,7 @@ class LinkSettings:
         seed: int = 1,
         threads: int | None = None,
         encoding: str = "utf-8",
+        memory: str | int | None = None,
     ) -> LinkSettings:
         """Check every option; the message of an error names it and says what would do."""
         named = tuple(parse_fields(fields))
@@ -61,7 +64,7 @@ class LinkSettings:
         if scoring == "points" and precision is not None and validate is None:
             raise UsageError("--precision with --scoring points needs --validate: points alone tell no precision")
         return cls(named, id, validate, precision, probability, one_to_one, scoring, seed,
-                   count_threads(threads), encoding)  # fmt: skip
+                   count_threads(threads), encoding, parse_memory(memory))  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
         """As run.json shows them."""
@@ -76,6 +79,7 @@ class LinkSettings:
             "seed": self.seed,
             "threads": self.threads,
             "encoding": self.encoding,
+            "memory_bytes": self.memory_bytes,
         }
 
     def names(self, side: str) -> list[str]:
