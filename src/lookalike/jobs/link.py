@@ -320,7 +320,7 @@ def _one_each(blocked: Blocked, score: Float64, cut: float, method: str, two_tab
             method = "optimal"
             note(
                 f"{share:.0%} of the linked records have one partner, so each table seems to hold an entity once: of "
-                "several partners the best is linked (--one-to-one no links all)"
+                "several partners the best is linked (--one-to-one no links several)"
             )
     if method in ("auto", "no"):
         return chosen
