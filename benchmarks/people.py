@@ -4,8 +4,8 @@ Each table has id, name, address, postcode, phone and created. The shared people
 of each of their values has an error with a given chance: a letter changed, left out, put in or swapped with the next,
 names in the other order, only an initial, a word shortened, another area code, or no value at all. One postcode has far
 more people than all others. A shared person's two creation dates are 10 days apart on average; those of others are
-independent, within 90 days. `make_copies` makes one table instead, with several records of each person. Knows nothing of
-the tools that read it.
+independent, within 90 days. `make_copies` makes one table instead, with several records of each person. Knows
+nothing of the tools that read it.
 
     python benchmarks/people.py OUT --left 1000000 --right 1000000 --shared 0.1 --errors 0.5
 """
