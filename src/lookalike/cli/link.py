@@ -36,7 +36,8 @@ Examples:
 @click.option(
     "--validate",
     metavar="COLUMN",
-    help="A date or number (NAME, or LEFT=RIGHT) that is not in --fields: it tells how many links are valid.",
+    help="A date or number (NAME, or LEFT=RIGHT) that is not in --fields: it tells how many links are valid. If it "
+    "tells nothing, a note says so; with --precision that is an error.",
 )
 @click.option("--precision", type=float, help="Link from the score on at which this share of the links is valid.")
 @click.option(

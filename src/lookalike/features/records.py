@@ -18,7 +18,7 @@ from lookalike.features.kinds import Sample, recognise, recognise_sample, take_s
 from lookalike.features.values import KINDS, find_reading, normalise, strip_texts, write_strings
 from lookalike.types import Column, Int32, to_numpy
 
-__all__ = ["KINDS", "Field", "choose_kinds", "columns_of", "parse_fields", "recognise"]
+__all__ = ["KINDS", "Field", "choose_kinds", "columns_of", "has_values", "parse_fields", "recognise"]
 
 Note = Callable[[str], None]
 """Takes a sentence that the user should see."""
@@ -119,6 +119,17 @@ def choose_kinds(left: pa.Table, right: pa.Table | None, fields: Sequence[Field]
         kind, why = recognise_sample(field.name, both)
         chosen.append(replace(field, kind=kind, why=why))
     return chosen
+
+
+def has_values(left: pa.Table, right: pa.Table | None, field: Field) -> bool:
+    """Has any record a value of this field? Null, empty and such as n/a are none.
+
+    Examples
+    --------
+    >>> has_values(pa.table({"born": ["n/a", None]}), None, Field("born", "born"))
+    False
+    """
+    return any(take_sample(values, place).distinct for place, values in _sides(left, right, field))
 
 
 def _encode(values: pa.ChunkedArray, place: str) -> tuple[Int32, pa.Array]:

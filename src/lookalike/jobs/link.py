@@ -12,7 +12,7 @@ import pyarrow as pa
 from lookalike.candidates.blocking import Blocked, find_pairs
 from lookalike.cluster.assignment import one_to_one
 from lookalike.errors import BadDataError, UsageError
-from lookalike.features.records import Field, choose_kinds, columns_of
+from lookalike.features.records import Field, choose_kinds, columns_of, has_values
 from lookalike.jobs.link_scoring import compare_pairs, frequencies, score_pairs
 from lookalike.jobs.link_settings import LinkSettings, both_names
 from lookalike.jobs.parallel import Workers
@@ -200,6 +200,9 @@ def _measure(left: pa.Table, right: pa.Table | None, settings: LinkSettings, not
     try:
         [column] = columns_of(left, right, [chosen], note)
     except BadDataError as error:
+        if settings.precision is None and not has_values(left, right, chosen):
+            note(_unvalidated("no record has a value", settings))
+            return None
         raise BadDataError(f"--validate {settings.validate}: {error}") from error
     measured = measure_records(column)
     known, given = np.count_nonzero(np.isfinite(measured)), len(column) - column.missing
@@ -209,6 +212,12 @@ def _measure(left: pa.Table, right: pa.Table | None, settings: LinkSettings, not
             "name a column of dates or of numbers"
         )
     return measured
+
+
+def _unvalidated(why: str, settings: LinkSettings) -> str:
+    """What is said where the validating field tells nothing and no precision was asked for."""
+    instead = "is by the model's own probability" if settings.scoring == "weights" else "is not known"
+    return f"--validate {settings.validate}: {why}; so the precision {instead}"
 
 
 def _apart(measured: Float64, blocked: Blocked) -> Float64:
@@ -241,7 +250,11 @@ def _validate(
     try:
         result = validate(score, found, random, sure)
     except UsageError as error:
-        raise UsageError(f"--validate {settings.validate}: {error}") from error
+        if settings.precision is not None:
+            other = "--validate (the model then tells)" if settings.scoring == "weights" else "--precision"
+            raise UsageError(f"--validate {settings.validate}: {error}, or leave out {other}") from error
+        note(_unvalidated(str(error), settings))
+        return None
     for sentence in result.notes:
         note(f"--validate {settings.validate}: {sentence}")
     return result
