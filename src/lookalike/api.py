@@ -269,7 +269,7 @@ def link(
     overwrite
         Replace an `out` of an earlier run.
     options
-        id, validate, precision, probability, one_to_one, scoring, seed, threads, encoding, memory: as on the command
+        id, validate, precision, probability, one_to_one, scoring, nicknames, seed, threads, encoding: as on the command
         line.
 
     Examples

@@ -17,6 +17,7 @@ Examples:
   lookalike link a.csv b.csv -o links --fields name,address,phone
   lookalike link people.parquet -o links --fields given_name,surname,born:date,address
   lookalike link a.csv b.csv -o links --fields name,surname=last_name --validate created --precision 0.99
+  lookalike link a.csv b.csv -o links --fields name,address,phone --nicknames english
 """
 
 
@@ -62,6 +63,12 @@ Examples:
     show_default=True,
     metavar="[weights|points]",
     help="weights: learned from the data, without labels. points: 100 a field, less for differences.",
+)
+@click.option(
+    "--nicknames",
+    metavar="english|FILE",
+    help="Nicknames agree with full names (Bob, Robert): those of the list that comes along, or of a file with a group "
+    "of names a line, such as: robert bob rob.",
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Another seed draws other hash functions.")
 @click.option("--threads", type=int, help="How many processors to use. [default: all]")

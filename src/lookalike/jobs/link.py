@@ -22,7 +22,7 @@ from lookalike.tuning.capture import estimate_recall
 from lookalike.tuning.points import Points
 from lookalike.tuning.validation import Precision, Validation, validate
 from lookalike.tuning.weights import Weights
-from lookalike.types import Bool, Column, Float64, Int32, Int64
+from lookalike.types import Bool, Column, Float64, Int32, Int64, strings_to_arrow, to_arrow
 from lookalike.verify.records import measure_records
 
 RANDOM_PAIRS = 1_000_000
@@ -71,6 +71,8 @@ class Linked:
     blocked: Blocked
     levels: npt.NDArray[np.int8]
     """pairs x fields."""
+    level_names: list[tuple[str, ...]]
+    """Of each field, from level 1."""
     scoring: Weights | Points
     score: Float64
     probability: Float64 | None
@@ -94,6 +96,14 @@ class Linked:
             return plain, plain
         often = frequencies(self.columns, self.scoring, self.blocked.left[places])
         return plain, np.asarray(plain + self.scoring.adjust_by_frequency(levels, often))
+
+    def agreements(self, places: Int64, field: int) -> pa.Array:
+        """How well the records of some candidate pairs agree in a field, in words."""
+        levels, codes = self.levels[places, field].astype(np.int64), self.columns[field].codes
+        valued = (codes[self.blocked.left[places]] >= 0) & (codes[self.blocked.right[places]] >= 0)
+        # Of names that changed places with another field, which says so and counts for both.
+        levels[valued & (levels == 0)] = len(self.level_names[field]) + 1
+        return strings_to_arrow(["missing", *self.level_names[field], "exchanged"]).take(to_arrow(levels))
 
     def level_facts(self, field: int, level: int) -> tuple[float | None, float | None, float]:
         """How often a level occurs among matches and others, and what it weighs."""
@@ -162,9 +172,11 @@ def link_tables(left: pa.Table, right: pa.Table | None, settings: LinkSettings, 
             blocked = _candidates(columns, sides, workers, settings, note)
         with progress.stage("comparing"):
             pairs = (blocked.left, blocked.right), sides.draw_pairs(settings.seed)
-            levels, random = compare_pairs(columns, pairs, workers.map)
+            (levels, random), names = compare_pairs(columns, pairs, workers.map, settings.nicknames)
         with progress.stage("scoring"):
-            scoring, score, probability = score_pairs(columns, blocked, levels, random, sides.pairs, settings, workers)
+            scoring, score, probability = score_pairs(
+                columns, names, blocked, levels, random, sides.pairs, settings, workers
+            )
     with progress.stage("deciding"):
         for sentence in scoring.notes if isinstance(scoring, Weights) and sides.pairs else ():
             note(sentence)
@@ -176,14 +188,18 @@ def link_tables(left: pa.Table, right: pa.Table | None, settings: LinkSettings, 
         if validation is not None and measured is not None and chosen.any():
             validated = validation.of(_apart(measured, blocked)[chosen], sure[chosen])
     recall = estimate_recall(blocked.groups, probability) if probability is not None and len(blocked) else None
-    return Linked(settings, sides, columns, blocked, levels, scoring, score, probability, validation, validated, cut,
-                  why, chosen, recall, notes)  # fmt: skip
+    return Linked(settings, sides, columns, blocked, levels, names, scoring, score, probability, validation, validated,
+                  cut, why, chosen, recall, notes)  # fmt: skip
 
 
 def _candidates(columns: list[Column], sides: Sides, workers: Workers, settings: LinkSettings, note: Any) -> Blocked:
     """Pairs worth comparing; none where a table has no record to compare with."""
+    known, names = settings.nicknames, [place for place, column in enumerate(columns) if column.kind == "person"]
+    if known is not None and not names:
+        note(f"--nicknames {known.source}: no field is a person's name, so there is none to know by a nickname")
     if sides.pairs:
-        return find_pairs(columns, sides.left, each=workers.map, seed=settings.seed)
+        coarse = [(one, place) for place in names for one in known.coarsen(columns[place])] if known else []
+        return find_pairs(columns, sides.left, coarse=coarse, each=workers.map, seed=settings.seed)
     what = "the table has fewer than two records" if sides.right is None else "a table has no records"
     note(f"{what}, so there is nothing to link")
     none = np.empty(0, np.int32)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from lookalike.errors import UsageError
+from lookalike.features.nicknames import Nicknames, read_nicknames
 from lookalike.features.records import Field, parse_fields
 from lookalike.jobs.parallel import count_threads
 
@@ -28,6 +30,7 @@ class LinkSettings:
     seed: int = 1
     threads: int = 1
     encoding: str = "utf-8"
+    nicknames: Nicknames | None = None
 
     @classmethod
     def parse(
@@ -43,6 +46,7 @@ class LinkSettings:
         seed: int = 1,
         threads: int | None = None,
         encoding: str = "utf-8",
+        nicknames: str | Path | None = None,
     ) -> LinkSettings:
         """Check every option; the message of an error names it and says what would do."""
         named = tuple(parse_fields(fields))
@@ -61,7 +65,7 @@ class LinkSettings:
         if scoring == "points" and precision is not None and validate is None:
             raise UsageError("--precision with --scoring points needs --validate: points alone tell no precision")
         return cls(named, id, validate, precision, probability, one_to_one, scoring, seed,
-                   count_threads(threads), encoding)  # fmt: skip
+                   count_threads(threads), encoding, read_nicknames(nicknames) if nicknames else None)  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
         """As run.json shows them."""
@@ -76,6 +80,7 @@ class LinkSettings:
             "seed": self.seed,
             "threads": self.threads,
             "encoding": self.encoding,
+            "nicknames": None if self.nicknames is None else self.nicknames.source,
         }
 
     def names(self, side: str) -> list[str]:

@@ -21,7 +21,6 @@ from lookalike.jobs.link_facts import (
 )
 from lookalike.tuning.points import Points
 from lookalike.types import Int64
-from lookalike.verify.records import LEVELS
 
 BINS = 60
 """Stretches that the scores are cut into."""
@@ -84,8 +83,9 @@ def _field(found: Linked, number: int) -> FieldFact:
 def _weights(found: Linked) -> list[LevelWeight]:
     rows = []
     for number, column in enumerate(found.columns):
-        counts = np.bincount(found.levels[:, number], minlength=len(LEVELS[column.kind]) + 1)
-        for level, name in enumerate(LEVELS[column.kind], 1):
+        names = found.level_names[number]
+        counts = np.bincount(found.levels[:, number], minlength=len(names) + 1)
+        for level, name in enumerate(names, 1):
             facts = found.level_facts(number, level)
             rows.append(LevelWeight(column.name, name, *facts, int(counts[level])))
     return rows
@@ -133,8 +133,7 @@ class _Examples:
         [plain], [whole] = found.parts_of(np.array([place]))
         fields = []
         for number, column in enumerate(found.columns):
-            level = int(found.levels[place, number])
-            name = LEVELS[column.kind][level - 1] if level else "missing"
+            name = found.agreements(np.array([place]), number)[0].as_py()
             given = self._values[number]
             pair = given[left].as_py(), given[right].as_py()
             fields.append(
