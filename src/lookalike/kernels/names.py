@@ -5,6 +5,7 @@ Pairs and codes are as in agreement.py.
 
 import numpy as np
 
+from lookalike.kernels.agreement import look_ahead
 from lookalike.kernels.compile import bare, bare_kernel
 from lookalike.kernels.hashing import U
 
@@ -52,6 +53,7 @@ def insert_nicknames(codes, left, right, first, last, out, indptr, words, starts
         As in types.WordGroups.
     """
     for k in range(first, last):
+        look_ahead(codes, right, k, last, words, indptr)
         if out[k] > 1:
             if _are_nicknames(codes[left[k]], codes[right[k]], indptr, words, starts, groups):
                 out[k] = 2
@@ -75,7 +77,7 @@ def mark_exchanged(one, other, left, right, keys, first, last):
     found = 0
     for k in range(first, last):
         if one[k] > 1 and other[k] > 1:
-            key = keys[left[k]]
+            key = keys[left[k]]  # neighbours have the same, and most are in no exchange
             if key != U(0) and keys[right[k]] == (key << U(32)) | (key >> U(32)):
                 one[k] = np.int8(EXCHANGED)
                 other[k] = np.int8(0)
