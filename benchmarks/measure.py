@@ -6,6 +6,7 @@ high-water mark of a single process (`VmHWM`) sees what falls between two polls 
 `ru_maxrss` is no help: a child inherits it from the process that starts it.
 """
 
+import math
 import os
 import platform
 import signal
@@ -37,6 +38,8 @@ class Measured:
         As the shell counts: 128 + the signal's number if a signal ended it.
     stdout, stderr
         What it printed.
+    stopped
+        Which limit ended it: "time" or "memory"; empty if none did.
     """
 
     seconds: float
@@ -45,6 +48,7 @@ class Measured:
     exit_code: int
     stdout: str
     stderr: str
+    stopped: str = ""
 
 
 def find_session(session: int) -> list[int]:
@@ -72,12 +76,14 @@ def read_bytes_of(pid: int, file: str, field: str) -> int:
 
 
 class MemoryWatch(threading.Thread):
-    """Poll the memory of a session until told to stop."""
+    """Poll the memory of a session until told to stop; end the session if it takes more than a limit."""
 
-    def __init__(self, session: int) -> None:
+    def __init__(self, session: int, limit_bytes: float = math.inf) -> None:
         super().__init__(daemon=True)
         self.session = session
+        self.limit_bytes = limit_bytes
         self.peak_bytes = 0
+        self.exceeded = False
         self._done = threading.Event()
 
     def run(self) -> None:
@@ -89,6 +95,9 @@ class MemoryWatch(threading.Thread):
             total = sum(read_bytes_of(pid, "smaps_rollup", "Pss:") for pid in processes)
             marks = [read_bytes_of(pid, "status", "VmHWM:") for pid in processes]
             self.peak_bytes = max(self.peak_bytes, total, *marks)
+            if self.peak_bytes > self.limit_bytes:
+                self.exceeded = True
+                end_session(self.session)
             pause = max(INTERVAL_SECONDS, (time.perf_counter() - started) / MOST_OVERHEAD)
 
     def stop(self) -> int:
@@ -108,7 +117,11 @@ def end_session(session: int) -> None:
 
 
 def run_measured(
-    command: Sequence[str | Path], *, env: Mapping[str, str] | None = None, timeout: float | None = None
+    command: Sequence[str | Path],
+    *,
+    env: Mapping[str, str] | None = None,
+    timeout: float | None = None,
+    memory_bytes: float = math.inf,
 ) -> Measured:
     """Run `command` to its end and measure it.
 
@@ -120,6 +133,8 @@ def run_measured(
         Variables to add to the environment.
     timeout
         Seconds after which the whole session is ended (exit code 137).
+    memory_bytes
+        Peak memory of the process tree from which on it is ended likewise, as soon as a poll sees it.
     """
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         started = time.perf_counter()
@@ -131,9 +146,10 @@ def run_measured(
             env={**os.environ, **(env or {})},
             start_new_session=True,
         )
-        watch = MemoryWatch(process.pid)
+        watch = MemoryWatch(process.pid, memory_bytes)
         watch.start()
-        alarm = threading.Timer(timeout or threading.TIMEOUT_MAX, end_session, [process.pid])
+        late = threading.Event()
+        alarm = threading.Timer(timeout or threading.TIMEOUT_MAX, lambda: (late.set(), end_session(process.pid)))
         alarm.daemon = True
         alarm.start()
         try:
@@ -154,6 +170,7 @@ def run_measured(
             exit_code=code if code >= 0 else 128 - code,
             stdout=out.read().decode("utf-8", "replace"),
             stderr=err.read().decode("utf-8", "replace"),
+            stopped=("memory" if watch.exceeded else "time" if late.is_set() else "") if code else "",
         )
 
 

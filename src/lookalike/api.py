@@ -252,6 +252,7 @@ def link(
     *,
     out: str | Path | None = None,
     overwrite: bool = False,
+    resume: bool = False,
     **options: Any,
 ) -> LinkResult:
     """Which records of a table, or of two, are the same entity, and how sure that is; without labels.
@@ -268,9 +269,11 @@ def link(
         With paths: the folder to write to, as `lookalike link -o` does.
     overwrite
         Replace an `out` of an earlier run.
+    resume
+        Go on with a run into `out` that was killed.
     options
-        id, validate, precision, probability, one_to_one, scoring, nicknames, seed, threads, encoding: as on the command
-        line.
+        id, validate, precision, probability, one_to_one, scoring, nicknames, seed, threads, encoding, memory: as on the
+        command line.
 
     Examples
     --------
@@ -291,7 +294,8 @@ def link(
     if not all(map(looks_like_paths, given)):
         raise UsageError("out= goes with paths, not with tables in memory")
     paths = [_paths(data) for data in given]
-    link_files(paths[0], paths[1] if len(paths) > 1 else [], out, settings, Progress(), overwrite, links_page)
+    other = paths[1] if len(paths) > 1 else []
+    link_files(paths[0], other, out, settings, Progress(), overwrite, links_page, resume=resume)
     return read_links(Path(out))
 
 

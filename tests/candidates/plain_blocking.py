@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 
 from lookalike.candidates.blocking import FIELD_SLOTS, RECORD_SLOTS, ROWS, WINDOW
-from lookalike.candidates.hashes import TEXTS, Shingler, coarsen, power, share_out
+from lookalike.candidates.hashes import TEXTS, coarsen, power, share_out, sketch_columns
 from lookalike.types import Column, strings_to_arrow
 
 
@@ -67,7 +67,7 @@ def plain_pairs(columns, split, seed=1):
     ]
     for number, (name, fields, group) in enumerate(jobs):
         slots = RECORD_SLOTS if len(fields) > 1 else FIELD_SLOTS
-        made = Shingler(columns, map).sketch(fields, name, group, slots, seed + number)
+        made = sketch_columns([columns[f] for f in fields], name, group, slots, seed + number, map)
         pairs = set()
         for first in range(0, slots, ROWS[0]):
             rows = made.values[first : first + ROWS[0]]

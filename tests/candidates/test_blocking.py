@@ -12,11 +12,11 @@ from plain_blocking import make_column, pairs_of_blocks, plain_order, plain_pair
 from lookalike.candidates.blocking import find_pairs
 from lookalike.candidates.hashes import (
     BEGINNING,
-    Shingler,
     coarsen,
     order_of,
     rank_values,
     shingle_width,
+    sketch_columns,
     value_hash,
 )
 from lookalike.candidates.ledger import Ledger
@@ -215,13 +215,14 @@ def test_shingles_are_runs_of_characters(texts, width):
     stored = [text.encode(errors="ignore") for text in texts]
     offsets = np.cumsum([0, *map(len, stored)])
     data = np.frombuffer(b"".join(stored) or b"x", np.uint8)
-    indptr, elements = np.empty(len(offsets), np.int64), np.empty(len(data) + 2 * len(stored), np.uint32)
-    kernels.shingle_values(data, offsets, width, 0, indptr, elements)
+    room = len(data) + 3
+    rooms = [np.empty(room, kind) for kind in (np.uint8, np.int64, np.uint32)]
     known = {}
     for row, text in enumerate(stored):
         padded = f" {text.decode()} "
         plain = [padded[i : i + width] for i in range(max(1, len(padded) - width + 1))]
-        got = elements[indptr[row] : indptr[row + 1]].tolist()
+        count = kernels.list_shingles(data, *offsets[row : row + 2], width, *rooms, 0)
+        got = rooms[2][:count].tolist()
         assert len(got) == len(plain)
         for shingle, element in zip(plain, got):
             assert known.setdefault(shingle, element) == element
@@ -232,7 +233,7 @@ def test_slots_agree_as_often_as_shingles_are_shared():
     """Also where fields changed places; 2,000 slots, within three and a half standard deviations."""
     one = make_column("given", "person", ["katherine", "macdonald", "zoe"])
     other = make_column("surname", "person", ["macdonald", "katherine", "macdonald"])
-    made = Shingler([one, other], map).sketch([0, 1], "the name", 0, 2_000, 5)
+    made = sketch_columns([one, other], "the name", 0, 2_000, 5, map)
     agree = (made.values[:, :1] == made.values).mean(axis=0)
     assert agree[1] == 1.0
     sets = []

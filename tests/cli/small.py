@@ -8,6 +8,7 @@ import sys
 
 import lookalike.cli.progress
 import lookalike.jobs.digests
+import lookalike.jobs.link_pieces
 import lookalike.read.streams
 from lookalike.cli.main import main
 from lookalike.jobs.memory import Budget
@@ -17,6 +18,7 @@ if __name__ == "__main__":
     lookalike.cli.progress.PLAIN_SECONDS = 0.2
     lookalike.jobs.digests.PIECE_BYTES = 1 << 16
     lookalike.read.streams.BLOCK_BYTES = 1 << 15
+    lookalike.jobs.link_pieces.LEAST = 1
     Budget.sets_bytes = property(lambda self: 1 << 18)
     Budget.held_bytes = property(lambda self: 0)
     main(sys.argv[1:])

@@ -217,6 +217,7 @@ def test_what_counts_as_missing_is_told():
     assert values == ["3125550123"] + [None] * 6
     assert notes == ["x: 4 values such as 'n/a' count as missing"]
     assert one_column("text", ["a", "", " ", None])[1] == []
+    assert one_column("text", ["a", "", "", "", "none"])[1] == ["x: 1 values such as 'none' count as missing"]
     assert one_column("date", ["1990-01-01", "easter", "195612"])[1] == [
         "x: 2 different values are no dates; they are compared as they are"
     ]

@@ -8,22 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookalike.errors import UsageError
-from lookalike.tuning import patterns
 from lookalike.tuning.monotone import rising
-from lookalike.tuning.patterns import check_levels, patterns_of
+from lookalike.tuning.patterns import check_levels
 from lookalike.tuning.points import deduct
+from lookalike.verify.patterns import patterns_of
 
 tables = st.integers(1, 30).flatmap(
     lambda fields: st.lists(st.lists(st.integers(0, 9), min_size=fields, max_size=fields), min_size=1, max_size=30)
 )
 
 
-@pytest.mark.parametrize("counted", [patterns.COUNTED, 1])
 @given(tables)
-def test_pairs_are_counted_by_pattern(counted, rows):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(patterns, "COUNTED", counted)
-        found = patterns_of(np.array(rows, np.int8))
+def test_pairs_are_counted_by_pattern(rows):
+    found = patterns_of(np.array(rows, np.int8))
     want = sorted(Counter(map(tuple, rows)).items())
     assert list(zip(map(tuple, found.levels.tolist()), found.counts.tolist())) == want
     assert found.levels[found.of_pair].tolist() == rows
@@ -36,6 +33,15 @@ def test_more_fields_than_fit_a_number():
     found = patterns_of(rows)
     assert found.counts.tolist() == [2, 1, 3]
     assert found.levels[found.of_pair].tolist() == rows.tolist()
+
+
+def test_many_patterns_in_any_order_of_memory():
+    rows = np.random.default_rng(1).integers(0, 10, (200_000, 6), np.int8)
+    found = patterns_of(np.asfortranarray(rows))
+    levels, counts = np.unique(rows, axis=0, return_counts=True)
+    assert (found.levels == levels).all()
+    assert (found.counts == counts).all()
+    assert (found.levels[found.of_pair] == rows).all()
 
 
 def test_no_pairs_have_no_patterns():

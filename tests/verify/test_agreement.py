@@ -166,6 +166,27 @@ def test_values_longer_than_a_word_of_bits(kind):
     assert compare(column, left, right).tolist() == expected
 
 
+@pytest.mark.parametrize("kind", ["text", "address"])
+def test_long_texts_are_compared_by_words(kind):
+    """Around the length from which they are, and with so many words in common that every level comes up."""
+    rng = np.random.default_rng(4)
+    vocabulary = ["".join(rng.choice(list("abcdefgh"), 7)) + ("1" if n % 9 == 0 else "") for n in range(400)]
+    base = rng.choice(vocabulary, 130, replace=False)
+    values = []
+    for kept in (130, 128, 120, 105, 100, 80, 60, 20, 0):
+        others = rng.choice(vocabulary, 130 - kept)
+        values.append(" ".join(rng.permutation([*base[:kept], *others])))
+    values.append(values[0][:900].rsplit(" ", 1)[0])
+    column = column_of(kind, values)
+    left, right = all_pairs(len(values))
+    few = (left != len(values) - 1) & (right != len(values) - 1) | (left + right == len(values) - 1)
+    left, right = left[few], right[few]
+    expected = [1 if i == j else agreement.LEVEL_OF[kind](values[i], values[j]) for i, j in zip(left, right)]
+    assert compare(column, left, right).tolist() == expected
+    assert len(set(expected)) >= 4
+    assert {len(values[i]) + len(values[j]) > 2000 for i, j in zip(left, right)} == {True, False}
+
+
 def test_no_pairs_and_no_values():
     empty = np.empty(0, np.int64)
     for kind in LEVELS:

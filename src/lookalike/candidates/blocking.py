@@ -17,13 +17,13 @@ import numpy as np
 
 from lookalike.candidates.hashes import (
     TEXTS,
-    Shingler,
     Signatures,
     coarsen,
     order_of,
     power,
     rank_values,
     share_out,
+    sketch_columns,
     value_hash,
 )
 from lookalike.candidates.ledger import GROUPS, Count, HashReport, Ledger, afford
@@ -207,12 +207,12 @@ def _pay_shingles(ledger: Ledger, columns: Sequence[Column], groups: Sequence[in
     # One field alone: its bands are of the other group than its value, for want of another field.
     alone = len(columns) == 1
     jobs += [(c.name, [f], 2 if alone else groups[f]) for f, c in enumerate(columns) if alone or c.kind in TEXTS]
-    shingler = Shingler(columns, ledger.each)
     for number, (name, fields, group) in enumerate(jobs):
         slots = RECORD_SLOTS if len(fields) > 1 else FIELD_SLOTS
-        signatures = shingler.sketch(fields, name, group, slots, seed + number)
         budget = ledger.free // (len(jobs) - number) if number else ledger.free // 3
-        _pay_bands(ledger, signatures, budget)
+        chosen = [columns[f] for f in fields]
+        # Not named: they should be gone when the next ones are made.
+        _pay_bands(ledger, sketch_columns(chosen, name, group, slots, seed + number, ledger.each), budget)
 
 
 def _pay_bands(ledger: Ledger, signatures: Signatures, budget: int) -> None:

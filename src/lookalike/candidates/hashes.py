@@ -8,8 +8,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -32,13 +30,13 @@ from lookalike.types import (
 
 ALL: Bool = np.empty(0, np.bool_)
 """Chooses every record."""
-CHUNK = 50_000
-"""Records that one thread sketches at a time."""
+CHUNK, SKETCHED = 1 << 16, 1 << 11
+"""Records that one thread sketches, and those whose signatures it has in its cache."""
 TEXTS = ("person", "text", "email", "address")
 """Kinds of fields of which shingles are taken."""
 BEGINNING, CELL = 5, 0.1
 """How many characters begin a text; how large a cell of numbers is, as a difference of logarithms."""
-LONG, LONG_WIDTH = 12, 3
+LONG = 12
 """Values of this many bytes on average are cut into shingles of 3 characters, shorter ones into shingles of 2."""
 
 
@@ -244,68 +242,35 @@ def _order_texts(texts: pa.Array) -> Int64:
     return order
 
 
-class Shingler:
-    """Signatures of the character shingles of fields, alone or together; each field is cut into shingles once."""
-
-    def __init__(self, columns: Sequence[Column], each: Mapper) -> None:
-        self.columns, self.each = columns, each
-
-    @cached_property
-    def _long(self) -> Shingles:
-        return shingle_columns(self.columns, LONG_WIDTH, self.each)
-
-    def sketch(self, fields: Sequence[int], name: str, group: int, slots: int, seed: int) -> Signatures:
-        """Signatures of these fields together; of one field, once for each distinct value."""
-        width = shingle_width([self.columns[field] for field in fields])
-        if width == LONG_WIDTH:
-            found, places = self._long, list(fields)
-        else:
-            found, places = shingle_columns([self.columns[field] for field in fields], width, self.each), [0]
-        if len(fields) == 1:
-            own = self.columns[fields[0]].codes
-            codes = np.arange(len(self.columns[fields[0]].values), dtype=np.int32)[None]
-        else:
-            codes = np.stack([self.columns[field].codes for field in fields])
-            own = np.where((codes >= 0).any(axis=0), np.arange(codes.shape[1], dtype=np.int32), np.int32(-1))
-        values = np.empty((slots, codes.shape[1]), np.uint32)
-        starts = found.starts[places]
-
-        def sketch(first: int) -> None:
-            last = min(first + CHUNK, codes.shape[1])
-            kernels.sketch_records(codes, starts, found.indptr, found.elements, np.uint64(seed), first, last, values)
-
-        list(self.each(sketch, range(0, codes.shape[1], CHUNK)))
-        return Signatures(f"{width}-character shingles of {name}", group, values, own)
-
-
-class Shingles(NamedTuple):
-    """The shingles of the values of several columns."""
-
-    starts: Int64
-    """Value v of column c has the shingles from indptr[starts[c] + v] to the next."""
-    indptr: Int64
-    elements: UInt32
-
-
-def shingle_columns(columns: Sequence[Column], width: int, each: Mapper) -> Shingles:
-    """Cut the values of columns into shingles of so many characters."""
+def sketch_columns(columns: Sequence[Column], name: str, group: int, slots: int, seed: int, each: Mapper) -> Signatures:
+    """Signatures of the shingles of these fields together; of one field, once for each distinct value."""
+    width = shingle_width(columns)
     texts = [bytes_of(column.values) for column in columns]
-    starts = np.cumsum([0, *(len(offsets) for _, offsets in texts)])
-    rooms = np.cumsum([0, *(int(offsets[-1] - offsets[0]) + 2 * (len(offsets) - 1) for _, offsets in texts)])
-    found = Shingles(starts[:-1], np.empty(int(starts[-1]), np.int64), np.empty(int(rooms[-1]), np.uint32))
+    if len(columns) == 1:
+        own, codes = columns[0].codes, [np.arange(len(columns[0].values), dtype=np.int32)]
+    else:
+        codes = [column.codes for column in columns]
+        some = np.any([one >= 0 for one in codes], axis=0)
+        own = np.where(some, np.arange(len(some), dtype=np.int32), np.int32(-1))
+    values = np.empty((slots, len(codes[0])), np.uint32)
+    room = 3 + max(int(np.diff(offsets).max(initial=0)) for _, offsets in texts)
 
-    def cut(place: int) -> None:
-        indptr = found.indptr[starts[place] : starts[place + 1]]
-        kernels.shingle_values(*texts[place], width, int(rooms[place]), indptr, found.elements)
+    def sketch(first: int) -> None:
+        scratch = np.empty(room, np.uint8), np.empty(room, np.int64), np.empty(room, np.uint32)
+        for start in range(first, min(first + CHUNK, len(codes[0])), SKETCHED):
+            least = np.full((min(SKETCHED, len(codes[0]) - start), slots), 0xFFFFFFFF, np.uint32)
+            for own, (data, offsets) in zip(codes, texts):
+                some = own[start : start + len(least)]
+                kernels.lower_slots(some, data, offsets, width, np.uint64(seed), *scratch, least)
+            kernels.store_slots(least, start, values)
 
-    list(each(cut, range(len(columns))))
-    return found
+    list(each(sketch, range(0, len(codes[0]), CHUNK)))
+    return Signatures(f"{width}-character shingles of {name}", group, values, own)
 
 
 def shingle_width(columns: Sequence[Column]) -> int:
     """How many characters a shingle of these fields has: 2 for one short field, otherwise 3."""
     if len(columns) > 1:
-        return LONG_WIDTH
+        return 3
     _, offsets = bytes_of(columns[0].values)
-    long = len(offsets) > 1 and (offsets[-1] - offsets[0]) / (len(offsets) - 1) >= LONG
-    return LONG_WIDTH if long else LONG_WIDTH - 1
+    return 3 if len(offsets) > 1 and (offsets[-1] - offsets[0]) / (len(offsets) - 1) >= LONG else 2

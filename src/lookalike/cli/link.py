@@ -71,12 +71,23 @@ Examples:
     "of names a line, such as: robert bob rob.",
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Another seed draws other hash functions.")
+@click.option("--memory", metavar="SIZE", help="How much memory to use, such as 4GiB. [default: half of the machine's]")
 @click.option("--threads", type=int, help="How many processors to use. [default: all]")
 @click.option("--encoding", default="utf-8", show_default=True, help="How text files are encoded.")
 @click.option("--overwrite", is_flag=True, help="Replace the output of an earlier run.")
+@click.option("--resume", is_flag=True, help="Go on with a run into OUT that was killed or ran out of disk.")
+@click.option("--work", metavar="DIR", help="Where work files go while the run lasts. [default: beside OUT]")
 @talking_options  # fmt: skip
 def command(
-    tables: tuple[str, ...], out: str, overwrite: bool, as_json: bool, quiet: bool, fields: str, **options: Any
+    tables: tuple[str, ...],
+    out: str,
+    overwrite: bool,
+    resume: bool,
+    work: str | None,
+    as_json: bool,
+    quiet: bool,
+    fields: str,
+    **options: Any,
 ) -> None:
     """Find the records of table A (and B) that are the same entity.
 
@@ -97,7 +108,9 @@ def command(
     settings = LinkSettings.parse(fields, id=options.pop("id_"), **options)
     check_inputs(list(tables))
     progress = open_progress(quiet)
-    run = link_files(tables[:1], tables[1:], out, settings, progress, overwrite, links_page)
+    run = link_files(
+        tables[:1], tables[1:], out, settings, progress, overwrite, links_page, resume=resume, work_folder=work
+    )
     if as_json:
         click.echo(json.dumps(run))
     _say_links(run, out, progress)

@@ -72,21 +72,32 @@ class Sample(NamedTuple):
         return cls(values, rows, min(distinct, len(values)) if distinct <= SAMPLE else distinct)
 
 
-def take_sample(values: pa.Array | pa.ChunkedArray, place: str) -> Sample:
+def take_sample(texts: pa.Array, rows: int, distinct: bool = False) -> Sample:
     """At most SAMPLE distinct values of a column, evenly spread over it.
+
+    Parameters
+    ----------
+    texts : large_string
+        The values as texts.
+    rows : int
+        How many rows have one.
+    distinct : bool
+        Is no text there twice?
 
     Examples
     --------
-    >>> sample = take_sample(pa.array([3, 3, None, 4]), "column a")
+    >>> sample = take_sample(pa.array(["3", " 4", "n/a", "4"], pa.large_string()), 5)
     >>> sample.values.to_pylist(), sample.rows, sample.distinct
-    (['3', '4'], 3, 2)
+    (['3', '4'], 5, 2)
     """
-    distinct = values.unique() if not pa.types.is_nested(values.type) else values
-    distinct = distinct.combine_chunks() if isinstance(distinct, pa.ChunkedArray) else distinct
-    texts = strip_texts(write_strings(distinct, place)).drop_null().unique()
-    step = -(-len(texts) // SAMPLE) or 1
-    spread = texts.take(to_arrow(np.arange(0, len(texts), step)))
-    return Sample(spread, len(values) - values.null_count, len(texts))
+    stripped = strip_texts(texts)
+    if distinct and pc.all(pc.equal(stripped, texts), min_count=0).as_py():  # as nearly always
+        known = stripped.drop_null()
+    else:
+        known = stripped.drop_null().unique()
+    step = -(-len(known) // SAMPLE) or 1
+    spread = known.take(to_arrow(np.arange(0, len(known), step)))
+    return Sample(spread, rows, len(known))
 
 
 def _as_dates(values: pa.Array, hints: set[str]) -> str:
@@ -154,7 +165,10 @@ def recognise(name: str, values: pa.Array | pa.ChunkedArray) -> tuple[str, str]:
     >>> recognise("surname", pa.array(["Smith", "O'Brien", "van der Berg", "Zoë"]))[0]
     'person'
     """
-    return recognise_sample(name, take_sample(values, f"column {name}"))
+    distinct = values.unique() if not pa.types.is_nested(values.type) else values
+    distinct = distinct.combine_chunks() if isinstance(distinct, pa.ChunkedArray) else distinct
+    sample = take_sample(write_strings(distinct, f"column {name}"), len(values) - values.null_count)
+    return recognise_sample(name, sample)
 
 
 def recognise_sample(name: str, sample: Sample) -> tuple[str, str]:
@@ -162,7 +176,7 @@ def recognise_sample(name: str, sample: Sample) -> tuple[str, str]:
 
     Examples
     --------
-    >>> recognise_sample("contact", take_sample(pa.array(["ann@a.com"]), "column contact"))[0]
+    >>> recognise_sample("contact", take_sample(pa.array(["ann@a.com"], pa.large_string()), 1))[0]
     'email'
     """
     values, hints = sample.values, _hints(name)

@@ -9,15 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from decimal import Decimal
+from functools import cache, reduce
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.errors import BadDataError
 from lookalike.features.dates import find_order, iso_dates
-from lookalike.features.plain import pieces
-from lookalike.kernels.folding import GAP
-from lookalike.types import strings_to_arrow
+from lookalike.features.texts import text_arrays
+from lookalike.features.unicode import folding_table
+from lookalike.kernels.values import LETTER_BITS, LONGEST_WORD, fold_words, replace_words
+from lookalike.types import Int64, UInt8, strings_to_arrow
 
 KINDS = ("person", "text", "code", "phone", "email", "date", "number", "address")
 
@@ -33,11 +37,21 @@ PLACEHOLDERS = strings_to_arrow(
 FILLER = rf"^(?:00+|9{{5,}}|{'|'.join(f'{digit}{{7,}}' for digit in range(1, 9))}|0?123456789|1234567890|1234567)$"
 """Codes and phones that are no number at all: a digit over and over, or the digits in order."""
 NO_DATE = r"^(?:0000|9999)"
+_NONE = pa.scalar(None, pa.large_string())
 
 # Country calling codes of one and two digits; all others have three.
 _SHORT_COUNTRIES = r"1|7|20|27|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]"
 _COUNTRY = rf"^(?:\+|00)\s*(?:{_SHORT_COUNTRIES}|\d\d\d)[^\d]*(?:\(0\))?"
 _EXTENSION = r"\s*(?:ext\.?|extension|x|#)\s*\d{1,6}\s*$"
+_NATIONAL = r"^(?:[1-9()\s/-]|0[1-9()\s/-]|0$)[\d\s()/-]*$"
+"""Phones without a country, an extension or a point."""
+_TWO_DIGITS = "|".join(f"{digit}[{'0123456789'.replace(digit, '')}]" for digit in "23456789")
+_DONE = {
+    "code": rf"^(?:[1-9]|(?:1[03-9]|{_TWO_DIGITS})\d*|[a-z][a-z0-9]*)$",
+    "phone": rf"^(?:{_TWO_DIGITS})\d*$",
+    "email": r"^[a-z0-9._+-]+@[a-z0-9.-]+$",
+}
+"""Most values in normal form: to look takes less than all the steps to it. Two different digits begin no filler."""
 _WHOLE = r"^(?:0|-?[1-9]\d{0,17})$"
 _CANONICAL = r"^(?:0|-?[1-9]\d{0,17}(?:\.\d{0,17}[1-9])?|-?0\.\d{0,17}[1-9])$"
 _STREET_WORDS = {
@@ -50,28 +64,34 @@ _STREET_WORDS = {
 """Words of addresses that are written out or cut short as it comes."""
 
 
-class _Folding(dict[int, str]):
-    """What each code point becomes, for str.translate; filled as characters are met."""
-
-    def __missing__(self, code: int) -> str:
-        self[code] = "".join(" " if kind == GAP else char for char, kind in pieces(chr(code)))
-        return self[code]
-
-
-_FOLDING = _Folding()
-
-
 def _replace(values: pa.Array, pattern: str, by: str) -> pa.Array:
     return pc.replace_substring_regex(values, pattern, by)
 
 
-def _python(values: pa.Array, function: Callable[[str], str], where: pa.Array) -> pa.Array:
-    """Apply a function on str to the values where `where` holds (a loop in Python), and leave the others."""
+def _change(values: pa.Array, function: Callable[[pa.Array], pa.Array], where: pa.Array) -> pa.Array:
+    """Apply a function on values to those where `where` holds, and leave the others."""
     chosen = values.filter(where)
     if not len(chosen):
         return values
-    changed = strings_to_arrow([function(value) for value in chosen.to_pylist()])
-    return pc.replace_with_mask(values, where, changed)
+    return function(values) if len(chosen) == len(values) else pc.replace_with_mask(values, where, function(chosen))
+
+
+def _unlike(values: pa.Array, pattern: str) -> pa.Array:
+    """Where values are there and do not match."""
+    return pc.fill_null(pc.invert(pc.match_substring_regex(values, pattern)), False)
+
+
+def _write(values: pa.Array, write: Callable[..., int], *tables: Any) -> pa.Array:
+    """The texts that a kernel writes, one for each value; null for null."""
+    data, offsets = text_arrays(values)
+    out, ends = np.empty(int(offsets[-1] - offsets[0]), np.uint8), np.empty(len(offsets), np.int64)
+    length = write(data, offsets, *tables, out, ends)
+    if length > len(out):  # there was too little room
+        out = np.empty(length, np.uint8)
+        write(data, offsets, *tables, out, ends)
+    buffers = [None, pa.py_buffer(ends), pa.py_buffer(out[:length])]
+    written = pa.Array.from_buffers(pa.large_string(), len(values), buffers)
+    return pc.if_else(pc.is_valid(values), written, _NONE) if values.null_count else written
 
 
 def fold_texts(values: pa.Array) -> pa.Array:
@@ -82,12 +102,7 @@ def fold_texts(values: pa.Array) -> pa.Array:
     >>> fold_texts(pa.array(["  Zoë  O'Brien-Smith ", None, "--"], pa.large_string())).to_pylist()
     ['zoe obrien smith', None, '']
     """
-    values = _replace(values, "['’ʼ`´]", "")
-    foreign = pc.fill_null(pc.invert(pc.string_is_ascii(values)), False)
-    values = _python(pc.ascii_lower(values), lambda text: text.translate(_FOLDING), foreign)
-    if pc.any(foreign).as_py():
-        return pc.utf8_trim_whitespace(_replace(values, r"[\x00-\x2f\x3a-\x60\x7b-\x7f]+", " "))
-    return pc.ascii_trim_whitespace(_replace(values, "[^a-z0-9]+", " "))
+    return _write(values, fold_words, *folding_table())
 
 
 def strip_texts(values: pa.Array) -> pa.Array:
@@ -101,7 +116,7 @@ def strip_texts(values: pa.Array) -> pa.Array:
     stripped = pc.utf8_trim_whitespace(values)
     none = pc.is_in(pc.utf8_lower(stripped), PLACEHOLDERS)
     none = pc.or_(none, pc.is_in(stripped, strings_to_arrow(["", "NA"])))
-    return pc.if_else(none, pa.scalar(None, pa.large_string()), stripped)
+    return pc.if_else(none, _NONE, stripped)
 
 
 def write_strings(values: pa.Array, place: str) -> pa.Array:
@@ -180,6 +195,10 @@ def find_mark(values: pa.Array) -> str:
     return "" if commas == points == 0 else "," if commas > points else "."
 
 
+READ = ("date", "number")
+"""Kinds whose values are read by what all of a column have in common."""
+
+
 def find_reading(kind: str, values: pa.Array) -> str:
     """How a column's values are to be read: the order of its dates, the decimal mark of its numbers; or ""."""
     if kind == "date":
@@ -187,17 +206,38 @@ def find_reading(kind: str, values: pa.Array) -> str:
     return find_mark(values) if kind == "number" else ""
 
 
+def _drop_fillers(values: pa.Array) -> pa.Array:
+    """Null where a code or phone is no number at all."""
+    filler = pc.match_substring_regex(_replace(values, r"[-\s.()/]+", ""), FILLER)
+    return pc.if_else(filler, _NONE, values)
+
+
+def _pack(values: pa.Array) -> pa.Array:
+    """Letters and digits alone, folded."""
+    return pc.replace_substring(fold_texts(values), " ", "")
+
+
 def _normal_code(values: pa.Array) -> pa.Array:
-    whole = _replace(values, r"^(\d+)\.0+$", r"\1")  # a whole number that went through a table of floats
-    packed = _replace(fold_texts(whole), " ", "")
-    return _replace(packed, r"^0+(\d+)$", r"\1")
+    whole = _replace(_drop_fillers(values), r"^(\d+)\.0+$", r"\1")  # a whole number that went through a table of floats
+    return _replace(_pack(whole), r"^0+(\d+)$", r"\1")
+
+
+def _digits_of_national(values: pa.Array) -> pa.Array:
+    """Of phones like _NATIONAL, which are but digits and marks between them."""
+    digits = _pack(values)
+    return pc.if_else(pc.match_substring_regex(digits, FILLER), _NONE, digits)
+
+
+def _digits_of_other(values: pa.Array) -> pa.Array:
+    lower = _replace(_replace(pc.utf8_lower(_drop_fillers(values)), r"^(\d+)\.0+$", r"\1"), _EXTENSION, "")
+    return _replace(_replace(lower, _COUNTRY, ""), r"\D+", "")
 
 
 def _normal_phone(values: pa.Array) -> pa.Array:
-    lower = _replace(_replace(pc.utf8_lower(values), r"^(\d+)\.0+$", r"\1"), _EXTENSION, "")
-    national = _replace(_replace(lower, _COUNTRY, ""), r"\D", "")
+    other = _unlike(values, _NATIONAL)
+    digits = _change(_change(values, _digits_of_national, pc.invert(other)), _digits_of_other, other)
     # North America writes its own country code without a plus sign too; elsewhere a zero precedes the area code.
-    return _replace(_replace(national, r"^1([2-9]\d{9})$", r"\1"), "^0+", "")
+    return _replace(_replace(digits, r"^1([2-9]\d{9})$", r"\1"), "^0+", "")
 
 
 def _normal_email(values: pa.Array) -> pa.Array:
@@ -220,16 +260,26 @@ def _normal_number(values: pa.Array, mark: str) -> pa.Array:
     def written(text: str) -> str:
         return canonical_number(text, mark or ".") or " ".join(text.casefold().split())
 
-    odd = pc.fill_null(pc.invert(pc.match_substring_regex(values, done)), False)
-    return _python(values, written, odd)
+    def write_each(odd: pa.Array) -> pa.Array:
+        return strings_to_arrow([written(text) for text in odd.to_pylist()])
+
+    return _change(values, write_each, _unlike(values, done))
 
 
-def _shorten_words(address: str) -> str:
-    return " ".join([_STREET_WORDS.get(word, word) for word in address.split(" ")])
+@cache
+def _short_words() -> tuple[Int64, UInt8, Int64]:
+    """Words of addresses and what stands for each, as replace_words takes them."""
+
+    def key(word: str) -> int:
+        assert re.fullmatch(f"[a-z]{{1,{LONGEST_WORD}}}", word)
+        return reduce(lambda packed, letter: packed << LETTER_BITS | ord(letter) - 96, word, 0)
+
+    keys, words = zip(*sorted((key(word), short) for word, short in _STREET_WORDS.items()))
+    return np.array(keys, np.int64), *text_arrays(strings_to_arrow(words))
 
 
 def _normal_address(values: pa.Array) -> pa.Array:
-    return _python(fold_texts(values), _shorten_words, pc.is_valid(values))
+    return _write(fold_texts(values), replace_words, *_short_words())
 
 
 def normalise(kind: str, values: pa.Array, reading: str = "") -> pa.Array:
@@ -261,10 +311,9 @@ def normalise(kind: str, values: pa.Array, reading: str = "") -> pa.Array:
     elif kind == "number":
         normal = _normal_number(values, reading)
     else:
-        filler = pc.match_substring_regex(_replace(values, r"[-\s.()/]", ""), FILLER)
-        values = pc.if_else(filler, pa.scalar(None, pa.large_string()), values) if kind != "email" else values
-        normal = {"code": _normal_code, "phone": _normal_phone, "email": _normal_email}[kind](values)
+        written = {"code": _normal_code, "phone": _normal_phone, "email": _normal_email}[kind]
+        normal = _change(values, written, _unlike(values, _DONE[kind]))
     none = pc.equal(normal, pa.scalar("", pa.large_string()))
     if kind == "date":
         none = pc.or_(none, pc.match_substring_regex(normal, NO_DATE))
-    return pc.if_else(none, pa.scalar(None, pa.large_string()), normal)
+    return pc.if_else(none, _NONE, normal)

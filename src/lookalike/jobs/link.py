@@ -12,7 +12,9 @@ import pyarrow as pa
 from lookalike.candidates.blocking import Blocked, find_pairs
 from lookalike.cluster.assignment import one_to_one
 from lookalike.errors import BadDataError, UsageError
-from lookalike.features.records import Field, choose_kinds, columns_of, has_values
+from lookalike.features.records import Field, FieldReader, choose_kinds, columns_of, has_values
+from lookalike.jobs.link_memory import check_columns
+from lookalike.jobs.link_pieces import LinkPieces
 from lookalike.jobs.link_scoring import compare_pairs, frequencies, score_pairs
 from lookalike.jobs.link_settings import LinkSettings, both_names
 from lookalike.jobs.parallel import Workers
@@ -24,6 +26,7 @@ from lookalike.tuning.validation import Precision, Validation, validate
 from lookalike.tuning.weights import Weights
 from lookalike.types import Bool, Column, Float64, Int32, Int64, strings_to_arrow, to_arrow
 from lookalike.verify.records import measure_records
+from lookalike.write import WorkFolder
 
 RANDOM_PAIRS = 1_000_000
 """Random pairs that tell how often two records agree by chance."""
@@ -149,8 +152,18 @@ class Linked:
         return self.sides.right is not None
 
 
-def link_tables(left: pa.Table, right: pa.Table | None, settings: LinkSettings, progress: Progress) -> Linked:
-    """The recipe: fields, candidates, agreement of each pair, weights, validation, decision."""
+def link_tables(
+    left: pa.Table,
+    right: pa.Table | None,
+    settings: LinkSettings,
+    progress: Progress,
+    work: WorkFolder | None = None,
+) -> Linked:
+    """The recipe: fields, candidates, agreement of each pair, weights, validation, decision.
+
+    `work` keeps what takes long, in case the run is killed.
+    """
+    pieces = LinkPieces(work)
     if settings.one_to_one in ("optimal", "greedy") and right is None:
         raise UsageError("--one-to-one is for two tables; one table has clusters")
     sides = Sides(len(left), None if right is None else len(right))
@@ -161,18 +174,24 @@ def link_tables(left: pa.Table, right: pa.Table | None, settings: LinkSettings, 
         progress.say(f"Note: {sentence}.")
 
     with Workers(settings.threads) as workers:
+        progress.compiling(unpack_words, "records")
         with progress.stage("reading fields"):
-            settings = replace(settings, fields=tuple(choose_kinds(left, right, settings.fields)))
+            reader = FieldReader(left, right, settings.fields, workers.map)
+            settings = replace(settings, fields=tuple(reader.fields))
             for one in settings.fields:
                 progress.say(f"Field {one.name}: {one.kind} ({one.why}).")
-            columns = columns_of(left, right, settings.fields, note)
+            columns = reader.columns(note)
             measured = _measure(left, right, settings, note)
-        progress.compiling(unpack_words, "records")
+            if settings.nicknames is not None and all(one.kind != "person" for one in columns):
+                note(f"--nicknames {settings.nicknames.source}: no field is a person's name, so none is a nickname")
+        table_bytes = left.nbytes + (0 if right is None else right.nbytes)
+        expected = check_columns(columns, table_bytes, settings.threads, settings.memory_bytes)
+        progress.say(f"Expected: {expected / 1e9:,.1f} GB of memory.")
         with progress.stage("candidates"):
-            blocked = _candidates(columns, sides, workers, settings, note)
+            blocked = pieces.candidates(lambda: _candidates(columns, sides, workers, settings, note))
         with progress.stage("comparing"):
-            pairs = (blocked.left, blocked.right), sides.draw_pairs(settings.seed)
-            (levels, random), names = compare_pairs(columns, pairs, workers.map, settings.nicknames)
+            pairs, drawn = (blocked.left, blocked.right), sides.draw_pairs(settings.seed)
+            levels, random, names = compare_pairs(columns, pairs, drawn, workers.map, pieces, settings.nicknames)
         with progress.stage("scoring"):
             scoring, score, probability = score_pairs(
                 columns, names, blocked, levels, random, sides.pairs, settings, workers
@@ -183,7 +202,7 @@ def link_tables(left: pa.Table, right: pa.Table | None, settings: LinkSettings, 
         sure = _sure(scoring, score, probability)
         validation = _validate(measured, blocked, score, sure, sides, settings, note)
         cut, why = _cut(score, probability, scoring, validation, settings, note)
-        chosen = _one_each(blocked, score - cut, score >= cut, settings.one_to_one, right is not None, note)
+        chosen = _one_each(blocked, score, cut, settings.one_to_one, right is not None, note)
         validated = None
         if validation is not None and measured is not None and chosen.any():
             validated = validation.of(_apart(measured, blocked)[chosen], sure[chosen])
@@ -194,10 +213,8 @@ def link_tables(left: pa.Table, right: pa.Table | None, settings: LinkSettings, 
 
 def _candidates(columns: list[Column], sides: Sides, workers: Workers, settings: LinkSettings, note: Any) -> Blocked:
     """Pairs worth comparing; none where a table has no record to compare with."""
-    known, names = settings.nicknames, [place for place, column in enumerate(columns) if column.kind == "person"]
-    if known is not None and not names:
-        note(f"--nicknames {known.source}: no field is a person's name, so there is none to know by a nickname")
     if sides.pairs:
+        known, names = settings.nicknames, [place for place, column in enumerate(columns) if column.kind == "person"]
         coarse = [(one, place) for place in names for one in known.coarsen(columns[place])] if known else []
         return find_pairs(columns, sides.left, coarse=coarse, each=workers.map, seed=settings.seed)
     what = "the table has fewer than two records" if sides.right is None else "a table has no records"
@@ -316,8 +333,9 @@ def _alone(records: Int32) -> float:
     return float(np.mean(np.unique(records, return_counts=True)[1] == 1))
 
 
-def _one_each(blocked: Blocked, worth: Float64, chosen: Bool, method: str, two_tables: bool, note: Any) -> Bool:
-    """Each record in one link at most, where that was asked for or the tables seem to be so."""
+def _one_each(blocked: Blocked, score: Float64, cut: float, method: str, two_tables: bool, note: Any) -> Bool:
+    """Pairs from the cut on; each record in one at most, where that was asked for or the tables seem to be so."""
+    chosen = np.asarray(score >= cut)
     places = np.flatnonzero(chosen)
     if method == "auto" and two_tables and len(places):
         share = min(_alone(blocked.left[places]), _alone(blocked.right[places]))
@@ -330,7 +348,7 @@ def _one_each(blocked: Blocked, worth: Float64, chosen: Bool, method: str, two_t
     if method in ("auto", "no"):
         return chosen
     kept = np.zeros(len(chosen), np.bool_)
-    found = one_to_one(blocked.left[places], blocked.right[places], worth[places], method)
+    found = one_to_one(blocked.left[places], blocked.right[places], score[places] - cut, method)
     kept[places[found.kept]] = True
     for sentence in found.notes:
         note(sentence)

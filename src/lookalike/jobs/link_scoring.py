@@ -10,39 +10,49 @@ import numpy as np
 
 from lookalike.candidates.blocking import Blocked
 from lookalike.features.nicknames import Nicknames
+from lookalike.jobs.link_pieces import LinkPieces
 from lookalike.jobs.link_settings import LinkSettings
 from lookalike.jobs.parallel import Workers
 from lookalike.kernels.scoring import add_frequencies, look_up_scores
-from lookalike.tuning.patterns import Patterns, patterns_of
 from lookalike.tuning.points import EACH, Points, deduct
 from lookalike.tuning.weights import Weights, adjust_by_frequency, fit_weights, frequency_beyond
 from lookalike.types import Column, Float64, Int8, Int32, Int64, Mapper, Span
 from lookalike.verify.exchange import insert_exchanged
+from lookalike.verify.patterns import Patterns, patterns_of
 from lookalike.verify.records import LEVELS, Comparer
 
 CHUNK = 1 << 20
 """Pairs that a thread scores at a time."""
 
 
-def compare_pairs(
-    columns: Sequence[Column], pairs: Sequence[tuple[Any, Any]], each: Mapper, nicknames: Nicknames | None = None
-) -> tuple[list[Int8], list[tuple[str, ...]]]:
-    """Agreement in every field of each lot of pairs (left, right): int8[pairs, fields], each field's side by side.
+Pairs = tuple[Int32, Int32] | tuple[Int64, Int64]
 
-    And for each field the names of its levels, from level 1. The first lot of pairs are candidates.
+
+def compare_pairs(
+    columns: Sequence[Column],
+    pairs: Pairs,
+    random: Pairs,
+    each: Mapper,
+    pieces: LinkPieces,
+    nicknames: Nicknames | None = None,
+) -> tuple[Int8, Int8, list[tuple[str, ...]]]:
+    """Agreement in every field of pairs, and of random pairs: int8[pairs, fields], each field's side by side.
+
+    And for each field the names of its levels, from level 1. What a killed run has compared already is taken from its
+    pieces.
     """
-    found = [np.empty((len(columns), len(left)), np.int8) for left, _ in pairs]
+    found, chance = (np.empty((len(columns), len(left)), np.int8) for left, _ in (pairs, random))
     names = []
     for place, column in enumerate(columns):
         words = nicknames.words_of(column) if nicknames is not None and column.kind == "person" else None
         comparer = Comparer(column, words)
         names.append(comparer.levels)
-        for (left, right), levels in zip(pairs, found):
-            comparer.compare(left, right, each, levels[place])
-    for place, name in insert_exchanged(columns, pairs, found, each).items():
+        comparer.compare(random[0], random[1], each, chance[place])
+        pieces.levels(place, found[place], partial(comparer.compare, pairs[0], pairs[1], each, found[place]))
+    for place, name in insert_exchanged(columns, (pairs, random), (found, chance), each).items():
         equal, *others = names[place]
         names[place] = (equal, name, *others)
-    return [levels.T for levels in found], names
+    return found.T, chance.T, names
 
 
 def score_pairs(

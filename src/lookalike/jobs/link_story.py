@@ -19,13 +19,16 @@ from lookalike.jobs.link_facts import (
     PairExample,
     PairField,
 )
+from lookalike.kernels.tally import count_levels, tally
 from lookalike.tuning.points import Points
-from lookalike.types import Int64
+from lookalike.types import Float64, Int64
 
 BINS = 60
 """Stretches that the scores are cut into."""
 SHOWN = 8
 """Links whose score is explained, and pairs on each side of the cut."""
+STRETCH = 1 << 16
+"""Pairs that are looked at together for those next to the cut."""
 
 
 def story_of(
@@ -41,10 +44,10 @@ def story_of(
     tables = [(names[0], found.split)]
     if found.two_tables:
         tables.append((names[1], found.records - found.split))
-    examples = _Examples(found, values, ids)
     links = np.flatnonzero(found.chosen)
     spread = links[np.argsort(-found.score[links], kind="stable")]
     chosen = spread[np.unique(np.linspace(0, len(spread) - 1, SHOWN).astype(np.int64))] if len(spread) else spread
+    examples = _examples(found, np.append(chosen, _around(found.score, found.cut)), values, ids)
     precision = found.precision
     return LinkReport(
         title=" and ".join(names),
@@ -64,8 +67,8 @@ def story_of(
         source_of_precision=f"validated by '{found.settings.validate}'" if found.validation else MODEL_ALONE,
         links=len(links),
         clusters=clusters,
-        chosen=[examples.of(int(place)) for place in chosen],
-        around=[examples.of(int(place)) for place in _around(found)],
+        chosen=examples[: len(chosen)],
+        around=examples[len(chosen) :],
         notes=found.notes,
         seconds=seconds,
         precision=None if precision is None else (precision[0], precision[1], precision[2]),
@@ -82,12 +85,12 @@ def _field(found: Linked, number: int) -> FieldFact:
 
 def _weights(found: Linked) -> list[LevelWeight]:
     rows = []
+    counts = np.zeros((len(found.columns), 1 + max(map(len, found.level_names))), np.int64)
+    count_levels(found.levels, counts)
     for number, column in enumerate(found.columns):
-        names = found.level_names[number]
-        counts = np.bincount(found.levels[:, number], minlength=len(names) + 1)
-        for level, name in enumerate(names, 1):
+        for level, name in enumerate(found.level_names[number], 1):
             facts = found.level_facts(number, level)
-            rows.append(LevelWeight(column.name, name, *facts, int(counts[level])))
+            rows.append(LevelWeight(column.name, name, *facts, int(counts[number, level])))
     return rows
 
 
@@ -100,45 +103,52 @@ def _bins(found: Linked) -> list[Bin]:
     if low < found.cut < high:
         edges = np.unique(np.append(edges, found.cut))
     edges[-1] = np.nextafter(edges[-1], np.inf)
-    counts = np.histogram(found.score, edges)[0]
-    sums = np.histogram(found.score, edges, weights=found.probability)[0] if found.probability is not None else None
+    probability = np.empty(0) if found.probability is None else found.probability
+    counts, sums = np.zeros(len(edges) - 1, np.int64), np.zeros(len(edges) - 1)
+    tally(found.score, probability, edges, counts, sums)
     bins = []
     for number, (start, end) in enumerate(pairwise(edges.tolist())):
         known: tuple[float | None, ...] = (None, None, None)
         if found.validation is not None:
             known = found.fraction_at(start)
-        elif sums is not None and counts[number]:
-            known = (float(sums[number] / counts[number]), None, None)
+        elif found.probability is not None and counts[number]:
+            known = (min(1.0, float(sums[number] / counts[number])), None, None)
         bins.append(Bin(float(start), float(end), int(counts[number]), *known))
     return bins
 
 
-def _around(found: Linked) -> Int64:
-    """Pairs next to the cut, on both sides."""
-    order = np.argsort(found.score, kind="stable")
-    at = int(np.searchsorted(found.score[order], found.cut))
-    return order[max(0, at - SHOWN) : at + SHOWN]
+def _around(score: Float64, cut: float) -> Int64:
+    """Pairs next to the cut, on both sides, by score and then as they come.
+
+    Examples
+    --------
+    >>> _around(np.array([2.0, 7.0, 3.0, 5.0]), 4.0).tolist()
+    [0, 2, 3, 1]
+    """
+    near, low, high = np.empty(0, np.int64), -np.inf, np.inf
+    for first in range(0, len(score), STRETCH):
+        some = score[first : first + STRETCH]
+        near = np.append(near, first + np.flatnonzero((some >= low) & (some <= high)))
+        near = near[np.lexsort((near, score[near]))]
+        at = int(np.searchsorted(score[near], cut))
+        low = score[near[at - SHOWN]] if at >= SHOWN else low
+        high = score[near[at + SHOWN - 1]] if at + SHOWN <= len(near) else high
+        near = near[max(0, at - SHOWN) : at + SHOWN]
+    return near
 
 
-class _Examples:
-    """Pairs with all that led to their score."""
-
-    def __init__(self, found: Linked, values: list[pa.ChunkedArray], ids: pa.Array) -> None:
-        self._found, self._values, self._ids = found, values, ids
-
-    def of(self, place: int) -> PairExample:
-        """One candidate pair."""
-        found = self._found
+def _examples(found: Linked, places: Int64, values: list[pa.ChunkedArray], ids: pa.Array) -> list[PairExample]:
+    """Some candidate pairs with all that led to their score."""
+    made = []
+    for place, plain, whole in zip(places.tolist(), *found.parts_of(places)):
         left, right = int(found.blocked.left[place]), int(found.blocked.right[place])
-        [plain], [whole] = found.parts_of(np.array([place]))
         fields = []
         for number, column in enumerate(found.columns):
             name = found.agreements(np.array([place]), number)[0].as_py()
-            given = self._values[number]
-            pair = given[left].as_py(), given[right].as_py()
-            fields.append(
-                PairField(column.name, *pair, name, float(plain[number]), float(whole[number] - plain[number]))
-            )
+            pair = values[number][left].as_py(), values[number][right].as_py()
+            parts = float(plain[number]), float(whole[number] - plain[number])
+            fields.append(PairField(column.name, *pair, name, *parts))
         probability = None if found.probability is None else float(found.probability[place])
-        names = self._ids[left].as_py(), self._ids[right].as_py()
-        return PairExample(*names, float(found.score[place]), probability, fields, found.prior)
+        names = ids[left].as_py(), ids[right].as_py()
+        made.append(PairExample(*names, float(found.score[place]), probability, fields, found.prior))
+    return made

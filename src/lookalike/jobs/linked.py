@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +15,23 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lookalike.cluster.assignment import cluster_pairs
+from lookalike.errors import UsageError
 from lookalike.jobs.corpus import fill_ids
+from lookalike.jobs.forecast import count_items
 from lookalike.jobs.link import Linked, link_tables
 from lookalike.jobs.link_facts import MODEL_ALONE, LinkReport
+from lookalike.jobs.link_memory import check_records
 from lookalike.jobs.link_settings import LinkSettings
 from lookalike.jobs.link_story import story_of
 from lookalike.jobs.progress import Progress
 from lookalike.jobs.usage import peak_memory_bytes
-from lookalike.read import join_column, open_data, open_inputs
+from lookalike.read import identity_of, join_column, open_data, open_inputs
 from lookalike.read.columns import one_array
 from lookalike.read.records import read_records
 from lookalike.tuning.weights import Weights
 from lookalike.types import Int64, Source, strings_to_arrow, to_arrow
 from lookalike.version import __version__
-from lookalike.write import OutputFolder, write_json, write_tables
+from lookalike.write import OutputFolder, WorkFolder, write_json, write_tables
 
 DEFAULT_ID = "id"
 TABLE_ROWS = 1 << 20
@@ -75,6 +79,11 @@ class Side:
 
     def repeated_ids(self) -> int:
         """How many records have an id that an earlier one has."""
+        kind, last = self.ids.type, max(0, len(self.ids) - 1)
+        if pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            ascending = pc.less(self.ids.slice(0, last), self.ids.slice(1))
+            if pc.all(ascending, min_count=0).as_py():  # as ids often are
+                return 0
         return len(self.ids) - len(pc.unique(self.ids))
 
 
@@ -210,15 +219,32 @@ def link_files(
     progress: Progress,
     overwrite: bool = False,
     page: Page | None = None,
+    *,
+    resume: bool = False,
+    work_folder: str | Path | None = None,
 ) -> dict[str, Any]:
-    """Link tables in files into an output folder; returns what run.json holds. `page` makes its report."""
-    output = OutputFolder(out, overwrite, False, None)
+    """Link tables in files into an output folder; returns what run.json holds. `page` makes its report.
+
+    With `resume`, a run that was killed goes on after the last piece of work that it finished.
+    """
+    inputs = {"left": [str(path) for path in left], "right": [str(path) for path in right]}
+    piped = "-" in (*inputs["left"], *inputs["right"])
+    if resume and piped:
+        raise UsageError("--resume: standard input cannot be read again; save it to a file first")
+    output = OutputFolder(out, overwrite, resume, work_folder, resumable=not piped)
     with output as folder:
+        opened = partial(open_inputs, encoding=settings.encoding, spool=output.spool)
+        lefts, rights = opened(left), opened(right) if right else []
+        records, exact = count_items(lefts + rights)
+        if exact:
+            check_records(records, len(settings.fields), settings.memory_bytes)
+        work = _open_work(output, folder, settings, inputs, lefts + rights)
+        if work.reused:
+            progress.say(f"Resuming: {len(work.reused)} finished pieces of work are used again.")
         with progress.stage("reading"):
-            one = Side.read(open_inputs(left, encoding=settings.encoding, spool=output.spool), settings, "left")
-            opened = open_inputs(right, encoding=settings.encoding, spool=output.spool) if right else []
-            other = Side.read(opened, settings, "right") if right else None
-        found = link_tables(one.table, other.table if other else None, settings, progress)
+            one = Side.read(lefts, settings, "left")
+            other = Side.read(rights, settings, "right") if right else None
+        found = link_tables(one.table, other.table if other else None, settings, progress, work)
         _note_ids(found, one, other, progress)
         with progress.stage("writing"):
             clusters = clusters_of(found, one, other)
@@ -227,9 +253,21 @@ def link_files(
             if page is not None:
                 (folder / "report.html").write_text(page(_story(found, one, other, clusters, progress)), "utf-8")
         run = record_of(found, clusters, progress)
-        run["options"] |= {"left": [str(path) for path in left], "right": [str(path) for path in right]}
+        run["options"] |= inputs
+        run["reused"] = work.reused
         write_json(folder / "run.json", run)
     return run
+
+
+def _open_work(
+    output: OutputFolder, folder: Path, settings: LinkSettings, inputs: dict[str, Any], sources: list[Source]
+) -> WorkFolder:
+    """The work folder of this run: its pieces fit only the same options, inputs and version."""
+    same = {name: value for name, value in settings.to_dict().items() if name not in ("threads", "memory_bytes")}
+    if settings.nicknames is not None:  # by what they are, for a file may have changed
+        same["nicknames"] = settings.nicknames.groups
+    identity = {"version": __version__, **same, **inputs, "files": identity_of(sources)}
+    return WorkFolder(output.work, identity, output.resume, folder)
 
 
 def _story(found: Linked, left: Side, right: Side | None, clusters: pa.Table, progress: Progress) -> LinkReport:

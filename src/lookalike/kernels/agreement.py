@@ -29,6 +29,8 @@ from lookalike.kernels.strings import (
 )
 
 AT = ord("@")
+LONG_TEXTS = 2000
+"""Two texts of more characters in all are compared by their words."""
 LAST_DIGITS = 7
 """Of a phone: without its area code."""
 
@@ -210,15 +212,21 @@ def _subsequence(chars, offsets, a, b, positions, noted, marks):
 
 
 @bare
-def _alike(chars, ordered, offsets, a, b, positions, others, noted, marks, one_word, least, enough):
+def _alike(chars, ordered, offsets, a, b, positions, others, noted, marks, indptr, words, least, enough):
     """The longest common subsequence of two values, as they are or with their words in order, whichever is more.
 
     Two hundred times that, so that by both lengths it is a similarity in hundredths. 0 or so if it is below `least`;
-    what is more than `enough` need not be more.
+    what is more than `enough` need not be more. Of long texts it is the share of words in common: the subsequence
+    takes the product of the lengths.
     """
     m, n = offsets[a + 1] - offsets[a], offsets[b + 1] - offsets[b]
+    of_a, of_b = indptr[a + 1] - indptr[a], indptr[b + 1] - indptr[b]
+    if m + n > LONG_TEXTS:
+        shared, _, _, _ = _count_shared(indptr, words, a, b)
+        return 200 * shared * (m + n) // (of_a + of_b)
     if 200 * min(m, n) < least * (m + n):
         return 0
+    one_word = of_a == 1 and of_b == 1
     plain = 200 * _subsequence(chars, offsets, a, b, positions, noted, marks)
     if one_word or plain >= enough * (m + n):
         return plain
@@ -242,8 +250,7 @@ def text_levels(codes, left, right, first, last, out, chars, offsets, indptr, wo
                 current = a
             i, i_stop, j, j_stop = offsets[a], offsets[a + 1], offsets[b], offsets[b + 1]
             both = i_stop - i + j_stop - j
-            one_word = indptr[a + 1] - indptr[a] == 1 and indptr[b + 1] - indptr[b] == 1
-            alike = _alike(chars, ordered, offsets, a, b, positions, others, noted >= 0, marks, one_word, 55, 90)
+            alike = _alike(chars, ordered, offsets, a, b, positions, others, noted >= 0, marks, indptr, words, 55, 90)
             if alike >= 90 * both:
                 level = 2
             else:
@@ -280,9 +287,10 @@ def address_levels(
             i, i_stop, j, j_stop = offsets[a], offsets[a + 1], offsets[b], offsets[b + 1]
             both = i_stop - i + j_stop - j
             shared, fewer, numerals, fewer_numerals = _count_shared(indptr, words, a, b)
-            one_word = indptr[a + 1] - indptr[a] == 1 and indptr[b + 1] - indptr[b] == 1
             least = 60 if numerals == fewer_numerals else 85
-            alike = _alike(chars, ordered, offsets, a, b, positions, others, noted >= 0, marks, one_word, least, 85)
+            alike = _alike(
+                chars, ordered, offsets, a, b, positions, others, noted >= 0, marks, indptr, words, least, 85
+            )
             if numerals != fewer_numerals:
                 level = 4 if alike >= 85 * both else 5
             elif alike >= 85 * both or shared == fewer:

@@ -18,8 +18,6 @@ MARK_BITS = 12
 SEVERAL = 4
 """Marks below this one stand for several hashes, and are the groups that these belong to; others for one hash."""
 PAD = ord(" ")
-SKETCHED = 16
-"""Records that are sketched together."""
 HASHED = 1024
 """Records whose keys are made together."""
 
@@ -89,7 +87,7 @@ def spread_keys(signature_keys, codes, chosen, keys):
 
 
 @inlined
-def _list_shingles(data, start, end, width, padded, ends, elements, at):
+def list_shingles(data, start, end, width, padded, ends, elements, at):
     """Write the shingles of data[start:end], with a space before and after it, to elements[at:]; return where it ended.
 
     `padded` (uint8) and `ends` (int64) have room for two more than the bytes.
@@ -116,70 +114,49 @@ def _list_shingles(data, start, end, width, padded, ends, elements, at):
 
 
 @kernel
-def shingle_values(data, offsets, width, at, indptr, elements):
-    """The hashes of the character shingles of each text, a space put before and after it, from elements[at] on.
+def lower_slots(codes, data, offsets, width, seed, padded, ends, elements, least):
+    """Let every slot of each record have the least hash of the shingles of its value, or what it has if that is less.
+
+    Called for one field after the other. A field's shingles are not told from another's: names that changed places
+    still agree. The sets are small, so a hash function for each slot, many slots in one instruction, is faster than one
+    that fills all slots; and shingles are faster made again than stored.
 
     Parameters
     ----------
-    indptr : int64[texts + 1]
-        Where those of each text begin; filled here.
-    elements : uint32
-        Has room for two more than there are bytes for each text. A shingle that repeats in a text is there again.
+    codes : int32[records]
+        Which value each record has; -1 for none.
+    data, offsets
+        Of the values.
+    padded, ends, elements : uint8, int64, uint32
+        Room for three more than the longest value has bytes.
+    least : uint32[records, slots]
     """
-    texts = offsets.size - 1
-    longest = 0
-    for i in range(texts):
-        longest = max(longest, offsets[i + 1] - offsets[i])
-    padded, ends = np.empty(longest + 2, np.uint8), np.empty(longest + 3, np.int64)
-    for i in range(texts):
-        indptr[i] = at
-        at = _list_shingles(data, offsets[i], offsets[i + 1], width, padded, ends, elements, at)
-    indptr[texts] = at
-
-
-@kernel
-def sketch_records(codes, starts, indptr, elements, seed, first, last, values):
-    """Minhash signatures of the records first..last-1, each of the shingles of its values in all fields.
-
-    A field's shingles are not told from another's: names that changed places still agree. The sets are small, so a
-    hash function for each slot, many slots in one instruction, is faster than one that fills all slots.
-
-    Parameters
-    ----------
-    codes : int32[fields, records]
-    starts : int64[fields]
-        Value v of field f has the shingles from indptr[starts[f] + v] to the next.
-    indptr, elements
-        As shingle_values gives them.
-    values : uint32[slots, records]
-    """
-    slots = values.shape[0]
+    slots = least.shape[1]
     flips, factors = np.empty(slots, np.uint32), np.empty(slots, np.uint32)
     for b in range(slots):
         drawn = mix(seed * U(0x9E3779B97F4A7C15) + U(b))
         flips[b], factors[b] = np.uint32(drawn >> U(32)), np.uint32(drawn) | np.uint32(1)
-    # Some records at a time, so that whole cache lines of the signatures are written.
-    least = np.empty(SKETCHED * slots, np.uint32)
-    for start in range(first, last, SKETCHED):
-        count = min(SKETCHED, last - start)
-        least[:] = np.uint32(0xFFFFFFFF)
-        for r in range(count):
-            for field in range(codes.shape[0]):
-                if start + r + SKETCHED < last:
-                    fetch(indptr, starts[field] + codes[field, start + r + SKETCHED])
-                if start + r + SKETCHED // 2 < last:
-                    fetch(elements, indptr[starts[field] + max(codes[field, start + r + SKETCHED // 2], 0)])
-                if codes[field, start + r] >= 0:
-                    text = starts[field] + codes[field, start + r]
-                    for i in range(indptr[text], indptr[text + 1]):
-                        # A multiplication puts all bits of an element into the upper ones, which decide.
-                        element = elements[i]
-                        for b in range(slots):
-                            hashed = np.uint32((element ^ flips[b]) * factors[b])
-                            least[r * slots + b] = min(least[r * slots + b], hashed)
-        for b in range(slots):
-            for r in range(count):
-                values[b, start + r] = least[r * slots + b]
+    for record in range(codes.size):
+        if record + 16 < codes.size:
+            fetch(offsets, codes[record + 16])
+            fetch(data, offsets[max(codes[record + 8], 0)])
+        if codes[record] < 0:
+            continue
+        start, stop = offsets[codes[record]], offsets[codes[record] + 1]
+        count = list_shingles(data, start, stop, width, padded, ends, elements, 0)
+        for i in range(count):
+            # A multiplication puts all bits of an element into the upper ones, which decide.
+            element = elements[i]
+            for b in range(slots):
+                least[record, b] = min(least[record, b], np.uint32((element ^ flips[b]) * factors[b]))
+
+
+@kernel
+def store_slots(least, first, values):
+    """Write the slots of some records, from record `first` on, to uint32[slots, records]."""
+    for b in range(least.shape[1]):
+        for record in range(least.shape[0]):
+            values[b, first + record] = least[record, b]
 
 
 @inlined

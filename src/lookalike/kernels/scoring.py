@@ -1,6 +1,66 @@
-"""Scores of candidate pairs, a pair at a time: what a pattern weighs, and what the frequency of a value adds."""
+"""Patterns and scores of candidate pairs: which pairs agree alike, what a pattern weighs, what a frequency adds."""
+
+import numpy as np
 
 from lookalike.kernels.compile import kernel
+from lookalike.kernels.hashing import U, mix
+
+
+@kernel
+def number_patterns(levels, bases, numbers):
+    """Number the patterns of pairs as they come; return one key of each, which sorts as they do.
+
+    Parameters
+    ----------
+    levels : int8[fields, pairs]
+    bases : uint64[fields + 1]
+        More than the largest level of each field; before them, more than the largest of `numbers`. Their product fits
+        64 bits.
+    numbers : int32[pairs]
+        How pairs were numbered by fields before these, or 0; gets the new numbers.
+
+    Returns
+    -------
+    keys : uint64[patterns]
+    """
+    table, keys = np.full(1 << 12, -1, np.int32), np.empty(1 << 11, np.uint64)
+    count = 0
+    for pair in range(numbers.size):
+        key = U(numbers[pair])
+        for field in range(levels.shape[0]):
+            key = key * bases[field + 1] + U(levels[field, pair])
+        if 2 * count == table.size:
+            table = np.full(2 * table.size, -1, np.int32)
+            for number in range(count):
+                table[_place(keys[number], table, keys)] = number
+            more = np.empty(2 * count, np.uint64)
+            more[:count] = keys[:count]
+            keys = more
+        place = _place(key, table, keys)
+        if table[place] < 0:
+            table[place], keys[count] = count, key
+            count += 1
+        numbers[pair] = table[place]
+    return keys[:count]
+
+
+@kernel
+def _place(key, table, keys):
+    """Where in a table of numbers the key is, or could be."""
+    mask = U(table.size - 1)
+    place = mix(key) & mask
+    while table[place] >= 0 and keys[table[place]] != key:
+        place = (place + U(1)) & mask
+    return place
+
+
+@kernel
+def renumber(numbers, new, counts, examples):
+    """Give each number its new one (int32); count how often each comes up, and say where it does last (int64)."""
+    for i in range(numbers.size):
+        number = numbers[i] = new[numbers[i]]
+        counts[number] += 1
+        examples[number] = i
 
 
 @kernel

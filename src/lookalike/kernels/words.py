@@ -19,7 +19,7 @@ NOTHING, BETWEEN, INSIDE = 0, 1, 2
 
 
 @inlined
-def _encode(code):
+def encode(code):
     """The UTF-8 bytes of a code point, the first lowest, and how many they are."""
     if code < 0x80:
         return U(code), nb.int64(1)
@@ -40,7 +40,7 @@ def _append(code, state, word, length):
     The pending word holds the last one to eight bytes: a full one is taken in only when another byte follows,
     since the last word belongs to finish().
     """
-    packed, count = _encode(code)
+    packed, count = encode(code)
     used = ((length - 1) & 7) + 1 if length > 0 else nb.int64(0)
     length += count
     if used + count <= 8:

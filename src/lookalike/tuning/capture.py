@@ -52,10 +52,8 @@ def estimate_recall(groups: UInt8, probability: Float64) -> tuple[float, float, 
     >>> [round(float(share), 3) for share in estimate_recall(groups, np.ones(980))]
     [0.98, 0.96, 0.992]
     """
-    first, second, both, found = (
-        float(probability[chosen].sum())
-        for chosen in ((groups & 1) > 0, (groups & 2) > 0, groups == 3, np.ones(len(groups), np.bool_))
-    )
+    neither, one, other, both = np.bincount(groups, probability, 4).tolist()
+    first, second, found = one + both, other + both, neither + one + other + both
     if both < TRACE:
         return (1.0 if found else 0.0), 0.0, 1.0
     own = list(zip(wilson_interval(both, second), wilson_interval(both, first)))

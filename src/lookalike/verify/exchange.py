@@ -64,8 +64,16 @@ def insert_exchanged(
     numbers[EXCHANGED] = 2
     for field in partners:
         for lot in levels:
-            np.take(numbers, lot[field].view(np.uint8), out=lot[field])
+            _renumber(lot[field], numbers, each)
     return {field: f"exchanged with {' or '.join(others)}" for field, others in partners.items()}
+
+
+def _renumber(levels: Int8, numbers: Int8, each: Mapper) -> None:
+    def work(span: Span) -> None:
+        some = levels[slice(*span)]
+        some[:] = numbers[some.view(np.uint8)]
+
+    list(each(work, spans_of(len(levels))))
 
 
 def _keys(one: Column, other: Column) -> UInt64:

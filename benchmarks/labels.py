@@ -1,0 +1,45 @@
+"""Labelled pairs for the tools that cannot do without: matches from the truth, and pairs that are none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+MOST = 200
+"""Of either kind."""
+
+
+def draw_labels(
+    left: pa.Table, right: pa.Table, truth: set[tuple[int, int]], fields: Sequence[str], most: int = MOST, seed: int = 1
+) -> pa.Table:
+    """Return as many matches as others, at most `most` and half of all matches: columns left, right and same.
+
+    Ids are row numbers. Half of the others have a field in common as far as there are such pairs, since those are what
+    is hard to tell; the rest are drawn from all.
+    """
+    draw = np.random.default_rng(seed)
+    count = min(most, len(truth) // 2)
+    order = sorted(truth)
+    matches = [order[place] for place in draw.choice(len(order), count, replace=False)]
+    others: set[tuple[int, int]] = set()
+    for field in fields:
+        alike = [pair for pair in _share_value(left[field], right[field]) if pair not in truth]
+        places = draw.permutation(len(alike))[: count // (2 * len(fields))]
+        others.update(alike[place] for place in places)
+    while len(others) < count:
+        pair = int(draw.integers(left.num_rows)), int(draw.integers(right.num_rows))
+        if pair not in truth:
+            others.add(pair)
+    pairs = matches + sorted(others)
+    same = [True] * len(matches) + [False] * len(others)
+    return pa.table({"left": [one for one, _ in pairs], "right": [other for _, other in pairs], "same": same})
+
+
+def _share_value(left: pa.ChunkedArray, right: pa.ChunkedArray) -> list[tuple[int, int]]:
+    """Return each row on the left that has a value of the right, with the first row there that has it."""
+    first = pc.index_in(left, value_set=right, skip_nulls=True).to_numpy(zero_copy_only=False)
+    rows = np.flatnonzero(~np.isnan(first))
+    return list(zip(rows.tolist(), first[rows].astype(np.int64).tolist()))

@@ -1,0 +1,154 @@
+"""Texts of a field to their normal form: folded, words between single spaces; usual words written short.
+
+Both write to `out` only as far as there is room and return how many bytes there are in all, so that a caller who gave
+too little gives that much and calls again. Texts seldom become longer: only where one character stands for many.
+"""
+
+import numba as nb
+import numpy as np
+
+from lookalike.kernels.compile import bare, bare_kernel, inlined, kernel
+from lookalike.kernels.folding import GAP, code_at, entry_of, size_at
+from lookalike.kernels.words import encode, piece_of, pieces_of
+
+SPACE = 32
+LETTER_BITS = 5
+"""Of each letter of a word in its key, from 1 for a; so that a key says how long the word is."""
+LONGEST_WORD = 12
+"""Letters of a word that has a key of 64 bits."""
+
+
+@inlined
+def _is_apostrophe(code):
+    """O'Brien is also written OBrien, and the mark in many ways."""
+    return (code == 0x27) | (code == 0x60) | (code == 0xB4) | (code == 0x2BC) | (code == 0x2019)
+
+
+@inlined
+def _put(out, at, code):
+    """Write a character where there is room; returns the place after it."""
+    packed, count = encode(code)
+    if at + count <= out.size:
+        for k in range(count):
+            out[at + k] = np.uint8((packed >> nb.uint64(8 * k)) & nb.uint64(0xFF))
+    return at + count
+
+
+@kernel
+def fold_words(data, offsets, pages, entries, pool, out, ends):
+    """Fold texts, with single spaces between words and none around them; apostrophes vanish.
+
+    Parameters
+    ----------
+    data : uint8[bytes]
+        UTF-8. Broken sequences count as gaps.
+    offsets : int64[texts + 1]
+    pages, entries, pool
+        The folding table, see kernels/folding.py.
+    out : uint8
+        Where the folded texts go, one after the other.
+    ends : int64[texts + 1]
+        Where each of them starts and ends.
+    """
+    at, room = nb.int64(0), out.size
+    ends[0] = 0
+    for text in range(offsets.size - 1):
+        i, end = offsets[text], offsets[text + 1]
+        begin = at
+        gap = False  # is there a gap after the last word?
+        while i < end:
+            byte = nb.int64(data[i])
+            if byte < 0x80:
+                lower = byte | 0x20 if byte >= 0x40 else byte
+                i += 1
+                if 97 <= lower <= 122 or 48 <= byte <= 57:
+                    # written here, for numba counts references where an array is handed on: five times as slow
+                    if gap and at > begin:
+                        if at < room:
+                            out[at] = SPACE
+                        at += 1
+                    gap = False
+                    if at < room:
+                        out[at] = lower
+                    at += 1
+                elif not _is_apostrophe(byte):
+                    gap = True
+                continue
+            size = size_at(data, i, end)
+            code = code_at(data, i, size)
+            i += max(size, 1)
+            if _is_apostrophe(code):
+                continue
+            entry = entry_of(pages, entries, code)
+            for k in range(pieces_of(entry)):
+                folded, kind = piece_of(entry, code, pool, k)
+                if kind == GAP:
+                    gap = True
+                    continue
+                if gap and at > begin:
+                    at = _put(out, at, nb.int64(SPACE))
+                gap = False
+                at = _put(out, at, folded)
+        ends[text + 1] = at
+    return at
+
+
+@bare
+def _find(keys, key):
+    """The place of a key in ascending ones, -1 where it is not."""
+    low, high = nb.int64(0), nb.int64(keys.size)
+    while low < high:
+        middle = (low + high) // 2
+        if keys[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < keys.size and keys[low] == key else nb.int64(-1)
+
+
+@bare
+def _copy(data, start, end, out, at):
+    """Write bytes where there is room; returns the place after them."""
+    if at + end - start <= out.size:
+        for k in range(end - start):
+            out[at + k] = data[start + k]
+    return at + end - start
+
+
+@bare_kernel
+def replace_words(data, offsets, keys, by, by_offsets, out, ends):
+    """Write texts with some of their words replaced.
+
+    Parameters
+    ----------
+    data : uint8[bytes]
+        UTF-8, words between single spaces.
+    offsets : int64[texts + 1]
+    keys : int64[words], ascending
+        The words, of letters a to z alone, at most LONGEST_WORD: LETTER_BITS of each, the first highest.
+    by, by_offsets : uint8[bytes], int64[words + 1]
+        What stands for each.
+    out, ends
+        As in fold_words.
+    """
+    at = nb.int64(0)
+    ends[0] = 0
+    for text in range(offsets.size - 1):
+        i, end = offsets[text], offsets[text + 1]
+        while i < end:
+            start, key, plain = i, nb.int64(0), True
+            while i < end and data[i] != SPACE:
+                letter = nb.int64(data[i]) - 96
+                plain &= 0 < letter < 27
+                key = (key << LETTER_BITS) | (letter & 31)
+                i += 1
+            place = _find(keys, key) if plain and i - start <= LONGEST_WORD else nb.int64(-1)
+            if place >= 0:
+                at = _copy(by, by_offsets[place], by_offsets[place + 1], out, at)
+            else:
+                at = _copy(data, start, i, out, at)
+            if i < end:
+                at = _copy(data, i, i + 1, out, at)
+                i += 1
+        ends[text + 1] = at
+    return at
