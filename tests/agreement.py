@@ -81,6 +81,13 @@ def person(a: str, b: str) -> int:
     return 5 if contained(a, b) else 6 if abbreviated(a, b) else 7
 
 
+def are_nicknames(a: str, b: str, groups: tuple[tuple[str, ...], ...]) -> bool:
+    one, other = a.split(" "), b.split(" ")
+    return len(one) == len(other) and all(
+        x == y or any(x in group and y in group for group in groups) for x, y in zip(one, other)
+    )
+
+
 def text(a: str, b: str) -> int:
     one, other = set(a.split(" ")), set(b.split(" "))
     if reach(alike(a, b), 0.9):

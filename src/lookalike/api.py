@@ -272,8 +272,8 @@ def link(
     resume
         Go on with a run into `out` that was killed.
     options
-        id, validate, precision, probability, one_to_one, scoring, seed, threads, encoding, memory: as on the command
-        line.
+        id, validate, precision, probability, one_to_one, scoring, nicknames, seed, threads, encoding, memory: as on the
+        command line.
 
     Examples
     --------

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -387,6 +387,17 @@ class Column:
     def missing(self) -> int:
         """How many records have no value."""
         return int(np.count_nonzero(self.codes < 0))
+
+
+class WordGroups(NamedTuple):
+    """The words of each value of a column in order, by number, and the groups that words are in: of nicknames."""
+
+    indptr: Int64
+    """Value v has words[indptr[v]:indptr[v + 1]]."""
+    words: Int32
+    starts: Int64
+    """Word w is in groups[starts[w]:starts[w + 1]], ascending; in none if w is no place of `starts`."""
+    groups: Int32
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,6 +157,37 @@ def test_a_precision_cuts(cli, tables):
     assert done.json()["precision"]["estimate"] >= 0.85
 
 
+def test_a_validating_field_that_tells_nothing(cli, tables, people, tmp_path):
+    for name, table in zip("ab", people):
+        pa.csv.write_csv(table.append_column("same", pa.array([7] * len(table))), tmp_path / f"{name}.csv")
+    asked = ["link", *tables, "-o", "links", *FIELDS, "--validate", "same", "--json"]
+    done = cli(*asked, "--precision", "0.9")
+    assert done.code == 2
+    assert "choose another field, or leave out --validate" in done.err
+    assert not (tmp_path / "links").exists()
+    done = cli(*asked)
+    assert done.code == 0, done.err
+    assert "Note: --validate same: the validating field does not tell matches from random pairs" in done.err
+    assert "of the links are valid, by the model's own probability." in done.err
+    assert "Nothing outside of the model confirms it" in (tmp_path / "links" / "report.html").read_text("utf-8")
+
+
+def test_nicknames_of_the_list_and_of_a_file(cli, tmp_path):
+    people = [("Robert", n) for n in range(40)] + [("Zacharias", n) for n in range(40, 80)]
+    for name, called in (("a", {}), ("b", {"Robert": "Bob", "Zacharias": "Zazu"})):
+        rows = [f"{called.get(given, given)} Person{n * 7 % 80},{10_000 + 37 * n}" for given, n in people]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["name,zip", *rows]))
+    (tmp_path / "ours.txt").write_text("zacharias zazu\n")
+    for source, given in (("english", "Robert"), ("ours.txt", "Zacharias")):
+        asked = ["--fields", "name:person,zip:code", "--nicknames", source, "--overwrite", "--json"]
+        done = cli("link", "a.csv", "b.csv", "-o", "links", *asked)
+        assert done.code == 0, done.err
+        assert done.json()["options"]["nicknames"] == source
+        links = pq.read_table(tmp_path / "links" / "links.parquet").to_pylist()
+        called = {row["left"] for row in links if row["name"]["agreement"] == "equal by nickname"}
+        assert called == {f"a.csv:{n}" for one, n in people if one == given}
+
+
 def test_an_earlier_result_stays_unless_told(cli, tables, tmp_path):
     (tmp_path / "links").mkdir()
     (tmp_path / "links" / "mine.txt").write_text("mine")
@@ -178,6 +209,8 @@ def test_an_earlier_result_stays_unless_told(cli, tables, tmp_path):
         (2, [*FIELDS, "--one-to-one", "perhaps"], "optimal"),
         (2, [*FIELDS, "--scoring", "luck"], "points"),
         (2, [*FIELDS, "--validate", "name"], "cannot validate"),
+        (2, [*FIELDS, "--nicknames", "klingon"], "--nicknames klingon: no such file, and no list of that name"),
+        (3, [*FIELDS, "--nicknames", "a.csv"], '--nicknames a.csv, line 1: \'"id","name"'),
         (3, ["--fields", "name,nickname"], "a.csv: no column 'nickname'; its columns are 'id', 'name', 'address'"),
         (3, ["--fields", "name=who"], "b.csv: no column 'who'"),
         (3, ["--fields", "name", "--validate", "address"], "neither dates nor numbers"),

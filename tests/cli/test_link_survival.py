@@ -42,10 +42,10 @@ def results(folder):
     return [pq.read_table(folder / f"{name}.parquet") for name in ("links", "clusters")], run
 
 
-def end_when(tables, out, pieces, signal_):
+def end_when(tables, out, pieces, signal_, *more):
     """Start, and end it when there are so many pieces of work."""
     work = out.parent / f".{out.name}.partial/work"
-    with start("link", *tables[:2], *FIELDS, "-o", out, "--resume", program=SMALL) as started:
+    with start("link", *tables[:2], *FIELDS, "-o", out, "--resume", *more, program=SMALL) as started:
         wait_for(lambda: started.poll() is not None or len(list(work.glob("*.arrow"))) >= pieces)
         started.send_signal(signal_)
         started.communicate(timeout=60)
@@ -90,6 +90,21 @@ def test_damaged_pieces_are_made_again(tables, calm, tmp_path):
     assert process("link", *tables[:2], *FIELDS, "-o", out, "--resume").code == 0
     assert results(out)[0] == calm[0]
     assert json.loads((out / "run.json").read_text())["reused"] == []
+
+
+def test_other_nicknames_are_another_run(tables, tmp_path):
+    """Also if they are in a file of the same name."""
+    out, ours = tmp_path / "out", tmp_path / "ours.txt"
+    ours.write_text("robert bob\n")
+    assert end_when(tables, out, 2, signal.SIGKILL, "--nicknames", ours) == -9
+    asked = ["link", *tables[:2], *FIELDS, "-o", out, "--resume", "--nicknames", ours]
+    ours.write_text("robert rob\n")
+    done = process(*asked)
+    assert done.code == 2
+    assert "nicknames changed" in done.err
+    ours.write_text("# the same\nrobert bob\n")
+    assert process(*asked).code == 0
+    assert len(json.loads((out / "run.json").read_text())["reused"]) >= 2
 
 
 def test_standard_input_cannot_be_resumed(tables, tmp_path):

@@ -372,12 +372,50 @@ def test_a_table_has_clusters_and_no_partners(people):
         la.link(people[0], fields=FIELDS, one_to_one="optimal")
 
 
-def test_a_field_that_does_not_validate_is_named(people):
-    left, right, _ = people
-    draw = np.random.default_rng(1)
-    left, right = (one.append_column("dice", pa.array(draw.integers(1, 7, len(one)))) for one in (left, right))
-    with pytest.raises(UsageError, match="--validate dice: the validating field does not tell matches"):
-        la.link(left, right, FIELDS, validate="dice")
+def _with(tables, name, make):
+    """The tables with one column more, made of how many records each has."""
+    return tuple(table.append_column(name, make(number, len(table))) for number, table in enumerate(tables))
+
+
+TELLS_NOTHING = {
+    "the validating field does not tell matches": lambda _, count: pa.array(
+        np.random.default_rng(count).integers(1, 7, count)
+    ),
+    "sure matches differ by 0 on average, random pairs by 0": lambda _, count: pa.array([7] * count),
+    "no candidate pair has a value": lambda number, count: pa.array([1.5 if number else None] * count, pa.float64()),
+    "has a value": lambda _, count: pa.nulls(count, pa.float64()),
+    "has a value in any": lambda _, count: pa.array(["n/a"] * count),
+}
+"""A validating field of each kind, by what is said of it."""
+
+
+@pytest.mark.parametrize("said", TELLS_NOTHING)
+@pytest.mark.parametrize("scoring", ["weights", "points"])
+def test_a_validating_field_that_tells_nothing(people, linked, said, scoring):
+    """With a wanted precision that is an error. Without, a note says so, and the links are those without the field."""
+    left, right = _with(people[:2], "dice", TELLS_NOTHING[said])
+    asked = {"fields": FIELDS, "validate": "dice", "scoring": scoring}
+    with pytest.raises((UsageError, BadDataError), match=f"--validate dice: .*{said}"):
+        la.link(left, right, **asked, precision=0.9)
+    result = la.link(left, right, **asked)
+    [note] = [note for note in result.run["notes"] if note.startswith("--validate dice: ")]
+    assert result.run["validation"] is None
+    if scoring == "points":
+        assert note.endswith("; so the precision is not known")
+        assert result.run["precision"] is None
+        assert len(result.links)
+    else:
+        assert note.endswith("; so the precision is by the model's own probability")
+        assert result.links.equals(linked.links)
+        assert result.run["precision"]["how"] == "the model's own probability"
+        assert result.run["precision"]["estimate"] == pytest.approx(result.links["probability"].to_numpy().mean())
+
+
+@pytest.mark.parametrize(("scoring", "do"), [("weights", "leave out --validate"), ("points", "leave out --precision")])
+def test_the_error_says_what_to_do(people, scoring, do):
+    left, right = _with(people[:2], "dice", TELLS_NOTHING["the validating field does not tell matches"])
+    with pytest.raises(UsageError, match=f"choose another field, or {do}"):
+        la.link(left, right, FIELDS, validate="dice", scoring=scoring, precision=0.9)
 
 
 def test_every_kind_of_table_is_taken(people, linked, tmp_path):

@@ -56,6 +56,11 @@ def test_more_matches_make_the_interval_narrower():
 def test_nothing_is_known_without_a_common_match():
     assert estimate_recall(np.empty(0, np.uint8), np.empty(0)) == (0.0, 0.0, 1.0)
     assert estimate_recall(np.array([1, 1, 2], np.uint8), np.ones(3))[1:] == (0.0, 1.0)
+    for least in (1e-3, 1e-6, 1e-9, 1e-12, 1e-16, 1e-300):  # hardly a match at all
+        recall, low, high = estimate_recall(np.array([1, 2, 3], np.uint8), np.full(3, least))
+        assert 0 <= low <= recall <= high <= 1
+        assert low < 0.1
+        assert high == 1
 
 
 def test_few_matches_that_both_found_prove_little():

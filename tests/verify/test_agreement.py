@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import agreement
 from lookalike.errors import UsageError
+from lookalike.features.nicknames import Nicknames
 from lookalike.jobs.parallel import Workers
 from lookalike.types import Column, strings_to_arrow
 from lookalike.verify import records
@@ -91,6 +92,25 @@ def test_levels_are_those_of_their_definitions(kind):
 
     check()
     assert reached == set(range(len(LEVELS[kind]) + 1))
+
+
+NICKNAMES = (("ab", "a"), ("b", "12"), ("ab", "b", "ba"), ("漢é", "12"))
+
+
+NAMES = st.lists(st.sampled_from(["ab", "ba", "a", "b", "漢é", "12", "1"]), max_size=2).map(" ".join)
+
+
+@given(st.lists(NAMES, min_size=4, max_size=10))
+def test_nicknames_come_after_equal(values):
+    column = column_of("person", [value or None for value in values])
+    comparer = Comparer(column, Nicknames("mine", NICKNAMES).words_of(column))
+    assert comparer.levels == ("equal", "equal by nickname", *LEVELS["person"][1:])
+    left, right = all_pairs(len(values))
+    for i, j, level, plain in zip(left, right, comparer.compare(left, right), compare(column, left, right)):
+        if plain <= 1:
+            assert level == plain
+        else:
+            assert level == (2 if agreement.are_nicknames(values[i], values[j], NICKNAMES) else plain + 1)
 
 
 EXAMPLES = [

@@ -75,6 +75,7 @@ def find_pairs(
     columns: Sequence[Column],
     split: int,
     *,
+    coarse: Sequence[tuple[Column, int]] = (),
     most_pairs: int | None = None,
     each: Mapper = map,
     seed: int = 1,
@@ -88,6 +89,8 @@ def find_pairs(
     split
         How many records the left table has; as many as there are for one table with itself. (Two tables of which the
         right one is empty look the same: whoever has such must not ask.)
+    coarse
+        Further columns whose equal values make candidates, each with the number of the field that it was made of.
     most_pairs
         The budget. What several hashes of one step bring counts as often; by default see default_budget.
     each
@@ -109,17 +112,24 @@ def find_pairs(
         raise UsageError(f"the budget of pairs must not be negative, but is {most_pairs}")
     ledger = Ledger(records, split, most_pairs, each)
     groups = share_out(columns)
-    _pay_values(ledger, columns, groups, most_pairs)
+    _pay_values(ledger, columns, coarse, groups, most_pairs)
     _pay_neighbours(ledger, columns, groups, most_pairs * 5 // 8 - ledger.filled)
     _pay_shingles(ledger, columns, groups, seed)
     first, second = ([c.name for c, own in zip(columns, groups) if own == group] for group in (1, 2))
     return Blocked(*ledger.pairs(), fields=(first, second))
 
 
-def _pay_values(ledger: Ledger, columns: Sequence[Column], groups: Sequence[int], most_pairs: int) -> None:
+def _pay_values(
+    ledger: Ledger,
+    columns: Sequence[Column],
+    coarse: Sequence[tuple[Column, int]],
+    groups: Sequence[int],
+    most_pairs: int,
+) -> None:
     """Equal values of one field, exact or coarse; of two and three where all the fewer were too common."""
     given = [(c, place) for place, c in enumerate(columns)]
-    given += [(coarse, place) for place, c in enumerate(columns) for coarse in coarsen(c)]
+    given += [(made, place) for place, c in enumerate(columns) for made in coarsen(c)]
+    given += coarse
     left_over: dict[tuple[int, ...], Bool] = {}
     for count, share in ((1, 4), (2, 8), (3, 16)):
         finer = len(columns) > count and count < 3

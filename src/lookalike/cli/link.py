@@ -17,6 +17,7 @@ Examples:
   lookalike link a.csv b.csv -o links --fields name,address,phone
   lookalike link people.parquet -o links --fields given_name,surname,born:date,address
   lookalike link a.csv b.csv -o links --fields name,surname=last_name --validate created --precision 0.99
+  lookalike link a.csv b.csv -o links --fields name,address,phone --nicknames english
 """
 
 
@@ -36,7 +37,8 @@ Examples:
 @click.option(
     "--validate",
     metavar="COLUMN",
-    help="A date or number (NAME, or LEFT=RIGHT) that is not in --fields: it tells how many links are valid.",
+    help="A date or number (NAME, or LEFT=RIGHT) that is not in --fields: it tells how many links are valid. If it "
+    "tells nothing, a note says so; with --precision that is an error.",
 )
 @click.option("--precision", type=float, help="Link from the score on at which this share of the links is valid.")
 @click.option(
@@ -61,6 +63,12 @@ Examples:
     show_default=True,
     metavar="[weights|points]",
     help="weights: learned from the data, without labels. points: 100 a field, less for differences.",
+)
+@click.option(
+    "--nicknames",
+    metavar="english|FILE",
+    help="Nicknames agree with full names (Bob, Robert): those of the list that comes along, or of a file with a group "
+    "of names a line, such as: robert bob rob.",
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Another seed draws other hash functions.")
 @click.option("--memory", metavar="SIZE", help="How much memory to use, such as 4GiB. [default: half of the machine's]")

@@ -24,7 +24,7 @@ SLICE = 1 << 16
 """Values that are brought to normal form at a time, so that what is made on the way to it is small."""
 LARGE = pa.large_string()
 
-__all__ = ["KINDS", "Field", "FieldReader", "choose_kinds", "columns_of", "parse_fields", "recognise"]
+__all__ = ["KINDS", "Field", "FieldReader", "choose_kinds", "columns_of", "has_values", "parse_fields", "recognise"]
 
 Note = Callable[[str], None]
 """Takes a sentence that the user should see."""
@@ -284,6 +284,18 @@ def choose_kinds(left: pa.Table, right: pa.Table | None, fields: Sequence[Field]
     'phone'
     """
     return FieldReader(left, right, fields).fields
+
+
+def has_values(left: pa.Table, right: pa.Table | None, field: Field) -> bool:
+    """Has any record a value of this field? Null, empty and such as n/a are none.
+
+    Examples
+    --------
+    >>> has_values(pa.table({"born": ["n/a", None]}), None, Field("born", "born"))
+    False
+    """
+    stripped = [strip_texts(_encode(side).texts) for side in _sides(left, right, field)]
+    return any(texts.null_count < len(texts) for texts in stripped)
 
 
 def _ignore(sentence: str) -> None:

@@ -13,7 +13,7 @@ from lookalike.candidates.blocking import Blocked, find_pairs
 from lookalike.cluster.assignment import one_to_one
 from lookalike.cluster.majority import cluster_by_majority
 from lookalike.errors import BadDataError, UsageError
-from lookalike.features.records import Field, FieldReader, choose_kinds, columns_of
+from lookalike.features.records import Field, FieldReader, choose_kinds, columns_of, has_values
 from lookalike.jobs.link_memory import check_columns
 from lookalike.jobs.link_pieces import LinkPieces
 from lookalike.jobs.link_scoring import compare_pairs, frequencies, score_pairs
@@ -25,7 +25,7 @@ from lookalike.tuning.capture import estimate_recall
 from lookalike.tuning.points import Points
 from lookalike.tuning.validation import Precision, Validation, validate
 from lookalike.tuning.weights import Weights
-from lookalike.types import Bool, Column, Float64, Int32, Int64
+from lookalike.types import Bool, Column, Float64, Int32, Int64, strings_to_arrow, to_arrow
 from lookalike.verify.records import measure_records
 from lookalike.write import WorkFolder
 
@@ -75,6 +75,8 @@ class Linked:
     blocked: Blocked
     levels: npt.NDArray[np.int8]
     """pairs x fields."""
+    level_names: list[tuple[str, ...]]
+    """Of each field, from level 1."""
     scoring: Weights | Points
     score: Float64
     probability: Float64 | None
@@ -100,6 +102,14 @@ class Linked:
             return plain, plain
         often = frequencies(self.columns, self.scoring, self.blocked.left[places])
         return plain, np.asarray(plain + self.scoring.adjust_by_frequency(levels, often))
+
+    def agreements(self, places: Int64, field: int) -> pa.Array:
+        """How well the records of some candidate pairs agree in a field, in words."""
+        levels, codes = self.levels[places, field].astype(np.int64), self.columns[field].codes
+        valued = (codes[self.blocked.left[places]] >= 0) & (codes[self.blocked.right[places]] >= 0)
+        # Of names that changed places with another field, which says so and counts for both.
+        levels[valued & (levels == 0)] = len(self.level_names[field]) + 1
+        return strings_to_arrow(["missing", *self.level_names[field], "exchanged"]).take(to_arrow(levels))
 
     def level_facts(self, field: int, level: int) -> tuple[float | None, float | None, float]:
         """How often a level occurs among matches and others, and what it weighs."""
@@ -175,6 +185,8 @@ def link_tables(
                 progress.say(f"Field {one.name}: {one.kind} ({one.why}).")
             columns = reader.columns(note)
             measured = _measure(left, right, settings, note)
+            if settings.nicknames is not None and all(one.kind != "person" for one in columns):
+                note(f"--nicknames {settings.nicknames.source}: no field is a person's name, so none is a nickname")
         table_bytes = left.nbytes + (0 if right is None else right.nbytes)
         expected = check_columns(columns, table_bytes, settings.threads, settings.memory_bytes)
         progress.say(f"Expected: {expected / 1e9:,.1f} GB of memory.")
@@ -182,9 +194,11 @@ def link_tables(
             blocked = pieces.candidates(lambda: _candidates(columns, sides, workers, settings, note))
         with progress.stage("comparing"):
             pairs, drawn = (blocked.left, blocked.right), sides.draw_pairs(settings.seed)
-            levels, random = compare_pairs(columns, pairs, drawn, workers.map, pieces)
+            levels, random, names = compare_pairs(columns, pairs, drawn, workers.map, pieces, settings.nicknames)
         with progress.stage("scoring"):
-            scoring, score, probability = score_pairs(columns, blocked, levels, random, sides.pairs, settings, workers)
+            scoring, score, probability = score_pairs(
+                columns, names, blocked, levels, random, sides.pairs, settings, workers
+            )
     with progress.stage("deciding"):
         for sentence in scoring.notes if isinstance(scoring, Weights) and sides.pairs else ():
             note(sentence)
@@ -199,14 +213,16 @@ def link_tables(
         if validation is not None and measured is not None and chosen.any():
             validated = validation.of(_apart(measured, blocked)[chosen], sure[chosen])
     recall = estimate_recall(blocked.groups, probability) if probability is not None and len(blocked) else None
-    return Linked(settings, sides, columns, blocked, levels, scoring, score, probability, validation, validated, cut,
-                  why, chosen, recall, notes, refused)  # fmt: skip
+    return Linked(settings, sides, columns, blocked, levels, names, scoring, score, probability, validation, validated,
+                  cut, why, chosen, recall, notes, refused)  # fmt: skip
 
 
 def _candidates(columns: list[Column], sides: Sides, workers: Workers, settings: LinkSettings, note: Any) -> Blocked:
     """Pairs worth comparing; none where a table has no record to compare with."""
     if sides.pairs:
-        return find_pairs(columns, sides.left, each=workers.map, seed=settings.seed)
+        known, names = settings.nicknames, [place for place, column in enumerate(columns) if column.kind == "person"]
+        coarse = [(one, place) for place in names for one in known.coarsen(columns[place])] if known else []
+        return find_pairs(columns, sides.left, coarse=coarse, each=workers.map, seed=settings.seed)
     what = "the table has fewer than two records" if sides.right is None else "a table has no records"
     note(f"{what}, so there is nothing to link")
     none = np.empty(0, np.int32)
@@ -223,6 +239,9 @@ def _measure(left: pa.Table, right: pa.Table | None, settings: LinkSettings, not
     try:
         [column] = columns_of(left, right, [chosen], note)
     except BadDataError as error:
+        if settings.precision is None and not has_values(left, right, chosen):
+            note(_unvalidated("no record has a value", settings))
+            return None
         raise BadDataError(f"--validate {settings.validate}: {error}") from error
     measured = measure_records(column)
     known, given = np.count_nonzero(np.isfinite(measured)), len(column) - column.missing
@@ -232,6 +251,12 @@ def _measure(left: pa.Table, right: pa.Table | None, settings: LinkSettings, not
             "name a column of dates or of numbers"
         )
     return measured
+
+
+def _unvalidated(why: str, settings: LinkSettings) -> str:
+    """What is said where the validating field tells nothing and no precision was asked for."""
+    instead = "is by the model's own probability" if settings.scoring == "weights" else "is not known"
+    return f"--validate {settings.validate}: {why}; so the precision {instead}"
 
 
 def _apart(measured: Float64, blocked: Blocked) -> Float64:
@@ -264,7 +289,11 @@ def _validate(
     try:
         result = validate(score, found, random, sure)
     except UsageError as error:
-        raise UsageError(f"--validate {settings.validate}: {error}") from error
+        if settings.precision is not None:
+            other = "--validate (the model then tells)" if settings.scoring == "weights" else "--precision"
+            raise UsageError(f"--validate {settings.validate}: {error}, or leave out {other}") from error
+        note(_unvalidated(str(error), settings))
+        return None
     for sentence in result.notes:
         note(f"--validate {settings.validate}: {sentence}")
     return result

@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 
 from lookalike.candidates.blocking import Blocked
+from lookalike.features.nicknames import Nicknames
 from lookalike.jobs.link_pieces import LinkPieces
 from lookalike.jobs.link_settings import LinkSettings
 from lookalike.jobs.parallel import Workers
 from lookalike.kernels.scoring import add_frequencies, look_up_scores
-from lookalike.tuning.points import Points, deduct
+from lookalike.tuning.points import EACH, Points, deduct
 from lookalike.tuning.weights import Weights, adjust_by_frequency, fit_weights, frequency_beyond
 from lookalike.types import Column, Float64, Int8, Int32, Int64, Mapper, Span
+from lookalike.verify.exchange import insert_exchanged
 from lookalike.verify.patterns import Patterns, patterns_of
 from lookalike.verify.records import LEVELS, Comparer
 
@@ -27,22 +29,35 @@ Pairs = tuple[Int32, Int32] | tuple[Int64, Int64]
 
 
 def compare_pairs(
-    columns: Sequence[Column], pairs: Pairs, random: Pairs, each: Mapper, pieces: LinkPieces
-) -> tuple[Int8, Int8]:
+    columns: Sequence[Column],
+    pairs: Pairs,
+    random: Pairs,
+    each: Mapper,
+    pieces: LinkPieces,
+    nicknames: Nicknames | None = None,
+) -> tuple[Int8, Int8, list[tuple[str, ...]]]:
     """Agreement in every field of pairs, and of random pairs: int8[pairs, fields], each field's side by side.
 
-    What a killed run has compared already is taken from its pieces.
+    And for each field the names of its levels, from level 1. What a killed run has compared already is taken from its
+    pieces.
     """
     found, chance = (np.empty((len(columns), len(left)), np.int8) for left, _ in (pairs, random))
+    names = []
     for place, column in enumerate(columns):
-        comparer = Comparer(column)
+        words = nicknames.words_of(column) if nicknames is not None and column.kind == "person" else None
+        comparer = Comparer(column, words)
+        names.append(comparer.levels)
         comparer.compare(random[0], random[1], each, chance[place])
         pieces.levels(place, found[place], partial(comparer.compare, pairs[0], pairs[1], each, found[place]))
-    return found.T, chance.T
+    for place, name in insert_exchanged(columns, (pairs, random), (found, chance), each).items():
+        equal, *others = names[place]
+        names[place] = (equal, name, *others)
+    return found.T, chance.T, names
 
 
 def score_pairs(
     columns: list[Column],
+    names: list[tuple[str, ...]],
     blocked: Blocked,
     levels: Int8,
     random: Int8,
@@ -50,19 +65,22 @@ def score_pairs(
     settings: LinkSettings,
     workers: Workers,
 ) -> tuple[Weights | Points, Float64, Float64 | None]:
-    """What each agreement is worth, the score of each candidate pair, and its probability (None by points)."""
-    sizes = [len(LEVELS[column.kind]) for column in columns]
+    """What each agreement is worth, the score of each candidate pair, and its probability (None by points).
+
+    `names` are those of the levels of each field.
+    """
+    sizes = [len(own) for own in names]
     patterns = patterns_of(levels)
     score = np.empty(len(levels), np.float64)
     if settings.scoring == "points":
-        points = deduct(sizes)
+        points = deduct(sizes, deductions=[_deductions(size, column.kind) for size, column in zip(sizes, columns)])
         _look_up(points.score(patterns.levels), patterns, score, workers.map)
         return points, score, None
     if not len(random):  # nothing will be scored; a pair that differs in everything stands for chance
         random = np.array([sizes], np.int8)
     chance, chances, _ = patterns_of(random)
-    names = [column.name for column in columns]
-    weights = fit_weights(patterns.levels, patterns.counts, chance, chances, sizes, float(max(all_pairs, 1)), names)
+    fields = [column.name for column in columns]
+    weights = fit_weights(patterns.levels, patterns.counts, chance, chances, sizes, float(max(all_pairs, 1)), fields)
     _look_up(weights.score(patterns.levels) + weights.prior_bits, patterns, score, workers.map)
     _add_frequencies(columns, weights, blocked, levels, score, workers.map)
     probability = np.empty_like(score)
@@ -72,6 +90,16 @@ def score_pairs(
 
     _in_pieces(fill, len(score), workers.map)
     return weights, score, probability
+
+
+def _deductions(size: int, kind: str) -> list[float] | None:
+    """Points taken off by level: levels of some data only, which follow equal, share the step to the next level."""
+    usual = len(LEVELS[kind])
+    between = size - usual
+    if not between:
+        return None
+    steps = [place / (between + 1) for place in range(between + 1)] + list(range(1, usual))
+    return [EACH * step / (usual - 1) for step in steps]
 
 
 def _in_pieces(work: Callable[[Span], None], pairs: int, each: Mapper) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from lookalike.errors import UsageError
+from lookalike.features.nicknames import Nicknames, read_nicknames
 from lookalike.features.records import Field, parse_fields
 from lookalike.jobs.memory import parse_memory
 from lookalike.jobs.parallel import count_threads
@@ -30,6 +32,7 @@ class LinkSettings:
     threads: int = 1
     encoding: str = "utf-8"
     memory_bytes: int = 1 << 32
+    nicknames: Nicknames | None = None
 
     @classmethod
     def parse(
@@ -46,6 +49,7 @@ class LinkSettings:
         threads: int | None = None,
         encoding: str = "utf-8",
         memory: str | int | None = None,
+        nicknames: str | Path | None = None,
     ) -> LinkSettings:
         """Check every option; the message of an error names it and says what would do."""
         named = tuple(parse_fields(fields))
@@ -64,7 +68,8 @@ class LinkSettings:
         if scoring == "points" and precision is not None and validate is None:
             raise UsageError("--precision with --scoring points needs --validate: points alone tell no precision")
         return cls(named, id, validate, precision, probability, one_to_one, scoring, seed,
-                   count_threads(threads), encoding, parse_memory(memory))  # fmt: skip
+                   count_threads(threads), encoding, parse_memory(memory),
+                   read_nicknames(nicknames) if nicknames else None)  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
         """As run.json shows them."""
@@ -80,6 +85,7 @@ class LinkSettings:
             "threads": self.threads,
             "encoding": self.encoding,
             "memory_bytes": self.memory_bytes,
+            "nicknames": None if self.nicknames is None else self.nicknames.source,
         }
 
     def names(self, side: str) -> list[str]:

@@ -22,7 +22,6 @@ from lookalike.jobs.link_facts import (
 from lookalike.kernels.tally import count_levels, tally
 from lookalike.tuning.points import Points
 from lookalike.types import Float64, Int64
-from lookalike.verify.records import LEVELS
 
 BINS = 60
 """Stretches that the scores are cut into."""
@@ -86,10 +85,10 @@ def _field(found: Linked, number: int) -> FieldFact:
 
 def _weights(found: Linked) -> list[LevelWeight]:
     rows = []
-    counts = np.zeros((len(found.columns), 1 + max(len(LEVELS[column.kind]) for column in found.columns)), np.int64)
+    counts = np.zeros((len(found.columns), 1 + max(map(len, found.level_names))), np.int64)
     count_levels(found.levels, counts)
     for number, column in enumerate(found.columns):
-        for level, name in enumerate(LEVELS[column.kind], 1):
+        for level, name in enumerate(found.level_names[number], 1):
             facts = found.level_facts(number, level)
             rows.append(LevelWeight(column.name, name, *facts, int(counts[number, level])))
     return rows
@@ -145,8 +144,7 @@ def _examples(found: Linked, places: Int64, values: list[pa.ChunkedArray], ids: 
         left, right = int(found.blocked.left[place]), int(found.blocked.right[place])
         fields = []
         for number, column in enumerate(found.columns):
-            level = int(found.levels[place, number])
-            name = LEVELS[column.kind][level - 1] if level else "missing"
+            name = found.agreements(np.array([place]), number)[0].as_py()
             pair = values[number][left].as_py(), values[number][right].as_py()
             parts = float(plain[number]), float(whole[number] - plain[number])
             fields.append(PairField(column.name, *pair, name, *parts))

@@ -30,7 +30,6 @@ from lookalike.read.columns import one_array
 from lookalike.read.records import read_records
 from lookalike.tuning.weights import Weights
 from lookalike.types import Int64, Source, strings_to_arrow, to_arrow
-from lookalike.verify.records import LEVELS
 from lookalike.version import __version__
 from lookalike.write import OutputFolder, WorkFolder, write_json, write_tables
 
@@ -131,8 +130,7 @@ def _links(found: Linked, places: Int64, ids: pa.Array) -> pa.Table:
         columns["probability"] = pa.nulls(len(places), pa.float64())
     _, weights = found.parts_of(places)
     for number, column in enumerate(found.columns):
-        names = strings_to_arrow(["missing", *LEVELS[column.kind]])
-        level = names.take(to_arrow(found.levels[places, number].astype(np.int64)))
+        level = found.agreements(places, number)
         name = column.name
         while name in columns:  # a field may be called "score"
             name += "_"
@@ -196,8 +194,7 @@ def _weights(found: Linked) -> list[dict[str, Any]]:
         return []
     rows = []
     for row in found.scoring.table():
-        column = found.columns[row.field]
-        facts = {"field": column.name, "level": LEVELS[column.kind][row.level - 1]}
+        facts = {"field": found.columns[row.field].name, "level": found.level_names[row.field][row.level - 1]}
         rows.append({**facts, "matches": row.matches, "others": row.others, "weight": row.weight})
     return rows
 
@@ -268,6 +265,8 @@ def _open_work(
 ) -> WorkFolder:
     """The work folder of this run: its pieces fit only the same options, inputs and version."""
     same = {name: value for name, value in settings.to_dict().items() if name not in ("threads", "memory_bytes")}
+    if settings.nicknames is not None:  # by what they are, for a file may have changed
+        same["nicknames"] = settings.nicknames.groups
     identity = {"version": __version__, **same, **inputs, "files": identity_of(sources)}
     return WorkFolder(output.work, identity, output.resume, folder)
 

@@ -98,7 +98,7 @@ def order_words(chars, offsets, ordered):
 
 
 @bare
-def _look_ahead(codes, right, k, last, chars, offsets):
+def look_ahead(codes, right, k, last, chars, offsets):
     """Ask for what the next pairs are compared by, a step of the way for each; without, most of the time is waiting."""
     if k + 12 < last:
         fetch(codes, right[k + 12])
@@ -183,8 +183,8 @@ def person_levels(codes, left, right, first, last, out, chars, offsets, indptr, 
     """Names: by Jaro-Winkler, words contained, abbreviated. `marks` has room for two values."""
     noted, current = -1, -1
     for k in range(first, last):
-        _look_ahead(codes, right, k, last, chars, offsets)
-        _look_ahead(codes, right, k, last, words, indptr)
+        look_ahead(codes, right, k, last, chars, offsets)
+        look_ahead(codes, right, k, last, words, indptr)
         a, b = codes[left[k]], codes[right[k]]
         level = _plain_level(a, b)
         if level < 0:
@@ -238,9 +238,9 @@ def text_levels(codes, left, right, first, last, out, chars, offsets, indptr, wo
     """Texts: by edit similarity, and words shared or abbreviated. `positions`, `others`: of values and ordered ones."""
     noted, current = -1, -1
     for k in range(first, last):
-        _look_ahead(codes, right, k, last, chars, offsets)
-        _look_ahead(codes, right, k, last, words, indptr)
-        _look_ahead(codes, right, k, last, ordered, offsets)
+        look_ahead(codes, right, k, last, chars, offsets)
+        look_ahead(codes, right, k, last, words, indptr)
+        look_ahead(codes, right, k, last, ordered, offsets)
         a, b = codes[left[k]], codes[right[k]]
         level = _plain_level(a, b)
         if level < 0:
@@ -274,9 +274,9 @@ def address_levels(
     """Addresses: words with digits first, then as texts."""
     noted, current = -1, -1
     for k in range(first, last):
-        _look_ahead(codes, right, k, last, chars, offsets)
-        _look_ahead(codes, right, k, last, words, indptr)
-        _look_ahead(codes, right, k, last, ordered, offsets)
+        look_ahead(codes, right, k, last, chars, offsets)
+        look_ahead(codes, right, k, last, words, indptr)
+        look_ahead(codes, right, k, last, ordered, offsets)
         a, b = codes[left[k]], codes[right[k]]
         level = _plain_level(a, b)
         if level < 0:
@@ -309,7 +309,7 @@ def address_levels(
 def code_levels(codes, left, right, first, last, out, chars, offsets):
     """Codes: by edits, and whether one begins with the other."""
     for k in range(first, last):
-        _look_ahead(codes, right, k, last, chars, offsets)
+        look_ahead(codes, right, k, last, chars, offsets)
         a, b = codes[left[k]], codes[right[k]]
         level = _plain_level(a, b)
         if level < 0:
@@ -328,7 +328,7 @@ def code_levels(codes, left, right, first, last, out, chars, offsets):
 def phone_levels(codes, left, right, first, last, out, chars, offsets):
     """Phones: by their last digits, and one edit."""
     for k in range(first, last):
-        _look_ahead(codes, right, k, last, chars, offsets)
+        look_ahead(codes, right, k, last, chars, offsets)
         a, b = codes[left[k]], codes[right[k]]
         level = _plain_level(a, b)
         if level < 0:
@@ -352,7 +352,7 @@ def _name_end(chars, start, stop):
 def email_levels(codes, left, right, first, last, out, chars, offsets, positions, marks):
     """E-mail addresses: by the name before the @, and edits."""
     for k in range(first, last):
-        _look_ahead(codes, right, k, last, chars, offsets)
+        look_ahead(codes, right, k, last, chars, offsets)
         a, b = codes[left[k]], codes[right[k]]
         level = _plain_level(a, b)
         if level < 0:
@@ -379,7 +379,7 @@ def email_levels(codes, left, right, first, last, out, chars, offsets, positions
 def date_levels(codes, left, right, first, last, out, chars, offsets, years, months, days, numbers):
     """Dates: by edits of their digits (`chars`), by parts (0 where not known), by days apart (`numbers`)."""
     for k in range(first, last):
-        _look_ahead(codes, right, k, last, chars, offsets)
+        look_ahead(codes, right, k, last, chars, offsets)
         a, b = codes[left[k]], codes[right[k]]
         level = _plain_level(a, b)
         if level < 0:

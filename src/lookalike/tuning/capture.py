@@ -9,6 +9,9 @@ import numpy as np
 from lookalike.tuning.intervals import SURE, wilson_interval
 from lookalike.types import Float64, UInt8
 
+TRACE = 1e-9
+"""So little of a match is none."""
+
 
 def estimate_total(first: float, second: float, both: float) -> float:
     """Chapman's estimate of how many there are, where two searches found so many, and so many of them both did.
@@ -51,13 +54,13 @@ def estimate_recall(groups: UInt8, probability: Float64) -> tuple[float, float, 
     """
     neither, one, other, both = np.bincount(groups, probability, 4).tolist()
     first, second, found = one + both, other + both, neither + one + other + both
-    if both <= 0:
+    if both < TRACE:
         return (1.0 if found else 0.0), 0.0, 1.0
+    own = list(zip(wilson_interval(both, second), wilson_interval(both, first)))
+    # What either group finds, at both ends; not so little that as good as infinitely many are missed.
+    caught = [max(one + other - one * other, TRACE) for one, other in own]
     either = first + second - both
-    misses = [
-        either * (1 - one) * (1 - other) / (1 - (1 - one) * (1 - other))
-        for one, other in zip(wilson_interval(both, second), wilson_interval(both, first))
-    ]
+    misses = [either * (1 - one) * (1 - other) / share for (one, other), share in zip(own, caught)]
     fewest, most = (
         mean + SURE**2 / 2 + sign * SURE * math.sqrt(mean + SURE**2 / 4) - (found - either)
         for mean, sign in zip(reversed(misses), (-1, 1))

@@ -9,7 +9,8 @@ import numpy as np
 
 from lookalike.errors import UsageError
 from lookalike.kernels import agreement as kernels
-from lookalike.types import Column, Float64, Int8, Int32, Int64, Mapper, Span, UInt8, UInt64
+from lookalike.kernels.names import insert_nicknames
+from lookalike.types import Column, Float64, Int8, Int32, Int64, Mapper, Span, UInt8, UInt64, WordGroups
 from lookalike.verify.values import Values
 
 CHUNK = 1 << 17
@@ -56,6 +57,8 @@ LEVELS: dict[str, tuple[str, ...]] = {
     "number": ("equal", "within 1%", "within 5%", "within 20%", "different"),
 }
 """For each kind the names of its levels, from level 1, equal, down to different. Level 0 is: one has no value."""
+NICKNAMES = "equal by nickname"
+"""The level after equal, where nicknames are known."""
 
 
 def _scratch(values: Values) -> tuple[UInt64, UInt8]:
@@ -117,6 +120,17 @@ _PREPARE: dict[str, Prepare] = {
 }
 
 
+def spans_of(pairs: int) -> list[Span]:
+    """Pairs in lots that a thread compares at a time: first and last.
+
+    Examples
+    --------
+    >>> spans_of(CHUNK + 1)
+    [(0, 131072), (131072, 131073)]
+    """
+    return [(first, min(first + CHUNK, pairs)) for first in range(0, pairs, CHUNK)]
+
+
 class Comparer:
     """Compares the records of pairs in one field; what its values are made ready for is made once.
 
@@ -128,14 +142,25 @@ class Comparer:
     >>> levels = comparer.compare(np.array([0, 0, 0, 0]), np.array([1, 2, 3, 4]))
     >>> levels.tolist(), LEVELS["person"][levels[0] - 1]
     ([2, 7, 1, 0], 'Jaro-Winkler >= 0.95')
+
+    Parameters
+    ----------
+    column
+        The field.
+    words
+        Of a field of names: its words, with their groups of nicknames. Then there is a level for these.
     """
 
-    def __init__(self, column: Column) -> None:
+    def __init__(self, column: Column, words: WordGroups | None = None) -> None:
         self.codes = column.codes
         self._fill = _PREPARE[column.kind](Values(column.values))
+        self._words = words
+        equal, *others = LEVELS[column.kind]
+        self.levels = (equal, *others) if words is None else (equal, NICKNAMES, *others)
+        """Their names, from level 1."""
 
     def compare(self, left: Int32 | Int64, right: Int32 | Int64, each: Mapper = map, out: Int8 | None = None) -> Int8:
-        """The level of agreement of each pair of records: a number of LEVELS, 0 where a value is missing.
+        """The level of agreement of each pair of records: a number of `levels`, 0 where a value is missing.
 
         Parameters
         ----------
@@ -150,8 +175,10 @@ class Comparer:
 
         def work(span: Span) -> None:
             self._fill(self.codes, left, right, *span, levels)
+            if self._words is not None:
+                insert_nicknames(self.codes, left, right, *span, levels, *self._words)
 
-        list(each(work, [(start, min(start + CHUNK, len(left))) for start in range(0, len(left), CHUNK)]))
+        list(each(work, spans_of(len(left))))
         return levels
 
 

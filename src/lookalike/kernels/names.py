@@ -1,0 +1,85 @@
+"""Names of people: those that differ by a nickname, and those in each other's field.
+
+Pairs and codes are as in agreement.py.
+"""
+
+import numpy as np
+
+from lookalike.kernels.agreement import look_ahead
+from lookalike.kernels.compile import bare, bare_kernel
+from lookalike.kernels.hashing import U
+
+EXCHANGED = -1
+"""Marks a pair until it is known whether its level has a number."""
+
+
+@bare
+def _share_group(one, other, starts, groups):
+    """Is there a group that both words are in?"""
+    if one >= starts.size - 1 or other >= starts.size - 1:
+        return False
+    i, i_stop, j, j_stop = starts[one], starts[one + 1], starts[other], starts[other + 1]
+    while i < i_stop and j < j_stop:
+        if groups[i] == groups[j]:
+            return True
+        if groups[i] < groups[j]:
+            i += 1
+        else:
+            j += 1
+    return False
+
+
+@bare
+def _are_nicknames(a, b, indptr, words, starts, groups):
+    """Are the values equal word for word, but for words of one group?"""
+    i, j = indptr[a], indptr[b]
+    count = indptr[a + 1] - i
+    if indptr[b + 1] - j != count:
+        return False
+    for k in range(count):
+        one, other = words[i + k], words[j + k]
+        if one != other and not _share_group(one, other, starts, groups):
+            return False
+    return True
+
+
+@bare_kernel
+def insert_nicknames(codes, left, right, first, last, out, indptr, words, starts, groups):
+    """Make nicknames level 2 in out (int8[pairs], with the levels of names), and each level from 2 on one higher.
+
+    Parameters
+    ----------
+    indptr, words, starts, groups
+        As in types.WordGroups.
+    """
+    for k in range(first, last):
+        look_ahead(codes, right, k, last, words, indptr)
+        if out[k] > 1:
+            if _are_nicknames(codes[left[k]], codes[right[k]], indptr, words, starts, groups):
+                out[k] = 2
+            else:
+                out[k] += 1
+
+
+@bare_kernel
+def mark_exchanged(one, other, left, right, keys, first, last):
+    """Mark pairs of which each record's two values are the other's in the other field; return how many there are.
+
+    Parameters
+    ----------
+    one, other : int8[pairs]
+        The levels of both fields; a marked pair gets EXCHANGED in one and 0, no evidence, in the other. Left alone are
+        pairs that are equal in a field, or without a value.
+    keys : uint64[records]
+        Twice 32 bits: the number of the one value and of the other, in one numbering for both; 0 for what is in no
+        exchange.
+    """
+    found = 0
+    for k in range(first, last):
+        if one[k] > 1 and other[k] > 1:
+            key = keys[left[k]]  # neighbours have the same, and most are in no exchange
+            if key != U(0) and keys[right[k]] == (key << U(32)) | (key >> U(32)):
+                one[k] = np.int8(EXCHANGED)
+                other[k] = np.int8(0)
+                found += 1
+    return found
