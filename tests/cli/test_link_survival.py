@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 
 import pyarrow as pa
@@ -124,7 +125,7 @@ def test_too_little_memory_is_said_before_anything_is_read(tmp_path):
     pq.write_table(many, tmp_path / "a.parquet")
     done = process("link", tmp_path / "a.parquet", "--fields", "name", "-o", tmp_path / "out", "--memory", "2GiB")
     assert done.code == 4
-    assert "20,000,000 records need about" in done.err
+    assert "20,000,000 records need at least" in done.err
     assert "--memory is 2.0 GiB" in done.err
     assert names(tmp_path) == ["a.parquet"]
 
@@ -158,10 +159,12 @@ def test_memory_is_a_bound(people, tmp_path):
     for table, name in zip(both, ("a", "b")):
         pq.write_table(table, tmp_path / f"{name}.parquet")
     tables = tmp_path / "a.parquet", tmp_path / "b.parquet"
-    refused = process("link", *tables, *FIELDS, "-o", tmp_path / "out", "--memory", "512MiB", "--threads", "2")
-    assert refused.code == 4
-    needed = float(refused.err.split("need about ")[1].split(" GiB")[0]) + 0.1
-    done = process("link", *tables, *FIELDS, "-o", tmp_path / "out", "--memory", f"{needed}GiB", "--json")
-    assert done.code == 0
+    needed, codes = 0.5, []
+    while codes[-1:] != [0]:
+        done = process("link", *tables, *FIELDS, "-o", tmp_path / "out", "--memory", f"{needed}GiB", "--json")
+        codes.append(done.code)
+        if done.code:
+            needed = float(re.search(r"need (?:about|at least) ([\d.]+) GiB", done.err)[1]) + 0.05
+    assert codes in ([4, 0], [4, 4, 0])
     assert done.json()["peak_memory_bytes"] < needed * 2**30
     assert f1(pairs_of(pq.read_table(tmp_path / "out/links.parquet")), truth) > 0.99

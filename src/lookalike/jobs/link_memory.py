@@ -44,19 +44,19 @@ def expect_bytes(columns: Sequence[Column], table_bytes: int, threads: int) -> i
 def check_records(records: int, fields: int, memory_bytes: int) -> None:
     """Refuse tables that surely do not fit, before they are read: even without their texts."""
     needed = START_BYTES + 4 * records * fields + (PAIR_BYTES + fields) * default_budget(records)
-    _check(needed, records, memory_bytes)
+    _check(needed, "at least", records, memory_bytes)
 
 
 def check_columns(columns: Sequence[Column], table_bytes: int, threads: int, memory_bytes: int) -> int:
     """Refuse what will not fit; return how much it will take."""
     needed = expect_bytes(columns, table_bytes, threads)
-    _check(needed, len(columns[0]), memory_bytes)
+    _check(needed, "about", len(columns[0]), memory_bytes)
     return needed
 
 
-def _check(needed: int, records: int, memory_bytes: int) -> None:
+def _check(needed: int, how: str, records: int, memory_bytes: int) -> None:
     if needed > memory_bytes:
         raise ResourceError(
-            f"{records:,} records need about {needed / 2**30:.1f} GiB; --memory is {memory_bytes / 2**30:.1f} GiB. "
+            f"{records:,} records need {how} {needed / 2**30:.1f} GiB; --memory is {memory_bytes / 2**30:.1f} GiB. "
             "Give more, or link the records in parts (those of one region, for example)"
         )
