@@ -234,44 +234,13 @@ def _alike(chars, ordered, offsets, a, b, positions, others, noted, marks, indpt
 
 
 @bare_kernel
-def text_levels(codes, left, right, first, last, out, chars, offsets, indptr, words, ordered, positions, others, marks):
-    """Texts: by edit similarity, and words shared or abbreviated. `positions`, `others`: of values and ordered ones."""
-    noted, current = -1, -1
-    for k in range(first, last):
-        look_ahead(codes, right, k, last, chars, offsets)
-        look_ahead(codes, right, k, last, words, indptr)
-        look_ahead(codes, right, k, last, ordered, offsets)
-        a, b = codes[left[k]], codes[right[k]]
-        level = _plain_level(a, b)
-        if level < 0:
-            if a != current:
-                _turn_to(a, noted, ordered, offsets, others)
-                noted = _turn_to(a, noted, chars, offsets, positions)
-                current = a
-            i, i_stop, j, j_stop = offsets[a], offsets[a + 1], offsets[b], offsets[b + 1]
-            both = i_stop - i + j_stop - j
-            alike = _alike(chars, ordered, offsets, a, b, positions, others, noted >= 0, marks, indptr, words, 55, 90)
-            if alike >= 90 * both:
-                level = 2
-            else:
-                shared, fewer, _, _ = _count_shared(indptr, words, a, b)
-                if alike >= 75 * both or shared == fewer:
-                    level = 3
-                elif 2 * shared >= fewer or _is_shorter_inside(chars, i, i_stop, j, j_stop):
-                    level = 4
-                else:
-                    level = 5 if alike >= 55 * both else 6
-        out[k] = level
-    if noted >= 0:
-        forget_positions(chars, offsets[noted], offsets[noted + 1], positions)
-        forget_positions(ordered, offsets[noted], offsets[noted + 1], others)
-
-
-@bare_kernel
-def address_levels(
-    codes, left, right, first, last, out, chars, offsets, indptr, words, ordered, positions, others, marks
+def text_levels(
+    codes, left, right, first, last, out, chars, offsets, indptr, words, ordered, positions, others, marks, by_numbers
 ):
-    """Addresses: words with digits first, then as texts."""
+    """Texts: by edit similarity, and words shared or abbreviated; addresses (`by_numbers`) by words with digits first.
+
+    `positions` and `others` are those of values and of ordered ones, `marks` has room for two values.
+    """
     noted, current = -1, -1
     for k in range(first, last):
         look_ahead(codes, right, k, last, chars, offsets)
@@ -287,18 +256,27 @@ def address_levels(
             i, i_stop, j, j_stop = offsets[a], offsets[a + 1], offsets[b], offsets[b + 1]
             both = i_stop - i + j_stop - j
             shared, fewer, numerals, fewer_numerals = _count_shared(indptr, words, a, b)
-            least = 60 if numerals == fewer_numerals else 85
+            contradicted = by_numbers and numerals != fewer_numerals
+            least, enough = (85 if contradicted else 60, 85) if by_numbers else (55, 90)
             alike = _alike(
-                chars, ordered, offsets, a, b, positions, others, noted >= 0, marks, indptr, words, least, 85
+                chars, ordered, offsets, a, b, positions, others, noted >= 0, marks, indptr, words, least, enough
             )
-            if numerals != fewer_numerals:
+            if contradicted:
                 level = 4 if alike >= 85 * both else 5
-            elif alike >= 85 * both or shared == fewer:
+            elif by_numbers:
+                if alike >= 85 * both or shared == fewer:
+                    level = 2
+                else:
+                    near = alike >= 60 * both or _is_shorter_inside(chars, i, i_stop, j, j_stop)
+                    level = 3 if near else 5
+            elif alike >= 90 * both:
                 level = 2
-            elif alike >= 60 * both or _is_shorter_inside(chars, i, i_stop, j, j_stop):
+            elif alike >= 75 * both or shared == fewer:
                 level = 3
+            elif 2 * shared >= fewer or _is_shorter_inside(chars, i, i_stop, j, j_stop):
+                level = 4
             else:
-                level = 5
+                level = 5 if alike >= 55 * both else 6
         out[k] = level
     if noted >= 0:
         forget_positions(chars, offsets[noted], offsets[noted + 1], positions)

@@ -153,7 +153,7 @@ def _field_row(field: PairField, start: float, scale: Scale, report: LinkReport,
     steps = [(start, middle, _kind(field.weight))]
     total = show_number(field.weight + field.adjusted, sign=True)
     figure: list[object] = [total]
-    if field.adjusted:
+    if round(field.adjusted, 2):
         steps.append((middle, end, f"{_kind(field.adjusted)}-more"))
         kind = "rare" if field.adjusted > 0 else "common"
         figure.append(tag("span", f"{kind} {show_number(field.adjusted, sign=True)}", class_="level"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -79,17 +80,15 @@ def _person(values: Values) -> Fill:
     return lambda *pairs: kernels.person_levels(*pairs, chars, offsets, *words, *_scratch(values))
 
 
-def _of_texts(kernel: Callable[..., None]) -> Prepare:
-    def prepare(values: Values) -> Fill:
-        chars, offsets, words, ordered = values.strings.chars, values.strings.offsets, values.words, values.ordered
+def _of_texts(values: Values, by_numbers: bool) -> Fill:
+    chars, offsets, words, ordered = values.strings.chars, values.strings.offsets, values.words, values.ordered
 
-        def fill(*pairs: Any) -> None:
-            positions, marks = _scratch(values)
-            kernel(*pairs, chars, offsets, *words, ordered, positions, np.zeros_like(positions), marks)
+    def fill(*pairs: Any) -> None:
+        positions, marks = _scratch(values)
+        others = np.zeros_like(positions)
+        kernels.text_levels(*pairs, chars, offsets, *words, ordered, positions, others, marks, by_numbers)
 
-        return fill
-
-    return prepare
+    return fill
 
 
 def _email(values: Values) -> Fill:
@@ -110,8 +109,8 @@ def _number(values: Values) -> Fill:
 
 _PREPARE: dict[str, Prepare] = {
     "person": _person,
-    "text": _of_texts(kernels.text_levels),
-    "address": _of_texts(kernels.address_levels),
+    "text": partial(_of_texts, by_numbers=False),
+    "address": partial(_of_texts, by_numbers=True),
     "code": _of_strings(kernels.code_levels),
     "phone": _of_strings(kernels.phone_levels),
     "email": _email,
