@@ -5,7 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from plain_blocking import make_column, pairs_of_blocks, plain_order, plain_pairs, values_of
 
@@ -171,6 +171,16 @@ def test_order_by_value_then_by_the_field_beside(own, other, with_other, reverse
     assert order_of(column.codes, rank_values(column, reverse), other).tolist() == plain_order(column, beside, reverse)
 
 
+@given(st.lists(st.tuples(st.integers(0, 30), st.text("ab漢", max_size=6)), max_size=20, unique=True))
+def test_values_are_ranked_by_all_their_letters(parts):
+    """Also where they begin with the same letters, however many."""
+    texts = list(dict.fromkeys("x" * length + text for length, text in parts if length or text))
+    ranks = rank_values(make_column("f", "text", texts)).tolist()
+    assert ranks == [sorted(text.encode() for text in texts).index(text.encode()) for text in texts]
+    ranks = rank_values(make_column("f", "text", texts), reverse=True).tolist()
+    assert ranks == [sorted(text[::-1].encode() for text in texts).index(text[::-1].encode()) for text in texts]
+
+
 def test_numbers_are_put_in_order_by_size():
     assert rank_values(make_column("n", "number", ["10", "9", "-1", "100.5"])).tolist() == [2, 1, 0, 3]
     assert rank_values(make_column("n", "number", ["10", "9", "no"])).tolist() == [0, 1, 2]
@@ -211,6 +221,7 @@ def test_keys_of_values_agree_as_values_do(rows, chosen):
 
 
 @given(st.lists(st.text(min_size=1, max_size=12), min_size=1, max_size=6), st.integers(1, 4))
+@example(["一一一", "帀一一"], 3)  # nine bytes that differ in the first one only
 def test_shingles_are_runs_of_characters(texts, width):
     stored = [text.encode(errors="ignore") for text in texts]
     offsets = np.cumsum([0, *map(len, stored)])
