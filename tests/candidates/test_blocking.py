@@ -9,6 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from plain_blocking import make_column, pairs_of_blocks, plain_order, plain_pairs, values_of
 
+from lookalike.candidates import blocking
 from lookalike.candidates.blocking import find_pairs
 from lookalike.candidates.hashes import (
     BEGINNING,
@@ -134,6 +135,20 @@ def test_a_field_of_few_values_is_not_put_in_order():
     assert told["order of state"].pairs == 0
     assert "1,000 records a value" in told["order of state"].note
     assert "order of state read backwards" not in told
+
+
+def test_some_blocks_tell_what_all_cost(monkeypatch):
+    """As many rows in a band as if all blocks had been counted."""
+    draw = np.random.default_rng(2)
+    names = ["".join(draw.choice(list("abcdeo"), 7)) for _ in range(8_000)]
+    columns = [make_column(name, "person", list(draw.permutation(names))) for name in ("given", "surname")]
+    rows = []
+    for sampled in (1 << 30, 500):
+        monkeypatch.setattr(blocking, "SAMPLED", sampled)
+        found = find_pairs(columns, 8_000, most_pairs=60_000)
+        rows.append([report.name for report in found.report if "bands of" in report.name])
+    assert rows[0] == rows[1]
+    assert not all(name.endswith("bands of 2") for name in rows[0])
 
 
 def test_threads_change_nothing():

@@ -6,14 +6,16 @@ import json
 import re
 import signal
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from cli.calling import SMALL, names, process, start, wait_for
 from linking import f1, make_people, pairs_of
+from lookalike.errors import ResourceError
 from lookalike.jobs import link_memory
-from lookalike.jobs.link_memory import START_BYTES, expect_bytes
+from lookalike.jobs.link_memory import START_BYTES, check_columns, expect_bytes
 from lookalike.types import Column, strings_to_arrow
 
 FIELDS = ("--fields", "name,address,phone")
@@ -53,20 +55,14 @@ def end_when(tables, out, pieces, signal_, *more):
     return started.returncode
 
 
-@pytest.mark.parametrize(("signal_", "code"), [(signal.SIGKILL, -9), (signal.SIGINT, 130)])
-def test_an_ended_run_goes_on_to_the_same_result(tables, calm, tmp_path, signal_, code):
+@pytest.mark.parametrize(("signal_", "code", "moments"), [(signal.SIGKILL, -9, (1, 3)), (signal.SIGINT, 130, (2,))])
+def test_an_ended_run_goes_on_to_the_same_result(tables, calm, tmp_path, signal_, code, moments):
     reused = set()
-    for pieces in (1, 2, 4):
+    for pieces in moments:
         out = tmp_path / f"out{pieces}"
         if end_when(tables, out, pieces, signal_) != code:  # it was faster
             continue
         assert names(tmp_path) == [f".out{pieces}.partial"]
-        done = process("link", *tables[:2], *FIELDS, "-o", out)
-        assert done.code == 2
-        assert "--resume" in done.err
-        done = process("link", *tables[:2], *FIELDS, "-o", out, "--resume", "--seed", "2")
-        assert done.code == 2
-        assert "seed changed" in done.err
         assert process("link", *tables[:2], *FIELDS, "-o", out, "--resume", "--threads", "1").code == 0
         found, run = results(out)
         assert found == calm[0]
@@ -79,6 +75,16 @@ def test_an_ended_run_goes_on_to_the_same_result(tables, calm, tmp_path, signal_
         assert names(tmp_path) == [f"out{pieces}"]
         out.rename(tmp_path.parent / f"{tmp_path.name}-{pieces}")
     assert reused >= {"candidates.arrow"}
+
+
+def test_what_an_ended_run_left_is_for_the_same_run_only(cli, tables, tmp_path):
+    assert end_when(tables, tmp_path / "out", 1, signal.SIGKILL) == -9
+    done = cli("link", *tables[:2], *FIELDS, "-o", tmp_path / "out")
+    assert done.code == 2
+    assert "--resume" in done.err
+    done = cli("link", *tables[:2], *FIELDS, "-o", tmp_path / "out", "--resume", "--seed", "2")
+    assert done.code == 2
+    assert "seed changed" in done.err
 
 
 def test_damaged_pieces_are_made_again(tables, calm, tmp_path):
@@ -149,6 +155,14 @@ def test_what_is_expected_grows_with_what_there_is():
     assert expect_bytes([small], 10**6, 1) == START_BYTES + few + 10**6
     assert expect_bytes([long], 0, 1) >= START_BYTES + few + 4 * 999_000
     assert expect_bytes([small] * 3, 0, 1) > START_BYTES + few
+
+
+def test_what_just_fits_is_not_refused():
+    column = Column("f", "text", np.zeros(5000, np.int32), strings_to_arrow(["a"]))
+    needed = expect_bytes([column], 10**6, 2)
+    assert check_columns([column], 10**6, 2, needed) == needed
+    with pytest.raises(ResourceError, match="5,000 records need about"):
+        check_columns([column], 10**6, 2, needed - 1)
 
 
 @pytest.mark.slow
