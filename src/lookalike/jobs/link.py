@@ -55,12 +55,14 @@ class Sides(NamedTuple):
         """
         return self.left * (self.left - 1) // 2 if self.right is None else self.left * self.right
 
-    def draw_pairs(self, seed: int) -> tuple[Int64, Int64]:
+    def draw_pairs(self, seed: int) -> tuple[Int32, Int32]:
         """Pairs of records drawn at random: of the two tables, or of one; none where there are none."""
         draw, count = np.random.default_rng(seed), RANDOM_PAIRS if self.pairs else 0
+        # In 32 bits as candidates are: a kernel is compiled for each type that it is given.
         if self.right is not None:
-            return draw.integers(0, max(self.left, 1), count), self.left + draw.integers(0, max(self.right, 1), count)
-        left, right = draw.integers(0, max(self.left, 1), (2, count))
+            left, right = (draw.integers(0, max(size, 1), count).astype(np.int32) for size in (self.left, self.right))
+            return left, right + np.int32(self.left)
+        left, right = draw.integers(0, max(self.left, 1), (2, count)).astype(np.int32)
         apart = left != right
         return np.minimum(left, right)[apart], np.maximum(left, right)[apart]
 
