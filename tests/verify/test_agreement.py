@@ -159,7 +159,7 @@ def test_values_longer_than_a_word_of_bits(kind):
             values.append(value[:place] + " " + value[place + 1 :] if 1 < place < length - 1 else value)
     column = column_of(kind, values)
     left, right = all_pairs(len(values))
-    mixed = rng.permutation(len(left))
+    mixed = rng.permutation(len(left))[:300]
     left, right = left[mixed], right[mixed]
     expected = [
         1 if values[i] == values[j] else agreement.LEVEL_OF[kind](values[i], values[j]) for i, j in zip(left, right)
