@@ -303,16 +303,9 @@ def _ignore(sentence: str) -> None:
 
 
 def columns_of(left: pa.Table, right: pa.Table | None, fields: Sequence[Field], note: Note = _ignore) -> list[Column]:
-    """The fields of all records, the left table's first, with normal values numbered over both tables.
+    """The fields of all records, the left table's first, with normal values numbered over both tables: FieldReader.
 
-    Parameters
-    ----------
-    left, right : pa.Table
-        The records; `right` is None where one table is compared with itself.
-    fields : sequence of Field
-        Where a kind is not known yet it is recognised.
-    note : callable
-        Is told in a sentence what the user should know: placeholders, fields without values (which are left out).
+    `note` is told in a sentence what the user should know: placeholders, fields without values (which are left out).
 
     Examples
     --------

@@ -25,6 +25,7 @@ from lookalike.jobs.kept import kept_table
 from lookalike.jobs.parallel import Workers
 from lookalike.jobs.priority import order_items
 from lookalike.jobs.progress import Progress
+from lookalike.jobs.resuming import open_output, open_work, tell_reused
 from lookalike.jobs.run import describe_run
 from lookalike.jobs.settings import Settings, check_dedup_method, check_policy, parse_keep
 from lookalike.jobs.similar import find_candidates
@@ -32,8 +33,7 @@ from lookalike.jobs.verifying import verify
 from lookalike.kernels.audit import find_similar
 from lookalike.read import LINE_FILES, identity_of, line_files, open_inputs
 from lookalike.types import Source
-from lookalike.version import __version__
-from lookalike.write import OutputFolder, WorkFolder, write_json
+from lookalike.write import WorkFolder, write_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,21 +120,18 @@ def dedup_to_folder(
     check_dedup_method(settings.method)
     if audit_items < 0:
         raise UsageError(f"--audit must be 0 or more, not {audit_items}")
-    if resume and "-" in options["inputs"]:
-        raise UsageError("--resume: standard input cannot be read again; save it to a file first")
-    output = OutputFolder(out, overwrite, resume, work_folder, resumable="-" not in options["inputs"])
+    output = open_output(out, [str(path) for path in inputs], overwrite, resume, work_folder)
     with output as folder:
         opened = partial(open_inputs, encoding=settings.encoding, spool=output.spool, output=Path(out))
         sources, references = opened(inputs), opened(reference) if reference else []
         settings, choice = choose(references + sources, settings)
         tell_plan(settings, choice, progress)
-        work = _open_work(output, folder, settings, options, references + sources)
+        work = open_work(output, folder, settings.to_dict(), options, references + sources)
         forecast = foresee(sources, references, settings)
         progress.say(forecast.describe())
         if warning := check_forecast(forecast, settings, output.work, output.path):
             progress.say(warning)
-        if work.reused:
-            progress.say(f"Resuming: {len(work.reused)} finished pieces of work are used again.")
+        tell_reused(work, progress)
         graph = None if settings.vectors else Graph(f"graph-{settings.budget.batch_name}")
         found = find_duplicates(sources, references, settings, keep, policy, progress, work, audit_items, graph)
         write_result(found, folder, progress)
@@ -148,15 +145,6 @@ def dedup_to_folder(
         run["choice"] = choice.to_dict() if choice else None
         write_json(folder / "run.json", run)
     return run
-
-
-def _open_work(
-    output: OutputFolder, folder: Path, settings: Settings, options: dict[str, Any], sources: list[Source]
-) -> WorkFolder:
-    """The work folder of this run: its pieces fit only the same options, inputs and version."""
-    same = {name: value for name, value in settings.to_dict().items() if name not in ("threads", "memory_bytes")}
-    identity = {"version": __version__, **same, **options, "files": identity_of(sources)}
-    return WorkFolder(output.work, identity, output.resume, folder)
 
 
 def read_result(folder: Path) -> DedupResult:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -19,13 +19,9 @@ from lookalike.tuning.weights import Weights, adjust_by_frequency, fit_weights, 
 from lookalike.types import Column, Float64, Int8, Int32, Int64, Mapper, Span
 from lookalike.verify.exchange import insert_exchanged
 from lookalike.verify.patterns import Patterns, patterns_of
-from lookalike.verify.records import LEVELS, Comparer
+from lookalike.verify.records import LEVELS, Comparer, spans_of
 
-CHUNK = 1 << 20
-"""Pairs that a thread scores at a time."""
-
-
-Pairs = tuple[Int32, Int32] | tuple[Int64, Int64]
+Pairs = tuple[Int32, Int32]
 
 
 def compare_pairs(
@@ -88,7 +84,7 @@ def score_pairs(
     def fill(span: Span) -> None:
         probability[slice(*span)] = weights.probability_of(score[slice(*span)] - weights.prior_bits)
 
-    _in_pieces(fill, len(score), workers.map)
+    list(workers.map(fill, spans_of(len(score))))
     return weights, score, probability
 
 
@@ -102,12 +98,8 @@ def _deductions(size: int, kind: str) -> list[float] | None:
     return [EACH * step / (usual - 1) for step in steps]
 
 
-def _in_pieces(work: Callable[[Span], None], pairs: int, each: Mapper) -> None:
-    list(each(work, [(first, min(first + CHUNK, pairs)) for first in range(0, pairs, CHUNK)]))
-
-
 def _look_up(table: Float64, patterns: Patterns, score: Float64, each: Mapper) -> None:
-    _in_pieces(lambda span: look_up_scores(patterns.of_pair, table, *span, score), len(score), each)
+    list(each(lambda span: look_up_scores(patterns.of_pair, table, *span, score), spans_of(len(score))))
 
 
 def _add_frequencies(
@@ -119,7 +111,7 @@ def _add_frequencies(
         often, equal = _frequencies_of_values(column, weights, place), float(weights.others.own(place)[0])
         table = adjust_by_frequency(np.ones(len(often), np.int8), often, equal)
         given = levels[:, place], nothing if parent < 0 else levels[:, parent], column.codes, blocked.left, table
-        _in_pieces(partial(_add_span, given, score), len(score), each)
+        list(each(partial(_add_span, given, score), spans_of(len(score))))
 
 
 def _add_span(given: tuple[Any, ...], score: Float64, span: Span) -> None:

@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lookalike.cluster.assignment import cluster_pairs
-from lookalike.errors import UsageError
 from lookalike.jobs.corpus import fill_ids
 from lookalike.jobs.forecast import count_items
 from lookalike.jobs.link import Linked, link_tables
@@ -24,14 +23,15 @@ from lookalike.jobs.link_memory import check_records
 from lookalike.jobs.link_settings import LinkSettings
 from lookalike.jobs.link_story import story_of
 from lookalike.jobs.progress import Progress
+from lookalike.jobs.resuming import open_output, open_work, tell_reused
 from lookalike.jobs.usage import peak_memory_bytes
-from lookalike.read import identity_of, join_column, open_data, open_inputs
+from lookalike.read import join_column, open_data, open_inputs
 from lookalike.read.columns import one_array
 from lookalike.read.records import read_records
 from lookalike.tuning.weights import Weights
 from lookalike.types import Int64, Source, strings_to_arrow, to_arrow
 from lookalike.version import __version__
-from lookalike.write import OutputFolder, WorkFolder, write_json, write_tables
+from lookalike.write import write_json, write_tables
 
 DEFAULT_ID = "id"
 TABLE_ROWS = 1 << 20
@@ -229,19 +229,18 @@ def link_files(
     With `resume`, a run that was killed goes on after the last piece of work that it finished.
     """
     inputs = {"left": [str(path) for path in left], "right": [str(path) for path in right]}
-    piped = "-" in (*inputs["left"], *inputs["right"])
-    if resume and piped:
-        raise UsageError("--resume: standard input cannot be read again; save it to a file first")
-    output = OutputFolder(out, overwrite, resume, work_folder, resumable=not piped)
+    output = open_output(out, inputs["left"] + inputs["right"], overwrite, resume, work_folder)
     with output as folder:
         opened = partial(open_inputs, encoding=settings.encoding, spool=output.spool)
         lefts, rights = opened(left), opened(right) if right else []
         records, exact = count_items(lefts + rights)
         if exact:
             check_records(records, len(settings.fields), settings.memory_bytes)
-        work = _open_work(output, folder, settings, inputs, lefts + rights)
-        if work.reused:
-            progress.say(f"Resuming: {len(work.reused)} finished pieces of work are used again.")
+        asked = settings.to_dict()
+        if settings.nicknames is not None:  # by what they are, for a file may have changed
+            asked["nicknames"] = settings.nicknames.groups
+        work = open_work(output, folder, asked, inputs, lefts + rights)
+        tell_reused(work, progress)
         with progress.stage("reading"):
             one = Side.read(lefts, settings, "left")
             other = Side.read(rights, settings, "right") if right else None
@@ -258,17 +257,6 @@ def link_files(
         run["reused"] = work.reused
         write_json(folder / "run.json", run)
     return run
-
-
-def _open_work(
-    output: OutputFolder, folder: Path, settings: LinkSettings, inputs: dict[str, Any], sources: list[Source]
-) -> WorkFolder:
-    """The work folder of this run: its pieces fit only the same options, inputs and version."""
-    same = {name: value for name, value in settings.to_dict().items() if name not in ("threads", "memory_bytes")}
-    if settings.nicknames is not None:  # by what they are, for a file may have changed
-        same["nicknames"] = settings.nicknames.groups
-    identity = {"version": __version__, **same, **inputs, "files": identity_of(sources)}
-    return WorkFolder(output.work, identity, output.resume, folder)
 
 
 def _story(found: Linked, left: Side, right: Side | None, clusters: pa.Table, progress: Progress) -> LinkReport:
