@@ -16,6 +16,7 @@ from linking import f1, make_people, pairs_of
 from lookalike.errors import ResourceError
 from lookalike.jobs import link_memory
 from lookalike.jobs.link_memory import START_BYTES, check_columns, expect_bytes
+from lookalike.read import streams
 from lookalike.types import Column, strings_to_arrow
 
 FIELDS = ("--fields", "name,address,phone")
@@ -142,6 +143,18 @@ def test_too_little_memory_is_said_before_candidates_are_made(cli, tables, tmp_p
     assert done.code == 4
     assert "7,000 records need about" in done.err
     assert names(tmp_path) == []
+
+
+def test_too_little_memory_is_said_while_lines_are_read(cli, tmp_path, monkeypatch):
+    """Nobody knows how many there are; the line that is no record is never come to."""
+    monkeypatch.setattr(streams, "BLOCK_BYTES", 4000)
+    monkeypatch.setattr(link_memory, "PAIR_BYTES", 10_000)
+    rows = "".join(f'{{"name": "name {n}"}}\n' for n in range(2000))
+    (tmp_path / "a.jsonl").write_text(rows + "broken\n")
+    done = cli("link", tmp_path / "a.jsonl", "--fields", "name", "-o", tmp_path / "out", "--memory", "600MiB")
+    assert done.code == 4
+    assert "records need at least" in done.err
+    assert names(tmp_path) == ["a.jsonl"]
 
 
 def test_what_is_expected_grows_with_what_there_is():

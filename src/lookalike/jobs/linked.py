@@ -50,7 +50,14 @@ class Side:
         """The table in files."""
         own = settings.id_of(side) or DEFAULT_ID
         perhaps = [own] if settings.id is None else []
-        tables = [read_records(source, settings.names(side), perhaps) for source in sources]
+        records = 0
+
+        def seen(more: int) -> None:
+            nonlocal records
+            records += more
+            check_records(records, len(settings.fields), settings.memory_bytes)
+
+        tables = [read_records(source, settings.names(side), perhaps, seen) for source in sources]
         table = pa.table(
             {one: join_column([c for t in tables for c in t[one].chunks]) for one in tables[0].column_names}
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import pyarrow as pa
 
@@ -11,8 +11,12 @@ from lookalike.read.slices import Slice
 from lookalike.types import Source, Wanted
 
 
-def read_records(source: Source, names: Sequence[str], perhaps: Sequence[str] = ()) -> pa.Table:
+def read_records(
+    source: Source, names: Sequence[str], perhaps: Sequence[str] = (), seen: Callable[[int], None] | None = None
+) -> pa.Table:
     """The columns of these names, whatever their types; those that are there `perhaps` are null where they are not.
+
+    `seen` is told how many records were read, some at a time, and may end the reading by an error.
 
     Examples
     --------
@@ -25,7 +29,11 @@ def read_records(source: Source, names: Sequence[str], perhaps: Sequence[str] = 
         if present is not None and name not in present:
             raise missing_column(name, source.name, present)
     wanted = list(dict.fromkeys([*names, *(name for name in perhaps if present is None or name in present)]))
-    pieces = list(_pieces(source, wanted))
+    pieces = []
+    for piece in _pieces(source, wanted):
+        if seen is not None:
+            seen(len(piece[wanted[0]]))
+        pieces.append(piece)
     table = pa.table({name: join_column([piece[name] for piece in pieces]) for name in wanted})
     if present is None:
         _check_lines(source, table.select(list(dict.fromkeys(names))))
