@@ -20,8 +20,8 @@ import numpy as np
 
 from corpus import find_files
 from lookalike.candidates.exact import join_exact
+from lookalike.engine.workers import Workers
 from lookalike.features.shingles import Shingling, shingle_texts
-from lookalike.jobs.parallel import Workers
 from lookalike.kernels.sets import JACCARD
 from lookalike.types import Numbered, Sets, strings_to_arrow
 

@@ -11,11 +11,11 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from lookalike.candidates.halving import Halving, chance_to_meet, hamming_candidates, pyramid, shuffle_rows
 from lookalike.families.cells import Cells
-from lookalike.features.minutiae import choose_grid, normalise
-from lookalike.jobs.fingerprints import find_prints
-from lookalike.jobs.simulated import draw_prints, recapture
+from lookalike.lecture.halving import Halving, chance_to_meet, hamming_candidates, pyramid, shuffle_rows
+from lookalike.lookup.fingerprints import find_prints
+from lookalike.lookup.minutiae import choose_grid, normalise
+from lookalike.lookup.simulated import draw_prints, recapture
 from lookalike.types import Sets
 
 BLUE, GREEN, RED, GREY, INK = "#3b75af", "#519e3e", "#c44e52", "#b8b8b8", "#222222"

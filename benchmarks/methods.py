@@ -26,12 +26,12 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 import peer_env
+from lookalike.engine.method import choose, predict, sample, with_method
+from lookalike.engine.progress import Progress
+from lookalike.engine.settings import Settings
+from lookalike.engine.usage import peak_memory_bytes
 from lookalike.features.shingles import sets_of
-from lookalike.jobs.choice import choose, predict, sample, with_method
 from lookalike.jobs.pairs import find_similar_pairs
-from lookalike.jobs.progress import Progress
-from lookalike.jobs.run import peak_memory_bytes
-from lookalike.jobs.settings import Settings
 from lookalike.read import open_data
 from lookalike.types import Wanted
 

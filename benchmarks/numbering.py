@@ -16,8 +16,8 @@ import pyarrow as pa
 from corpus import read_texts
 from lookalike.candidates import numbering
 from lookalike.candidates.buckets import group_prints
+from lookalike.engine.workers import Workers
 from lookalike.features.shingles import Shingling, shingle_texts
-from lookalike.jobs.parallel import Workers
 from lookalike.kernels import numbering as kernels
 from lookalike.kernels.sets import fingerprint_sets
 from lookalike.types import Sets

@@ -9,10 +9,11 @@ import numpy as np
 
 import lookalike as la
 import people
-from lookalike.jobs.link import LinkSettings, link_tables
-from lookalike.jobs.progress import Progress
-from lookalike.jobs.vectorplan import VectorPlan
-from lookalike.jobs.vectors import band_keys
+from lookalike.engine.digest import band_keys
+from lookalike.engine.progress import Progress
+from lookalike.engine.vector_plan import VectorPlan
+from lookalike.linkage.link import link_tables
+from lookalike.linkage.settings import LinkSettings
 from lookalike.types import VectorKind
 
 mpl.use("Agg")

@@ -1,11 +1,10 @@
 import os
-import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-sys.path.insert(0, str(Path(__file__).parent))
+from calling import COPY, FOX, IDEAS, caller, jsonl, process
 
 # Kernels compile inside the first example of a test, so examples have no deadline.
 settings.register_profile("lookalike", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
@@ -19,3 +18,28 @@ def data_folder():
     if not place.is_dir():
         pytest.skip("no real data: set LOOKALIKE_DATA")
     return place
+
+
+@pytest.fixture(scope="session")
+def compiled_commands(tmp_path_factory):
+    """The kernels of the main commands are compiled, once."""
+    folder = tmp_path_factory.mktemp("compiled")
+    (folder / "a.txt").write_text("one two\none two\n")
+    assert process("dedup", folder / "a.txt", "-o", folder / "out").code == 0
+    assert process("pairs", folder / "a.txt").code == 0
+    assert process("neighbors", folder / "a.txt").code == 0
+
+
+@pytest.fixture
+def cli(compiled_commands, capfd, monkeypatch, tmp_path):
+    """Run a command in this process: its exit code, what it printed, and what it said."""
+    monkeypatch.chdir(tmp_path)
+    return caller(capfd, monkeypatch)
+
+
+@pytest.fixture
+def news(tmp_path):
+    """Three items, the second a copy of the first."""
+    path = tmp_path / "news.jsonl"
+    path.write_bytes(jsonl({"id": "a", "text": FOX}, {"id": "b", "text": COPY}, {"id": "c", "text": IDEAS}))
+    return path

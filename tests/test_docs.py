@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.calling import caller
+from calling import caller
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = ["baskets.md", "faces.md", "fingerprints.md", "hamming-lsh.md", "kernel.md", "link.md", "news.md", "vectors.md"]

@@ -11,31 +11,32 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.candidates.halving import Halving
+from lookalike.engine.memory import Budget, parse_memory
+from lookalike.engine.progress import Progress
+from lookalike.engine.settings import Settings
+from lookalike.engine.workers import Workers, count_threads
 from lookalike.errors import UsageError
 from lookalike.families.minhash import METHODS, merge
 from lookalike.families.minhash import MinHash as MinHashFamily
 from lookalike.features.plain import shingles
 from lookalike.features.shingles import Shingling, hash_lists, sketch_features
-from lookalike.jobs.again import dedup_again as ask_again
 from lookalike.jobs.dedup import DedupResult, dedup_in_memory, dedup_to_folder, read_result
-from lookalike.jobs.faces import find_faces
-from lookalike.jobs.fingerprints import find_prints
-from lookalike.jobs.halving import find_hamming_pairs
-from lookalike.jobs.link_settings import LinkSettings
-from lookalike.jobs.linked import LinkResult, Side, link_files, link_in_memory, read_links
-from lookalike.jobs.lookups import faces_of_files
-from lookalike.jobs.matrix import Asked, cosine_matrix, similarity_matrix
-from lookalike.jobs.memory import Budget, parse_memory
+from lookalike.jobs.dedup_again import dedup_again as ask_again
 from lookalike.jobs.neighbors import Nearby, find_neighbors
 from lookalike.jobs.pairs import find_similar_pairs
-from lookalike.jobs.parallel import Workers, count_threads
-from lookalike.jobs.progress import Progress
-from lookalike.jobs.settings import Settings
+from lookalike.jobs.similarity_matrix import Asked, cosine_matrix, similarity_matrix
+from lookalike.lecture.halving import Halving
+from lookalike.lecture.hamming_pairs import find_hamming_pairs
+from lookalike.linkage.job import LinkResult, link_files, link_in_memory, read_links
+from lookalike.linkage.settings import LinkSettings
+from lookalike.linkage.tables import Side
+from lookalike.lookup.faces import find_faces
+from lookalike.lookup.files import faces_of_files
+from lookalike.lookup.fingerprints import find_prints
+from lookalike.lookup.read_prints import as_prints, read_prints
 from lookalike.read import invert, looks_like_paths, open_data, open_inputs
-from lookalike.read.minutiae import as_prints, read_prints
 from lookalike.read.tables import as_table
-from lookalike.report.links import links_page
+from lookalike.report.linkage.page import links_page
 from lookalike.tuning.plan import Plan, tune
 from lookalike.types import Prints, Sets, Signatures, Source, Wanted, strings_to_arrow, to_arrow
 
@@ -411,7 +412,7 @@ def faces(
         For paths, as on the command line; other items are called by row number.
     options
         noise, recall, close, tolerances, threshold, r, edge, widths, functions, seed: as for
-        `lookalike.jobs.faces.plan_faces`.
+        `lookalike.lookup.faces.plan_faces`.
 
     Examples
     --------
@@ -440,7 +441,7 @@ def fingerprints(probes: Any, gallery: Any = None, *, k: int = 10, encoding: str
     k
         How many matches a print has at most, the best first.
     options
-        threshold, triples, edge, scale, rotation, seed: as for `lookalike.jobs.fingerprints.find_prints`.
+        threshold, triples, edge, scale, rotation, seed: as for `lookalike.lookup.fingerprints.find_prints`.
 
     Examples
     --------
@@ -477,7 +478,7 @@ def hamming_lsh(
     threshold
         The smallest Jaccard similarity, 0.5 or more.
     options
-        bands, rows, low, high, least_rows, seed: as for `lookalike.candidates.halving.Halving`.
+        bands, rows, low, high, least_rows, seed: as for `lookalike.lecture.halving.Halving`.
 
     Examples
     --------

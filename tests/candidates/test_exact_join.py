@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from lookalike.candidates import exact
 from lookalike.candidates.exact import INDEXES, JoinStats, join_exact
+from lookalike.engine.workers import Workers
 from lookalike.errors import ResourceError, UsageError
-from lookalike.jobs.parallel import Workers
 from lookalike.types import Numbered
-from lookalike.verify.sets import NUMBERS
+from lookalike.verify.measures import NUMBERS
 from reference import holds
 
 WAYS = ["length", "prefix", "position", "suffix", "inline", "marked"]

@@ -13,7 +13,7 @@ from lookalike.candidates.neighbors import nearest
 from lookalike.errors import ResourceError
 from lookalike.kernels import neighbors as kernels
 from lookalike.types import Numbered
-from lookalike.verify.sets import NUMBERS
+from lookalike.verify.measures import NUMBERS
 from reference import holds
 
 MEASURES = ["jaccard", "dice", "cosine", "containment", "overlap"]

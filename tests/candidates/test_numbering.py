@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from lookalike.candidates import numbering
 from lookalike.candidates.numbering import number_elements
+from lookalike.engine.workers import Workers
 from lookalike.errors import ResourceError
-from lookalike.jobs.parallel import Workers
 from lookalike.types import Sets
 
 # Small numbers fall into one partition, large ones spread; both ends of the range must work.

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from lookalike.candidates import prefix
 from lookalike.kernels.sets import distinct_rows, hash_integers
 from lookalike.tuning.thresholds import jaccard_floor
-from lookalike.verify.sets import NUMBERS
+from lookalike.verify.measures import NUMBERS
 from reference import holds
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cli.calling import jsonl, names
+from calling import jsonl, names
 from corpora import corpus
 from lookalike.jobs import audit
 

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import lookalike as la
-from cli.calling import COPY, FOX, IDEAS, RIVER, jsonl, kept, names, pack, removed
+from calling import COPY, FOX, IDEAS, RIVER, jsonl, kept, names, pack, removed
 
 MONDAY = [{"id": "m1", "text": FOX}, {"id": "m2", "text": COPY}, {"id": "m3", "text": IDEAS}]
 TUESDAY = [{"id": "t1", "text": RIVER}, {"id": "t2", "text": f"{FOX}!"}, {"id": "t3", "text": f"({IDEAS})"}]

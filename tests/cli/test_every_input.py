@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cli.calling import BARE, COPY, FOX, IDEAS, RIVER, jsonl, kept, pack, process, removed, unpack
+from calling import BARE, COPY, FOX, IDEAS, RIVER, jsonl, kept, pack, process, removed, unpack
 
 ROWS = {
     # what is before the rows, then the rows: the second is a copy of the first

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cli.calling import FOX, IDEAS, jsonl, kept, names, removed
+from calling import FOX, IDEAS, jsonl, kept, names, removed
 
 GOOD = b'{"id": "a", "text": "x y z"}\n'
 

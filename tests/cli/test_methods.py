@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from cli.calling import jsonl, names
+from calling import jsonl, names
 from lookalike.candidates import exact
-from lookalike.jobs import settings
+from lookalike.engine import settings
 
 SETS = "1 2 3 4\n1 2 3 5\n\n7 8\n8 7\n1 2 3 4 5 6\n"
 

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cli.calling import FOX, jsonl, names, read_rows
+from calling import FOX, jsonl, names, read_rows
 
 COLUMNS = ["left", "right", "similarity", "rank"]
 ROWS = [

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cli.calling import COPY, FOX, IDEAS, LOOKALIKE, Done, environment, jsonl, kept, names, process, removed, start
+from calling import COPY, FOX, IDEAS, LOOKALIKE, Done, environment, jsonl, kept, names, process, removed, start
 from lookalike.write import write_tsv
 
 STAGES = ["reading", "joining bands", "writing", "remembering"]

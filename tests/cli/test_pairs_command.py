@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from cli.calling import COPY, FOX, IDEAS, jsonl, names, read_rows
+from calling import COPY, FOX, IDEAS, jsonl, names, read_rows
 
 COLUMNS = ["left", "right", "similarity"]
 ROWS = [("b", "a", 1.0), ("b", "d", 0.5), ("a", "d", 0.5), ("c", "e", 1.0)]

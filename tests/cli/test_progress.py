@@ -7,14 +7,14 @@ import time
 
 import pytest
 
-from cli.calling import jsonl
+from calling import jsonl
 from corpora import corpus
 from lookalike.cli import progress as talking
 from lookalike.cli.bar import BarProgress
 from lookalike.cli.progress import PlainProgress, Stage
-from lookalike.jobs import usage
-from lookalike.jobs.memory import Budget
-from lookalike.jobs.progress import Progress
+from lookalike.engine import usage
+from lookalike.engine.memory import Budget
+from lookalike.engine.progress import Progress
 
 
 @pytest.mark.parametrize(

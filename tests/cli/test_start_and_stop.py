@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from cli.calling import COPY, FOX, IDEAS, LOOKALIKE, RIVER, kept, names, process, removed, start, wait_for
+from calling import COPY, FOX, IDEAS, LOOKALIKE, RIVER, kept, names, process, removed, start, wait_for
 from lookalike.cli import demo
 from lookalike.cli.main import COMMANDS
 

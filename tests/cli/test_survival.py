@@ -13,10 +13,10 @@ import time
 
 import pytest
 
-from cli.calling import SMALL, jsonl, kept, names, process, start, wait_for
+from calling import SMALL, jsonl, kept, names, process, start, wait_for
 from corpora import corpus
+from lookalike.engine.settings import Settings
 from lookalike.jobs.dedup import dedup_to_folder
-from lookalike.jobs.settings import Settings
 
 MOST_SECONDS = 60
 PIECE = "digests-000001.arrow"

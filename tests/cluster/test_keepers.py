@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from lookalike.candidates.brute import all_together
 from lookalike.cluster import keepers
 from lookalike.cluster.components import connect
-from lookalike.jobs.parallel import Workers
+from lookalike.engine.workers import Workers
 from lookalike.types import Buckets
 from lookalike.verify import pairs
+from lookalike.verify.measures import NUMBERS, Measure
 from lookalike.verify.pairs import all_pairs, list_pairs
-from lookalike.verify.sets import NUMBERS, Measure
 from reference import components, exact, greedy, holds
 
 collections = st.lists(st.sets(st.integers(0, 12), min_size=1, max_size=8), min_size=1, max_size=14)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from families.items import Choices, bits_at, even_and_odd, points_at, sets_at, spread, vectors_at_angle
+from family_items import Choices, bits_at, even_and_odd, points_at, sets_at, spread, vectors_at_angle
 from lookalike.errors import ResourceError, UsageError
 from lookalike.families import (
     And,

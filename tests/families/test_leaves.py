@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from families.items import bits_at, points_at, sets_at, spread, vectors_at_angle
+from family_items import bits_at, points_at, sets_at, spread, vectors_at_angle
 from lookalike.errors import UsageError
 from lookalike.families import BitSampling, Family, Hyperplanes, Lines, MinHash
 from lookalike.tuning.collisions import (

@@ -7,8 +7,8 @@ import pytest
 
 from lookalike.errors import UsageError
 from lookalike.families import Or
-from lookalike.families.base import NOWHERE
 from lookalike.families.triples import Triples
+from lookalike.types import NOWHERE
 
 
 def test_the_numbers_of_the_lecture():

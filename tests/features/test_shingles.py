@@ -6,9 +6,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from lookalike.engine.digest import digest
 from lookalike.errors import BadDataError, UsageError
 from lookalike.features import plain, unicode
-from lookalike.features.shingles import Shingling, digest, hash_lists, shingle_texts
+from lookalike.features.shingles import Shingling, hash_lists, shingle_texts
 from lookalike.features.stopwords import stop_words
 from lookalike.features.texts import text_arrays
 from lookalike.features.unicode import UNICODE_VERSION, build_table, folding_table

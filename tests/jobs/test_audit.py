@@ -3,7 +3,7 @@ import pytest
 
 import lookalike as la
 from corpora import corpus
-from lookalike.jobs.alarms import InputFile, find_alarms
+from lookalike.jobs.dedup_alarms import InputFile, find_alarms
 from lookalike.tuning.intervals import grouped_interval, wilson_interval
 from reference import exact, shingles
 

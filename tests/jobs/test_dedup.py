@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 import lookalike as la
 from corpora import corpus
 from lookalike.candidates import prefix
+from lookalike.engine.settings import Settings
 from lookalike.errors import BadDataError, UsageError
 from lookalike.jobs.dedup import dedup_to_folder
-from lookalike.jobs.settings import Settings
 from reference import components, exact, greedy, holds, shingles
 
 TEXTS = [

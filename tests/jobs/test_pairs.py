@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 import lookalike as la
 from corpora import corpus
 from lookalike.errors import ResourceError
-from lookalike.jobs import listing
+from lookalike.matching import list_pairs as listing
 from reference import exact, holds, shingles
 
 texts = st.lists(

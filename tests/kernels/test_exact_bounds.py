@@ -7,7 +7,7 @@ from lookalike.kernels.compile import kernel
 from lookalike.kernels.exact_bounds import bound_classes, bound_partners, bound_probers, reaches, size_classes
 from lookalike.kernels.exact_plain import position_holds
 from lookalike.kernels.sets import OVERLAP, needed_overlap
-from lookalike.verify.sets import NUMBERS
+from lookalike.verify.measures import NUMBERS
 
 THRESHOLDS = [Fraction(1, 100), Fraction(1, 2), Fraction(11, 20), Fraction(2, 3), Fraction(4, 5), Fraction(9, 10),
               Fraction(99, 100), Fraction(1)]  # fmt: skip

@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lookalike.kernels import sets as kernels
-from lookalike.verify.sets import NUMBERS
+from lookalike.verify.measures import NUMBERS
 from reference import holds
 
 WORDS = st.integers(0, 2**64 - 2)

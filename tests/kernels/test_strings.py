@@ -11,9 +11,9 @@ from rapidfuzz.distance import OSA, JaroWinkler, LCSseq
 
 from lookalike.kernels import strings as kernels
 from lookalike.kernels.compile import kernel
+from lookalike.linkage.compare.levels import Comparer
+from lookalike.linkage.compare.values import Strings, Values
 from lookalike.types import Column
-from lookalike.verify.records import Comparer
-from lookalike.verify.values import Strings, Values
 
 ALPHABETS = ("ab", "abcdefgh 0123", "aé漢語🙂 ")
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from looking import column, features, rejected, stored_bytes, write
 
 from lookalike.errors import BadDataError
 from lookalike.read import csv as csv_format
 from lookalike.read import lines, open_inputs, streams
 from lookalike.types import Source, Wanted
+from looking import column, features, rejected, stored_bytes, write
 
 
 def source_of(folder: Path, data: bytes, name: str = "in.csv", **options: Any) -> Source:

@@ -8,16 +8,16 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from looking import features, rejected, stored_bytes, write
 
 import lookalike as la
+from lookalike.engine.settings import Settings
 from lookalike.errors import BadDataError
 from lookalike.jobs.dedup import dedup_to_folder
-from lookalike.jobs.settings import Settings
 from lookalike.read import open_inputs, streams
 from lookalike.read.dat import parse_sets
 from lookalike.read.lines import Rows, line_ends
 from lookalike.types import Source
+from looking import features, rejected, stored_bytes, write
 
 NUMBERS = st.integers(-(2**63), 2**63 - 1) | st.integers(-20, 20)
 

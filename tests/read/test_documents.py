@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from looking import features, rejected, stored, write
 
 from lookalike.errors import BadDataError
 from lookalike.read import documents, open_inputs
 from lookalike.types import Wanted
+from looking import features, rejected, stored, write
 
 
 def folder_of(folder: Path, files: dict[str, bytes]) -> Path:

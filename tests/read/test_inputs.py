@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from looking import features, stored_bytes, write
 
 from lookalike.errors import BadDataError, UsageError
 from lookalike.read import open_inputs
 from lookalike.read.names import kept_names
+from looking import features, stored_bytes, write
 
 LINE = b'{"text": "t"}\n'
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lookalike as la
-from cli.calling import caller
+from calling import caller
 from lookalike.errors import BadDataError, ResourceError
 from reference import exact
 

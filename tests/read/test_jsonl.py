@@ -12,11 +12,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from looking import column, features, rejected, stored_bytes, write
 
 from lookalike.errors import BadDataError
 from lookalike.read import jsonl, lines, open_inputs, streams
 from lookalike.types import Source, Wanted
+from looking import column, features, rejected, stored_bytes, write
 
 GOOD = b'{"id": "a", "text": "x y z"}\n'
 

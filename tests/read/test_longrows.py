@@ -13,13 +13,13 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from looking import column, features, rejected, stored_bytes, write
 
 from lookalike.errors import BadDataError, ResourceError
 from lookalike.read import longrows, open_inputs, parquet, streams
 from lookalike.read.longrows import LongBlock
 from lookalike.types import Room, Source, Wanted
 from lookalike.write import open_kept
+from looking import column, features, rejected, stored_bytes, write
 
 AWKWARD = st.text(st.sampled_from([*'ab \t"\\/,\n\r\u2028é漢😀\x00\x1f\xa0']), max_size=60)
 ROWS = st.lists(st.tuples(AWKWARD, AWKWARD), min_size=1, max_size=6)

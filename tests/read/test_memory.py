@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from looking import column, features, stored
 
 from lookalike.errors import BadDataError, UsageError
 from lookalike.read import looks_like_paths, open_data
 from lookalike.types import Wanted
+from looking import column, features, stored
 
 TEXTS = ["first text", None, "third text", "l'été"] * 5
 TABLE = pa.table({"id": range(20), "text": TEXTS, "nested": [{"a": [1, None]}, None] * 10})

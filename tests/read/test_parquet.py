@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from looking import column, features, rejected, stored
 
 from lookalike.errors import BadDataError, UsageError
 from lookalike.read import open_inputs, parquet
 from lookalike.types import Source, Wanted
+from looking import column, features, rejected, stored
 
 ROWS = 20
 TABLE = pa.table(

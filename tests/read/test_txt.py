@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from looking import column, features, rejected, stored_bytes, write
 
 from lookalike.errors import BadDataError, UsageError
 from lookalike.read import open_inputs, streams
 from lookalike.types import Source
+from looking import column, features, rejected, stored_bytes, write
 
 
 def source_of(folder: Path, data: bytes, name: str = "in.txt", **options: Any) -> Source:

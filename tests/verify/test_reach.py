@@ -2,7 +2,7 @@ from fractions import Fraction
 
 import pytest
 
-from lookalike.verify.sets import Measure
+from lookalike.verify.measures import Measure
 from reference import exact
 
 

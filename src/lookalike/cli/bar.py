@@ -10,7 +10,7 @@ from rich.progress import Progress as Bars
 from rich.text import Text
 
 from lookalike.cli.progress import TalkingProgress
-from lookalike.jobs.usage import resident_bytes
+from lookalike.engine.usage import resident_bytes
 
 
 class BarProgress(TalkingProgress):

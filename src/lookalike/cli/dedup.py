@@ -10,8 +10,8 @@ import click
 from lookalike.cli.options import CONTEXT, length_option, settings_from, shared_options, talking_options
 
 if TYPE_CHECKING:
-    from lookalike.jobs.progress import Progress
-    from lookalike.jobs.settings import Settings
+    from lookalike.engine.progress import Progress
+    from lookalike.engine.settings import Settings
 
 _EXAMPLE = """\b
 Examples:
@@ -101,9 +101,9 @@ def command(
 
 def _dedup(inputs: tuple[str, ...], out: str, settings: Settings, asked: dict[str, Any], progress: Progress) -> Any:
     from lookalike.cli.talk import warm_up
+    from lookalike.engine.settings import check_policy, parse_keep
     from lookalike.errors import UsageError
     from lookalike.jobs.dedup import dedup_to_folder
-    from lookalike.jobs.settings import check_policy, parse_keep
     from lookalike.read import check_inputs
     from lookalike.write import OutputFolder
 
@@ -123,7 +123,7 @@ def _again(context: click.Context, earlier: str, out: str, overwrite: bool, prog
 
     from lookalike.cli.talk import warm_up
     from lookalike.errors import UsageError
-    from lookalike.jobs.again import dedup_again
+    from lookalike.jobs.dedup_again import dedup_again
 
     given = {name for name in context.params if context.get_parameter_source(name) != ParameterSource.DEFAULT}
     if context.params["inputs"]:

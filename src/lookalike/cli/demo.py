@@ -35,8 +35,8 @@ def command(out: str, threshold: str, threads: int | None, overwrite: bool, as_j
 
     from lookalike.cli.progress import open_progress
     from lookalike.cli.talk import say_run, warm_up
+    from lookalike.engine.settings import Settings
     from lookalike.jobs.dedup import dedup_to_folder, read_result
-    from lookalike.jobs.settings import Settings
     from lookalike.write import OutputFolder
 
     settings = Settings.parse(threshold=threshold, threads=threads, on_error="skip")

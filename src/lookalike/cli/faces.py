@@ -51,7 +51,7 @@ def command(
     Files are .csv, .tsv, .parquet or .npy, with a row for each person (or anything else that is measured). The score
     is the number of measurements that are close. Only those are compared that share a cell of some hash function.
     """
-    from lookalike.jobs.lookups import faces_of_files
+    from lookalike.lookup.files import faces_of_files
 
     named = {"columns": _names(columns), "without": _names(without)}
     reading: dict[str, Any] = {"id": id, **named, "encoding": encoding}

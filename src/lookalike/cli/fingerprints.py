@@ -44,7 +44,7 @@ def command(
     angle and print, or templates of ISO/IEC 19794-2:2005; folders of them, too. The score is the Jaccard similarity of
     the grid squares that have minutiae.
     """
-    from lookalike.jobs.lookups import prints_of_files
+    from lookalike.lookup.files import prints_of_files
 
     look_up(
         lambda progress: prints_of_files(inputs, against, encoding, progress, **options),

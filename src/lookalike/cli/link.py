@@ -10,7 +10,7 @@ import click
 from lookalike.cli.options import CONTEXT, talking_options
 
 if TYPE_CHECKING:
-    from lookalike.jobs.progress import Progress
+    from lookalike.engine.progress import Progress
 
 _EXAMPLE = """\b
 Examples:
@@ -96,10 +96,10 @@ def command(
     """
     from lookalike.cli.progress import open_progress
     from lookalike.errors import UsageError
-    from lookalike.jobs.link_settings import LinkSettings
-    from lookalike.jobs.linked import link_files
+    from lookalike.linkage.job import link_files
+    from lookalike.linkage.settings import LinkSettings
     from lookalike.read import check_inputs
-    from lookalike.report.links import links_page
+    from lookalike.report.linkage.page import links_page
 
     if len(tables) > 2:
         raise UsageError(

@@ -15,7 +15,7 @@ from lookalike.errors import UsageError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from lookalike.jobs.progress import Progress
+    from lookalike.engine.progress import Progress
 
 _OPTIONS = [
     click.option("--against", multiple=True, metavar="GALLERY",

@@ -14,8 +14,8 @@ from lookalike.cli.options import CONTEXT, check_transpose, shared_options_but, 
 from lookalike.errors import UsageError
 
 if TYPE_CHECKING:
+    from lookalike.engine.progress import Progress
     from lookalike.jobs.neighbors import Nearby
-    from lookalike.jobs.progress import Progress
 
 _EXAMPLE = """\b
 Examples:

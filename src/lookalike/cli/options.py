@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from lookalike.jobs.settings import Settings
+    from lookalike.engine.settings import Settings
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -102,7 +102,7 @@ def _add(options: Sequence[Callable[[Any], Any]], command: Command) -> Command:
 
 def settings_from(options: dict[str, Any]) -> Settings:
     """Check the shared options."""
-    from lookalike.jobs.settings import Settings
+    from lookalike.engine.settings import Settings
 
     options = dict(options)
     return Settings.parse(id=options.pop("id_"), **options)

@@ -22,7 +22,7 @@ from lookalike.cli.options import (
 from lookalike.errors import UsageError
 
 if TYPE_CHECKING:
-    from lookalike.jobs.settings import Settings
+    from lookalike.engine.settings import Settings
     from lookalike.types import Rejected
 
 NAMED = 20
@@ -86,9 +86,9 @@ def command(
     from lookalike.candidates.exact import JoinStats
     from lookalike.cli.progress import open_progress
     from lookalike.cli.talk import say_pairs, say_stats, warm_up
-    from lookalike.jobs.joins import JoinOptions
+    from lookalike.engine.settings import check_join
     from lookalike.jobs.pairs import pairs_of_files
-    from lookalike.jobs.settings import check_join
+    from lookalike.matching.join import JoinOptions
     from lookalike.read import check_inputs
     from lookalike.write import TABLE_SUFFIXES, output_file, write_tables, write_tsv
 
@@ -124,7 +124,7 @@ def _explain(inputs: list[str], settings: Settings, transpose: bool, as_json: bo
     """What each method would cost, by a sample."""
     from dataclasses import replace
 
-    from lookalike.jobs.choice import choose
+    from lookalike.engine.method import choose
     from lookalike.read import open_inputs, open_inverted
 
     sources = open_inputs(inputs, encoding=settings.encoding)

@@ -8,8 +8,8 @@ import threading
 import time
 from dataclasses import dataclass
 
-from lookalike.jobs.progress import Progress
-from lookalike.jobs.usage import resident_bytes
+from lookalike.engine.progress import Progress
+from lookalike.engine.usage import resident_bytes
 
 PLAIN_SECONDS = 10.0
 """How often a long job says where it is when stderr is no terminal."""

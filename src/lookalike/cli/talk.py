@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lookalike.jobs.progress import Progress
+from lookalike.engine.progress import Progress
 
 if TYPE_CHECKING:
     from lookalike.candidates.exact import JoinStats
@@ -23,7 +23,7 @@ def count(number: int, noun: str) -> str:
 
 def warm_up(progress: Progress) -> None:
     """Load the kernels; the first use after an install compiles them, and says so."""
-    from lookalike.jobs.warmup import compile_kernels, is_warm
+    from lookalike.cli.warmup import compile_kernels, is_warm
 
     if not is_warm():
         progress.say("Compiling kernels, once after each install (about 15 seconds) ...")

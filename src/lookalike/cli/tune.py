@@ -93,7 +93,7 @@ def tune(
 
 def _plot(plan: Plan, path: Path, overwrite: bool) -> None:
     from lookalike.errors import UsageError
-    from lookalike.report.charts import check_plot_path, plot_curve
+    from lookalike.report.curve import check_plot_path, plot_curve
 
     check_plot_path(path)
     if path.exists() and not overwrite:
@@ -150,7 +150,7 @@ def _comparison(plan: Plan, rule: Plan) -> list[str]:
 
 def _drawing(plan: Plan) -> str:
     """The curve, in plain characters where the terminal has no others."""
-    from lookalike.report.charts import terminal_curve
+    from lookalike.report.curve import terminal_curve
 
     drawing = terminal_curve(plan, width=max(44, min(76, shutil.get_terminal_size().columns - 1)))
     try:

@@ -144,15 +144,6 @@ def sets_of(features: pa.Array, shingling: Shingling) -> Sets:
     return shingle_texts(features, shingling)
 
 
-def digest(features: pa.Array, shingling: Shingling, seed: int, bands: int, rows: int) -> tuple[UInt64, Int64, UInt64]:
-    """What a job keeps of each item: bucket keys (bands x items), number of shingles, fingerprint (2 x items)."""
-    if is_list(features):
-        sets = hash_lists(features, shingling.bag)
-        return sketching.digest_sets(sets.indptr, sets.elements, np.uint64(seed), bands, rows)  # type: ignore[no-any-return]
-    data, offsets = text_arrays(features)
-    return sketching.digest_texts(data, offsets, *shingling.arguments(), np.uint64(seed), bands, rows)  # type: ignore[no-any-return]
-
-
 def sketch_features(features: pa.Array, shingling: Shingling, seed: int, hashes: int) -> UInt32:
     """Fast Similarity Sketches of a column of texts or token lists: uint32, items x hashes."""
     values = np.empty((len(features), hashes), np.uint32)

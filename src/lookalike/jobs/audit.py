@@ -8,16 +8,17 @@ from typing import Any
 
 import numpy as np
 
+from lookalike.engine.corpus import Corpus, read_corpus
+from lookalike.engine.digest import item_sets
+from lookalike.engine.method import choose
+from lookalike.engine.progress import Progress
+from lookalike.engine.run_record import read_run
+from lookalike.engine.settings import settings_of_run
+from lookalike.engine.workers import Workers
 from lookalike.errors import UsageError
-from lookalike.jobs.choice import choose
-from lookalike.jobs.corpus import Corpus, item_sets, read_corpus
-from lookalike.jobs.parallel import Workers
-from lookalike.jobs.progress import Progress
-from lookalike.jobs.run import read_run
-from lookalike.jobs.settings import settings_of_run
-from lookalike.jobs.vectors import near_pairs, values_of_pairs
 from lookalike.kernels import audit as kernels
 from lookalike.kernels.unionfind import flatten, unite
+from lookalike.matching.vectors import near_pairs, values_of_pairs
 from lookalike.read import open_inputs
 from lookalike.tuning.intervals import grouped_interval
 from lookalike.types import Block, Bool, Float64, Int64, Sets, Wanted, to_numpy

@@ -14,26 +14,36 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lookalike.cluster.priority import order_by_column, order_by_rule, split_references
+from lookalike.engine.corpus import Corpus, read_corpus
+from lookalike.engine.forecast import check_forecast, foresee
+from lookalike.engine.method import choose, tell_plan
+from lookalike.engine.progress import Progress
+from lookalike.engine.resume import open_output, open_work, tell_reused
+from lookalike.engine.run_record import describe_run
+from lookalike.engine.settings import Settings, check_dedup_method, check_policy, parse_keep
+from lookalike.engine.stores.work import WorkFolder
+from lookalike.engine.workers import Workers
 from lookalike.errors import UsageError
 from lookalike.jobs.audit import audit
-from lookalike.jobs.choice import choose, tell_plan
-from lookalike.jobs.corpus import read_corpus
-from lookalike.jobs.deduplicated import Deduplicated, write_result
-from lookalike.jobs.forecast import check_forecast, foresee
-from lookalike.jobs.graph import Graph, write_graph
-from lookalike.jobs.kept import kept_table
-from lookalike.jobs.parallel import Workers
-from lookalike.jobs.priority import order_items
-from lookalike.jobs.progress import Progress
-from lookalike.jobs.resuming import open_output, open_work, tell_reused
-from lookalike.jobs.run import describe_run
-from lookalike.jobs.settings import Settings, check_dedup_method, check_policy, parse_keep
-from lookalike.jobs.similar import find_candidates
-from lookalike.jobs.verifying import verify
+from lookalike.jobs.dedup_kept import kept_table
+from lookalike.jobs.dedup_result import Deduplicated, write_result
 from lookalike.kernels.audit import find_similar
+from lookalike.matching.decide import verify
+from lookalike.matching.find import find_candidates
+from lookalike.matching.pair_graph import Graph, write_graph
 from lookalike.read import LINE_FILES, identity_of, line_files, open_inputs
-from lookalike.types import Source
-from lookalike.write import WorkFolder, write_json
+from lookalike.types import Int32, Source, to_arrow
+from lookalike.write import write_json
+
+
+def _order_items(corpus: Corpus, rule: str, column: str | None, references: int) -> Int32:
+    """The items that are not empty, by priority; the first `references` items are reference items, in front."""
+    items = np.flatnonzero(corpus.counts).astype(np.int32)
+    if column is None:
+        return order_by_rule(items, references, rule, lambda some: corpus.digests.numbers("length", np.int64)[some])
+    values = corpus.digests.column(column).take(to_arrow(split_references(items, references)[1]))
+    return order_by_column(items, references, rule, values, column)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +84,7 @@ def find_duplicates(
         with progress.stage("reading", sum(source.nbytes for source in everything), "B"):
             corpus = read_corpus(everything, settings, workers, progress, column, len(references), work)
         fixed = int(corpus.starts[len(references)])
-        order = order_items(corpus, rule, column, fixed)
+        order = _order_items(corpus, rule, column, fixed)
         candidates = find_candidates(corpus, order, workers, progress, fixed)
         if graph is not None:
             graph.keep_in(corpus.digests.work)

@@ -13,17 +13,17 @@ import pyarrow as pa
 
 from lookalike.candidates.neighbors import Nearest, about_bytes, nearest
 from lookalike.candidates.numbering import number_elements
+from lookalike.engine.corpus import Corpus, read_corpus
+from lookalike.engine.memory import BASE_BYTES
+from lookalike.engine.progress import Progress
+from lookalike.engine.run_record import describe_run
+from lookalike.engine.settings import Settings
+from lookalike.engine.vector_plan import for_vectors, vectors_of
+from lookalike.engine.workers import Workers
 from lookalike.errors import ResourceError, UsageError
-from lookalike.jobs.corpus import Corpus, read_corpus
-from lookalike.jobs.memory import BASE_BYTES
-from lookalike.jobs.parallel import Workers
-from lookalike.jobs.progress import Progress
-from lookalike.jobs.run import describe_run
-from lookalike.jobs.settings import Settings
-from lookalike.jobs.vectorplan import for_vectors, vectors_of
-from lookalike.jobs.vectors import nearest_vectors
 from lookalike.kernels import neighbors as kernels
 from lookalike.kernels.vectors import push_nearest
+from lookalike.matching.vectors import nearest_vectors
 from lookalike.read import open_inverted, open_sides
 from lookalike.types import Float64, Int64, Rejected, Source, VectorKind, to_arrow
 

@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.jobs.choice import Choice, choose, tell_plan
-from lookalike.jobs.corpus import Corpus, read_corpus
-from lookalike.jobs.deduplicated import TABLE_ROWS
-from lookalike.jobs.joins import JoinOptions
-from lookalike.jobs.listing import Listing, list_similar
-from lookalike.jobs.pairstore import PairStore
-from lookalike.jobs.parallel import Workers
-from lookalike.jobs.progress import Progress
-from lookalike.jobs.run import describe_run
-from lookalike.jobs.settings import Settings
-from lookalike.jobs.similar import find_candidates
+from lookalike.engine.corpus import Corpus, read_corpus
+from lookalike.engine.method import Choice, choose, tell_plan
+from lookalike.engine.progress import Progress
+from lookalike.engine.run_record import describe_run
+from lookalike.engine.settings import Settings
+from lookalike.engine.stores.pairs import PairStore
+from lookalike.engine.workers import Workers
+from lookalike.jobs.dedup_result import TABLE_ROWS
+from lookalike.matching.find import find_candidates
+from lookalike.matching.join import JoinOptions
+from lookalike.matching.list_pairs import Listing, list_similar
 from lookalike.read import open_inverted, open_sides
 from lookalike.types import Int32, Source, to_arrow
 

@@ -1,4 +1,4 @@
-"""Levels of agreement of pairs of records in one field, a kernel for each kind; verify/records.py says what they mean.
+"""How well pairs of records agree in one field: a kernel for each kind, with the levels of linkage/compare/levels.py.
 
 Each takes codes (int32[records]: the number of each record's value, -1 for none), left and right (records of the
 pairs), the first pair and the last, and fills out (int8[pairs]): 0 where a value is missing, 1 where both are the same.

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from lookalike.types import Source
+from lookalike.types import KEPT, RUN_FILE, Source
 
-RUN_FILE, KEPT = "run.json", "kept"
 LINE_FILES = "line_files"
 """Where run.json names the plain text below kept/ of which a line is an item; of other plain text, the file is."""
 

@@ -19,12 +19,12 @@ from typing import Any
 
 from lookalike.errors import BadDataError, ResourceError, UsageError
 from lookalike.read.documents import DocumentsSource
-from lookalike.read.earlier import KEPT, LINE_FILES, RUN_FILE, kept_files, parse_record, read_record
+from lookalike.read.earlier import LINE_FILES, kept_files, parse_record, read_record
 from lookalike.read.files import File, first_line, stamp
 from lookalike.read.formats import FORMATS, UNCOMPRESSED_ONLY
 from lookalike.read.names import kept_names
 from lookalike.read.streams import check_encoding
-from lookalike.types import Source
+from lookalike.types import KEPT, RUN_FILE, Source
 
 
 @dataclass(frozen=True)

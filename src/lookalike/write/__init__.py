@@ -1,7 +1,8 @@
 """Results -> files, whole or not at all. Nothing here knows how they were found."""
 
+from lookalike.types import KEPT
 from lookalike.write.kept import LARGE_BYTES, KeptWriter, open_kept
-from lookalike.write.outputs import KEPT, TABLE_SUFFIXES, OutputFolder, disk_errors, free_bytes, output_file, whole_file
+from lookalike.write.outputs import TABLE_SUFFIXES, OutputFolder, disk_errors, free_bytes, output_file, whole_file
 from lookalike.write.results import (
     write_json,
     write_rejected,
@@ -9,7 +10,6 @@ from lookalike.write.results import (
     write_tables,
     write_tsv,
 )
-from lookalike.write.work import WorkFolder
 
 __all__ = [
     "KEPT",
@@ -17,7 +17,6 @@ __all__ = [
     "TABLE_SUFFIXES",
     "KeptWriter",
     "OutputFolder",
-    "WorkFolder",
     "disk_errors",
     "free_bytes",
     "open_kept",

@@ -19,17 +19,14 @@ from types import TracebackType
 from typing import Any, TypeGuard
 
 from lookalike.errors import ResourceError, UsageError
+from lookalike.types import KEPT, RUN_FILE
 
-RUN_FILE = "run.json"
-"""The file that makes a folder recognisable as a finished output."""
 LOCK_FILE = "lock"
 """Held by the run that fills the folder."""
 WORK = "work"
 """Where a run keeps pieces of its work, inside the folder that it fills."""
 MANIFEST = "manifest.jsonl"
 """What a run has finished, in the work folder."""
-KEPT = "kept"
-"""Where the surviving rows go."""
 MANY_FILES = 200
 """From here on, everything is flushed at once."""
 TABLE_SUFFIXES = (".parquet", ".csv", ".jsonl", ".tsv")

@@ -1,0 +1,82 @@
+"""The order of priority: reference items first, then by the keep rule, then as they came."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.errors import BadDataError
+from lookalike.types import Int32, Int64, to_arrow, to_numpy
+
+
+def order_by_rule(items: Int32, references: int, rule: str, lengths: Callable[[Int32], Int64]) -> Int32:
+    """Items (ascending) by first, last, longest or shortest; ties by input order.
+
+    Examples
+    --------
+    >>> order_by_rule(np.arange(4, dtype=np.int32), 1, "longest", lambda items: items % 3).tolist()
+    [0, 2, 1, 3]
+    """
+    fixed, rest = split_references(items, references)
+    if rule == "last":
+        rest = rest[::-1]
+    elif rule in ("longest", "shortest"):
+        measured = lengths(rest)
+        rest = rest[np.argsort(-measured if rule == "longest" else measured, kind="stable")]
+    return np.concatenate([fixed, rest])
+
+
+def order_by_column(items: Int32, references: int, rule: str, values: pa.ChunkedArray, column: str) -> Int32:
+    """Items (ascending) by the largest (max) or smallest (min) value.
+
+    `values` are of the items that are no references. Ties, and items without a value (behind all others), go by
+    input order.
+    """
+    fixed, rest = split_references(items, references)
+    table = pa.table({"value": _comparable(values, column), "item": to_arrow(rest)})
+    direction = "descending" if rule == "max" else "ascending"
+    keys = [("value", direction, "at_end"), ("item", "ascending", "at_end")]
+    return np.concatenate([fixed, rest[to_numpy(pc.sort_indices(table, sort_keys=keys))]])
+
+
+def split_references(items: Int32, references: int) -> tuple[Int32, Int32]:
+    """Reference items, and the others."""
+    at = int(np.searchsorted(items, references))
+    return items[:at], items[at:]
+
+
+def _comparable(values: pa.ChunkedArray, column: str) -> pa.ChunkedArray:
+    """Numbers as numbers, also where the file had them as text; dates and other text as they are."""
+    if pa.types.is_null(values.type):
+        raise BadDataError(f"column {column!r} of the keep rule has no value in any row")
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    kind = values.type
+    if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        raise BadDataError(f"column {column!r} of the keep rule is {kind}; it must be numbers, dates or text")
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        values = _numbers(values)
+    if pa.types.is_float16(values.type):
+        values = values.cast(pa.float32())
+    if pa.types.is_floating(values.type):
+        values = pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values)
+    return values
+
+
+def _numbers(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Text that is numbers, as numbers; a text that is none among them counts as no value. Other text stays.
+
+    Whole numbers are tried first, since a float cannot tell large ones apart.
+    """
+    trimmed = pc.utf8_trim_whitespace(texts)
+    looks = pc.match_substring_regex(trimmed, r"^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$").fill_null(False)
+    if 2 * (pc.sum(looks).as_py() or 0) < len(texts) - texts.null_count:
+        return pc.if_else(pc.equal(trimmed, ""), pa.scalar(None, texts.type), texts)
+    numbers = pc.if_else(looks, pc.replace_substring_regex(trimmed, r"^\+", ""), pa.scalar(None, texts.type))
+    try:
+        return numbers.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return numbers.cast(pa.float64())

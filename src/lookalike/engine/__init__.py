@@ -1,0 +1,1 @@
+"""How any job runs: settings, memory, workers, progress, resuming, and the stores between stages."""

@@ -1,0 +1,109 @@
+"""What a run will need, said before it starts: items, memory, disk. What surely does not fit is refused."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from lookalike.engine.memory import BASE_BYTES, ITEM_BYTES, JOIN_BYTES
+from lookalike.engine.settings import Settings
+from lookalike.engine.stores.digests import PIECE_BYTES
+from lookalike.errors import ResourceError
+from lookalike.types import Source
+from lookalike.write import free_bytes
+
+ASKED_SOURCES = 64
+"""Of more sources than this, some are asked how many rows they have."""
+DIGEST_BYTES = 40
+"""Of each item on disk, besides its bucket keys: fingerprint, counts and id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What a run is expected to need."""
+
+    items: int
+    exact: bool
+    """Is the number of items known, rather than guessed from the first lines?"""
+    input_bytes: int
+    memory_bytes: int
+    work_bytes: int
+    """Digests; the sets of candidates come to these, 8 bytes a shingle."""
+    result_bytes: int
+    """At most: as much as the input."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As run.json shows it."""
+        return asdict(self)
+
+    def describe(self) -> str:
+        """One or two sentences for people."""
+        about = "" if self.exact else "about "
+        work = f"{_size(self.work_bytes)} of work files and " if self.work_bytes else ""
+        return (
+            f"Expected: {about}{self.items:,} items in {_size(self.input_bytes)}; {_size(self.memory_bytes)} of "
+            f"memory, {work}up to {_size(self.result_bytes)} of results on disk."
+        )
+
+
+def foresee(sources: list[Source], references: list[Source], settings: Settings) -> Forecast:
+    """What a run over these sources will need."""
+    everything = references + sources
+    items, exact = count_items(everything)
+    budget = settings.budget
+    bands = settings.plan.bands if settings.plan else 0
+    digests = items * (8 * bands + DIGEST_BYTES)
+    joining = items * JOIN_BYTES * settings.threads // budget.joining_ranges(items, settings.threads)
+    nbytes = sum(source.nbytes for source in everything)
+    held = min(budget.held_bytes, nbytes)
+    memory = BASE_BYTES * 3 // 4 + items * ITEM_BYTES + max(joining, held, min(digests, PIECE_BYTES))
+    return Forecast(
+        items,
+        exact,
+        nbytes,
+        min(memory, budget.total_bytes),
+        digests if digests >= PIECE_BYTES else 0,
+        sum(source.nbytes for source in sources),
+    )
+
+
+def count_items(sources: list[Source]) -> tuple[int, bool]:
+    """About how many items there are, and whether that is exact."""
+    step = -(-len(sources) // ASKED_SOURCES) or 1
+    asked = sources[::step]
+    found = [source.about_rows() for source in asked]
+    rows = sum(count for count, _ in found)
+    share = sum(source.nbytes for source in sources) / max(1, sum(source.nbytes for source in asked))
+    return round(rows * max(1.0, share)), step == 1 and all(exact for _, exact in found)
+
+
+def check_forecast(forecast: Forecast, settings: Settings, work: Path, out: Path) -> str | None:
+    """Refuse what surely does not fit; a warning where it may not."""
+    if forecast.exact:
+        settings.budget.check_items(forecast.items)
+    work_free, out_free = free_bytes(work), free_bytes(out)
+    if forecast.exact and forecast.work_bytes > work_free:
+        raise ResourceError(
+            f"{work}: work files will take {_size(forecast.work_bytes)}, and {_size(work_free)} are free; free some "
+            "space, or choose another disk with --work DIR"
+        )
+    if forecast.result_bytes > out_free:
+        return (
+            f"Note: if little is removed, the results take up to {_size(forecast.result_bytes)}; {_size(out_free)} "
+            f"are free at {out}."
+        )
+    return None
+
+
+def _size(nbytes: int) -> str:
+    """A size for people.
+
+    Examples
+    --------
+    >>> _size(1_500_000_000), _size(20_000)
+    ('1.5 GB', '0.02 MB')
+    """
+    if nbytes >= 1e9:
+        return f"{nbytes / 1e9:,.1f} GB"
+    return f"{nbytes / 1e6:,.0f} MB" if nbytes >= 1e6 else f"{nbytes / 1e6:.2g} MB"

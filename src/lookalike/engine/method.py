@@ -1,0 +1,269 @@
+"""Which method is the cheapest: a sample of the items tells what each would cost, before the work.
+
+The prediction is about two things that differ between methods: what is done with every element (sketching, or numbering
+by frequency), and how many pairs of sets are looked at. Reading and writing cost the same for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.candidates.buckets import group_prints
+from lookalike.candidates.prefix import OVERSIZE
+from lookalike.engine.forecast import count_items
+from lookalike.engine.progress import Progress
+from lookalike.engine.settings import Settings, plan_for
+from lookalike.engine.vector_plan import brute_cost, for_vectors, look, plan_vectors, vectors_of
+from lookalike.errors import UsageError
+from lookalike.features.shingles import sets_of
+from lookalike.kernels.minhash import digest_sets
+from lookalike.kernels.sets import fingerprint_sets
+from lookalike.tuning.thresholds import written
+from lookalike.types import Sets, Source, VectorKind, Wanted
+
+SAMPLE = 2000
+"""Items that are looked at."""
+LONG_BYTES, HIGH_FLOOR = 1024, Fraction(3, 4)
+"""Items of this length compared at this Jaccard similarity or more need no look: what the exact join does with every
+element costs several times what sketching does, and buckets hold few that are not similar."""
+MOST_ELEMENTS = 1 << 26
+"""Elements in all beyond which the exact join is no choice: it may have to go through the sets block by block."""
+MARGIN = 1.1
+"""So much cheaper must another method be to be preferred to the one before it in the list: predictions are rough."""
+
+# Nanoseconds of one thread, measured (benchmarks/methods.py).
+SHINGLE = 40.0
+"""An element of a set: tokens, shingles, and sorting them."""
+SKETCH_ITEM, SKETCH_ELEMENT = 2500.0, 20.0
+"""Bands of one item: so much for each, and so much for each of its elements."""
+BAND = 60.0
+"""An item in one band: sorted, and its bucket looked through."""
+REFINE = 60.0
+"""An element of a set in an oversize bucket."""
+NUMBER = 90.0
+"""An element that is numbered by frequency and encoded for the join."""
+MEETING = 4.0
+"""Two sets that share an element of their prefixes."""
+COMPARE, COMPARE_ELEMENT = 250.0, 2.0
+"""Two sets that are compared, and so much for each element of one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """What a sample tells about all items."""
+
+    items: int
+    """How many there are, about."""
+    size: float
+    """Elements of a set, on average."""
+    meetings: float
+    """How many pairs of sets share an element of their prefixes."""
+    candidates: float
+    """How many pairs of sets would share a bucket of ordinary size."""
+    refined: float
+    """How many sets would be in oversize buckets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The method, and what it was chosen from."""
+
+    method: str
+    seconds: dict[str, float]
+    """Predicted, by method, beside reading and writing; only those that meet the recall."""
+    why: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """As run.json shows it."""
+        return {"method": self.method, "predicted_seconds": self.seconds, "why": self.why}
+
+
+def choose(sources: list[Source], settings: Settings) -> tuple[Settings, Choice | None]:
+    """Settings with a method where "auto" was asked for, and why it is that one."""
+    if kind := vectors_of(sources, settings):
+        return _choose_for_vectors(sources, for_vectors(settings, kind), kind)
+    if settings.method != "auto":
+        return settings, None
+    if length := _long_items(sources, settings):
+        why = (
+            f"items are long (about {length:,} bytes) and the threshold is high: sketching is cheaper than numbering "
+            "all their shingles"
+        )
+        return with_method(settings, "lsh"), Choice("lsh", {}, why)
+    sampled = sample(sources, settings)
+    seconds = predict(sampled, settings)
+    best = next(iter(seconds))
+    for method, cost in seconds.items():
+        if cost * MARGIN < seconds[best]:
+            best = method
+    named = ", ".join(f"{method} {cost:.2g} s" for method, cost in seconds.items())
+    why = (
+        f"{best} is expected to be the cheapest way (beside reading: {named}), for about {sampled.items:,} sets of "
+        f"{sampled.size:,.0f} elements"
+    )
+    if "lsh" not in seconds:
+        why += "; only exact methods give what was asked for"
+    return with_method(settings, best), Choice(best, seconds, why)
+
+
+_PLANS = {
+    "brute": "brute force. Every pair is compared.",
+    "exact": "an exact join by rare elements. No similar pair is missed.",
+    "merge": "divide, compute, merge. Every pair that shares an element is counted.",
+}
+
+
+def tell_plan(settings: Settings, choice: Choice | None, progress: Progress) -> None:
+    """Say the plan, before the work: why this method, what it finds, and what it does."""
+    if choice is not None:
+        progress.say(f"Method: {choice.why}.")
+    if settings.vectors:
+        return  # that was all
+    if settings.plan is None:
+        progress.say(f"Plan: {_PLANS[settings.method]}")
+    else:
+        first, *others = settings.plan.describe().split(". ")
+        progress.say(f"Plan: {first}.")
+        if settings.measure.name != "jaccard":
+            what = f"{settings.measure.name} {settings.measure.written}"
+            progress.say(f"  {what} is Jaccard {settings.plan.threshold:g} or more:")
+        for sentence in others:
+            progress.say(f"  {sentence.rstrip('.')}.")
+    if settings.length_ratio:
+        ratio = written(settings.length_ratio)
+        progress.say(f"  Only items of similar length are compared: shorter / longer at least {ratio}.")
+
+
+def _choose_for_vectors(sources: list[Source], settings: Settings, kind: VectorKind) -> tuple[Settings, Choice]:
+    """All with all in matrix products, or bands; what is named is taken."""
+    seen = look(sources, settings, kind)
+    cost = {"brute": brute_cost(seen, settings.measure.name)}
+    plan = None
+    if settings.recall < 1 and settings.method in ("auto", "lsh"):
+        plan, cost["lsh"] = plan_vectors(seen, settings)
+    elif settings.method == "lsh":
+        raise UsageError("recall must be below 1 for --method lsh: hashing can miss a pair; use auto or brute")
+    seconds = {method: nanoseconds / 1e9 / settings.threads for method, nanoseconds in cost.items()}
+    best = settings.method if settings.method != "auto" else min(seconds, key=lambda method: seconds[method])
+    named = ", ".join(f"{method} {spent:.2g} s" for method, spent in seconds.items())
+    what = f"{seen.items:,} vectors of {kind.dimension:,} {'bits' if kind.scalar == 'bits' else 'numbers'}"
+    how = plan.describe() if best == "lsh" and plan else "Every pair is compared, in matrix products of blocks."
+    why = f"{best} for about {what} (expected beside reading: {named}). {how.rstrip('.')}"
+    return replace(settings, method=best, plan=plan if best == "lsh" else None), Choice(best, seconds, why)
+
+
+def _long_items(sources: list[Source], settings: Settings) -> int:
+    """How long items are on average where that alone decides; else 0."""
+    floor = settings.measure.jaccard_floor
+    if settings.recall >= 1 or floor is None or floor < HIGH_FLOOR:
+        return 0
+    items, _ = count_items(sources)
+    length = sum(source.nbytes for source in sources) // max(1, items)
+    return length if length >= LONG_BYTES else 0
+
+
+def with_method(settings: Settings, method: str) -> Settings:
+    """The same settings with another method, and bands if it needs them."""
+    plan = plan_for(settings.measure, settings.recall, settings.hashes) if method == "lsh" else None
+    return replace(settings, method=method, plan=plan)
+
+
+def sample(sources: list[Source], settings: Settings) -> Sampled:
+    """Look at some items here and there."""
+    items, _ = count_items(sources)
+    parts = [sets_of(some, settings.shingling) for some in _first_features(sources, settings)]
+    total = sum(len(part) for part in parts)
+    sets = _distinct(Sets.joined(parts))
+    if len(sets) < 2:
+        return Sampled(items, float(len(sets.elements)), 0.0, 0.0, 0.0)
+    there = _about(max(2.0, items * len(sets) / max(1, total)))
+    scale = (there / len(sets)) ** 2  # pairs grow with the square
+    size = len(sets.elements) / len(sets)
+    candidates, refined = _candidates(sets, settings, there / len(sets))
+    return Sampled(there, size, _meetings(sets, settings) * scale, candidates, refined)
+
+
+def _first_features(sources: list[Source], settings: Settings) -> Iterator[pa.Array]:
+    """The first items in the order of the input, so that the choice is the same however files are split."""
+    wanted = Wanted(settings.column, (), True)
+    left = SAMPLE
+    for source in sources:
+        for block in source.blocks():
+            found = block.items(wanted).features[:left]
+            yield found
+            left -= len(found)
+            if not left:
+                break
+        source.set_aside.clear()  # what is bad in it is found again when it is read
+        if not left:
+            return
+
+
+def _about(count: float) -> int:
+    """Two digits of a number: how many lines there are is guessed, a little differently if files are split.
+
+    Examples
+    --------
+    >>> _about(2395.2), _about(2.0)
+    (2400, 2)
+    """
+    return int(float(f"{count:.1e}"))
+
+
+def _distinct(sets: Sets) -> Sets:
+    """Each set once, and none that is empty."""
+    first = group_prints(*fingerprint_sets(sets.indptr, sets.elements))
+    kept = (first == np.arange(len(sets))) & (sets.sizes > 0)
+    indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(sets.sizes[kept])])
+    return Sets(indptr, sets.elements[np.repeat(kept, sets.sizes)])
+
+
+def _meetings(sets: Sets, settings: Settings) -> float:
+    """How many pairs of the sample share an element of their prefixes."""
+    from lookalike.candidates.numbering import number_elements  # a run that was told its method starts without it
+
+    numbered, _ = number_elements(sets)
+    floor = float(settings.measure.jaccard_floor or 0)
+    sizes = numbered.sizes
+    prefix = sizes - np.ceil(floor * sizes).astype(np.int64) + 1
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    place = np.arange(len(numbered.tokens)) - numbered.indptr[owner]
+    lists = np.bincount(numbered.tokens[place < prefix[owner]], minlength=1).astype(np.float64)
+    return float(np.sum(lists * (lists - 1) / 2))
+
+
+def _candidates(sets: Sets, settings: Settings, growth: float) -> tuple[float, float]:
+    """How many pairs of all sets share a band, by the buckets of the sample; and how many sets are in oversize ones."""
+    if settings.measure.jaccard_floor is None or settings.recall >= 1:
+        return 0.0, 0.0
+    plan = plan_for(settings.measure, settings.recall, settings.hashes)
+    keys, _, _ = digest_sets(sets.indptr, sets.elements, np.uint64(settings.seed), plan.bands, plan.rows)
+    pairs = refined = 0.0
+    for band in keys:
+        counts = np.unique(band, return_counts=True)[1].astype(np.float64)
+        large = (counts > 1) & (counts * growth > OVERSIZE)
+        pairs += float(np.sum(counts[~large] * (counts[~large] - 1) / 2)) * growth**2
+        refined += float(np.sum(counts[large])) * growth
+    return pairs, refined
+
+
+def predict(sampled: Sampled, settings: Settings) -> dict[str, float]:
+    """Seconds of each method that meets the recall, in order of preference where they cost the same."""
+    items, elements = sampled.items, sampled.items * sampled.size
+    nanoseconds = {}
+    if settings.recall < 1 and settings.measure.jaccard_floor is not None:
+        bands = plan_for(settings.measure, settings.recall, settings.hashes).bands
+        verified = sampled.candidates * (COMPARE + COMPARE_ELEMENT * sampled.size)
+        verified += sampled.refined * sampled.size * REFINE
+        nanoseconds["lsh"] = items * SKETCH_ITEM + elements * SKETCH_ELEMENT + items * bands * BAND + verified
+    if elements <= MOST_ELEMENTS or not nanoseconds:
+        nanoseconds["exact"] = elements * (SHINGLE + NUMBER) + sampled.meetings * MEETING
+    pairs = items * (items - 1) / 2
+    nanoseconds["brute"] = elements * SHINGLE + pairs * (COMPARE + COMPARE_ELEMENT * sampled.size)
+    return {method: cost / 1e9 / settings.threads for method, cost in nanoseconds.items()}

@@ -1,0 +1,47 @@
+"""A run that can be killed and go on: its output folder, and the pieces of work that it may use again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lookalike.engine.progress import Progress
+from lookalike.engine.stores.work import WorkFolder
+from lookalike.errors import UsageError
+from lookalike.read import identity_of
+from lookalike.types import Source
+from lookalike.version import __version__
+from lookalike.write import OutputFolder
+
+CHANGEABLE = ("threads", "memory_bytes")
+"""Settings on which no result depends: a run may go on with others."""
+
+
+def open_output(
+    out: str | Path, inputs: Sequence[str], overwrite: bool, resume: bool, work: str | Path | None
+) -> OutputFolder:
+    """The output folder of a run over these inputs, which can go on later unless one of them is standard input."""
+    piped = "-" in inputs
+    if resume and piped:
+        raise UsageError("--resume: standard input cannot be read again; save it to a file first")
+    return OutputFolder(out, overwrite, resume, work, resumable=not piped)
+
+
+def open_work(
+    output: OutputFolder,
+    folder: Path,
+    settings: Mapping[str, Any],
+    options: Mapping[str, Any],
+    sources: list[Source],
+) -> WorkFolder:
+    """The work folder of this run: its pieces fit only the same settings, options, inputs and version."""
+    same = {name: value for name, value in settings.items() if name not in CHANGEABLE}
+    identity = {"version": __version__, **same, **options, "files": identity_of(sources)}
+    return WorkFolder(output.work, identity, output.resume, folder)
+
+
+def tell_reused(work: WorkFolder, progress: Progress) -> None:
+    """Say so where a killed run has left something."""
+    if work.reused:
+        progress.say(f"Resuming: {len(work.reused)} finished pieces of work are used again.")

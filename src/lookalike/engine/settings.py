@@ -1,0 +1,238 @@
+"""The options that jobs share, checked once and before any work."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lookalike.engine.memory import Budget, parse_memory
+from lookalike.engine.workers import count_threads
+from lookalike.errors import UsageError
+from lookalike.features.shingles import Shingling
+from lookalike.tuning.plan import Plan, tune
+from lookalike.tuning.thresholds import parse_threshold, written
+from lookalike.types import Bool, Int64
+from lookalike.verify.measures import LARGEST_TERM, Measure
+
+METHODS = ("auto", "lsh", "exact", "merge", "brute")
+INDEXES = ("length", "prefix", "position", "suffix", "best")
+"""Those of the exact join (candidates/exact.py), named here so that other methods need not load it."""
+POLICIES = ("direct", "connected")
+KEEP_RULES = ("first", "last", "longest", "shortest", "max:COL", "min:COL")
+
+
+if TYPE_CHECKING:
+    from lookalike.engine.vector_plan import VectorPlan
+    from lookalike.types import VectorKind
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What every job on sets wants to know. `Settings.parse` reads what users give."""
+
+    column: str
+    id: str | None
+    measure: Measure
+    recall: float
+    hashes: int
+    shingling: Shingling
+    method: str
+    seed: int
+    threads: int
+    skip_errors: bool
+    encoding: str
+    budget: Budget
+    plan: Plan | VectorPlan | None
+    """Bands and rows; None where the method needs none."""
+    vectors: VectorKind | None = None
+    """What kind of vectors the items are; None where they are sets, or as long as nobody looked."""
+    length_ratio: Fraction = Fraction(0)
+    """Only sets of which the shorter is so much of the longer are candidates; 0: all are."""
+
+    @classmethod
+    def parse(
+        cls,
+        *,
+        column: str = "text",
+        id: str | None = None,
+        threshold: float | str | Fraction = 0.8,
+        recall: float = 0.99,
+        hashes: int = 256,
+        shingle: str = "word:5",
+        bag: bool = False,
+        language: str = "en",
+        measure: str = "jaccard",
+        method: str = "auto",
+        seed: int = 1,
+        threads: int | None = None,
+        on_error: str = "stop",
+        encoding: str = "utf-8",
+        memory: str | int | None = None,
+        length_ratio: float | str | Fraction | None = None,
+    ) -> Settings:
+        """Check every option; the message of an error names the option and says what would do.
+
+        Examples
+        --------
+        >>> Settings.parse(threshold=0.8, method="lsh").plan.bands
+        26
+        """
+        _one_of("method", method, METHODS)
+        _one_of("on-error", on_error, ("stop", "skip"))
+        if not 0 <= seed < 1 << 64:
+            raise UsageError(f"--seed must be from 0 to 2^64 - 1, not {seed}")
+        if not 0 < recall <= 1:
+            raise UsageError(f"--recall must be above 0 and at most 1, not {recall}; try 0.99")
+        try:
+            "".encode(encoding)
+        except (LookupError, UnicodeError):
+            raise UsageError(f"--encoding {encoding!r} is not known; try utf-8, latin-1 or utf-16") from None
+        wanted = Measure.parse(measure, threshold)
+        return cls(
+            column=column,
+            id=id,
+            measure=wanted,
+            recall=recall,
+            hashes=hashes,
+            shingling=Shingling.parse(shingle, bag=bag, language=language),
+            method=method,
+            seed=seed,
+            threads=count_threads(threads),
+            skip_errors=on_error == "skip",
+            encoding=encoding,
+            budget=Budget(parse_memory(memory)),
+            plan=plan_for(wanted, recall, hashes) if method == "lsh" and not wanted.of_vectors else None,
+            length_ratio=_parse_ratio(length_ratio),
+        )
+
+    def alike_in_length(self, sizes: Int64, others: Int64) -> Bool:
+        """Which pairs of sets, by their sizes, may be candidates; in whole numbers.
+
+        Examples
+        --------
+        >>> Settings.parse(length_ratio="0.55").alike_in_length(np.array([55, 54]), np.array([100, 100])).tolist()
+        [True, False]
+        """
+        num, den = self.length_ratio.as_integer_ratio()
+        return np.asarray(np.minimum(sizes, others) * den >= np.maximum(sizes, others) * num)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As run.json shows them: what the user would write to get this run again."""
+        return {
+            "column": self.column,
+            "id": self.id,
+            "measure": self.measure.name,
+            "threshold": self.measure.written,
+            "length_ratio": written(self.length_ratio) if self.length_ratio else None,
+            "recall": self.recall,
+            "hashes": self.hashes,
+            "shingle": f"{self.shingling.kind}:{self.shingling.width}",
+            "bag": self.shingling.bag,
+            "language": self.shingling.language,
+            "method": self.method,
+            "seed": self.seed,
+            "threads": self.threads,
+            "on_error": "skip" if self.skip_errors else "stop",
+            "encoding": self.encoding,
+            "memory_bytes": self.budget.total_bytes,
+        }
+
+
+def settings_of_run(options: dict[str, Any], **others: Any) -> Settings:
+    """The settings of a finished run, from the options in its run.json, with some others in their place."""
+    names = ("column", "id", "threshold", "recall", "hashes", "shingle", "bag", "language", "measure", "method", "seed")
+    known = {name: options[name] for name in (*names, "on_error", "encoding")}
+    known["length_ratio"] = options.get("length_ratio")  # runs of earlier versions have none
+    return Settings.parse(**{**known, **others})
+
+
+def _parse_ratio(value: float | str | Fraction | None) -> Fraction:
+    if value is None:
+        return Fraction(0)
+    try:
+        ratio = parse_threshold(value)
+    except UsageError:
+        raise UsageError(f"--length-ratio must be a number such as 0.5, not {value}") from None
+    if not 0 < ratio <= 1 or ratio.denominator >= LARGEST_TERM:
+        raise UsageError(f"--length-ratio must be above 0 and at most 1, with at most nine decimals, not {value}")
+    return ratio
+
+
+def _one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise UsageError(f"--{name} must be one of {', '.join(choices)}, not {value!r}")
+
+
+def plan_for(measure: Measure, recall: float, hashes: int) -> Plan:
+    """Bands and rows for pairs at the measure's threshold, by the Jaccard similarity they have at least."""
+    floor = measure.jaccard_floor
+    if floor is None:
+        raise UsageError(
+            f"--measure {measure.name}: minhash cannot promise a recall for it, since a similar pair can have any "
+            "Jaccard similarity; use --method exact"
+        )
+    return tune(threshold=floor, recall=recall, hashes=hashes)
+
+
+def parse_keep(keep: str) -> tuple[str, str | None]:
+    """A keep rule as its name and, for max and min, the column.
+
+    Examples
+    --------
+    >>> parse_keep("longest"), parse_keep("max:score")
+    (('longest', None), ('max', 'score'))
+    """
+    match = re.fullmatch(r"(max|min):(.+)", keep, re.DOTALL)
+    if match:
+        return match[1], match[2]
+    if keep not in KEEP_RULES[:4]:
+        raise UsageError(f"--keep must be one of {', '.join(KEEP_RULES)}, not {keep!r}")
+    return keep, None
+
+
+def check_join(method: str, index: str, common: str | None) -> Fraction | None:
+    """The options of exact methods, if they go with the method; the share of `common` elements.
+
+    Examples
+    --------
+    >>> check_join("merge", "best", "0.05")
+    Fraction(1, 20)
+    """
+    _one_of("index", index, INDEXES)
+    if index != "best" and method != "exact":
+        raise UsageError(f"--index {index} goes with --method exact, not {method}")
+    if common is None:
+        return None
+    if method != "merge":
+        raise UsageError(f"--common goes with --method merge, not {method}")
+    share = parse_threshold(common)
+    if not 0 < share <= 1:
+        raise UsageError(f"--common must be above 0 and at most 1, not {common}")
+    return share
+
+
+def check_dedup_method(method: str) -> None:
+    """Refuse a method that lists pairs only.
+
+    Examples
+    --------
+    >>> check_dedup_method("exact")
+    """
+    if method == "merge":
+        raise UsageError("--method merge lists pairs; for dedup choose lsh, exact, brute or auto")
+
+
+def check_policy(policy: str) -> str:
+    """The policy, if there is such.
+
+    Examples
+    --------
+    >>> check_policy("direct")
+    'direct'
+    """
+    _one_of("policy", policy, POLICIES)
+    return policy

@@ -1,0 +1,203 @@
+"""The similarities of all items of one collection with all of another, as a matrix.
+
+The elements of the columns' sets are put into a table, past which the rows' sets are streamed: that counts the overlap
+of every pair that shares an element, and only of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from lookalike.engine.corpus import read_corpus
+from lookalike.engine.memory import BASE_BYTES, Budget
+from lookalike.engine.progress import Progress
+from lookalike.engine.settings import Settings
+from lookalike.engine.workers import Workers
+from lookalike.errors import BadDataError, ResourceError, UsageError
+from lookalike.kernels.audit import find_similar, index_sample
+from lookalike.types import Float64, Int64, Sets, Source, Span
+from lookalike.verify.measures import NUMBERS, Measure
+
+OUTPUTS = ("dense", "sparse")
+ELEMENT_BYTES = 64
+"""What an element takes at most: it is read, copied, and has two places in the table."""
+ENTRY_BYTES = 32
+"""What an entry of a sparse matrix takes while it is put together."""
+MOST_ENTRIES = 1 << 20
+"""About how many entries are made at a time by one thread."""
+
+
+class Entries(NamedTuple):
+    """Entries of the matrix that are not 0, by row, then column."""
+
+    rows: Int64
+    columns: Int64
+    values: Float64
+
+
+class Asked(NamedTuple):
+    """Which matrix is wanted."""
+
+    settings: Settings
+    bounded: bool
+    """Are entries below the threshold left out?"""
+    output: str
+
+    @classmethod
+    def parse(
+        cls, measure: str, threshold: float | str | Fraction | None, output: str, method: str = "exact", **options: Any
+    ) -> Asked:
+        """Check every option.
+
+        Examples
+        --------
+        >>> Asked.parse("overlap", None, "sparse").bounded
+        False
+        """
+        check_output(output)
+        if method not in ("auto", "exact", "brute"):
+            raise UsageError(f"method {method}: a matrix is always exact; leave it out")
+        if options.get("length_ratio") is not None:
+            raise UsageError("length_ratio goes with pairs and dedup, not with a matrix")
+        if measure not in NUMBERS:
+            raise UsageError(f"measure must be one of {', '.join(NUMBERS)} for a matrix, not {measure!r}")
+        least = 1 if threshold is None else threshold
+        return cls(Settings.parse(measure=measure, threshold=least, method="brute", **options), threshold is not None,
+                   output)  # fmt: skip
+
+    @property
+    def arguments(self) -> tuple[int, int, int]:
+        """Measure and threshold for the kernel; where no entry is left out, an overlap of 1 is enough."""
+        return self.settings.measure.arguments if self.bounded else Measure.parse("overlap", 1).arguments
+
+
+def check_output(output: str) -> None:
+    """Refuse a kind of matrix that there is not, or that needs SciPy where it is not installed."""
+    if output not in OUTPUTS:
+        raise UsageError(f"output must be one of {', '.join(OUTPUTS)}, not {output!r}")
+    if output == "sparse":
+        try:
+            import scipy.sparse  # noqa: F401
+        except ImportError:
+            raise UsageError(
+                "output='sparse' needs SciPy: pip install 'lookalike[sparse]', or use output='dense'"
+            ) from None
+
+
+def similarity_matrix(sources: list[Source], others: list[Source] | None, asked: Asked) -> Any:
+    """The matrix of all items of the sources with those of the others, or with each other where there are none."""
+    settings, progress = asked.settings, Progress()
+    everything = sources + (others or [])
+    with Workers(settings.threads) as workers:
+        corpus = read_corpus(everything, settings, workers, progress)
+        elements = int(corpus.counts.sum(dtype=np.int64))
+        first = int(corpus.starts[len(sources)])
+        shape = first, first if others is None else len(corpus) - first
+        _check_memory(shape, ELEMENT_BYTES * elements, asked)
+        every = np.arange(len(corpus))
+        left = corpus.fetch_all_sets(every[:first], workers, progress)
+        right = left if others is None else corpus.fetch_all_sets(every[first:], workers, progress)
+        found = entries(left, right, asked, workers)
+        if asked.output == "sparse":
+            return _sparse(found, shape, settings.budget.total_bytes - BASE_BYTES - ELEMENT_BYTES * elements)
+        return _dense(found, shape)
+
+
+def _check_memory(shape: tuple[int, int], sets_bytes: int, asked: Asked) -> None:
+    """Refuse what cannot fit, once the number of shingles is known."""
+    matrix_bytes = 8 * shape[0] * shape[1] if asked.output == "dense" else 0
+    needed, total = BASE_BYTES + sets_bytes + matrix_bytes, asked.settings.budget.total_bytes
+    if needed > total:
+        raise _too_large(f"a matrix of {shape[0]:,} x {shape[1]:,} and the sets need {needed / 2**30:.1f} GiB", total)
+
+
+def _too_large(what: str, total: int) -> ResourceError:
+    return ResourceError(
+        f"{what}; memory is {total / 2**30:.1f} GiB. Give more, take output='sparse' with a threshold, or make the "
+        "matrix of some rows at a time"
+    )
+
+
+def entries(left: Sets, right: Sets, asked: Asked, workers: Workers) -> Iterator[Entries]:
+    """The entries for the pairs of sets that share an element, a stretch of rows at a time, in order."""
+    index = index_sample(right.indptr, right.elements)
+    measure, left_sizes, right_sizes = asked.settings.measure, left.sizes, right.sizes
+
+    def make(span: Span) -> Entries:
+        first, last = span
+        columns, rows, shared = find_similar(
+            *index, right_sizes, left.indptr[first : last + 1], left.elements, *asked.arguments
+        )
+        order = np.argsort(rows * len(right) + columns)
+        rows, columns, shared = rows[order] + first, columns[order].astype(np.int64), shared[order]
+        if asked.bounded and measure.name == "containment":  # the kernel lets both directions in
+            num, den = measure.arguments[1:]
+            holds = shared * den >= left_sizes[rows] * num
+            rows, columns, shared = rows[holds], columns[holds], shared[holds]
+        return Entries(rows, columns, measure.of_overlaps(shared, left_sizes[rows], right_sizes[columns]))
+
+    step = max(1, MOST_ENTRIES // max(1, len(right)))
+    return workers.map(make, ((first, min(first + step, len(left))) for first in range(0, len(left), step)))
+
+
+def _dense(found: Iterator[Entries], shape: tuple[int, int]) -> Float64:
+    matrix = np.zeros(shape)
+    for rows, columns, values in found:
+        matrix[rows, columns] = values
+    return matrix
+
+
+def _sparse(found: Iterator[Entries], shape: tuple[int, int], room_bytes: int) -> Any:
+    """All entries as a SciPy matrix; given up as soon as they do not fit."""
+    from scipy.sparse import csr_array
+
+    parts = [Entries(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
+    count = 0
+    for part in found:
+        parts.append(part)
+        count += len(part.values)
+        if ENTRY_BYTES * count > room_bytes:
+            raise _too_large(f"{count:,} similarities after {int(part.rows[-1]):,} rows do not fit", room_bytes)
+    rows, columns, values = (np.concatenate(column) for column in zip(*parts))
+    indptr = np.searchsorted(rows, np.arange(shape[0] + 1))
+    return csr_array((values, columns, indptr), shape=shape)
+
+
+def cosine_matrix(left: npt.NDArray[Any], right: npt.NDArray[Any] | None, budget: Budget) -> Float64:
+    """The cosines of the angles between the rows of two matrices of numbers; zero vectors have 0 with everything.
+
+    Examples
+    --------
+    >>> cosine_matrix(np.array([[1, 0], [0, 0]]), np.array([[3.0, 4.0]]), Budget(1 << 30)).tolist()
+    [[0.6], [0.0]]
+    """
+    mine = _unit_rows(left, "a")
+    others = mine if right is None else _unit_rows(right, "b")
+    if mine.shape[1] != others.shape[1]:
+        raise BadDataError(f"vectors of a have {mine.shape[1]} components, those of b {others.shape[1]}")
+    needed = BASE_BYTES + mine.nbytes + others.nbytes + 8 * len(mine) * len(others)
+    if needed > budget.total_bytes:
+        what = f"a matrix of {len(mine):,} x {len(others):,} needs {needed / 2**30:.1f} GiB"
+        raise _too_large(what, budget.total_bytes)
+    return np.asarray(np.clip(mine @ others.T, -1, 1))
+
+
+def _unit_rows(given: npt.NDArray[Any], name: str) -> Float64:
+    """Rows of length 1, or 0 where they are zero. Scaled by their largest component first, so that none overflows."""
+    if given.ndim != 2 or given.dtype.kind not in "buif":
+        raise UsageError(
+            f"{name}: vectors are a matrix of real numbers, a row a vector; not {given.ndim}-D {given.dtype}"
+        )
+    rows = given.astype(np.float64)
+    bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
+    if len(bad):
+        raise BadDataError(f"{name}: row {bad[0]} holds a value that is no finite number")
+    largest = np.abs(rows).max(axis=1, initial=0)
+    rows /= np.where(largest == 0, 1, largest)[:, None]
+    rows /= np.where(largest == 0, 1, np.linalg.norm(rows, axis=1))[:, None]
+    return np.asarray(rows)

@@ -1,0 +1,1 @@
+"""Methods of the lecture notes as runnable examples that no job uses."""

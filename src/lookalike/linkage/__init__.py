@@ -1,0 +1,1 @@
+"""Records of the same entity: fields -> blocking -> compare -> scoring -> decide."""

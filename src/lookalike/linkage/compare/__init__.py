@@ -1,0 +1,1 @@
+"""How well the fields of two records agree."""

@@ -1,0 +1,100 @@
+"""The distinct values of a field in the forms that comparing needs: characters, words by hash, numbers, dates."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.kernels.agreement import hash_words, order_words
+from lookalike.kernels.characters import count_characters, find_characters, number_characters
+from lookalike.linkage.fields.date_levels import Dates
+from lookalike.types import Float64, Int64, UInt8, UInt64, bytes_of, to_numpy
+
+ASCII = 128
+
+
+class Strings:
+    """Texts by number of character: ASCII characters have their own, others follow in the order of Unicode.
+
+    Examples
+    --------
+    >>> strings = Strings(pa.array(["ab", "漢é"], pa.large_string()))
+    >>> strings.chars.tolist(), strings.offsets.tolist(), strings.alphabet
+    ([97, 98, 129, 128], [0, 2, 4], 130)
+    """
+
+    def __init__(self, texts: pa.Array) -> None:
+        data, ends = bytes_of(texts)
+        self.chars: Any = data
+        """uint8, or uint32 where there are more than 256 characters."""
+        self.offsets = ends
+        """Where each text begins, and where the last one ends."""
+        self.alphabet = 2 * ASCII
+        """How many characters are numbered."""
+        if not pc.all(pc.string_is_ascii(texts), min_count=0).as_py():
+            self._number(data, ends)
+
+    def _number(self, data: UInt8, ends: Int64) -> None:
+        found = np.zeros(0x110000, np.bool_)
+        find_characters(data, ends, found)
+        found[:ASCII] = True
+        numbers = np.cumsum(found, dtype=np.uint32) - np.uint32(1)
+        self.alphabet = int(found.sum())
+        self.offsets = np.empty(len(ends), np.int64)
+        count_characters(data, ends, self.offsets)
+        self.chars = np.empty(int(self.offsets[-1]), np.uint8 if self.alphabet <= 2 * ASCII else np.uint32)
+        number_characters(data, ends, numbers, self.offsets, self.chars)
+
+    @property
+    def longest(self) -> int:
+        """How many characters the longest text has."""
+        return int(np.diff(self.offsets).max(initial=0))
+
+
+class Values:
+    """The distinct values of a column in the forms that comparing needs, each made when it is first asked for."""
+
+    def __init__(self, values: pa.Array) -> None:
+        self.stored = values
+
+    @cached_property
+    def strings(self) -> Strings:
+        """By characters."""
+        return Strings(self.stored)
+
+    @cached_property
+    def words(self) -> tuple[Int64, UInt64]:
+        """Hashes of each value's distinct words: where each value's begin, and all of them."""
+        chars, offsets = self.strings.chars, self.strings.offsets
+        stretch = chars[offsets[0] : offsets[-1]]
+        indptr = np.empty(len(offsets), np.int64)
+        words = np.empty(int(np.count_nonzero(stretch == ord(" "))) + len(offsets) - 1, np.uint64)
+        hash_words(chars, offsets, indptr, words)
+        return indptr, words
+
+    @cached_property
+    def ordered(self) -> Any:
+        """The characters with the words of each value in alphabetical order."""
+        ordered = self.strings.chars.copy()
+        order_words(self.strings.chars, self.strings.offsets, ordered)
+        return ordered
+
+    @cached_property
+    def numbers(self) -> Float64:
+        """As floats; NaN where a value is no number."""
+        plain = pc.match_substring_regex(self.stored, r"^-?\d+(?:\.\d+)?(?:e-?\d+)?$")
+        return to_numpy(pc.if_else(plain, self.stored, "nan").cast(pa.float64()))
+
+    @cached_property
+    def dates(self) -> Dates:
+        """In parts."""
+        return Dates.parse(self.stored)
+
+    @cached_property
+    def digits(self) -> Strings:
+        """Of dates what is left without hyphens."""
+        return Strings(pc.replace_substring(self.stored, "-", ""))

@@ -1,0 +1,1 @@
+"""The fields of records: what kind each is, and its values cleaned."""

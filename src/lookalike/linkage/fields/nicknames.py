@@ -1,0 +1,164 @@
+"""Nicknames: groups of names that one person may be called by, from the package's own list or from a file.
+
+A file has a group a line, names between spaces, such as `robert bob bobby rob`; what follows a # is a comment. A name
+may be in several groups (bert: robert, albert). How alike two records are is not known here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.errors import BadDataError, UsageError
+from lookalike.linkage.fields.values import fold_texts
+from lookalike.types import Bool, Column, Int64, WordGroups, strings_to_arrow, to_arrow, to_numpy
+
+LISTS = {"english": Path(__file__).with_name("nicknames_english.txt")}
+"""The package's own, by name."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nicknames:
+    """Groups of names, folded as the values of a field are.
+
+    Examples
+    --------
+    >>> known = Nicknames("mine", (("robert", "bob", "bert"), ("albert", "al", "bert")))
+    >>> values = strings_to_arrow(["bob ross", "robert ross", "bert ross", "al ross", "ann ross"])
+    >>> for coarse in known.coarsen(Column("name", "person", np.arange(5, dtype=np.int32), values)):
+    ...     print(coarse.name, coarse.codes.tolist(), coarse.values.to_pylist())
+    name by nickname [0, 0, 0, -1, -1] ['robert ross']
+    name by nickname (2) [-1, -1, 0, 0, -1] ['albert ross']
+    """
+
+    source: str
+    """What was asked for: the name of a list or a file."""
+    groups: tuple[tuple[str, ...], ...]
+    """Each begins with the name that stands for all of it."""
+    _groups_of: dict[str, list[int]] = field(init=False, repr=False)
+    """The groups of each name, ascending."""
+    _lane_of: list[int] = field(init=False, repr=False)
+    """Groups that share a name are in different lanes."""
+
+    def __post_init__(self) -> None:
+        groups_of: dict[str, list[int]] = {}
+        lanes: list[int] = []
+        for number, group in enumerate(self.groups):
+            taken = {lanes[other] for name in group for other in groups_of.get(name, ())}
+            lanes.append(next(lane for lane in range(len(lanes) + 1) if lane not in taken))
+            for name in group:
+                groups_of.setdefault(name, []).append(number)
+        object.__setattr__(self, "_groups_of", groups_of)
+        object.__setattr__(self, "_lane_of", lanes)
+
+    def words_of(self, column: Column) -> WordGroups:
+        """The words of each value of a column, by number, and the groups of each that is a name."""
+        lists = pc.split_pattern(column.values, " ")
+        words = lists.flatten().dictionary_encode()
+        known, names = self._number(words.dictionary), len(self._groups_of)
+        numbers = np.where(known < names, known, names + np.arange(len(known))).astype(np.int32)
+        groups = list(self._groups_of.values())
+        return WordGroups(
+            _starts(lists),
+            numbers[to_numpy(words.indices)],
+            np.cumsum([0, *map(len, groups)]),
+            np.array([group for own in groups for group in own], np.int32),
+        )
+
+    def coarsen(self, column: Column) -> list[Column]:
+        """The column with the first name of its group in place of each name, so that values of one group are equal.
+
+        A name of several groups has several first names, so there is a column for each lane of groups. In each, values
+        without a name of these groups, and those that are equal to no other value, count as missing.
+        """
+        lists = pc.split_pattern(column.values, " ")
+        starts, names = _starts(lists), self._number(lists.flatten())
+        made = []
+        for lane in range(max(self._lane_of, default=-1) + 1):
+            firsts, here = self._first_names(lane)
+            touched = np.logical_or.reduceat(here[names], starts[:-1]) if len(lists) else np.empty(0, np.bool_)
+            chosen, of_word = lists.filter(to_arrow(touched)), names[np.repeat(touched, np.diff(starts))]
+            words = pc.coalesce(firsts.take(to_arrow(of_word)), chosen.flatten())
+            values = pa.ListArray.from_arrays(to_arrow(_starts(chosen).astype(np.int32)), words)
+            joined = pc.binary_join(values, pa.scalar(" ", pa.large_string()))
+            name = f"{column.name} by nickname" + (f" ({lane + 1})" if lane else "")
+            coarse = _shared(column, name, np.flatnonzero(touched), joined)
+            if len(coarse.values):
+                made.append(coarse)
+        return made
+
+    def _number(self, words: pa.Array) -> Int64:
+        """The place of each word among all names; one after the last for a word that is none."""
+        places = pc.index_in(words, strings_to_arrow(list(self._groups_of)))
+        return to_numpy(pc.fill_null(places, len(self._groups_of))).astype(np.int64)
+
+    def _first_names(self, lane: int) -> tuple[pa.Array, Bool]:
+        """What stands for each name in a lane (null at the end, for no name), and whether it has a group there.
+
+        A name without is replaced too, so that two names of one value may differ, each in its lane.
+        """
+        owns = [[group for group in own if self._lane_of[group] == lane] for own in self._groups_of.values()]
+        taken = [(own or other)[0] for own, other in zip(owns, self._groups_of.values())]
+        firsts = strings_to_arrow([self.groups[group][0] for group in taken])
+        return pa.concat_arrays([firsts, pa.nulls(1, pa.large_string())]), np.array([*map(bool, owns), False])
+
+
+def _starts(lists: pa.Array) -> Int64:
+    """Where the words of each value begin, and where the last one's end."""
+    return np.concatenate([[0], np.cumsum(to_numpy(pc.list_value_length(lists)), dtype=np.int64)])
+
+
+def _shared(column: Column, name: str, values: Int64, replaced: pa.Array) -> Column:
+    """A column of what some values (by number) were replaced by, where that is the same for two of them or more."""
+    encoded = replaced.dictionary_encode()
+    of_value = to_numpy(encoded.indices).astype(np.int64)
+    kept = np.bincount(of_value, minlength=len(encoded.dictionary)) > 1
+    numbers = np.where(kept, np.cumsum(kept) - 1, -1)
+    of_all = np.full(len(column.values) + 1, -1, np.int32)
+    of_all[values] = numbers[of_value]
+    return Column(name, column.kind, of_all[column.codes], encoded.dictionary.filter(to_arrow(kept)))
+
+
+def read_nicknames(source: str | Path) -> Nicknames:
+    """The package's list of this name, or the groups in a file.
+
+    Examples
+    --------
+    >>> known = read_nicknames("english")
+    >>> next(group for group in known.groups if group[0] == "william")
+    ('william', 'bill', 'billy', 'will', 'willie', 'willy', 'liam')
+    """
+    path = LISTS.get(str(source), Path(source))
+    try:
+        lines = path.read_text("utf-8-sig").splitlines()
+    except FileNotFoundError:
+        known = ", ".join(LISTS)
+        raise UsageError(f"--nicknames {source}: no such file, and no list of that name; there is: {known}") from None
+    except IsADirectoryError:
+        raise UsageError(f"--nicknames {source}: this is a folder; name a file with a group of names a line") from None
+    except UnicodeDecodeError as error:
+        raise BadDataError(f"--nicknames {source}: not UTF-8 ({error}); save it as UTF-8") from None
+    parsed = [_parse_line(line, f"--nicknames {source}, line {number}") for number, line in enumerate(lines, 1)]
+    groups = tuple(group for group in parsed if group)
+    if not groups:
+        raise BadDataError(f"--nicknames {source}: no names in it; write a group a line, such as: robert bob rob")
+    return Nicknames(str(source), groups)
+
+
+def _parse_line(line: str, place: str) -> tuple[str, ...]:
+    """The distinct names of a line, folded; none of an empty line or a comment."""
+    written = line.partition("#")[0].split()
+    folded = fold_texts(strings_to_arrow(written)).to_pylist()
+    for name, plain in zip(written, folded):
+        if not plain or " " in plain:
+            raise BadDataError(
+                f"{place}: '{name}' is not one word of letters; write names between spaces, such as: robert bob rob"
+            )
+    group = tuple(dict.fromkeys(folded))
+    if len(group) == 1:
+        raise BadDataError(f"{place}: '{group[0]}' stands alone; write its other names beside it, or take the line out")
+    return group

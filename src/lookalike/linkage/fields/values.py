@@ -1,0 +1,319 @@
+"""Values of a record's field in one normal form for each kind, so that the same thing is written the same way.
+
+Works on all distinct values of a column at once and knows nothing of records or of other columns. What stands for
+"no value" (n/a, unknown, 0000000) becomes null.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from functools import cache, reduce
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.errors import BadDataError
+from lookalike.features.texts import text_arrays
+from lookalike.features.unicode import folding_table
+from lookalike.kernels.values import LETTER_BITS, LONGEST_WORD, fold_words, replace_words
+from lookalike.linkage.fields.dates import find_order, iso_dates
+from lookalike.types import Int64, UInt8, strings_to_arrow
+
+KINDS = ("person", "text", "code", "phone", "email", "date", "number", "address")
+
+PLACEHOLDERS = strings_to_arrow(
+    [
+        *("-", "--", "---", ".", "?", "??", "xxx", "xxxx", "n/a", "n.a.", "n.a", "n / a", "#n/a", "<na>", "nan", "nat"),
+        *("none", "(none)", "[none]", "null", "(null)", "<null>", "nil", "none@none.com", "undefined", "unspecified"),
+        *("missing", "unknown", "unk", "not known", "not given", "not available", "not applicable", "no data"),
+        *("tbd", "tba"),
+    ]
+)
+"""In lower case; "NA" counts in capitals only, for there are people called Na."""
+FILLER = rf"^(?:00+|9{{5,}}|{'|'.join(f'{digit}{{7,}}' for digit in range(1, 9))}|0?123456789|1234567890|1234567)$"
+"""Codes and phones that are no number at all: a digit over and over, or the digits in order."""
+NO_DATE = r"^(?:0000|9999)"
+_NONE = pa.scalar(None, pa.large_string())
+
+# Country calling codes of one and two digits; all others have three.
+_SHORT_COUNTRIES = r"1|7|20|27|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]"
+_COUNTRY = rf"^(?:\+|00)\s*(?:{_SHORT_COUNTRIES}|\d\d\d)[^\d]*(?:\(0\))?"
+_EXTENSION = r"\s*(?:ext\.?|extension|x|#)\s*\d{1,6}\s*$"
+_NATIONAL = r"^(?:[1-9()\s/-]|0[1-9()\s/-]|0$)[\d\s()/-]*$"
+"""Phones without a country, an extension or a point."""
+_TWO_DIGITS = "|".join(f"{digit}[{'0123456789'.replace(digit, '')}]" for digit in "23456789")
+_DONE = {
+    "code": rf"^(?:[1-9]|(?:1[03-9]|{_TWO_DIGITS})\d*|[a-z][a-z0-9]*)$",
+    "phone": rf"^(?:{_TWO_DIGITS})\d*$",
+    "email": r"^[a-z0-9._+-]+@[a-z0-9.-]+$",
+}
+"""Most values in normal form: to look takes less than all the steps to it. Two different digits begin no filler."""
+_WHOLE = r"^(?:0|-?[1-9]\d{0,17})$"
+_CANONICAL = r"^(?:0|-?[1-9]\d{0,17}(?:\.\d{0,17}[1-9])?|-?0\.\d{0,17}[1-9])$"
+_STREET_WORDS = {
+    "street": "st", "str": "st", "avenue": "ave", "av": "ave", "road": "rd", "boulevard": "blvd", "drive": "dr",
+    "lane": "ln", "court": "ct", "place": "pl", "crescent": "cres", "cr": "cres", "terrace": "tce", "ter": "tce",
+    "square": "sq", "highway": "hwy", "parkway": "pkwy", "circuit": "cct", "close": "cl", "parade": "pde",
+    "apartment": "apt", "suite": "ste", "floor": "fl", "north": "n", "south": "s", "east": "e", "west": "w",
+    "northeast": "ne", "northwest": "nw", "southeast": "se", "southwest": "sw", "saint": "st",
+}  # fmt: skip
+"""Words of addresses that are written out or cut short as it comes."""
+
+
+def _replace(values: pa.Array, pattern: str, by: str) -> pa.Array:
+    return pc.replace_substring_regex(values, pattern, by)
+
+
+def _change(values: pa.Array, function: Callable[[pa.Array], pa.Array], where: pa.Array) -> pa.Array:
+    """Apply a function on values to those where `where` holds, and leave the others."""
+    chosen = values.filter(where)
+    if not len(chosen):
+        return values
+    return function(values) if len(chosen) == len(values) else pc.replace_with_mask(values, where, function(chosen))
+
+
+def _unlike(values: pa.Array, pattern: str) -> pa.Array:
+    """Where values are there and do not match."""
+    return pc.fill_null(pc.invert(pc.match_substring_regex(values, pattern)), False)
+
+
+def _write(values: pa.Array, write: Callable[..., int], *tables: Any) -> pa.Array:
+    """The texts that a kernel writes, one for each value; null for null."""
+    data, offsets = text_arrays(values)
+    out, ends = np.empty(int(offsets[-1] - offsets[0]), np.uint8), np.empty(len(offsets), np.int64)
+    length = write(data, offsets, *tables, out, ends)
+    if length > len(out):  # there was too little room
+        out = np.empty(length, np.uint8)
+        write(data, offsets, *tables, out, ends)
+    buffers = [None, pa.py_buffer(ends), pa.py_buffer(out[:length])]
+    written = pa.Array.from_buffers(pa.large_string(), len(values), buffers)
+    return pc.if_else(pc.is_valid(values), written, _NONE) if values.null_count else written
+
+
+def fold_texts(values: pa.Array) -> pa.Array:
+    """Texts folded, words between single spaces; apostrophes are dropped, for O'Brien is also written OBrien.
+
+    Examples
+    --------
+    >>> fold_texts(pa.array(["  Zoë  O'Brien-Smith ", None, "--"], pa.large_string())).to_pylist()
+    ['zoe obrien smith', None, '']
+    """
+    return _write(values, fold_words, *folding_table())
+
+
+def strip_texts(values: pa.Array) -> pa.Array:
+    """Texts without spaces around them; null where a text stands for "no value".
+
+    Examples
+    --------
+    >>> strip_texts(pa.array([" a ", "N/A", "NA", "Na", ""], pa.large_string())).to_pylist()
+    ['a', None, None, 'Na', None]
+    """
+    stripped = pc.utf8_trim_whitespace(values)
+    none = pc.is_in(pc.utf8_lower(stripped), PLACEHOLDERS)
+    none = pc.or_(none, pc.is_in(stripped, strings_to_arrow(["", "NA"])))
+    return pc.if_else(none, _NONE, stripped)
+
+
+def write_strings(values: pa.Array, place: str) -> pa.Array:
+    """Values of any plain type as large_string: whole numbers without a point, dates as ISO, lists joined by spaces.
+
+    Examples
+    --------
+    >>> write_strings(pa.array([60302.0, None]), "column zip").to_pylist()
+    ['60302', None]
+    """
+    kind = values.type
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        values = pc.binary_join(_cast(values, pa.list_(pa.large_string()), place), pa.scalar(" ", pa.large_string()))
+    elif pa.types.is_timestamp(kind):
+        values = values.cast(pa.timestamp("us", kind.tz), safe=False).cast(pa.date32(), safe=False)
+    elif pa.types.is_floating(kind):
+        values = values.cast(pa.float64())
+        values = pc.if_else(pc.is_finite(values), values, pa.scalar(None, pa.float64()))
+        whole = pc.and_(pc.equal(pc.trunc(values), values), pc.less(pc.abs(values), 2.0**53))
+        if pc.all(whole, min_count=0).as_py():
+            values = values.cast(pa.int64())
+    elif pa.types.is_dictionary(kind):
+        values = values.dictionary_decode()
+    return _cast(values, pa.large_string(), place)
+
+
+def _cast(values: pa.Array, kind: pa.DataType, place: str) -> pa.Array:
+    try:
+        return values.cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise BadDataError(
+            f"{place}: values of type {values.type} cannot be compared as a field of a record ({error}); "
+            "give a column of text, numbers or dates"
+        ) from None
+
+
+def canonical_number(text: str, mark: str = ".") -> str | None:
+    """A number as plain decimal, without currency and separators; None where it is no number.
+
+    Examples
+    --------
+    >>> canonical_number("$ 1,234.50"), canonical_number("1.234,50", ","), canonical_number("1e3")
+    ('1234.5', '1234.5', '1000')
+    """
+    plain = re.sub(r"[\s$€£¥%_'’]|(?i:usd|eur|gbp|chf)", "", text).replace("," if mark == "." else ".", "")
+    plain = re.sub(r"^\((.+)\)$", r"-\1", plain.replace("−", "-").replace(",", "."))
+    if not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)(?i:e[+-]?\d{1,4})?", plain, re.ASCII):
+        return None
+    number = Decimal(plain)
+    if not number:
+        return "0"
+    written = number.as_tuple()
+    digits = "".join(map(str, written.digits)).lstrip("0")
+    exponent = int(written.exponent) + len(digits) - len(digits.rstrip("0"))
+    digits = digits.rstrip("0")
+    if abs(exponent) > 40:  # written out it could take any room
+        return f"{'-' * written.sign}{digits}e{exponent}"
+    return format(Decimal((written.sign, tuple(map(int, digits)), exponent)), "f")
+
+
+def find_mark(values: pa.Array) -> str:
+    """What a column's numbers have before their fractions, "," or "."; "" where nothing tells.
+
+    Examples
+    --------
+    >>> [find_mark(pa.array(texts, pa.large_string())) for texts in (["1.234,5"], ["1,234", "2"], ["0,5"], ["7"])]
+    [',', '.', ',', '']
+    """
+
+    def count(pattern: str) -> int:
+        return int(pc.sum(pc.match_substring_regex(values, pattern)).as_py() or 0)
+
+    number = r"^\D{0,4}"
+    commas = count(number + r"(\d*,\d{1,2}|\d+,\d{4,}|\d{1,3}(\.\d{3})+,\d+|\d{1,3}(\.\d{3}){2,})\D{0,4}$")
+    points = count(number + r"(\d*\.\d+|\d{1,3}(,\d{3})+(\.\d*)?)\D{0,4}$")
+    return "" if commas == points == 0 else "," if commas > points else "."
+
+
+READ = ("date", "number")
+"""Kinds whose values are read by what all of a column have in common."""
+
+
+def find_reading(kind: str, values: pa.Array) -> str:
+    """How a column's values are to be read: the order of its dates, the decimal mark of its numbers; or ""."""
+    if kind == "date":
+        return find_order(pc.utf8_lower(values))
+    return find_mark(values) if kind == "number" else ""
+
+
+def _drop_fillers(values: pa.Array) -> pa.Array:
+    """Null where a code or phone is no number at all."""
+    filler = pc.match_substring_regex(_replace(values, r"[-\s.()/]+", ""), FILLER)
+    return pc.if_else(filler, _NONE, values)
+
+
+def _pack(values: pa.Array) -> pa.Array:
+    """Letters and digits alone, folded."""
+    return pc.replace_substring(fold_texts(values), " ", "")
+
+
+def _normal_code(values: pa.Array) -> pa.Array:
+    whole = _replace(_drop_fillers(values), r"^(\d+)\.0+$", r"\1")  # a whole number that went through a table of floats
+    return _replace(_pack(whole), r"^0+(\d+)$", r"\1")
+
+
+def _digits_of_national(values: pa.Array) -> pa.Array:
+    """Of phones like _NATIONAL, which are but digits and marks between them."""
+    digits = _pack(values)
+    return pc.if_else(pc.match_substring_regex(digits, FILLER), _NONE, digits)
+
+
+def _digits_of_other(values: pa.Array) -> pa.Array:
+    lower = _replace(_replace(pc.utf8_lower(_drop_fillers(values)), r"^(\d+)\.0+$", r"\1"), _EXTENSION, "")
+    return _replace(_replace(lower, _COUNTRY, ""), r"\D+", "")
+
+
+def _normal_phone(values: pa.Array) -> pa.Array:
+    other = _unlike(values, _NATIONAL)
+    digits = _change(_change(values, _digits_of_national, pc.invert(other)), _digits_of_other, other)
+    # North America writes its own country code without a plus sign too; elsewhere a zero precedes the area code.
+    return _replace(_replace(digits, r"^1([2-9]\d{9})$", r"\1"), "^0+", "")
+
+
+def _normal_email(values: pa.Array) -> pa.Array:
+    return _replace(_replace(pc.utf8_lower(values), r"\s+", ""), "^mailto:|^<|>$", "")
+
+
+def _normal_date(values: pa.Array, order: str) -> pa.Array:
+    lower = _replace(pc.utf8_lower(values), r"\s+", " ")
+    digits = _replace(lower, r"\D", "")
+    other = pc.if_else(pc.equal(digits, pa.scalar("", pa.large_string())), fold_texts(lower), digits)
+    return pc.coalesce(iso_dates(lower, order or "dmy"), other)
+
+
+def _normal_number(values: pa.Array, mark: str) -> pa.Array:
+    done = _WHOLE
+    if mark != ",":  # zeros at the end go here, so that hardly a value is left for the loop
+        values = _replace(_replace(values, r"^(-?\d+\.\d*[1-9])0+$", r"\1"), r"^(-?\d+)\.0*$", r"\1")
+        done = _CANONICAL
+
+    def written(text: str) -> str:
+        return canonical_number(text, mark or ".") or " ".join(text.casefold().split())
+
+    def write_each(odd: pa.Array) -> pa.Array:
+        return strings_to_arrow([written(text) for text in odd.to_pylist()])
+
+    return _change(values, write_each, _unlike(values, done))
+
+
+@cache
+def _short_words() -> tuple[Int64, UInt8, Int64]:
+    """Words of addresses and what stands for each, as replace_words takes them."""
+
+    def key(word: str) -> int:
+        assert re.fullmatch(f"[a-z]{{1,{LONGEST_WORD}}}", word)
+        return reduce(lambda packed, letter: packed << LETTER_BITS | ord(letter) - 96, word, 0)
+
+    keys, words = zip(*sorted((key(word), short) for word, short in _STREET_WORDS.items()))
+    return np.array(keys, np.int64), *text_arrays(strings_to_arrow(words))
+
+
+def _normal_address(values: pa.Array) -> pa.Array:
+    return _write(fold_texts(values), replace_words, *_short_words())
+
+
+def normalise(kind: str, values: pa.Array, reading: str = "") -> pa.Array:
+    """Values in the normal form of their kind; null where there is none.
+
+    Parameters
+    ----------
+    kind : str
+        One of KINDS.
+    values : large_string
+        As they were found.
+    reading : str
+        What find_reading found, perhaps in another table's column of the same field.
+
+    Examples
+    --------
+    >>> normalise("phone", pa.array(["+44 (0)20 7946 0958", "020 7946 0958", "0000000"], pa.large_string())).to_pylist()
+    ['2079460958', '2079460958', None]
+    >>> normalise("address", pa.array(["12 North Main Street"], pa.large_string())).to_pylist()
+    ['12 n main st']
+    """
+    values = strip_texts(values)
+    if kind in ("person", "text"):
+        normal = fold_texts(values)
+    elif kind == "address":
+        normal = _normal_address(values)
+    elif kind == "date":
+        normal = _normal_date(values, reading)
+    elif kind == "number":
+        normal = _normal_number(values, reading)
+    else:
+        written = {"code": _normal_code, "phone": _normal_phone, "email": _normal_email}[kind]
+        normal = _change(values, written, _unlike(values, _DONE[kind]))
+    none = pc.equal(normal, pa.scalar("", pa.large_string()))
+    if kind == "date":
+        none = pc.or_(none, pc.match_substring_regex(normal, NO_DATE))
+    return pc.if_else(none, _NONE, normal)

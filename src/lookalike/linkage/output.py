@@ -1,0 +1,130 @@
+"""What a linking run leaves: links with their reasons, clusters, the record of the run, and the report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.engine.progress import Progress
+from lookalike.engine.usage import peak_memory_bytes
+from lookalike.linkage.decide.one_to_one import cluster_pairs
+from lookalike.linkage.link import Linked
+from lookalike.linkage.scoring.weights import Weights
+from lookalike.linkage.tables import Side
+from lookalike.read import join_column
+from lookalike.read.columns import one_array
+from lookalike.report.linkage.facts import MODEL_ALONE
+from lookalike.types import Int64, strings_to_arrow, to_arrow
+from lookalike.version import __version__
+
+TABLE_ROWS = 1 << 20
+
+
+def links_of(found: Linked, left: Side, right: Side | None) -> Iterator[pa.Table]:
+    """The links in input order, some at a time."""
+    places = np.flatnonzero(found.chosen)
+    ids = joined_ids(left, right)
+    for first in range(0, max(1, len(places)), TABLE_ROWS):
+        yield _links(found, places[first : first + TABLE_ROWS], ids)
+
+
+def joined_ids(left: Side, right: Side | None) -> pa.Array:
+    """The ids of all records, those of the left table first."""
+    if right is None:
+        return left.ids
+    return one_array(join_column([left.ids, right.ids]))
+
+
+def _links(found: Linked, places: Int64, ids: pa.Array) -> pa.Table:
+    columns: dict[str, pa.Array] = {
+        "left": ids.take(to_arrow(found.blocked.left[places])),
+        "right": ids.take(to_arrow(found.blocked.right[places])),
+        "score": to_arrow(found.score[places]),
+    }
+    if found.probability is not None:
+        columns["probability"] = to_arrow(found.probability[places])
+    else:
+        columns["probability"] = pa.nulls(len(places), pa.float64())
+    _, weights = found.parts_of(places)
+    for number, column in enumerate(found.columns):
+        level = found.agreements(places, number)
+        name = column.name
+        while name in columns:  # a field may be called "score"
+            name += "_"
+        columns[name] = pa.StructArray.from_arrays(
+            [level, to_arrow(np.ascontiguousarray(weights[:, number]))], ["agreement", "weight"]
+        )
+    return pa.table(columns)
+
+
+def clusters_of(found: Linked, left: Side, right: Side | None) -> pa.Table:
+    """The records that links hold together, by cluster, in input order."""
+    places = np.flatnonzero(found.chosen)
+    ends = found.blocked.left[places], found.blocked.right[places]
+    first = cluster_pairs(*ends, found.records)
+    members = np.unique(np.concatenate(ends)).astype(np.int64)
+    _, cluster, sizes = np.unique(first[members], return_inverse=True, return_counts=True)
+    order = np.lexsort((members, cluster))
+    members, cluster = members[order], cluster[order]
+    return pa.table(
+        {
+            "id": joined_ids(left, right).take(to_arrow(members)),
+            "table": strings_to_arrow(["left", "right"]).take(to_arrow((members >= found.split).astype(np.int64))),
+            "cluster": to_arrow(cluster.astype(np.int64)),
+            "size": to_arrow(sizes[cluster].astype(np.int64)),
+        }
+    )
+
+
+def record_of(found: Linked, clusters: pa.Table, progress: Progress) -> dict[str, Any]:
+    """What run.json holds."""
+    validation = found.validation
+    scoring = found.scoring
+    return {
+        "version": __version__,
+        "options": found.settings.to_dict(),
+        "counts": {
+            "left": found.split,
+            "right": found.records - found.split if found.two_tables else None,
+            "candidates": len(found.blocked),
+            "links": int(found.chosen.sum()),
+            "refused": found.refused,
+            "clusters": len(pc.unique(clusters.column("cluster"))),
+        },
+        "cut": {"score": found.cut if np.isfinite(found.cut) else None, "why": found.cut_reason},
+        "precision": _precision(found),
+        "candidate_recall": None if found.recall is None else dict(zip(("estimate", "low", "high"), found.recall)),
+        "hashes": [asdict(one) for one in found.blocked.report],
+        "prior": found.prior,
+        "weights": _weights(found),
+        "converged": scoring.converged if isinstance(scoring, Weights) else None,
+        "iterations": scoring.iterations if isinstance(scoring, Weights) else None,
+        "validation": None if validation is None else [row._asdict() for row in validation.table()],
+        "seconds": {name: round(seconds, 3) for name, seconds in progress.seconds.items()},
+        "peak_memory_bytes": peak_memory_bytes(),
+        "notes": found.notes,
+    }
+
+
+def _weights(found: Linked) -> list[dict[str, Any]]:
+    if not isinstance(found.scoring, Weights):
+        return []
+    rows = []
+    for row in found.scoring.table():
+        facts = {"field": found.columns[row.field].name, "level": found.level_names[row.field][row.level - 1]}
+        rows.append({**facts, "matches": row.matches, "others": row.others, "weight": row.weight})
+    return rows
+
+
+def _precision(found: Linked) -> dict[str, Any] | None:
+    """How many links are valid, and how that is known."""
+    if (known := found.precision) is None:
+        return None
+    facts = dict(zip(("estimate", "low", "high"), known))
+    how = MODEL_ALONE if found.validation is None else f"validated by {found.settings.validate}"
+    return {**{name: value for name, value in facts.items() if value is not None}, "how": how}

@@ -1,0 +1,154 @@
+"""From a linking run to the facts that its report shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.kernels.tally import count_levels, tally
+from lookalike.linkage.link import Linked
+from lookalike.linkage.scoring.points import Points
+from lookalike.report.linkage.facts import (
+    MODEL_ALONE,
+    Bin,
+    FieldFact,
+    HashFact,
+    LevelWeight,
+    LinkReport,
+    PairExample,
+    PairField,
+)
+from lookalike.types import Float64, Int64
+
+BINS = 60
+"""Stretches that the scores are cut into."""
+SHOWN = 8
+"""Links whose score is explained, and pairs on each side of the cut."""
+STRETCH = 1 << 16
+"""Pairs that are looked at together for those next to the cut."""
+
+
+def story_of(
+    found: Linked,
+    names: Sequence[str],
+    values: list[pa.ChunkedArray],
+    ids: pa.Array,
+    clusters: int,
+    seconds: dict[str, float],
+) -> LinkReport:
+    """All that the report shows. `values` are the fields of all records as they were given, by field."""
+    points = isinstance(found.scoring, Points)
+    tables = [(names[0], found.split)]
+    if found.two_tables:
+        tables.append((names[1], found.records - found.split))
+    links = np.flatnonzero(found.chosen)
+    spread = links[np.argsort(-found.score[links], kind="stable")]
+    chosen = spread[np.unique(np.linspace(0, len(spread) - 1, SHOWN).astype(np.int64))] if len(spread) else spread
+    examples = _examples(found, np.append(chosen, _around(found.score, found.cut)), values, ids)
+    precision = found.precision
+    return LinkReport(
+        title=" and ".join(names),
+        tables=tables,
+        fields=[_field(found, number) for number in range(len(found.columns))],
+        hashes=[
+            HashFact(one.name, one.records, one.blocks, one.largest, one.pairs, one.only, one.note)
+            for one in found.blocked.report
+        ],
+        recall=found.recall,
+        weights=_weights(found),
+        converged=None if points else found.scoring.converged,  # type: ignore[union-attr]
+        iterations=None if points else found.scoring.iterations,  # type: ignore[union-attr]
+        bins=_bins(found),
+        cut=found.cut if np.isfinite(found.cut) else None,
+        cut_reason=found.cut_reason,
+        source_of_precision=f"validated by '{found.settings.validate}'" if found.validation else MODEL_ALONE,
+        links=len(links),
+        clusters=clusters,
+        chosen=examples[: len(chosen)],
+        around=examples[len(chosen) :],
+        notes=found.notes,
+        seconds=seconds,
+        precision=None if precision is None else (precision[0], precision[1], precision[2]),
+        points=points,
+    )
+
+
+def _field(found: Linked, number: int) -> FieldFact:
+    column = found.columns[number]
+    why = next((one.why for one in found.settings.fields if one.name == column.name), "")
+    missing = int(np.count_nonzero(column.codes < 0)) / max(1, len(column.codes))
+    return FieldFact(column.name, column.kind, why, missing, len(column.values))
+
+
+def _weights(found: Linked) -> list[LevelWeight]:
+    rows = []
+    counts = np.zeros((len(found.columns), 1 + max(map(len, found.level_names))), np.int64)
+    count_levels(found.levels, counts)
+    for number, column in enumerate(found.columns):
+        for level, name in enumerate(found.level_names[number], 1):
+            facts = found.level_facts(number, level)
+            rows.append(LevelWeight(column.name, name, *facts, int(counts[number, level])))
+    return rows
+
+
+def _bins(found: Linked) -> list[Bin]:
+    """Scores in stretches of equal width, of which the cut is an edge; with their precision where it is known."""
+    if not len(found.score):
+        return []
+    low, high = float(found.score.min()), float(found.score.max())
+    edges = np.linspace(low, max(high, low + 1e-9), BINS + 1)
+    if low < found.cut < high:
+        edges = np.unique(np.append(edges, found.cut))
+    edges[-1] = np.nextafter(edges[-1], np.inf)
+    probability = np.empty(0) if found.probability is None else found.probability
+    counts, sums = np.zeros(len(edges) - 1, np.int64), np.zeros(len(edges) - 1)
+    tally(found.score, probability, edges, counts, sums)
+    bins = []
+    for number, (start, end) in enumerate(pairwise(edges.tolist())):
+        known: tuple[float | None, ...] = (None, None, None)
+        if found.validation is not None:
+            known = found.fraction_at(start)
+        elif found.probability is not None and counts[number]:
+            known = (min(1.0, float(sums[number] / counts[number])), None, None)
+        bins.append(Bin(float(start), float(end), int(counts[number]), *known))
+    return bins
+
+
+def _around(score: Float64, cut: float) -> Int64:
+    """Pairs next to the cut, on both sides, by score and then as they come.
+
+    Examples
+    --------
+    >>> _around(np.array([2.0, 7.0, 3.0, 5.0]), 4.0).tolist()
+    [0, 2, 3, 1]
+    """
+    near, low, high = np.empty(0, np.int64), -np.inf, np.inf
+    for first in range(0, len(score), STRETCH):
+        some = score[first : first + STRETCH]
+        near = np.append(near, first + np.flatnonzero((some >= low) & (some <= high)))
+        near = near[np.lexsort((near, score[near]))]
+        at = int(np.searchsorted(score[near], cut))
+        low = score[near[at - SHOWN]] if at >= SHOWN else low
+        high = score[near[at + SHOWN - 1]] if at + SHOWN <= len(near) else high
+        near = near[max(0, at - SHOWN) : at + SHOWN]
+    return near
+
+
+def _examples(found: Linked, places: Int64, values: list[pa.ChunkedArray], ids: pa.Array) -> list[PairExample]:
+    """Some candidate pairs with all that led to their score."""
+    made = []
+    for place, plain, whole in zip(places.tolist(), *found.parts_of(places)):
+        left, right = int(found.blocked.left[place]), int(found.blocked.right[place])
+        fields = []
+        for number, column in enumerate(found.columns):
+            name = found.agreements(np.array([place]), number)[0].as_py()
+            pair = values[number][left].as_py(), values[number][right].as_py()
+            parts = float(plain[number]), float(whole[number] - plain[number])
+            fields.append(PairField(column.name, *pair, name, *parts))
+        probability = None if found.probability is None else float(found.probability[place])
+        names = ids[left].as_py(), ids[right].as_py()
+        made.append(PairExample(*names, float(found.score[place]), probability, fields, found.prior))
+    return made

@@ -1,0 +1,1 @@
+"""From agreement to weights and probabilities, without labels."""

@@ -1,0 +1,384 @@
+"""From agreement to evidence: Fellegi-Sunter weights, estimated without labels.
+
+A level of a field weighs log2(m/u): how much more often it occurs among matches (m) than among pairs that are none (u).
+u is measured on random pairs, and m with the number of matches found by expectation-maximisation over the candidate
+pairs. A missing value is no evidence. Nothing here knows what a field holds or where pairs come from.
+
+Three things keep the estimate at matches, and not at some other way to divide the candidates:
+
+- u stays what random pairs say. There are `pairs` of them in all, and all but a few are no match: so many of them agree
+  by chance in a field or two, and that is where most candidates come from. Only what is more frequent is evidence.
+- Fields that say the same (suburb, postcode) are counted once: `dependence`.
+- A better agreement never weighs less than a weaker one. Among all m with that property the likeliest is taken (m/u
+  pooled over neighbouring levels), so that a field cannot turn around: it tells nothing instead, and a note says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from lookalike.errors import UsageError
+from lookalike.linkage.scoring.dependence import Tree, grow_tree, independent
+from lookalike.linkage.scoring.monotone import rising
+from lookalike.linkage.scoring.patterns import Levels, LevelTables, check_levels, look_up
+from lookalike.types import Float64, Int64
+
+AGREE = 0.9
+"""How often matches are thought to be equal in a field, to begin with."""
+BELIEF = 1.0
+"""So many matches of that belief are added to those found: levels never seen are rare and not impossible."""
+ROUNDS = 3
+"""How often u is measured again, without the random pairs that turned out to be matches. The third changes little."""
+BITS = 8.0
+"""Frequency changes the weight of a value by at most so many bits either way, unless told."""
+FEW = 100
+"""Fewer candidates than this are too few to trust an estimate."""
+
+
+class WeightsRow(NamedTuple):
+    """One level of a field: how often it occurs, and what it weighs in bits."""
+
+    field: int
+    level: int
+    matches: float
+    others: float
+    weight: float
+    parent: int
+    """The field that this one depends on; -1 for none."""
+    weight_if_parent_agrees: float
+    """The weight where that field has its best level; the same as `weight` if there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What each level of each field weighs, how many matches there are, and how that was found."""
+
+    matches: LevelTables
+    """How often each level occurs among matches (m); place 0, for a missing value, is 1."""
+    others: Tree
+    """How often it occurs among other pairs (u)."""
+    pairs: float
+    """All the pairs that random ones stand for."""
+    expected: float
+    """How many candidates are matches, as estimated."""
+    candidates: int
+    iterations: int
+    converged: bool
+    notes: tuple[str, ...] = ()
+    """What the user should know; empty if all is well."""
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many levels each field has."""
+        return tuple(len(table) - 1 for table in self.matches)
+
+    @property
+    def prior(self) -> float:
+        """The share of matches among all pairs: what the odds start from, since u is that of all pairs."""
+        return self.expected / self.pairs
+
+    @property
+    def prior_bits(self) -> float:
+        """log2 of the odds that two records are a match, before any field is looked at."""
+        return _prior_bits(self.expected, self.pairs)
+
+    @property
+    def share(self) -> float:
+        """The share of matches among the candidates."""
+        return self.expected / self.candidates if self.candidates else 0.0
+
+    def by_field(self, levels: Levels) -> Float64:
+        """What each field adds to the score of each pattern, in bits: float64[patterns, fields]."""
+        check_levels(levels, self.sizes)
+        return look_up(levels, _logs(self.matches)) - self.others.logs(levels)
+
+    def score(self, levels: Levels) -> Float64:
+        """log2 of how much likelier each pattern is among matches; without the prior."""
+        scores: Float64 = self.by_field(levels).sum(axis=1)
+        return scores
+
+    def probability(self, levels: Levels, adjust: Float64 | float = 0.0) -> Float64:
+        """How likely a pair of each pattern is a match, as the model has it.
+
+        `adjust` is added to the scores: the sums of `adjust_by_frequency`, for example.
+        """
+        return self.probability_of(self.score(levels) + adjust)
+
+    def probability_of(self, scores: Float64) -> Float64:
+        """How likely pairs of these scores are matches."""
+        return _posterior(scores, self.expected, self.pairs)
+
+    def adjust_by_frequency(
+        self, levels: Levels, frequencies: Float64, strength: float = 1.0, bits: float = BITS
+    ) -> Float64:
+        """What to add to each field's weight because the value agreed on is common or rare: float64[pairs, fields].
+
+        A field whose parent agrees as well is left alone: that the value is shared is then no news.
+
+        Parameters
+        ----------
+        levels
+            int8[pairs, fields].
+        frequencies
+            float64[pairs, fields]: how likely another record has the value agreed on (`frequency_beyond`); NaN leaves
+            the weight as it is.
+        """
+        check_levels(levels, self.sizes)
+        added = np.zeros(levels.shape, np.float64)
+        for field, parent in enumerate(self.others.parent):
+            equal = float(self.others.own(field)[0])
+            added[:, field] = adjust_by_frequency(levels[:, field], frequencies[:, field], equal, strength, bits)
+            if parent >= 0:
+                added[levels[:, parent] == 1, field] = 0.0
+        return added
+
+    def table(self) -> list[WeightsRow]:
+        """The weight of each level of each field, for people."""
+        rows = []
+        for field, (table, parent) in enumerate(zip(self.matches, self.others.parent)):
+            chances = self.others.chances[field]
+            for level in range(1, len(table)):
+                often, seldom = float(table[level]), float(chances[0, level - 1])
+                given = float(chances[1, level - 1]) if parent >= 0 else seldom
+                weights = float(np.log2(often / seldom)), float(np.log2(often / given))
+                rows.append(WeightsRow(field, level, often, seldom, weights[0], parent, weights[1]))
+        return rows
+
+
+def fit_weights(
+    levels: Levels,
+    counts: Int64,
+    random: Levels,
+    random_counts: Int64,
+    sizes: Sequence[int],
+    pairs: float | None = None,
+    names: Sequence[str] | None = None,
+    dependent: bool = True,
+    iterations: int = 1000,
+    tolerance: float = 1e-6,
+) -> Weights:
+    """Estimate weights from candidate pairs and random pairs, without labels.
+
+    Parameters
+    ----------
+    levels, counts
+        int8[patterns, fields], and how many candidate pairs have each pattern (`patterns_of`).
+    random, random_counts
+        The same of random pairs.
+    sizes
+        How many levels each field has.
+    pairs
+        How many pairs of records there are in all, candidates or not. Without it the candidates are taken for all
+        there are, which is right only if candidates were chosen without a look at the fields.
+    names
+        Of the fields, for notes.
+    dependent
+        Whether fields may depend on each other among random pairs. That is seen only with three fields or more and
+        where `pairs` is known, since the matches among the random pairs must be told from those that are none.
+    iterations, tolerance
+        The estimate ends after so many iterations, or when no number moves by more than the tolerance.
+
+    Examples
+    --------
+    A million pairs. Three fields, each equal in a hundredth of them by chance; 1,000 matches are equal in all three.
+
+    >>> levels = np.array([[i, j, k] for i in (1, 2) for j in (1, 2) for k in (1, 2)], np.int8)
+    >>> candidates = np.array([1001, 99, 99, 9800, 99, 9800, 9800, 50000])
+    >>> random = np.array([100, 10, 10, 980, 10, 980, 980, 96930])
+    >>> found = fit_weights(levels, candidates, levels, random, (2, 2, 2), pairs=1e6)
+    >>> found.converged, round(found.expected, -2)
+    (True, 1000.0)
+    >>> found.probability(levels).round(1).tolist()
+    [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+    """
+    sizes, names = tuple(sizes), names or [f"field {field}" for field in range(len(sizes))]
+    for given, often in ((levels, counts), (random, random_counts)):
+        check_levels(given, sizes)
+        if len(given) != len(often):
+            raise UsageError(f"{len(given)} patterns need as many counts, not {len(often)}")
+    if not len(random) or not random_counts.sum():
+        raise UsageError("no random pairs to measure chance agreement on: draw some (at least thousands)")
+    candidates = int(counts.sum())
+    known = pairs is not None
+    pairs = float(max(candidates, 1)) if pairs is None else float(pairs)
+    if pairs < candidates:
+        raise UsageError(f"there are {candidates:,} candidates among {pairs:,.0f} pairs: pairs must count all of them")
+    state = _begin(levels, counts, random, random_counts, sizes, pairs)
+    # A field or two cannot tell the matches among the random pairs, nor which fields depend on each other.
+    enough = known and len(sizes) > 2
+    for _ in range(ROUNDS if enough else 1):
+        if enough:
+            state = replace(state, others=_measure_again(state, random, random_counts, dependent))
+        state = _maximise(state, levels, counts, iterations, tolerance)
+    return replace(state, notes=tuple(_notes(state, levels, counts, names, known)))
+
+
+def adjust_by_frequency(
+    levels: Levels, frequencies: Float64, equal: float, strength: float = 1.0, bits: float = BITS
+) -> Float64:
+    """What to add to the weight of an agreement because its value is common (less) or rare (more).
+
+    Two random records agree with probability `equal`, but on this value with its frequency: log2(equal / frequency).
+
+    Parameters
+    ----------
+    levels : int8[pairs]
+        Only level 1 is adjusted: at the others there is no one value.
+    frequencies : float64[pairs]
+        How likely another record has the value agreed on (`frequency_beyond`); NaN for no adjustment.
+    equal
+        How often random pairs are equal in the field.
+    strength
+        From 0 (none) to 1 (all of it).
+    bits
+        At most so much either way: a value seen once may be a slip of the pen.
+
+    Examples
+    --------
+    >>> common, rare = 0.08, 0.0001
+    >>> adjust_by_frequency(np.array([1, 1, 2], np.int8), np.array([common, rare, rare]), equal=0.01).round(2).tolist()
+    [-3.0, 6.64, 0.0]
+    """
+    if not 0 < equal <= 1 or not 0 <= strength <= 1 or not bits >= 0:
+        raise UsageError(f"equal must be above 0 to 1, strength 0 to 1, bits from 0; not {equal}, {strength}, {bits}")
+    asked = (levels == 1) & (frequencies > 0)  # NaN is not above 0
+    added = np.zeros(len(levels), np.float64)
+    added[asked] = np.clip(strength * np.log2(equal / frequencies[asked]), -bits, bits)
+    return added
+
+
+def frequency_beyond(spare: Float64, records: int, equal: float) -> Float64:
+    """How likely another record has the value that two agree on, from how many records have it beyond these two.
+
+    The two themselves tell nothing of that: if they are a match they have the value for one reason. A value that no
+    third record has is as rare as half a record would make it, or as agreement is in general if that is rarer.
+
+    Parameters
+    ----------
+    spare
+        Of records with the value in one table, those beyond the pair: the count less 2 if both are of that table, else
+        less 1 (take the larger of two tables). NaN for no value agreed on.
+    records
+        In that table.
+    equal
+        How often random pairs are equal in the field.
+
+    Examples
+    --------
+    >>> frequency_beyond(np.array([0.0, 1.0, 50.0, np.nan]), records=1000, equal=0.01).tolist()
+    [0.0005, 0.001, 0.05, nan]
+    >>> frequency_beyond(np.array([0.0]), records=1000, equal=0.00001).tolist()
+    [1e-05]
+    """
+    return np.where(spare > 0, spare / records, np.where(np.isnan(spare), np.nan, min(equal, 0.5 / records)))
+
+
+def _begin(
+    levels: Levels, counts: Int64, random: Levels, random_counts: Int64, sizes: tuple[int, ...], pairs: float
+) -> Weights:
+    """Matches agree in most fields; only how many there are is looked for."""
+    others = independent(random, random_counts.astype(np.float64), sizes)
+    state = Weights(tuple(_believed(size) for size in sizes), others, pairs, 0.0, int(counts.sum()), 0, False)
+    scores = state.score(levels)
+    expected = state.candidates / 2
+    for _ in range(30):
+        expected = float(counts @ _posterior(scores, expected, pairs))
+    return replace(state, expected=expected)
+
+
+def _measure_again(state: Weights, random: Levels, counts: Int64, dependent: bool) -> Tree:
+    """How often levels occur among random pairs that are no matches, as far as is known by now."""
+    if dependent:
+        often = look_up(random, _logs(state.matches))
+        return grow_tree(random, counts.astype(np.float64), state.sizes, often, state.prior)
+    chance = 1 - _posterior(state.score(random), state.expected, state.pairs)
+    return independent(random, counts * chance, state.sizes)
+
+
+def _believed(size: int) -> Float64:
+    """How often each level occurs among matches, before anything is seen: each half as often as the one before."""
+    if size < 2:
+        raise UsageError(f"a field needs at least two levels (equal, different), not {size}")
+    rest = 0.5 ** np.arange(size - 1)
+    return np.concatenate([[1.0, AGREE], (1 - AGREE) * rest / rest.sum()])
+
+
+def _maximise(state: Weights, levels: Levels, counts: Int64, iterations: int, tolerance: float) -> Weights:
+    """Expectation and maximisation in turn, until nothing moves; what is known of `others` stays."""
+    others = state.others.logs(levels).sum(axis=1)
+    owns = [state.others.own(field) for field in range(len(state.sizes))]
+    believed = [_believed(size)[1:] * BELIEF for size in state.sizes]
+    matches, expected = state.matches, state.expected
+    done, moved = 0, math.inf
+    while done < iterations and moved > tolerance:
+        done += 1
+        scores = look_up(levels, _logs(matches)).sum(axis=1) - others
+        found = counts * _posterior(scores, expected, state.pairs)
+        now = float(found.sum())
+        seen = [np.bincount(levels[:, f], found, minlength=len(own) + 1)[1:] for f, own in enumerate(owns)]
+        tables = tuple(map(_ordered, (count + belief for count, belief in zip(seen, believed)), owns))
+        moved = max(float(np.abs(new - old).max()) for new, old in zip(tables, matches))
+        moved = max(moved, abs(now - expected) / max(now, 1.0))
+        matches, expected = tables, now
+    return replace(
+        state,
+        matches=matches,
+        expected=expected,
+        iterations=state.iterations + done,
+        converged=moved <= tolerance,
+    )
+
+
+def _ordered(seen: Float64, own: Float64) -> Float64:
+    """The likeliest m for levels seen so often, such that m/u does not rise from a level to the next weaker one."""
+    ratio = rising((seen / own)[::-1], own[::-1])[::-1]
+    often = own * ratio
+    return np.concatenate([[1.0], often / often.sum()])
+
+
+def _posterior(scores: Float64, expected: float, pairs: float) -> Float64:
+    """How likely pairs of these scores are matches where `expected` of `pairs` are."""
+    with np.errstate(over="ignore"):
+        return np.asarray(1 / (1 + np.exp2(-(scores + _prior_bits(expected, pairs)))), np.float64)
+
+
+def _prior_bits(expected: float, pairs: float) -> float:
+    few = max(expected, 1e-9)
+    # Where candidates are taken for all pairs every one of them may be a match; the odds stay finite.
+    return math.log2(few) - math.log2(max(pairs - few, 1e-9 * pairs))
+
+
+def _logs(tables: LevelTables) -> LevelTables:
+    return tuple(np.log2(table) for table in tables)
+
+
+def _notes(state: Weights, levels: Levels, counts: Int64, names: Sequence[str], known: bool) -> list[str]:
+    """What the user should know of an estimate."""
+    notes = []
+    if not state.converged:
+        notes.append(f"the weights did not settle within {state.iterations:,} iterations: take them for a guess")
+    if state.candidates < FEW:
+        notes.append(f"only {state.candidates} candidate pairs: too few to estimate weights from")
+    if state.expected < 1:
+        notes.append("no matches found among the candidates: weights are those assumed at the start")
+    if not known:
+        notes.append("the number of all pairs is not known: probabilities take the candidates for random pairs")
+    if len(state.sizes) == 1:
+        notes.append("with one field alone, matches cannot be told from chance agreement except by its frequency")
+    found = counts * state.probability(levels)
+    steps = np.arange(max(state.sizes))
+    for field, name in enumerate(names):
+        own = state.others.own(field)
+        seen = np.bincount(levels[:, field], found, minlength=len(own) + 1)[1:]
+        if not seen.any():
+            notes.append(f"{name}: no evidence, a value is missing in every match")
+        elif seen @ steps[: len(seen)] / seen.sum() > own @ steps[: len(own)]:
+            notes.append(
+                f"{name}: matches agree in it less often than random pairs, so it was given little or no weight"
+            )
+    return notes

@@ -1,0 +1,125 @@
+"""Some columns of a table in files, all rows in memory: records to be linked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.engine.corpus import fill_ids
+from lookalike.linkage.memory import check_records
+from lookalike.linkage.settings import LinkSettings
+from lookalike.read import open_data
+from lookalike.read.columns import join_column, missing_column, one_array
+from lookalike.read.slices import Slice
+from lookalike.types import DEFAULT_ID, Source, Wanted, to_arrow
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the tables: its name, the columns that are needed, and its ids."""
+
+    name: str
+    table: pa.Table
+    ids: pa.Array
+
+    @classmethod
+    def read(cls, sources: Sequence[Source], settings: LinkSettings, side: str) -> Side:
+        """The table in files."""
+        own = settings.id_of(side) or DEFAULT_ID
+        perhaps = [own] if settings.id is None else []
+        records = 0
+
+        def seen(more: int) -> None:
+            nonlocal records
+            records += more
+            check_records(records, len(settings.fields), settings.memory_bytes)
+
+        tables = [read_records(source, settings.names(side), perhaps, seen) for source in sources]
+        table = pa.table(
+            {one: join_column([c for t in tables for c in t[one].chunks]) for one in tables[0].column_names}
+        )
+        name = sources[0].name if len(sources) == 1 else f"{sources[0].name} and {len(sources) - 1} more"
+        ids = one_array(table.column(own))
+        if ids.null_count or not len(ids):
+            places = [source.locate(row) for source, rows in zip(sources, map(len, tables)) for row in range(rows)]
+            ids = fill_ids(ids, [f"{file}:{row}" for file, row in places])
+        return cls(name, table, ids)
+
+    @classmethod
+    def of(cls, data: Any, settings: LinkSettings, side: str) -> Side:
+        """A table in memory; records without an id are called by their numbers."""
+        names, own = settings.names(side), settings.id_of(side) or DEFAULT_ID
+        if isinstance(data, list | tuple) and not data:  # no records have no columns
+            data = pa.table({name: pa.nulls(0) for name in names})
+        source = open_data(data, names[0])
+        source.name = side
+        table = read_records(source, names, [own] if settings.id is None else [])
+        ids, numbers = one_array(table.column(own)), to_arrow(np.arange(len(table)))
+        if ids.null_count == len(ids):
+            ids = numbers
+        elif ids.null_count:
+            ids = fill_ids(ids, [str(number) for number in range(len(ids))])
+        return cls(side, table, ids)
+
+    def repeated_ids(self) -> int:
+        """How many records have an id that an earlier one has."""
+        kind, last = self.ids.type, max(0, len(self.ids) - 1)
+        if pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            ascending = pc.less(self.ids.slice(0, last), self.ids.slice(1))
+            if pc.all(ascending, min_count=0).as_py():  # as ids often are
+                return 0
+        return len(self.ids) - len(pc.unique(self.ids))
+
+
+def read_records(
+    source: Source, names: Sequence[str], perhaps: Sequence[str] = (), seen: Callable[[int], None] | None = None
+) -> pa.Table:
+    """The columns of these names, whatever their types; those that are there `perhaps` are null where they are not.
+
+    `seen` is told how many records were read, some at a time, and may end the reading by an error.
+
+    Examples
+    --------
+    >>> from lookalike.read.tables import open_data
+    >>> read_records(open_data(pa.table({"zip": [1, 2], "x": [0, 0]}), "zip"), ["zip"]).to_pydict()
+    {'zip': [1, 2]}
+    """
+    present = source.column_names()
+    for name in names:
+        if present is not None and name not in present:
+            raise missing_column(name, source.name, present)
+    wanted = list(dict.fromkeys([*names, *(name for name in perhaps if present is None or name in present)]))
+    pieces = []
+    for piece in _pieces(source, wanted):
+        if seen is not None:
+            seen(len(piece[wanted[0]]))
+        pieces.append(piece)
+    table = pa.table({name: join_column([piece[name] for piece in pieces]) for name in wanted})
+    if present is None:
+        _check_lines(source, table.select(list(dict.fromkeys(names))))
+    for name in perhaps:
+        if name not in wanted:
+            table = table.append_column(name, pa.nulls(len(table)))
+    return table
+
+
+def _pieces(source: Source, names: list[str]) -> Iterator[dict[str, pa.Array]]:
+    for block in source.blocks():
+        if isinstance(block, Slice):
+            table = block.read(tuple(names))
+            yield {name: one_array(table.column(name)) for name in names}
+        else:
+            items = block.items(Wanted(names[0], tuple(names), as_is=True))
+            yield {name: items.columns[name] for name in names}
+
+
+def _check_lines(source: Source, table: pa.Table) -> None:
+    """Lines name their columns one by one: one without a value is asked for alone, which refuses it if none has it."""
+    empty = [name for name in table.column_names if table.column(name).null_count == len(table)]
+    for name in empty if len(table) else ():
+        next(iter(source.blocks())).items(Wanted(name, as_is=True))

@@ -1,0 +1,1 @@
+"""Faces and fingerprints: find one among many."""

@@ -1,0 +1,136 @@
+"""Fingerprint files -> minutiae: .xyt text, CSV, and templates of ISO/IEC 19794-2 (2005).
+
+Knows how minutiae are stored, not what is done with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lookalike.errors import BadDataError
+from lookalike.lookup.read_numbers import as_numbers, read_columns
+from lookalike.lookup.read_templates import MAGIC, parse_template
+from lookalike.read.columns import missing_column
+from lookalike.read.files import File
+from lookalike.read.inputs import find_files
+from lookalike.read.streams import check_encoding
+from lookalike.types import Float64, Int64, Prints
+
+TABLES = (".csv", ".tsv", ".parquet")
+ANGLES, PRINTS = ("angle", "theta"), ("print", "finger", "id")
+"""Names that the columns with the direction and with the print's name can have."""
+
+
+def read_prints(inputs: Sequence[str | Path], encoding: str = "utf-8") -> Prints:
+    r"""The fingerprints in files.
+
+    Parameters
+    ----------
+    inputs
+        Files, folders, globs. A template is known by its first bytes; `.csv`, `.tsv` and `.parquet` have columns x and
+        y, and may have angle (or theta) and print (or finger, id) for files with several prints; every other file has a
+        minutia a line: x, y and perhaps the angle in degrees and a quality.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "thumb.xyt").write_text("10 20 90 55\n30 40 180 60\n")
+    ...     prints = read_prints([folder])
+    >>> len(prints), prints.x.tolist(), prints.angles.tolist()
+    (1, [10.0, 30.0], [90.0, 180.0])
+    """
+    encoding = check_encoding(encoding)
+    parts = []
+    for file in find_files(inputs):
+        if file.suffix in TABLES:
+            parts.append(_read_table(file, encoding))
+            continue
+        with file.reading(), file.open_decompressed() as stream:
+            data: bytes = stream.read()
+        parts.append(parse_template(data, file.name) if data.startswith(MAGIC) else parse_xyt(data, file.name))
+    return Prints.joined(parts)
+
+
+def parse_xyt(data: bytes, name: str) -> Prints:
+    r"""The minutiae of an .xyt file: a line each, x y theta quality; theta and quality may be left out.
+
+    Examples
+    --------
+    >>> parse_xyt(b"1 2\n3 4 90\n", "thumb.xyt").angles.tolist()
+    [nan, 90.0]
+    >>> parse_xyt(b"1 2\n3 up\n", "thumb.xyt")
+    Traceback (most recent call last):
+    lookalike.errors.BadDataError: thumb.xyt:2: not a minutia (x y theta quality): '3 up'
+    """
+    rows = []
+    for number, line in enumerate(data.split(b"\n"), 1):
+        fields = line.split()
+        if not fields:
+            continue
+        try:
+            values = [float(field) for field in fields]
+        except ValueError:
+            values = []
+        if not 2 <= len(values) <= 4 or not np.isfinite(values).all():
+            shown = line.decode("utf-8", "backslashreplace").strip()[:80]
+            raise BadDataError(f"{name}:{number}: not a minutia (x y theta quality): {shown!r}")
+        rows.append([*values, np.nan][:3] if len(values) == 2 else values[:3])
+    x, y, angles = np.array(rows, np.float64).reshape(-1, 3).T
+    return Prints([name], np.array([0, len(rows)], np.int64), x, y, angles)
+
+
+def _read_table(file: File, encoding: str) -> Prints:
+    table = read_columns(file, encoding)
+    names = {name.lower(): name for name in table}
+    for needed in ("x", "y"):
+        if needed not in names:
+            raise missing_column(needed, file.name, list(table))
+    x, y = (as_numbers(table[names[one]], f"{file.name}: ", one) for one in ("x", "y"))
+    angle = next((names[one] for one in ANGLES if one in names), None)
+    angles = np.full(len(x), np.nan) if angle is None else as_numbers(table[angle], f"{file.name}: ", angle)
+    owner = next((names[one] for one in PRINTS if one in names), None)
+    if owner is None:
+        return Prints([file.name], np.array([0, len(x)], np.int64), x, y, angles)
+    return _by_name([str(value) for value in table[owner].to_pylist()], x, y, angles)
+
+
+def _by_name(owners: list[str], x: Float64, y: Float64, angles: Float64) -> Prints:
+    """Prints in the order in which their names first come."""
+    number: dict[str, int] = {}
+    owner: Int64 = np.array([number.setdefault(name, len(number)) for name in owners], np.int64)
+    order = np.argsort(owner, kind="stable")
+    indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(owner, minlength=len(number)))])
+    return Prints(list(number), indptr, x[order], y[order], angles[order])
+
+
+def as_prints(data: Sequence[Any]) -> Prints:
+    """Prints in memory: a matrix each, with x, y and perhaps the angle in degrees of a minutia in each row.
+
+    Examples
+    --------
+    >>> as_prints([np.array([[1, 2], [3, 4]]), np.array([[5, 6, 90]])]).angles.tolist()
+    [nan, nan, 90.0]
+    """
+    parts = []
+    for number, one in enumerate(data):
+        try:
+            minutiae = np.asarray(one, np.float64)
+        except (TypeError, ValueError) as error:
+            raise BadDataError(f"print {number}: not numbers: {error}") from error
+        if minutiae.ndim != 2 or minutiae.shape[1] not in (2, 3):
+            raise BadDataError(
+                f"print {number}: a matrix with a row for each minutia is needed: x, y, perhaps the angle"
+            )
+        bad = np.argwhere(~np.isfinite(minutiae))
+        if len(bad):
+            row, column = bad[0].tolist()
+            raise BadDataError(f"print {number}, row {row}, column {column}: {minutiae[row, column]:g} is no place")
+        angles = minutiae[:, 2] if minutiae.shape[1] == 3 else np.full(len(minutiae), np.nan)
+        indptr = np.array([0, len(minutiae)], np.int64)
+        parts.append(Prints([str(number)], indptr, minutiae[:, 0], minutiae[:, 1], angles))
+    return Prints.joined(parts)

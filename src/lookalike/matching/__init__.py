@@ -1,0 +1,1 @@
+"""Candidates -> verified pairs or decisions, batch by batch."""

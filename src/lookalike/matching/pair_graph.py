@@ -1,0 +1,162 @@
+"""What a run remembers of its candidates, so that it can be asked again: at a higher threshold, or with another rule.
+
+Of connected parts with few pairs all similar ones are listed with their overlap, so that nothing needs to be compared
+again. Of others, where pairs can be very many, the buckets are remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.candidates.buckets import renumber, select
+from lookalike.candidates.parts import connected_parts
+from lookalike.engine.settings import Settings
+from lookalike.engine.stores.work import WorkFolder
+from lookalike.engine.workers import Workers
+from lookalike.matching.batches import Candidates
+from lookalike.matching.comparable import Comparable
+from lookalike.types import Bool, Buckets, Int32, Int64, to_arrow, to_numpy
+from lookalike.verify.pairs import all_pairs, list_pairs
+from lookalike.write import write_json, write_tables
+
+FOLDER = "graph"
+"""Where it is, in an output folder."""
+LINKS, ITEMS, SOURCES = "links.parquet", "items.parquet", "sources.json"
+PAIR, SIZE, BUCKET = range(3)
+"""Kinds of rows: (left, right, overlap) of a similar pair; (item, size) of a set; (item, 1 where a bucket begins,
+otherwise 0) of the buckets of large parts."""
+NAMES = ["kind", "left", "right", "value"]
+ROWS = 1 << 20
+"""Items that are written at a time."""
+PAIRS_PER_SET = 32
+"""All pairs of a part are listed if they are at most so many for each of its sets."""
+
+
+class Graph:
+    """Filled batch by batch; batches of a large run are pieces of work."""
+
+    def __init__(self, name: str) -> None:
+        self._prefix = name
+        self._work: WorkFolder | None = None
+        self._now: list[pa.Table] = []
+        self._batches: dict[int, pa.Table | None] = {}
+
+    def keep_in(self, work: WorkFolder | None) -> None:
+        """Put the batches there from now on, if the run has a place for pieces of work."""
+        self._work = work
+
+    def _name(self, batch: int) -> str:
+        return f"{self._prefix}-{batch:05}.arrow"
+
+    def has(self, batch: int) -> bool:
+        """Is this batch there, from an earlier run?"""
+        if self._work is None or not self._work.has(self._name(batch)):
+            return False
+        self._batches[batch] = None
+        return True
+
+    def add(self, found: Comparable, settings: Settings, workers: Workers) -> None:
+        """Take in some sets that were compared: pairs, sizes and large buckets."""
+        if found.cut:
+            return  # see add_large
+        small = _with_few_pairs(found.buckets, len(found))
+        heads = found.buckets.members[found.buckets.starts[:-1]]
+        chosen = select(found.buckets, small[heads])
+        listed = list_pairs(
+            chosen, found.sets, settings.measure.arguments, 0, workers.map, settings.length_ratio.as_integer_ratio()
+        )
+        left, right, overlaps, _ = all_pairs(listed)
+        self._add(PAIR, found.places[np.minimum(left, right)], found.places[np.maximum(left, right)], overlaps)
+        self._add(SIZE, found.places, found.sizes)
+        large = select(found.buckets, ~small[heads])
+        self._add_buckets(Buckets(large.starts, found.places[large.members].astype(np.int32)))
+
+    def add_large(self, candidates: Candidates, batch: int) -> None:
+        """Take in a part that was compared in blocks: its sizes and buckets."""
+        if len(candidates.packing.batches[batch]) == 1:
+            return
+        places, sizes = candidates.sizes
+        self._add(SIZE, places, sizes)
+        number = np.full(len(candidates.order), -1, np.int32)
+        number[places] = np.arange(len(places), dtype=np.int32)
+        for band in candidates.bands:
+            mine = renumber(band, number)
+            self._add_buckets(Buckets(mine.starts, places[mine.members].astype(np.int32)))
+
+    def _add_buckets(self, buckets: Buckets) -> None:
+        heads = np.zeros(len(buckets.members), np.int32)
+        heads[buckets.starts[:-1]] = 1
+        self._add(BUCKET, buckets.members, heads)
+
+    def _add(self, kind: int, left: Int64 | Int32, right: Int64 | Int32, value: Int32 | None = None) -> None:
+        columns = [left, right, np.zeros(len(left)) if value is None else value]
+        kinds = np.full(len(left), kind, np.uint8)
+        self._now.append(pa.table([to_arrow(kinds), *(to_arrow(one.astype(np.int32)) for one in columns)], NAMES))
+
+    def close(self, batch: int) -> None:
+        """A batch is complete."""
+        table, self._now = pa.concat_tables(self._now), []
+        if self._work is not None:
+            self._work.save(self._name(batch), table)
+        self._batches[batch] = None if self._work is not None else table
+
+    def tables(self) -> Iterator[pa.Table]:
+        """All batches, in order."""
+        for batch, table in sorted(self._batches.items()):
+            if table is None:
+                assert self._work is not None
+                table = self._work.load(self._name(batch))
+            yield table
+
+
+def _with_few_pairs(buckets: Buckets, sets: int) -> Bool:
+    """Which sets are in parts all of whose pairs can be listed."""
+    part_of = connected_parts([buckets], sets)
+    members = np.bincount(part_of, minlength=sets)
+    sizes = buckets.sizes
+    meetings = np.bincount(part_of[buckets.members[buckets.starts[:-1]]], sizes * (sizes - 1) / 2, minlength=sets)
+    pairs = np.minimum(meetings, members * (members - 1) / 2)
+    return np.asarray((pairs <= PAIRS_PER_SET * members)[part_of])
+
+
+def write_graph(folder: Path, graph: Graph, candidates: Candidates, known: dict[str, Any]) -> None:
+    """Put it into an output folder, by item: links, items, and what is `known` about the sources."""
+    order = candidates.order
+    names = np.zeros(len(order), np.bool_)
+    (folder / FOLDER).mkdir()
+
+    def links() -> Iterator[pa.Table]:
+        yield pa.table([pa.nulls(0, pa.uint8()), *(pa.nulls(0, pa.int32()) for _ in range(3))], NAMES)
+        for table in graph.tables():
+            kind, left, right, value = (to_numpy(column) for column in table.columns)
+            names[left] = True
+            to = np.where(kind == PAIR, order[np.where(kind == PAIR, right, 0)], right) if len(kind) else right
+            yield pa.table([to_arrow(kind), to_arrow(order[left]), to_arrow(to), to_arrow(value)], NAMES)
+
+    write_tables(folder / FOLDER / LINKS, links())
+    copies = np.flatnonzero(candidates.first != np.arange(len(order)))
+    names[copies] = True
+    names[candidates.first[copies]] = True
+    write_tables(folder / FOLDER / ITEMS, _items(candidates, np.flatnonzero(names)))
+    write_json(folder / FOLDER / SOURCES, known)
+
+
+def _items(candidates: Candidates, places: Int64) -> Iterator[pa.Table]:
+    """The items that are candidates or copies, some at a time: number, first with an equal set, length, id."""
+    corpus = candidates.corpus
+    places = places[np.argsort(candidates.order[places])]
+    for start in range(0, max(1, len(places)), ROWS):
+        some = places[start : start + ROWS]
+        items = candidates.order[some].astype(np.int64)
+        columns = {
+            "item": to_arrow(items),
+            "first": to_arrow(candidates.order[candidates.first[some]].astype(np.int64)),
+            "length": corpus.digests.pick("length", items),
+            "id": corpus.ids(items),
+        }
+        yield pa.table(columns)

@@ -1,0 +1,206 @@
+"""What jobs do with vectors where they would work on sets: digests, comparing all with all, values of pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from lookalike.engine.progress import Progress
+from lookalike.engine.workers import Workers
+from lookalike.kernels import vectors as kernels
+from lookalike.types import Float64, Int64, Span, UInt64, VectorKind, stretch_by_stretch
+
+if TYPE_CHECKING:
+    from lookalike.verify.measures import Measure
+
+SIDE = 2048
+"""Vectors of a block that is compared with another one in one matrix product."""
+ASKED_SIDE = 512
+"""Vectors whose nearest ones a thread looks for at a time."""
+BITS_SIDE = 512
+"""Bit strings that a thread compares with all before them at a time."""
+ROOM = 1 << 20
+"""Pairs of bit strings that are handed over at a time at least."""
+
+
+def values_of_pairs(kind: VectorKind, measure: Measure, rows: tuple[Any, ...], left: Int64, right: Int64) -> Float64:
+    """The exact cosine or distance of pairs of vectors, as `VectorKind.as_rows` gives them."""
+    values = np.empty(len(left))
+    if kind.scalar == "bits":
+        kernels.bit_distances_of(left, right, *rows, values)
+    else:
+        kernels.values_of(measure.arguments[0], left, right, *rows, values)
+    return values
+
+
+def _one_thread_each() -> AbstractContextManager[Any]:
+    """Matrix products on one thread: the workers are the threads."""
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+    limited: AbstractContextManager[Any] = threadpool_limits(limits=1, user_api="blas")
+    return limited
+
+
+class NearPairs(NamedTuple):
+    """Pairs of vectors (left < right by their number) that reach the threshold, and how many were compared."""
+
+    left: Int64
+    right: Int64
+    compared: int
+
+
+def near_pairs(
+    kind: VectorKind, measure: Measure, rows: tuple[Int64, Int64, Any], earlier: int, workers: Workers
+) -> Iterator[NearPairs]:
+    """Every pair that reaches the threshold, by comparing all with all, block by block.
+
+    A matrix product tells which pairs may; these are measured one by one. With `earlier`, only pairs of a vector below
+    it with one that is not.
+    """
+    if kind.scalar == "bits":
+        yield from _near_bits(measure, rows, earlier, workers)
+        return
+    count = len(rows[0])
+    blocks = _Blocks(kind, measure, rows[0], rows[2])
+
+    def compare(pair: tuple[Span, Span]) -> NearPairs:
+        left, right = blocks.likely(*pair)
+        good = measure.reached_by(values_of_pairs(kind, measure, rows, left, right))
+        return NearPairs(left[good], right[good], len(left))
+
+    spans = [(low, min(low + SIDE, count)) for low in range(earlier, count, SIDE)]
+    pairs = [
+        ((low, min(low + SIDE, earlier or count)), span) for span in spans for low in range(0, earlier or span[1], SIDE)
+    ]
+    with _one_thread_each():
+        yield from workers.map(compare, pairs)
+
+
+class _Blocks:
+    """Matrix products of blocks of vectors, and which pairs in them may be near enough."""
+
+    def __init__(self, kind: VectorKind, measure: Measure, begins: Int64, numbers: npt.NDArray[Any]) -> None:
+        self._begins, self._numbers, self._dimension = begins, numbers, kind.dimension
+        self._cosine = measure.name == "cosine"
+        self._threshold = float(measure.threshold)
+        self._error = (kind.dimension + 8) * float(np.finfo(np.float32).eps)  # the most that rounding can do to a sum
+
+    def block(self, first: int, last: int) -> tuple[npt.NDArray[np.float32], Float64]:
+        """Some vectors and their lengths; for the cosine they are of length 1."""
+        places = self._begins[first:last, None] + np.arange(self._dimension)
+        found = self._numbers[places]
+        lengths = np.sqrt(np.einsum("ij,ij->i", found, found, dtype=np.float64))
+        if self._cosine:
+            return (found / lengths[:, None]).astype(np.float32), lengths
+        return found.astype(np.float32 if self._numbers.dtype == np.float32 else np.float64), lengths
+
+    def distances(self, one: Span, other: Span) -> tuple[npt.NDArray[Any], Any]:
+        """About how far the vectors of the other block (rows) are from those of the one, and how wrong that may be.
+
+        Less the cosine, or the distance squared.
+        """
+        a, a_lengths = self.block(*one)
+        b, b_lengths = self.block(*other)
+        products = b @ a.T
+        if self._cosine:
+            return -products, self._error
+        squares = a_lengths[None, :] ** 2 + b_lengths[:, None] ** 2
+        return squares - 2 * products, self._error * squares + 1e-300
+
+    def likely(self, one: Span, other: Span) -> tuple[Int64, Int64]:
+        """The pairs (a < b) of a vector of the one block and one of the other that may be near enough."""
+        far, error = self.distances(one, other)
+        right, left = np.nonzero(far <= (-self._threshold if self._cosine else self._threshold**2) + error)
+        left, right = left + one[0], right + other[0]
+        below = left < right
+        return left[below], right[below]
+
+
+def _near_bits(
+    measure: Measure, rows: tuple[Int64, Int64, UInt64], earlier: int, workers: Workers
+) -> Iterator[NearPairs]:
+    if not len(rows[0]):
+        return
+    strings = _strings(rows)
+    size, most = max(ROOM, len(strings)), int(measure.threshold)
+
+    def compare(span: Span) -> tuple[NearPairs, int, int]:
+        left, right = np.empty(size, np.int64), np.empty(size, np.int64)
+        stopped, count = kernels.near_bits(strings, *span, earlier, most, left, right)
+        return (
+            NearPairs(left[:count].copy(), right[:count].copy(), (stopped - span[0]) * (earlier or span[0])),
+            stopped,
+            span[1],
+        )
+
+    spans = [(low, min(low + BITS_SIDE, len(strings))) for low in range(earlier, len(strings), BITS_SIDE)]
+    yield from stretch_by_stretch(compare, workers.map, spans)
+
+
+class Nearest(NamedTuple):
+    """The nearest vectors of each of some, nearest first; of equally near ones the first in the input first."""
+
+    counts: Int64
+    """How many each of them has."""
+    neighbors: Int64
+    values: Float64
+
+
+def nearest_vectors(
+    kind: VectorKind,
+    measure: Measure,
+    rows: tuple[Int64, Int64, Any],
+    asked: Span,
+    among: Span,
+    k: int,
+    bounded: bool,
+    workers: Workers,
+    progress: Progress,
+) -> Nearest:
+    """The k nearest vectors `among` some of each that is `asked` for, itself left out; exactly.
+
+    A matrix product tells which may be among them; these are measured one by one. `bounded`: the threshold counts.
+    """
+    sign = 1.0 if measure.is_distance else -1.0
+    limit = sign * float(measure.threshold) if bounded else np.inf
+    blocks = None if kind.scalar == "bits" else _Blocks(kind, measure, rows[0], rows[2])
+    strings = rows[2] if blocks else _strings(rows)
+
+    def search(span: Span) -> Nearest:
+        count = span[1] - span[0]
+        values, numbers, found = np.empty((count, k)), np.empty((count, k), np.int64), np.zeros(count, np.int64)
+        for low in range(*among, SIDE):
+            others = low, min(low + SIDE, among[1])
+            if blocks is None:
+                kernels.push_nearest_bits(strings, *span, *others, limit, values, numbers, found)
+                continue
+            far, error = blocks.distances(others, span)
+            margins = np.broadcast_to(np.asarray(error, np.float64), far.shape)
+            kernels.push_nearest(measure.arguments[0], far, margins, span[0], low, limit, rows, values, numbers, found)
+        filled = np.arange(k) < found[:, None]
+        return Nearest(found, numbers[filled], sign * values[filled])
+
+    spans = [(low, min(low + ASKED_SIDE, asked[1])) for low in range(*asked, ASKED_SIDE)]
+    parts: list[Nearest] = []
+    with _one_thread_each():
+        for part in workers.map(search, spans):
+            parts.append(part)
+            progress.advance(len(part.counts))
+    none = np.empty(0, np.int64)
+    return Nearest(
+        np.concatenate([none, *(part.counts for part in parts)]),
+        np.concatenate([none, *(part.neighbors for part in parts)]),
+        np.concatenate([np.empty(0), *(part.values for part in parts)]),
+    )
+
+
+def _strings(rows: tuple[Int64, Int64, UInt64]) -> UInt64:
+    """Bit strings as a matrix of words."""
+    begins, ends, words = rows
+    width = int(ends[0] - begins[0]) if len(begins) else 1
+    strings: UInt64 = words[begins[:, None] + np.arange(width)]
+    return strings

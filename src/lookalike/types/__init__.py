@@ -1,0 +1,68 @@
+"""What flows between the rooms: arrays, sets, items. Nothing here knows how they are made or used."""
+
+from lookalike.types.arrays import (
+    NOWHERE,
+    Bool,
+    Float32,
+    Float64,
+    Int8,
+    Int32,
+    Int64,
+    Mapper,
+    Span,
+    UInt8,
+    UInt32,
+    UInt64,
+    bytes_of,
+    matrix_to_arrow,
+    stretch_by_stretch,
+    strings_to_arrow,
+    to_arrow,
+    to_numpy,
+)
+from lookalike.types.columns import Column, WordGroups
+from lookalike.types.items import Block, Items, Layout, Rejected, Room, Source, Wanted
+from lookalike.types.names import DEFAULT_ID, KEPT, RUN_FILE
+from lookalike.types.prints import Prints
+from lookalike.types.sets import Buckets, Numbered, Overlapping, Pairs, Sets, Signatures, VectorKind
+
+__all__ = [
+    "DEFAULT_ID",
+    "KEPT",
+    "NOWHERE",
+    "RUN_FILE",
+    "Block",
+    "Bool",
+    "Buckets",
+    "Column",
+    "Float32",
+    "Float64",
+    "Int8",
+    "Int32",
+    "Int64",
+    "Items",
+    "Layout",
+    "Mapper",
+    "Numbered",
+    "Overlapping",
+    "Pairs",
+    "Prints",
+    "Rejected",
+    "Room",
+    "Sets",
+    "Signatures",
+    "Source",
+    "Span",
+    "UInt8",
+    "UInt32",
+    "UInt64",
+    "VectorKind",
+    "Wanted",
+    "WordGroups",
+    "bytes_of",
+    "matrix_to_arrow",
+    "stretch_by_stretch",
+    "strings_to_arrow",
+    "to_arrow",
+    "to_numpy",
+]

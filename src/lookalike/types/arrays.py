@@ -1,0 +1,134 @@
+"""Array types, and the ways between NumPy and Arrow that copy nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+UInt8 = npt.NDArray[np.uint8]
+UInt32 = npt.NDArray[np.uint32]
+UInt64 = npt.NDArray[np.uint64]
+Int8 = npt.NDArray[np.int8]
+Int32 = npt.NDArray[np.int32]
+Int64 = npt.NDArray[np.int64]
+Float32 = npt.NDArray[np.float32]
+Float64 = npt.NDArray[np.float64]
+Bool = npt.NDArray[np.bool_]
+
+Mapper = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
+"""Like the built-in map; a job hands in one that uses its threads."""
+NOWHERE = np.iinfo(np.int64).min
+"""In the place of a bucket: the item is in none (or in no further one)."""
+Span = tuple[int, int]
+"""Things (sets, mostly) from the first number to before the second."""
+
+
+def stretch_by_stretch(
+    work: Callable[[Span], tuple[Any, int, int]], each: Mapper, spans: Iterable[Span]
+) -> Iterator[Any]:
+    """What is made of each span, in order, where work may stop early because its room is full.
+
+    `work` returns what it made, where it stopped, and where the span ends. A span that did not fit is finished
+    here, so that no thread runs ahead and memory stays bounded.
+
+    Examples
+    --------
+    >>> def at_most_two(span):
+    ...     stop = min(span[1], span[0] + 2)
+    ...     return list(range(span[0], stop)), stop, span[1]
+    >>> list(stretch_by_stretch(at_most_two, map, [(0, 3), (3, 4)]))
+    [[0, 1], [2], [3]]
+    """
+    for made, stopped, last in each(work, spans):
+        yield made
+        while stopped < last:
+            made, stopped, _ = work((stopped, last))
+            yield made
+
+
+def to_arrow(values: npt.NDArray[Any]) -> pa.Array:
+    """A NumPy array as an Arrow array.
+
+    `pa.array` would do, but it imports pandas where that is installed, which takes longer than small jobs.
+
+    Examples
+    --------
+    >>> to_arrow(np.array([True, False])).to_pylist(), to_arrow(np.arange(2)).to_pylist()
+    ([True, False], [0, 1])
+    """
+    import pyarrow as pa
+
+    kind = pa.from_numpy_dtype(values.dtype)
+    stored = np.packbits(values, bitorder="little") if values.dtype == np.bool_ else np.ascontiguousarray(values)
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(stored)])
+
+
+def matrix_to_arrow(rows: npt.NDArray[Any]) -> pa.Array:
+    """A matrix of numbers as lists, one for each row.
+
+    Examples
+    --------
+    >>> matrix_to_arrow(np.array([[1, 2], [3, 4]])).to_pylist()
+    [[1, 2], [3, 4]]
+    """
+    import pyarrow as pa
+
+    flat = np.ascontiguousarray(rows.astype(np.float32) if rows.dtype == np.float16 else rows).ravel()
+    values = pa.array(flat) if flat.dtype == np.bool_ else to_arrow(flat)
+    return pa.FixedSizeListArray.from_arrays(values, rows.shape[1])
+
+
+def to_numpy(values: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
+    """Whole numbers or fractions of Arrow, none of them null, as a NumPy array; not copied where it is one piece.
+
+    The method of that name imports pandas, like `pa.array`.
+
+    Examples
+    --------
+    >>> to_numpy(to_arrow(np.arange(4)).slice(1)).tolist()
+    [1, 2, 3]
+    """
+    import pyarrow as pa
+
+    kind = np.dtype(_FRACTIONS.get(str(values.type), str(values.type)))
+    if isinstance(values, pa.ChunkedArray):
+        return np.concatenate([np.empty(0, kind), *(to_numpy(chunk) for chunk in values.chunks)])
+    assert not values.null_count, "nulls have no number"
+    stored = values.buffers()[1]
+    if stored is None or not len(values):
+        return np.empty(0, kind)
+    return np.frombuffer(stored, kind)[values.offset : values.offset + len(values)]
+
+
+_FRACTIONS = {"halffloat": "float16", "float": "float32", "double": "float64"}
+
+
+def strings_to_arrow(values: Sequence[str]) -> pa.Array:
+    """Strings as an Arrow array of large_string; see to_arrow for why not `pa.array`.
+
+    Examples
+    --------
+    >>> strings_to_arrow(["a", "", "bc"]).to_pylist()
+    ['a', '', 'bc']
+    """
+    import pyarrow as pa
+
+    stored = [value.encode() for value in values]
+    offsets = np.cumsum([0, *map(len, stored)], dtype=np.int64)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(stored))]
+    return pa.Array.from_buffers(pa.large_string(), len(stored), buffers)
+
+
+def bytes_of(texts: pa.Array) -> tuple[UInt8, Int64]:
+    """The UTF-8 bytes of large strings without nulls, and where each starts and ends."""
+    _, offsets, data = texts.buffers()
+    if not len(texts):
+        return np.zeros(1, np.uint8), np.zeros(1, np.int64)
+    ends = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    return np.frombuffer(data, np.uint8), ends

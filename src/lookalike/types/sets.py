@@ -1,0 +1,192 @@
+"""Sets, vectors, signatures, buckets and pairs: what stages hand to each other about items."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lookalike.types import Float64, Int32, Int64, UInt32, UInt64
+
+
+@dataclass(frozen=True, slots=True)
+class Sets:
+    """Sets of 64-bit elements in compressed rows: row i is `elements[indptr[i]:indptr[i + 1]]`.
+
+    Examples
+    --------
+    >>> sets = Sets(np.array([0, 2, 2]), np.array([3, 8], np.uint64))
+    >>> len(sets), sets.sizes.tolist()
+    (2, [2, 0])
+    """
+
+    indptr: Int64
+    """int64, one more than there are sets; starts at 0 and never falls."""
+    elements: UInt64
+    """uint64; sorted and distinct within a set."""
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    @property
+    def sizes(self) -> Int64:
+        """How many elements each set has."""
+        return np.diff(self.indptr)
+
+    def __getitem__(self, row: int) -> UInt64:
+        return self.elements[self.indptr[row] : self.indptr[row + 1]]
+
+    @classmethod
+    def joined(cls, parts: list[Sets]) -> Sets:
+        """Sets one after the other; the list is emptied, so that each part can go as soon as it was copied.
+
+        Examples
+        --------
+        >>> one = Sets(np.array([0, 1]), np.array([3], np.uint64))
+        >>> Sets.joined([one, one]).indptr.tolist()
+        [0, 1, 2]
+        """
+        if len(parts) == 1:
+            return parts.pop()
+        sizes = np.concatenate([np.empty(0, np.int64), *(part.sizes for part in parts)])
+        indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+        elements = np.empty(int(indptr[-1]), np.uint64)
+        filled = 0
+        while parts:
+            part = parts.pop(0)
+            elements[filled : filled + len(part.elements)] = part.elements
+            filled += len(part.elements)
+        return cls(indptr, elements)
+
+
+@dataclass(frozen=True, slots=True)
+class VectorKind:
+    """What the items of a job on vectors are: so many numbers, or so many bits.
+
+    A vector travels as a set does, its memory cut into words of 64 bits, the last one filled up with zeros.
+
+    Examples
+    --------
+    >>> VectorKind(3, "float32").words, VectorKind(100, "bits").words
+    (2, 2)
+    """
+
+    dimension: int
+    scalar: str
+    """float32, float64 or bits."""
+
+    @property
+    def per_word(self) -> int:
+        """How many numbers (or bits) there are in a word."""
+        return {"float32": 2, "float64": 1, "bits": 64}[self.scalar]
+
+    @property
+    def words(self) -> int:
+        """How many words a vector takes."""
+        return -(-self.dimension // self.per_word)
+
+    def as_rows(self, begins: Int64, ends: Int64, words: UInt64) -> tuple[Int64, Int64, Any]:
+        """Vectors as kernels take them: where each begins and ends, and the numbers; of bit strings the words."""
+        if self.scalar == "bits":
+            return begins, ends, words
+        starts = begins * self.per_word
+        return starts, starts + self.dimension, words.view(self.scalar)
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """Sets in order of size, their elements numbered by how often they occur: rare ones have small numbers.
+
+    Examples
+    --------
+    >>> Numbered(np.array([0, 1, 3]), np.array([1, 0, 1], np.uint32), 2, 1).sizes.tolist()
+    [1, 2]
+    """
+
+    indptr: Int64
+    """int64, one more than there are sets; sizes never fall. No set is empty."""
+    tokens: UInt32
+    """uint32; ascending and distinct within a set."""
+    distinct: int
+    """How many different elements there are: tokens are below this."""
+    singles: int
+    """Tokens below this are in one set only: they can match nothing."""
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    @property
+    def sizes(self) -> Int64:
+        """How many elements each set has."""
+        return np.diff(self.indptr)
+
+
+@dataclass(frozen=True, slots=True)
+class Signatures:
+    """One row of minhash values per item; two rows agree in a column with probability Jaccard."""
+
+    values: UInt32
+    """uint32, items x hashes."""
+    method: str
+    seed: int
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def hashes(self) -> int:
+        """How many values each signature has."""
+        return int(self.values.shape[1])
+
+    def similarity(self, left: int, right: int) -> float:
+        """The estimate of the Jaccard similarity of two items: the share of equal values."""
+        return float(np.mean(self.values[left] == self.values[right]))
+
+
+@dataclass(frozen=True, slots=True)
+class Buckets:
+    """Groups of items to be compared with each other: bucket b is `members[starts[b]:starts[b + 1]]`."""
+
+    starts: Int64
+    """int64, one more than there are buckets."""
+    members: Int32
+    """Item numbers, ascending within a bucket."""
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def sizes(self) -> Int64:
+        """How many members each bucket has."""
+        return np.diff(self.starts)
+
+    def sizes_below(self, item: int) -> Int64:
+        """How many members of each bucket are smaller than this one."""
+        if not len(self):
+            return np.empty(0, np.int64)
+        return np.add.reduceat(self.members < item, self.starts[:-1], dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Verified pairs of items, by number, with their exact similarity."""
+
+    left: Int64
+    right: Int64
+    similarity: Float64
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+
+@dataclass(frozen=True, slots=True)
+class Overlapping:
+    """Pairs of sets by number, left before right, and how many elements the two share."""
+
+    left: Int64 | Int32
+    right: Int64 | Int32
+    overlaps: Int64 | Int32
+
+    def __len__(self) -> int:
+        return len(self.left)

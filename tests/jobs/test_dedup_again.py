@@ -1,0 +1,116 @@
+"""A finished run asked again gives what a new run would give, without reading the text."""
+
+import json
+
+import pyarrow.parquet as pq
+import pytest
+
+from corpora import corpus
+from lookalike.engine.memory import Budget
+from lookalike.engine.settings import Settings
+from lookalike.errors import UsageError
+from lookalike.jobs.dedup import dedup_to_folder
+from lookalike.jobs.dedup_again import dedup_again
+from lookalike.matching import pair_graph as graph
+from lookalike.read import lines
+
+TEXTS = corpus(400, seed=31)
+TEXTS += [TEXTS[5] + " !", TEXTS[6].upper(), "", "   "]
+
+
+@pytest.fixture
+def source(tmp_path):
+    rows = [{"id": f"n{i}", "text": text, "score": i * 7919 % 101} for i, text in enumerate(TEXTS)]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows) + "broken\n")
+    (tmp_path / "ref.jsonl").write_text("".join(json.dumps({"text": row["text"]}) + "\n" for row in rows[:300:3]))
+    return tmp_path / "in.jsonl"
+
+
+def result(out):
+    tables = [pq.read_table(out / f"{name}.parquet") for name in ("removed", "clusters")]
+    run = json.loads((out / "run.json").read_text())
+    counts = {name: run["counts"][name] for name in ("items", "empty", "kept", "removed", "identical", "reference")}
+    kinds = [alarm["kind"] for alarm in run["alarms"] if alarm["kind"] != "oversize_buckets"]
+    return *tables, (out / "kept/in.jsonl").read_bytes(), counts, kinds
+
+
+@pytest.fixture
+def parts(monkeypatch):
+    """Remember all pairs, or all buckets."""
+    return lambda size: monkeypatch.setattr(graph, "PAIRS_PER_SET", size)
+
+
+@pytest.mark.parametrize("size", [-1, 2, 10_000])
+@pytest.mark.parametrize("options", [{}, {"measure": "dice"}, {"measure": "containment"}, {"bag": True}])
+@pytest.mark.parametrize("asked", [
+    {},
+    {"threshold": 0.9},
+    {"threshold": "0.85", "keep": "longest"},
+    {"keep": "last"},
+    {"keep": "max:score"},
+    {"policy": "connected"},
+    {"policy": "connected", "keep": "shortest", "threshold": 0.95},
+])  # fmt: skip
+def test_asked_again_it_is_as_a_new_run(tmp_path, source, parts, size, options, asked):
+    """By brute force, all pairs are candidates at every threshold: both runs must agree."""
+    parts(size)
+    common = {"method": "brute", "on_error": "skip", "threads": 2, **options}
+    before = Settings.parse(**common, threshold=0.7)
+    dedup_to_folder([source], tmp_path / "out", before, reference=[tmp_path / "ref.jsonl"])
+    again = {"keep": "first", "policy": "direct", "threshold": 0.7, **asked}
+    dedup_again(tmp_path / "out", tmp_path / "again", **asked)
+    settings = Settings.parse(**common, threshold=again.pop("threshold"))
+    dedup_to_folder([source], tmp_path / "new", settings, reference=[tmp_path / "ref.jsonl"], **again)
+    assert result(tmp_path / "again") == result(tmp_path / "new")
+    assert len(result(tmp_path / "new")[0]) > 50
+
+
+@pytest.mark.parametrize("size", [-1, 1, 10_000])
+def test_by_bands_the_same_question_has_the_same_answer(tmp_path, source, parts, size, monkeypatch):
+    parts(size)
+    settings = Settings.parse(on_error="skip", recall=0.7, hashes=64)
+    dedup_to_folder([source], tmp_path / "out", settings)
+    dedup_again(tmp_path / "out", tmp_path / "again")
+    assert result(tmp_path / "again") == result(tmp_path / "out")
+    monkeypatch.setattr(Budget, "sets_bytes", property(lambda self: 30_000))  # parts are cut into blocks
+    dedup_to_folder([source], tmp_path / "cramped", settings)
+    dedup_again(tmp_path / "cramped", tmp_path / "again2")
+    assert result(tmp_path / "again2") == result(tmp_path / "cramped") == result(tmp_path / "out")
+
+
+def test_overlaps_are_remembered_too(tmp_path, source):
+    common = {"method": "brute", "measure": "overlap", "on_error": "skip"}
+    dedup_to_folder([source], tmp_path / "out", Settings.parse(**common, threshold=20))
+    dedup_again(tmp_path / "out", tmp_path / "again", threshold=60)
+    dedup_to_folder([source], tmp_path / "new", Settings.parse(**common, threshold=60))
+    assert result(tmp_path / "again") == result(tmp_path / "new")
+    assert 0 < len(result(tmp_path / "new")[0]) < len(result(tmp_path / "out")[0])
+
+
+def test_no_text_is_read_where_pairs_are_remembered(tmp_path, source, parts, monkeypatch):
+    parts(10_000)
+    dedup_to_folder([source], tmp_path / "out", Settings.parse(on_error="skip"))
+
+    def unexpected(*_):
+        raise AssertionError("the text was parsed")
+
+    monkeypatch.setattr(lines.LineBlock, "items", unexpected)
+    run = dedup_again(tmp_path / "out", tmp_path / "again", threshold=0.95, keep="longest")
+    assert run["counts"]["removed"] > 0
+    assert run["options"]["threshold"] == 0.95
+    assert run["options"]["from"] == str(tmp_path / "out")
+
+
+def test_what_cannot_be_asked_is_refused(tmp_path, source):
+    dedup_to_folder([source], tmp_path / "out", Settings.parse(on_error="skip"))
+    with pytest.raises(UsageError, match=r"was run at 0.8"):
+        dedup_again(tmp_path / "out", tmp_path / "again", threshold=0.79)
+    with pytest.raises(UsageError, match="is not an output"):
+        dedup_again(tmp_path, tmp_path / "again")
+    dedup_again(tmp_path / "out", tmp_path / "again")
+    with pytest.raises(UsageError, match="nothing is remembered"):
+        dedup_again(tmp_path / "again", tmp_path / "third")
+    source.write_text(source.read_text() + json.dumps({"id": "new", "text": "new"}) + "\n")
+    with pytest.raises(UsageError, match="has changed"):
+        dedup_again(tmp_path / "out", tmp_path / "third")
+    assert not (tmp_path / "third").exists()

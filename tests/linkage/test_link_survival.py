@@ -1,0 +1,197 @@
+"""Linking runs that are killed, interrupted, or have too little memory."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from calling import SMALL, names, process, start, wait_for
+from linking import f1, make_people, pairs_of
+from lookalike.errors import ResourceError
+from lookalike.linkage import memory as link_memory
+from lookalike.linkage.memory import START_BYTES, check_columns, expect_bytes
+from lookalike.read import streams
+from lookalike.types import Column, strings_to_arrow
+
+FIELDS = ("--fields", "name,address,phone")
+PIECES = ["candidates.arrow", "levels-0.arrow", "levels-1.arrow", "levels-2.arrow"]
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("people")
+    *both, truth = make_people(4000, 3000, 0.3, seed=8)
+    for table, name in zip(both, ("a", "b")):
+        pq.write_table(table, folder / f"{name}.parquet")
+    return folder / "a.parquet", folder / "b.parquet", truth
+
+
+@pytest.fixture(scope="module")
+def calm(tables, tmp_path_factory):
+    out = tmp_path_factory.mktemp("calm") / "out"
+    assert process("link", *tables[:2], *FIELDS, "-o", out, "--quiet").code == 0
+    return results(out)
+
+
+def results(folder):
+    run = json.loads((folder / "run.json").read_text())
+    for part in ("seconds", "peak_memory_bytes", "reused"):
+        run.pop(part)
+    return [pq.read_table(folder / f"{name}.parquet") for name in ("links", "clusters")], run
+
+
+def end_when(tables, out, pieces, signal_, *more):
+    """Start, and end it when there are so many pieces of work."""
+    work = out.parent / f".{out.name}.partial/work"
+    with start("link", *tables[:2], *FIELDS, "-o", out, "--resume", *more, program=SMALL) as started:
+        wait_for(lambda: started.poll() is not None or len(list(work.glob("*.arrow"))) >= pieces)
+        started.send_signal(signal_)
+        started.communicate(timeout=60)
+    return started.returncode
+
+
+@pytest.mark.parametrize(("signal_", "code", "moments"), [(signal.SIGKILL, -9, (1, 3)), (signal.SIGINT, 130, (2,))])
+def test_an_ended_run_goes_on_to_the_same_result(tables, calm, tmp_path, signal_, code, moments):
+    reused = set()
+    for pieces in moments:
+        out = tmp_path / f"out{pieces}"
+        if end_when(tables, out, pieces, signal_) != code:  # it was faster
+            continue
+        assert names(tmp_path) == [f".out{pieces}.partial"]
+        assert process("link", *tables[:2], *FIELDS, "-o", out, "--resume", "--threads", "1").code == 0
+        found, run = results(out)
+        assert found == calm[0]
+        assert run["counts"] == calm[1]["counts"]
+        assert run["hashes"] == calm[1]["hashes"]
+        again = json.loads((out / "run.json").read_text())["reused"]
+        assert set(again) <= set(PIECES)
+        assert len(again) >= pieces - 1  # the last one may not have been noted yet
+        reused.update(again)
+        assert names(tmp_path) == [f"out{pieces}"]
+        out.rename(tmp_path.parent / f"{tmp_path.name}-{pieces}")
+    assert reused >= {"candidates.arrow"}
+
+
+def test_what_an_ended_run_left_is_for_the_same_run_only(cli, tables, tmp_path):
+    assert end_when(tables, tmp_path / "out", 1, signal.SIGKILL) == -9
+    done = cli("link", *tables[:2], *FIELDS, "-o", tmp_path / "out")
+    assert done.code == 2
+    assert "--resume" in done.err
+    done = cli("link", *tables[:2], *FIELDS, "-o", tmp_path / "out", "--resume", "--seed", "2")
+    assert done.code == 2
+    assert "seed changed" in done.err
+
+
+def test_damaged_pieces_are_made_again(tables, calm, tmp_path):
+    out = tmp_path / "out"
+    assert end_when(tables, out, 2, signal.SIGKILL) == -9
+    for piece in (tmp_path / ".out.partial/work").glob("*.arrow"):
+        data = bytearray(piece.read_bytes())
+        data[len(data) // 2] ^= 1
+        piece.write_bytes(data)
+    assert process("link", *tables[:2], *FIELDS, "-o", out, "--resume").code == 0
+    assert results(out)[0] == calm[0]
+    assert json.loads((out / "run.json").read_text())["reused"] == []
+
+
+def test_other_nicknames_are_another_run(tables, tmp_path):
+    """Also if they are in a file of the same name."""
+    out, ours = tmp_path / "out", tmp_path / "ours.txt"
+    ours.write_text("robert bob\n")
+    assert end_when(tables, out, 2, signal.SIGKILL, "--nicknames", ours) == -9
+    asked = ["link", *tables[:2], *FIELDS, "-o", out, "--resume", "--nicknames", ours]
+    ours.write_text("robert rob\n")
+    done = process(*asked)
+    assert done.code == 2
+    assert "nicknames changed" in done.err
+    ours.write_text("# the same\nrobert bob\n")
+    assert process(*asked).code == 0
+    assert json.loads((out / "run.json").read_text())["reused"]
+
+
+def test_standard_input_cannot_be_resumed(tables, tmp_path):
+    done = process("link", "-", *FIELDS, "-o", tmp_path / "out", "--resume", stdin=b"name,address,phone\n")
+    assert done.code == 2
+    assert "standard input cannot be read again" in done.err
+
+
+def test_few_pairs_leave_no_pieces(tables, tmp_path):
+    run = json.loads(process("link", *tables[:2], *FIELDS, "-o", tmp_path / "out", "--json").out)
+    assert run["reused"] == []
+    assert names(tmp_path) == ["out"]
+
+
+def test_too_little_memory_is_said_before_anything_is_read(tmp_path):
+    many = pa.table({"name": pa.nulls(20_000_000, pa.string()).fill_null("")})
+    pq.write_table(many, tmp_path / "a.parquet")
+    done = process("link", tmp_path / "a.parquet", "--fields", "name", "-o", tmp_path / "out", "--memory", "2GiB")
+    assert done.code == 4
+    assert "20,000,000 records need at least" in done.err
+    assert "--memory is 2.0 GiB" in done.err
+    assert names(tmp_path) == ["a.parquet"]
+
+
+def test_too_little_memory_is_said_before_candidates_are_made(cli, tables, tmp_path, monkeypatch):
+    monkeypatch.setattr(link_memory, "KEY_BYTES", 100_000)
+    done = cli("link", *tables[:2], *FIELDS, "-o", tmp_path / "out", "--memory", "600MiB")
+    assert done.code == 4
+    assert "7,000 records need about" in done.err
+    assert names(tmp_path) == []
+
+
+def test_too_little_memory_is_said_while_lines_are_read(cli, tmp_path, monkeypatch):
+    """Nobody knows how many there are; the line that is no record is never come to."""
+    monkeypatch.setattr(streams, "BLOCK_BYTES", 4000)
+    monkeypatch.setattr(link_memory, "PAIR_BYTES", 10_000)
+    rows = "".join(f'{{"name": "name {n}"}}\n' for n in range(2000))
+    (tmp_path / "a.jsonl").write_text(rows + "broken\n")
+    done = cli("link", tmp_path / "a.jsonl", "--fields", "name", "-o", tmp_path / "out", "--memory", "600MiB")
+    assert done.code == 4
+    assert "records need at least" in done.err
+    assert names(tmp_path) == ["a.jsonl"]
+
+
+def test_what_is_expected_grows_with_what_there_is():
+    def column(records, text):
+        values = strings_to_arrow([f"{text}{n}" for n in range(records)])
+        return Column("f", "text", pa.array(range(records), pa.int32()).to_numpy(), values)
+
+    small, large, long = column(1000, "a"), column(2000, "a"), column(1000, "a" * 1000)
+    few = expect_bytes([small], 0, 1) - START_BYTES
+    assert 1.9 * few < expect_bytes([large], 0, 1) - START_BYTES < 2.1 * few
+    assert expect_bytes([small], 10**6, 1) == START_BYTES + few + 10**6
+    assert expect_bytes([long], 0, 1) >= START_BYTES + few + 4 * 999_000
+    assert expect_bytes([small] * 3, 0, 1) > START_BYTES + few
+
+
+def test_what_just_fits_is_not_refused():
+    column = Column("f", "text", np.zeros(5000, np.int32), strings_to_arrow(["a"]))
+    needed = expect_bytes([column], 10**6, 2)
+    assert check_columns([column], 10**6, 2, needed) == needed
+    with pytest.raises(ResourceError, match="5,000 records need about"):
+        check_columns([column], 10**6, 2, needed - 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("people", [100_000, 400_000])
+def test_memory_is_a_bound(people, tmp_path):
+    """With as much as it says it needs it stays below, and with less it says so."""
+    *both, truth = make_people(people, people, 0.1)
+    for table, name in zip(both, ("a", "b")):
+        pq.write_table(table, tmp_path / f"{name}.parquet")
+    tables = tmp_path / "a.parquet", tmp_path / "b.parquet"
+    needed, codes = 0.5, []
+    while codes[-1:] != [0]:
+        done = process("link", *tables, *FIELDS, "-o", tmp_path / "out", "--memory", f"{needed}GiB", "--json")
+        codes.append(done.code)
+        if done.code:
+            needed = float(re.search(r"need (?:about|at least) ([\d.]+) GiB", done.err)[1]) + 0.05
+    assert codes in ([4, 0], [4, 4, 0])
+    assert done.json()["peak_memory_bytes"] < needed * 2**30
+    assert f1(pairs_of(pq.read_table(tmp_path / "out/links.parquet")), truth) > 0.99

@@ -1,0 +1,24 @@
+"""The command with everything small (pieces of work, blocks, room for sets): little data then goes the way of much.
+
+Run as a program of its own, since only such a one can be killed.
+"""
+
+import faulthandler
+import sys
+
+import lookalike.cli.progress
+import lookalike.engine.stores.digests
+import lookalike.linkage.resume
+import lookalike.read.streams
+from lookalike.cli.main import main
+from lookalike.engine.memory import Budget
+
+if __name__ == "__main__":
+    faulthandler.enable()
+    lookalike.cli.progress.PLAIN_SECONDS = 0.2
+    lookalike.engine.stores.digests.PIECE_BYTES = 1 << 16
+    lookalike.read.streams.BLOCK_BYTES = 1 << 15
+    lookalike.linkage.resume.LEAST = 1
+    Budget.sets_bytes = property(lambda self: 1 << 18)
+    Budget.held_bytes = property(lambda self: 0)
+    main(sys.argv[1:])
