@@ -94,7 +94,7 @@ def run_cell(data: pa.Array, settings: Settings) -> dict[str, float]:
     """In a process of its own: the better of two runs, after a short one that loads the compiled kernels."""
     find_similar_pairs([open_data(pa.table({"text": data[:50]}), "text")], settings, Progress())
     base, seconds = peak_memory_bytes(), []
-    for _ in range(1 if settings.method == "merge" else 2):
+    for _ in range(1 if settings.matching.method == "merge" else 2):
         started = time.perf_counter()
         found = find_similar_pairs([open_data(pa.table({"text": data}), "text")], settings, Progress())
         seconds.append(time.perf_counter() - started)
@@ -143,7 +143,7 @@ def peer_sets(data: pa.Array, settings: Settings, path: Path) -> None:
     source = open_data(pa.table({"text": data}), "text")
     with path.open("w") as file:
         for block in source.blocks():
-            sets = sets_of(block.items(Wanted("text", (), True)).features, settings.shingling)
+            sets = sets_of(block.items(Wanted("text", (), True)).features, settings.items.shingling)
             file.writelines(json.dumps(sets[i].tolist()) + "\n" for i in range(len(sets)))
 
 

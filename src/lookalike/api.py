@@ -119,9 +119,9 @@ def dedup(
     [{'id': 'data:1', 'kept_id': 'data:0', 'similarity': 1.0}]
     """
     settings = Settings.parse(column=column, **options)
-    references = [] if reference is None else _open(reference, column, settings.encoding, "reference")
+    references = [] if reference is None else _open(reference, column, settings.items.encoding, "reference")
     if out is None:
-        return dedup_in_memory(_open(data, column, settings.encoding), references, settings, keep, policy, audit)
+        return dedup_in_memory(_open(data, column, settings.items.encoding), references, settings, keep, policy, audit)
     if not looks_like_paths(data) or (reference is not None and not looks_like_paths(reference)):
         raise UsageError("out= writes files like the input's: it goes with paths, not with data in memory")
     dedup_to_folder(
@@ -196,8 +196,8 @@ def pairs(data: Any, column: str = "text", *, id: str | None = None, against: An
     [{'left': 0, 'right': 2, 'similarity': 0.6666666666666666}]
     """
     settings = Settings.parse(column=column, id=id, **options)
-    others = [] if against is None else _open(against, column, settings.encoding, "against")
-    found = find_similar_pairs(_open(data, column, settings.encoding), settings, Progress(), others)
+    others = [] if against is None else _open(against, column, settings.items.encoding, "against")
+    found = find_similar_pairs(_open(data, column, settings.items.encoding), settings, Progress(), others)
     return pa.concat_tables(found.tables(ids=id is not None or looks_like_paths(data)))
 
 
@@ -240,7 +240,7 @@ def neighbors(
     [0]
     """
     wanted = Nearby.parse(k, column=column, id=id, threshold=threshold, **options)
-    encoding = wanted.settings.encoding
+    encoding = wanted.settings.items.encoding
     others = [] if against is None else _open(against, column, encoding, "against")
     found = find_neighbors(_open(data, column, encoding), others, wanted, Progress())
     return found.table(ids=id is not None or looks_like_paths(data))
@@ -371,7 +371,7 @@ def kernel(
     if isinstance(a, np.ndarray) and a.ndim == 2:
         return _kernel_of_vectors(a, b, measure, output, threshold, options)
     asked = Asked.parse(measure, threshold, output, column=column, **options)
-    encoding = asked.settings.encoding
+    encoding = asked.settings.items.encoding
     others = None if b is None else _open(b, column, encoding, "b")
     return similarity_matrix(_open(a, column, encoding, "a"), others, asked)
 

@@ -54,7 +54,7 @@ def test_long_items_and_a_high_threshold_need_no_look():
     texts = [" ".join(words) for words in np.random.default_rng(6).integers(0, 999, (50, 400)).astype(str)]
     sources = [open_data(texts, "text")]
     settings, choice = choose(sources, auto())
-    assert (settings.method, choice.method, choice.seconds) == ("lsh", "lsh", {})
+    assert (settings.matching.method, choice.method, choice.seconds) == ("lsh", "lsh", {})
     assert "items are long" in choice.why
     for others in ({"threshold": 0.7}, {"recall": 1}, {"measure": "containment"}):
         assert choose(sources, auto(**others))[1].seconds

@@ -19,7 +19,7 @@ from lookalike.engine.settings import Settings
 from lookalike.engine.vector_plan import Look, for_vectors, plan_vectors
 from lookalike.errors import BadDataError, ResourceError, UsageError
 from lookalike.jobs.pairs import find_similar_pairs
-from lookalike.matching import batches as similar
+from lookalike.matching import refine as refining
 from lookalike.matching import vectors
 from lookalike.matching.join import JoinOptions
 from lookalike.read import open_data
@@ -105,7 +105,7 @@ def test_bands_find_as_many_as_they_promise_and_nothing_else(measure, recall):
 
 def plan_of(rows, **options):
     settings, _ = choose([open_data(rows, "text")], Settings.parse(**options))
-    return settings, settings.plan
+    return settings, settings.matching.plan
 
 
 @settings(max_examples=60, deadline=None)
@@ -164,7 +164,7 @@ def test_a_plan_does_not_depend_on_how_the_input_is_cut():
     rows = near_copies("cosine", 5000, seed=4)
     halves = [open_data(rows[:1700], "text"), open_data(rows[1700:], "text")]
     options = Settings.parse(measure="cosine", threshold=0.9)
-    assert choose(halves, options)[0].plan == choose([open_data(rows, "text")], options)[0].plan
+    assert choose(halves, options)[0].matching.plan == choose([open_data(rows, "text")], options)[0].matching.plan
 
 
 @pytest.mark.parametrize("measure", MEASURES)
@@ -325,7 +325,7 @@ def test_many_repeated_pairs_go_to_disk_and_come_back_once(monkeypatch):
 
 
 def test_large_buckets_of_vectors_are_compared_as_they_are(monkeypatch):
-    monkeypatch.setattr(similar, "join_prefixes", None)  # must not be asked
+    monkeypatch.setattr(refining, "join_prefixes", None)  # must not be asked
     rows = np.random.default_rng(3).standard_normal((900, 6)) * 0.0001 + 1
     result = la.dedup(rows, measure="cosine", threshold=0.99, method="lsh")
     assert len(result.removed) == 899

@@ -93,7 +93,7 @@ def command(
 
 
 def _say_plan(wanted: Nearby, progress: Progress) -> None:
-    measure = wanted.settings.measure
+    measure = wanted.settings.matching.measure
     least = f" of {measure.name} {measure.written} or more" if wanted.bounded else f" by {measure.name}"
     progress.say(f"Plan: exact search. The {wanted.k:,} nearest items{least}; none is missed.")
 

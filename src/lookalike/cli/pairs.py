@@ -98,7 +98,7 @@ def command(
         raise UsageError("--json and the pairs would both go to stdout; name a file with -o")
     check_transpose(transpose, against, options)
     settings = settings_from(options)
-    join = JoinOptions(index, check_join(settings.method, index, common), stats=JoinStats())
+    join = JoinOptions(index, check_join(settings.matching.method, index, common), stats=JoinStats())
     check_inputs([*inputs, *against])
     if explain:
         _explain([*inputs, *against], settings, transpose, as_json)
@@ -122,15 +122,13 @@ def command(
 
 def _explain(inputs: list[str], settings: Settings, transpose: bool, as_json: bool) -> None:
     """What each method would cost, by a sample."""
-    from dataclasses import replace
-
     from lookalike.engine.method import choose
     from lookalike.read import open_inputs, open_inverted
 
-    sources = open_inputs(inputs, encoding=settings.encoding)
+    sources = open_inputs(inputs, encoding=settings.items.encoding)
     if transpose:
-        sources = open_inverted(sources, settings.column, settings.budget.sets_bytes)
-    _, choice = choose(sources, replace(settings, method="auto"))
+        sources = open_inverted(sources, settings.items.column, settings.execution.budget.sets_bytes)
+    _, choice = choose(sources, settings.with_matching(method="auto"))
     assert choice is not None
     click.echo(json.dumps(choice.to_dict()) if as_json else f"{choice.why[0].upper()}{choice.why[1:]}.")
 

@@ -69,7 +69,7 @@ class Corpus:
 
     def fetch_sets(self, items: Int64, workers: Workers, progress: Progress) -> Iterator[tuple[int, int, Sets]]:
         """The sets of some items (ascending), by reading them again: those of items[low:high], for all in turn."""
-        wanted = Wanted(self.settings.column, (), self.settings.skip_errors)
+        wanted = Wanted(self.settings.items.column, (), self.settings.items.skip_errors)
         yield from self._visit(items, wanted, lambda some: item_sets(some.features, self.settings), workers, progress)
 
     def fetch_all_sets(self, items: Int64, workers: Workers, progress: Progress) -> Sets:
@@ -78,7 +78,7 @@ class Corpus:
 
     def fetch_column(self, items: Int64, name: str, workers: Workers, progress: Progress) -> pa.ChunkedArray:
         """Another column of some items (ascending), by reading them again."""
-        wanted = Wanted(self.settings.column, (name,), self.settings.skip_errors)
+        wanted = Wanted(self.settings.items.column, (name,), self.settings.items.skip_errors)
         found = self._visit(items, wanted, lambda some: some.columns[name], workers, progress)
         return join_column([values for _, _, values in found])
 
@@ -116,7 +116,7 @@ class Corpus:
 
     def ids(self, items: Int64) -> pa.Array:
         """The ids of items: the id column, and FILE:ROW where there is none; all of them text if there is such."""
-        name = self.settings.id or DEFAULT_ID
+        name = self.settings.items.id or DEFAULT_ID
         missing = self.digests.missing(name)
         if missing == len(self):
             return strings_to_arrow(self._places(items))
@@ -167,11 +167,13 @@ def read_corpus(
     The first `references` sources are reference items, which need no rank. Blocks whose digests the work folder
     already has are not read again.
     """
-    digests = Digests(settings.plan.bands if settings.plan else 0, work)
-    if settings.vectors:
+    digests = Digests(settings.matching.plan.bands if settings.matching.plan else 0, work)
+    if settings.items.vectors:
         progress.compiling(fingerprint_rows, "vectors")
     for source in sources:
-        source.room = settings.budget.room(settings.shingling.bag, settings.shingling.kind == "char")
+        source.room = settings.execution.budget.room(
+            settings.items.shingling.bag, settings.items.shingling.kind == "char"
+        )
     done = {(record.source, record.block): record for record in digests.blocks}
 
     def digest_block(job: tuple[int, int, Block, Wanted]) -> tuple[Part, Items | None, int]:
@@ -181,7 +183,7 @@ def read_corpus(
             kept = digest_items(items.features, settings)
         except VectorError as error:
             place = f"{sources[number].name}: row {getattr(block, 'first_row', 0) + error.row}"
-            raise BadDataError(f"{place}: column {settings.column!r} {error}") from error
+            raise BadDataError(f"{place}: column {settings.items.column!r} {error}") from error
         lengths = item_lengths(items.features)
         aside = sources[number].set_aside.get(index)
         part = Part(number, index, *kept, lengths, items.columns, items.rejected, aside)
@@ -203,7 +205,7 @@ def read_corpus(
         if items is not None:
             held_bytes += items.features.nbytes
             held[part.source, part.block] = items
-        if held_bytes > settings.budget.held_bytes:
+        if held_bytes > settings.execution.budget.held_bytes:
             held.clear()  # of a corpus that does not fit, a part would save little
         digests.add(part)
         progress.advance(nbytes)
@@ -215,11 +217,11 @@ def read_corpus(
 def _wanted(source: Source, settings: Settings, rank_column: str | None) -> Wanted:
     names = source.column_names()
     columns = []
-    if settings.id is not None or names is None or DEFAULT_ID in names:
-        columns.append(settings.id or DEFAULT_ID)
+    if settings.items.id is not None or names is None or DEFAULT_ID in names:
+        columns.append(settings.items.id or DEFAULT_ID)
     if rank_column is not None:
         columns.append(rank_column)
-    return Wanted(settings.column, tuple(dict.fromkeys(columns)), settings.skip_errors)
+    return Wanted(settings.items.column, tuple(dict.fromkeys(columns)), settings.items.skip_errors)
 
 
 def _assemble(
@@ -227,8 +229,8 @@ def _assemble(
 ) -> Corpus:
     counts = digests.numbers("count", np.int32)
     corpus = Corpus(sources, settings, digests, *lay_out(len(sources), digests.blocks), counts, held)
-    if settings.id is not None and len(corpus) and digests.missing(settings.id) == len(corpus):
-        raise BadDataError(f"no item has a value in column {settings.id!r}, which --id names")
+    if settings.items.id is not None and len(corpus) and digests.missing(settings.items.id) == len(corpus):
+        raise BadDataError(f"no item has a value in column {settings.items.id!r}, which --id names")
     return corpus
 
 

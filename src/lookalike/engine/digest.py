@@ -36,15 +36,19 @@ def item_lengths(features: pa.Array) -> Int64:
 
 def item_sets(features: pa.Array, settings: Settings) -> Sets:
     """The sets of items; of vectors their words."""
-    return vector_sets(features, settings.vectors) if settings.vectors else sets_of(features, settings.shingling)
+    return (
+        vector_sets(features, settings.items.vectors)
+        if settings.items.vectors
+        else sets_of(features, settings.items.shingling)
+    )
 
 
 def digest_items(features: pa.Array, settings: Settings) -> tuple[UInt64, Int64, UInt64]:
     """What is kept of each item: bucket keys (bands x items), size, fingerprint (2 x items)."""
-    if settings.vectors:
+    if settings.items.vectors:
         return digest_vectors(features, settings)
-    bands, rows = (settings.plan.bands, settings.plan.rows) if settings.plan else (0, 0)
-    return digest(features, settings.shingling, settings.seed, bands, rows)
+    bands, rows = (settings.matching.plan.bands, settings.matching.plan.rows) if settings.matching.plan else (0, 0)
+    return digest(features, settings.items.shingling, settings.matching.seed, bands, rows)
 
 
 def digest(features: pa.Array, shingling: Shingling, seed: int, bands: int, rows: int) -> tuple[UInt64, Int64, UInt64]:
@@ -66,17 +70,17 @@ def digest_vectors(features: pa.Array, settings: Settings) -> tuple[UInt64, Int6
 
     Nulls have no words, and neither have zero vectors where the angle counts: they have no direction.
     """
-    kind = settings.vectors
+    kind = settings.items.vectors
     assert kind is not None
     rows, there = rows_of(features, kind)
     sets = words_of(rows, there, kind)
     counts = sets.sizes
-    if settings.measure.name == "cosine":
+    if settings.matching.measure.name == "cosine":
         counts[np.flatnonzero(there)[~rows.any(axis=1)]] = 0
-    plan: Any = settings.plan
+    plan: Any = settings.matching.plan
     keys = np.zeros((plan.bands if plan else 0, len(features)), np.uint64)
     if plan:
-        made = band_keys(rows, plan, kind, settings.seed)
+        made = band_keys(rows, plan, kind, settings.matching.seed)
         keys[:, there] = made
     return keys, counts, fingerprints(sets)
 

@@ -51,10 +51,12 @@ def foresee(sources: list[Source], references: list[Source], settings: Settings)
     """What a run over these sources will need."""
     everything = references + sources
     items, exact = count_items(everything)
-    budget = settings.budget
-    bands = settings.plan.bands if settings.plan else 0
+    budget = settings.execution.budget
+    bands = settings.matching.plan.bands if settings.matching.plan else 0
     digests = items * (8 * bands + DIGEST_BYTES)
-    joining = items * JOIN_BYTES * settings.threads // budget.joining_ranges(items, settings.threads)
+    joining = (
+        items * JOIN_BYTES * settings.execution.threads // budget.joining_ranges(items, settings.execution.threads)
+    )
     nbytes = sum(source.nbytes for source in everything)
     held = min(budget.held_bytes, nbytes)
     memory = BASE_BYTES * 3 // 4 + items * ITEM_BYTES + max(joining, held, min(digests, PIECE_BYTES))
@@ -81,7 +83,7 @@ def count_items(sources: list[Source]) -> tuple[int, bool]:
 def check_forecast(forecast: Forecast, settings: Settings, work: Path, out: Path) -> str | None:
     """Refuse what surely does not fit; a warning where it may not."""
     if forecast.exact:
-        settings.budget.check_items(forecast.items)
+        settings.execution.budget.check_items(forecast.items)
     work_free, out_free = free_bytes(work), free_bytes(out)
     if forecast.exact and forecast.work_bytes > work_free:
         raise ResourceError(

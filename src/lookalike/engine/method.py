@@ -7,7 +7,7 @@ by frequency), and how many pairs of sets are looked at. Reading and writing cos
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -88,7 +88,7 @@ def choose(sources: list[Source], settings: Settings) -> tuple[Settings, Choice 
     """Settings with a method where "auto" was asked for, and why it is that one."""
     if kind := vectors_of(sources, settings):
         return _choose_for_vectors(sources, for_vectors(settings, kind), kind)
-    if settings.method != "auto":
+    if settings.matching.method != "auto":
         return settings, None
     if length := _long_items(sources, settings):
         why = (
@@ -123,45 +123,49 @@ def tell_plan(settings: Settings, choice: Choice | None, progress: Progress) -> 
     """Say the plan, before the work: why this method, what it finds, and what it does."""
     if choice is not None:
         progress.say(f"Method: {choice.why}.")
-    if settings.vectors:
+    if settings.items.vectors:
         return  # that was all
-    if settings.plan is None:
-        progress.say(f"Plan: {_PLANS[settings.method]}")
+    if settings.matching.plan is None:
+        progress.say(f"Plan: {_PLANS[settings.matching.method]}")
     else:
-        first, *others = settings.plan.describe().split(". ")
+        first, *others = settings.matching.plan.describe().split(". ")
         progress.say(f"Plan: {first}.")
-        if settings.measure.name != "jaccard":
-            what = f"{settings.measure.name} {settings.measure.written}"
-            progress.say(f"  {what} is Jaccard {settings.plan.threshold:g} or more:")
+        if settings.matching.measure.name != "jaccard":
+            what = f"{settings.matching.measure.name} {settings.matching.measure.written}"
+            progress.say(f"  {what} is Jaccard {settings.matching.plan.threshold:g} or more:")
         for sentence in others:
             progress.say(f"  {sentence.rstrip('.')}.")
-    if settings.length_ratio:
-        ratio = written(settings.length_ratio)
+    if settings.matching.length_ratio:
+        ratio = written(settings.matching.length_ratio)
         progress.say(f"  Only items of similar length are compared: shorter / longer at least {ratio}.")
 
 
 def _choose_for_vectors(sources: list[Source], settings: Settings, kind: VectorKind) -> tuple[Settings, Choice]:
     """All with all in matrix products, or bands; what is named is taken."""
     seen = look(sources, settings, kind)
-    cost = {"brute": brute_cost(seen, settings.measure.name)}
+    cost = {"brute": brute_cost(seen, settings.matching.measure.name)}
     plan = None
-    if settings.recall < 1 and settings.method in ("auto", "lsh"):
+    if settings.matching.recall < 1 and settings.matching.method in ("auto", "lsh"):
         plan, cost["lsh"] = plan_vectors(seen, settings)
-    elif settings.method == "lsh":
+    elif settings.matching.method == "lsh":
         raise UsageError("recall must be below 1 for --method lsh: hashing can miss a pair; use auto or brute")
-    seconds = {method: nanoseconds / 1e9 / settings.threads for method, nanoseconds in cost.items()}
-    best = settings.method if settings.method != "auto" else min(seconds, key=lambda method: seconds[method])
+    seconds = {method: nanoseconds / 1e9 / settings.execution.threads for method, nanoseconds in cost.items()}
+    best = (
+        settings.matching.method
+        if settings.matching.method != "auto"
+        else min(seconds, key=lambda method: seconds[method])
+    )
     named = ", ".join(f"{method} {spent:.2g} s" for method, spent in seconds.items())
     what = f"{seen.items:,} vectors of {kind.dimension:,} {'bits' if kind.scalar == 'bits' else 'numbers'}"
     how = plan.describe() if best == "lsh" and plan else "Every pair is compared, in matrix products of blocks."
     why = f"{best} for about {what} (expected beside reading: {named}). {how.rstrip('.')}"
-    return replace(settings, method=best, plan=plan if best == "lsh" else None), Choice(best, seconds, why)
+    return settings.with_matching(method=best, plan=plan if best == "lsh" else None), Choice(best, seconds, why)
 
 
 def _long_items(sources: list[Source], settings: Settings) -> int:
     """How long items are on average where that alone decides; else 0."""
-    floor = settings.measure.jaccard_floor
-    if settings.recall >= 1 or floor is None or floor < HIGH_FLOOR:
+    floor = settings.matching.measure.jaccard_floor
+    if settings.matching.recall >= 1 or floor is None or floor < HIGH_FLOOR:
         return 0
     items, _ = count_items(sources)
     length = sum(source.nbytes for source in sources) // max(1, items)
@@ -170,14 +174,18 @@ def _long_items(sources: list[Source], settings: Settings) -> int:
 
 def with_method(settings: Settings, method: str) -> Settings:
     """The same settings with another method, and bands if it needs them."""
-    plan = plan_for(settings.measure, settings.recall, settings.hashes) if method == "lsh" else None
-    return replace(settings, method=method, plan=plan)
+    plan = (
+        plan_for(settings.matching.measure, settings.matching.recall, settings.matching.hashes)
+        if method == "lsh"
+        else None
+    )
+    return settings.with_matching(method=method, plan=plan)
 
 
 def sample(sources: list[Source], settings: Settings) -> Sampled:
     """Look at some items here and there."""
     items, _ = count_items(sources)
-    parts = [sets_of(some, settings.shingling) for some in _first_features(sources, settings)]
+    parts = [sets_of(some, settings.items.shingling) for some in _first_features(sources, settings)]
     total = sum(len(part) for part in parts)
     sets = _distinct(Sets.joined(parts))
     if len(sets) < 2:
@@ -191,7 +199,7 @@ def sample(sources: list[Source], settings: Settings) -> Sampled:
 
 def _first_features(sources: list[Source], settings: Settings) -> Iterator[pa.Array]:
     """The first items in the order of the input, so that the choice is the same however files are split."""
-    wanted = Wanted(settings.column, (), True)
+    wanted = Wanted(settings.items.column, (), True)
     left = SAMPLE
     for source in sources:
         for block in source.blocks():
@@ -229,7 +237,7 @@ def _meetings(sets: Sets, settings: Settings) -> float:
     from lookalike.candidates.numbering import number_elements  # a run that was told its method starts without it
 
     numbered, _ = number_elements(sets)
-    floor = float(settings.measure.jaccard_floor or 0)
+    floor = float(settings.matching.measure.jaccard_floor or 0)
     sizes = numbered.sizes
     prefix = sizes - np.ceil(floor * sizes).astype(np.int64) + 1
     owner = np.repeat(np.arange(len(sizes)), sizes)
@@ -240,10 +248,10 @@ def _meetings(sets: Sets, settings: Settings) -> float:
 
 def _candidates(sets: Sets, settings: Settings, growth: float) -> tuple[float, float]:
     """How many pairs of all sets share a band, by the buckets of the sample; and how many sets are in oversize ones."""
-    if settings.measure.jaccard_floor is None or settings.recall >= 1:
+    if settings.matching.measure.jaccard_floor is None or settings.matching.recall >= 1:
         return 0.0, 0.0
-    plan = plan_for(settings.measure, settings.recall, settings.hashes)
-    keys, _, _ = digest_sets(sets.indptr, sets.elements, np.uint64(settings.seed), plan.bands, plan.rows)
+    plan = plan_for(settings.matching.measure, settings.matching.recall, settings.matching.hashes)
+    keys, _, _ = digest_sets(sets.indptr, sets.elements, np.uint64(settings.matching.seed), plan.bands, plan.rows)
     pairs = refined = 0.0
     for band in keys:
         counts = np.unique(band, return_counts=True)[1].astype(np.float64)
@@ -257,8 +265,8 @@ def predict(sampled: Sampled, settings: Settings) -> dict[str, float]:
     """Seconds of each method that meets the recall, in order of preference where they cost the same."""
     items, elements = sampled.items, sampled.items * sampled.size
     nanoseconds = {}
-    if settings.recall < 1 and settings.measure.jaccard_floor is not None:
-        bands = plan_for(settings.measure, settings.recall, settings.hashes).bands
+    if settings.matching.recall < 1 and settings.matching.measure.jaccard_floor is not None:
+        bands = plan_for(settings.matching.measure, settings.matching.recall, settings.matching.hashes).bands
         verified = sampled.candidates * (COMPARE + COMPARE_ELEMENT * sampled.size)
         verified += sampled.refined * sampled.size * REFINE
         nanoseconds["lsh"] = items * SKETCH_ITEM + elements * SKETCH_ELEMENT + items * bands * BAND + verified
@@ -266,4 +274,4 @@ def predict(sampled: Sampled, settings: Settings) -> dict[str, float]:
         nanoseconds["exact"] = elements * (SHINGLE + NUMBER) + sampled.meetings * MEETING
     pairs = items * (items - 1) / 2
     nanoseconds["brute"] = elements * SHINGLE + pairs * (COMPARE + COMPARE_ELEMENT * sampled.size)
-    return {method: cost / 1e9 / settings.threads for method, cost in nanoseconds.items()}
+    return {method: cost / 1e9 / settings.execution.threads for method, cost in nanoseconds.items()}

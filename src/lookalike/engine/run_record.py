@@ -31,7 +31,7 @@ def describe_run(
     audit: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """What run.json holds."""
-    plan = settings.plan
+    plan = settings.matching.plan
     return {
         "version": __version__,
         "options": {**settings.to_dict(), **options},

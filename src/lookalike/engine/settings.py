@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lookalike.engine.memory import Budget, parse_memory
-from lookalike.engine.workers import count_threads
+from lookalike.engine.execution import Execution
 from lookalike.errors import UsageError
 from lookalike.features.shingles import Shingling
 from lookalike.tuning.plan import Plan, tune
@@ -31,27 +30,130 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """What every job on sets wants to know. `Settings.parse` reads what users give."""
+class ItemSettings:
+    """What an item is: where it is read from, and what becomes of it."""
 
     column: str
     id: str | None
+    shingling: Shingling
+    skip_errors: bool
+    encoding: str
+    vectors: VectorKind | None = None
+    """What kind of vectors the items are; None if they are sets, or not known yet."""
+
+    @classmethod
+    def parse(
+        cls,
+        *,
+        column: str = "text",
+        id: str | None = None,
+        shingle: str = "word:5",
+        bag: bool = False,
+        language: str = "en",
+        on_error: str = "stop",
+        encoding: str = "utf-8",
+    ) -> ItemSettings:
+        """Check the options that say what an item is.
+
+        Examples
+        --------
+        >>> ItemSettings.parse(shingle="char:9").shingling.width
+        9
+        """
+        one_of("on-error", on_error, ("stop", "skip"))
+        try:
+            "".encode(encoding)
+        except (LookupError, UnicodeError):
+            raise UsageError(f"--encoding {encoding!r} is not known; try utf-8, latin-1 or utf-16") from None
+        shingling = Shingling.parse(shingle, bag=bag, language=language)
+        return cls(column, id, shingling, on_error == "skip", encoding)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As run.json shows them."""
+        return {
+            "column": self.column,
+            "id": self.id,
+            "shingle": f"{self.shingling.kind}:{self.shingling.width}",
+            "bag": self.shingling.bag,
+            "language": self.shingling.language,
+            "on_error": "skip" if self.skip_errors else "stop",
+            "encoding": self.encoding,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class MatchSettings:
+    """Which pairs count as similar, and how they are found."""
+
     measure: Measure
     recall: float
     hashes: int
-    shingling: Shingling
     method: str
     seed: int
-    threads: int
-    skip_errors: bool
-    encoding: str
-    budget: Budget
     plan: Plan | VectorPlan | None
-    """Bands and rows; None where the method needs none."""
-    vectors: VectorKind | None = None
-    """What kind of vectors the items are; None where they are sets, or as long as nobody looked."""
+    """Bands and rows; None if the method needs none."""
     length_ratio: Fraction = Fraction(0)
-    """Only sets of which the shorter is so much of the longer are candidates; 0: all are."""
+    """Candidates are only those pairs whose shorter set has at least this share of the longer one's elements."""
+
+    @classmethod
+    def parse(
+        cls,
+        *,
+        threshold: float | str | Fraction = 0.8,
+        measure: str = "jaccard",
+        recall: float = 0.99,
+        hashes: int = 256,
+        method: str = "auto",
+        seed: int = 1,
+        length_ratio: float | str | Fraction | None = None,
+    ) -> MatchSettings:
+        """Check the options that say what is similar.
+
+        Examples
+        --------
+        >>> MatchSettings.parse(threshold=0.8, method="lsh").plan.bands
+        26
+        """
+        one_of("method", method, METHODS)
+        if not 0 <= seed < 1 << 64:
+            raise UsageError(f"--seed must be from 0 to 2^64 - 1, not {seed}")
+        if not 0 < recall <= 1:
+            raise UsageError(f"--recall must be above 0 and at most 1, not {recall}; try 0.99")
+        wanted = Measure.parse(measure, threshold)
+        plan = plan_for(wanted, recall, hashes) if method == "lsh" and not wanted.of_vectors else None
+        return cls(wanted, recall, hashes, method, seed, plan, _parse_ratio(length_ratio))
+
+    def alike_in_length(self, sizes: Int64, others: Int64) -> Bool:
+        """Which pairs of sets, by their sizes, may be candidates; in whole numbers.
+
+        Examples
+        --------
+        >>> MatchSettings.parse(length_ratio="0.55").alike_in_length(np.array([55, 54]), np.array([100, 100])).tolist()
+        [True, False]
+        """
+        num, den = self.length_ratio.as_integer_ratio()
+        return np.asarray(np.minimum(sizes, others) * den >= np.maximum(sizes, others) * num)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As run.json shows them."""
+        return {
+            "measure": self.measure.name,
+            "threshold": self.measure.written,
+            "length_ratio": written(self.length_ratio) if self.length_ratio else None,
+            "recall": self.recall,
+            "hashes": self.hashes,
+            "method": self.method,
+            "seed": self.seed,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings of `dedup` and `pairs`: what items are, how they are matched, how the run is executed."""
+
+    items: ItemSettings
+    matching: MatchSettings
+    execution: Execution
 
     @classmethod
     def parse(
@@ -74,72 +176,36 @@ class Settings:
         memory: str | int | None = None,
         length_ratio: float | str | Fraction | None = None,
     ) -> Settings:
-        """Check every option; the message of an error names the option and says what would do.
+        """Check every option; an error names the option and says what would be accepted.
 
         Examples
         --------
-        >>> Settings.parse(threshold=0.8, method="lsh").plan.bands
+        >>> Settings.parse(threshold=0.8, method="lsh").matching.plan.bands
         26
         """
-        _one_of("method", method, METHODS)
-        _one_of("on-error", on_error, ("stop", "skip"))
-        if not 0 <= seed < 1 << 64:
-            raise UsageError(f"--seed must be from 0 to 2^64 - 1, not {seed}")
-        if not 0 < recall <= 1:
-            raise UsageError(f"--recall must be above 0 and at most 1, not {recall}; try 0.99")
-        try:
-            "".encode(encoding)
-        except (LookupError, UnicodeError):
-            raise UsageError(f"--encoding {encoding!r} is not known; try utf-8, latin-1 or utf-16") from None
-        wanted = Measure.parse(measure, threshold)
         return cls(
-            column=column,
-            id=id,
-            measure=wanted,
-            recall=recall,
-            hashes=hashes,
-            shingling=Shingling.parse(shingle, bag=bag, language=language),
-            method=method,
-            seed=seed,
-            threads=count_threads(threads),
-            skip_errors=on_error == "skip",
-            encoding=encoding,
-            budget=Budget(parse_memory(memory)),
-            plan=plan_for(wanted, recall, hashes) if method == "lsh" and not wanted.of_vectors else None,
-            length_ratio=_parse_ratio(length_ratio),
+            ItemSettings.parse(
+                column=column, id=id, shingle=shingle, bag=bag, language=language, on_error=on_error, encoding=encoding
+            ),
+            MatchSettings.parse(
+                threshold=threshold,
+                measure=measure,
+                recall=recall,
+                hashes=hashes,
+                method=method,
+                seed=seed,
+                length_ratio=length_ratio,
+            ),
+            Execution.parse(threads, memory),
         )
 
-    def alike_in_length(self, sizes: Int64, others: Int64) -> Bool:
-        """Which pairs of sets, by their sizes, may be candidates; in whole numbers.
-
-        Examples
-        --------
-        >>> Settings.parse(length_ratio="0.55").alike_in_length(np.array([55, 54]), np.array([100, 100])).tolist()
-        [True, False]
-        """
-        num, den = self.length_ratio.as_integer_ratio()
-        return np.asarray(np.minimum(sizes, others) * den >= np.maximum(sizes, others) * num)
+    def with_matching(self, **changes: Any) -> Settings:
+        """The same settings with some of `matching` changed."""
+        return replace(self, matching=replace(self.matching, **changes))
 
     def to_dict(self) -> dict[str, Any]:
-        """As run.json shows them: what the user would write to get this run again."""
-        return {
-            "column": self.column,
-            "id": self.id,
-            "measure": self.measure.name,
-            "threshold": self.measure.written,
-            "length_ratio": written(self.length_ratio) if self.length_ratio else None,
-            "recall": self.recall,
-            "hashes": self.hashes,
-            "shingle": f"{self.shingling.kind}:{self.shingling.width}",
-            "bag": self.shingling.bag,
-            "language": self.shingling.language,
-            "method": self.method,
-            "seed": self.seed,
-            "threads": self.threads,
-            "on_error": "skip" if self.skip_errors else "stop",
-            "encoding": self.encoding,
-            "memory_bytes": self.budget.total_bytes,
-        }
+        """As run.json shows them: what the user would write to repeat this run."""
+        return {**self.items.to_dict(), **self.matching.to_dict(), **self.execution.to_dict()}
 
 
 def settings_of_run(options: dict[str, Any], **others: Any) -> Settings:
@@ -162,7 +228,8 @@ def _parse_ratio(value: float | str | Fraction | None) -> Fraction:
     return ratio
 
 
-def _one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
+def one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
+    """Refuse a value that is none of the choices."""
     if value not in choices:
         raise UsageError(f"--{name} must be one of {', '.join(choices)}, not {value!r}")
 
@@ -202,7 +269,7 @@ def check_join(method: str, index: str, common: str | None) -> Fraction | None:
     >>> check_join("merge", "best", "0.05")
     Fraction(1, 20)
     """
-    _one_of("index", index, INDEXES)
+    one_of("index", index, INDEXES)
     if index != "best" and method != "exact":
         raise UsageError(f"--index {index} goes with --method exact, not {method}")
     if common is None:
@@ -234,5 +301,5 @@ def check_policy(policy: str) -> str:
     >>> check_policy("direct")
     'direct'
     """
-    _one_of("policy", policy, POLICIES)
+    one_of("policy", policy, POLICIES)
     return policy

@@ -114,20 +114,22 @@ class Look:
 
 def vectors_of(sources: list[Source], settings: Settings) -> VectorKind | None:
     """What kind of vectors the items are; None where they are sets."""
-    measure = settings.measure
+    measure = settings.matching.measure
     if measure.name not in ("cosine", "euclidean", "hamming"):
         return None
     kinds = []
     for source in sources[:KINDS_ASKED]:
         for block in source.blocks():
-            features = block.items(Wanted(settings.column, (), True)).features
+            features = block.items(Wanted(settings.items.column, (), True)).features
             meant = measure.of_vectors or getattr(source, "holds_vectors", False) or is_numbers(features)
             if not meant:
                 return None
             try:
                 kind = kind_of(features, measure.name == "hamming")
             except VectorError as error:
-                raise BadDataError(f"{source.name}: row {error.row}: column {settings.column!r} {error}") from error
+                raise BadDataError(
+                    f"{source.name}: row {error.row}: column {settings.items.column!r} {error}"
+                ) from error
             if kind is not None:
                 kinds.append(kind)
                 break
@@ -141,13 +143,14 @@ def vectors_of(sources: list[Source], settings: Settings) -> VectorKind | None:
 
 def for_vectors(settings: Settings, kind: VectorKind) -> Settings:
     """Settings of a job on vectors; the method is still to be chosen."""
-    if settings.method == "merge":
+    if settings.matching.method == "merge":
         raise UsageError(
-            f"--method merge is for sets; for {settings.measure.name} of vectors choose auto, lsh or brute"
+            f"--method merge is for sets; for {settings.matching.measure.name} of vectors choose auto, lsh or brute"
         )
-    if settings.length_ratio:
+    if settings.matching.length_ratio:
         raise UsageError("--length-ratio is about sets: vectors all have the same length; leave it out")
-    return replace(settings, vectors=kind, measure=replace(settings.measure, of_vectors=True), plan=None)
+    measure = replace(settings.matching.measure, of_vectors=True)
+    return replace(settings, items=replace(settings.items, vectors=kind)).with_matching(measure=measure, plan=None)
 
 
 def look(sources: list[Source], settings: Settings, kind: VectorKind) -> Look:
@@ -156,18 +159,18 @@ def look(sources: list[Source], settings: Settings, kind: VectorKind) -> Look:
     parts = list(_first_rows(sources, settings, kind))
     parts.append(np.empty((0, _columns(kind)), "uint64" if kind.scalar == "bits" else kind.scalar))
     rows = np.concatenate(parts)
-    draw = np.random.default_rng(settings.seed)
+    draw = np.random.default_rng(settings.matching.seed)
     left, right = draw.integers(0, max(1, len(rows)), (2, SAMPLED_PAIRS))
     different = (left != right) & (len(rows) > 1)
-    values = _values(rows, left[different], right[different], settings.measure, kind)
-    return Look(kind, items, values[~settings.measure.reached_by(values)])
+    values = _values(rows, left[different], right[different], settings.matching.measure, kind)
+    return Look(kind, items, values[~settings.matching.measure.reached_by(values)])
 
 
 def _first_rows(sources: list[Source], settings: Settings, kind: VectorKind) -> Iterator[Any]:
     left = SAMPLE
     for source in sources:
         for block in source.blocks():
-            features = block.items(Wanted(settings.column, (), True)).features[:left]
+            features = block.items(Wanted(settings.items.column, (), True)).features[:left]
             try:
                 rows, _ = rows_of(features, kind)
             except VectorError:
@@ -200,8 +203,8 @@ def _values(rows: Any, left: Any, right: Any, measure: Measure, kind: VectorKind
 def plan_vectors(seen: Look, settings: Settings) -> tuple[VectorPlan, float]:
     """The cheapest plan that has the recall, and the nanoseconds that it is expected to take."""
     best: tuple[float, VectorPlan] | None = None
-    for width in _widths(settings.measure):
-        chances = collision(settings.measure.name, seen.values, width, seen.kind.dimension)
+    for width in _widths(settings.matching.measure):
+        chances = collision(settings.matching.measure.name, seen.values, width, seen.kind.dimension)
         for plan in _plans(seen.kind, settings, width):
             meetings = plan.bands * float(np.mean(chances**plan.rows)) if len(chances) else 0.0
             cost = _lsh_cost(seen, plan, meetings)
@@ -209,8 +212,9 @@ def plan_vectors(seen: Look, settings: Settings) -> tuple[VectorPlan, float]:
                 best = cost, plan
     if best is None:
         raise UsageError(
-            f"{settings.hashes} hashes cannot find pairs at {settings.measure.name} {settings.measure.written} with "
-            f"recall {settings.recall:g}: give more with --hashes, lower the recall, or use --method brute"
+            f"{settings.matching.hashes} hashes cannot find pairs at {settings.matching.measure.name} "
+            f"{settings.matching.measure.written} with "
+            f"recall {settings.matching.recall:g}: give more with --hashes, lower the recall, or use --method brute"
         )
     return best[1], best[0]
 
@@ -223,9 +227,9 @@ def _widths(measure: Measure) -> list[float]:
 
 def _plans(kind: VectorKind, settings: Settings, width: float) -> Iterator[VectorPlan]:
     """For each number of rows the fewest bands that have the recall."""
-    measure, recall = settings.measure, settings.recall
+    measure, recall = settings.matching.measure, settings.matching.recall
     threshold = float(measure.threshold)
-    most = settings.hashes * (BITS_PER_HASH // 8 if measure.name == "euclidean" else BITS_PER_HASH)
+    most = settings.matching.hashes * (BITS_PER_HASH // 8 if measure.name == "euclidean" else BITS_PER_HASH)
     if measure.name == "hamming" and threshold >= kind.dimension:
         chance = 1.0
     else:
@@ -236,7 +240,7 @@ def _plans(kind: VectorKind, settings: Settings, width: float) -> Iterator[Vecto
             return
         found = 1 - (1 - chance**rows) ** bands
         bits = kind.dimension if measure.name == "hamming" else 0
-        yield VectorPlan(measure.name, threshold, recall, settings.hashes, bands, rows, found, bits, width)
+        yield VectorPlan(measure.name, threshold, recall, settings.matching.hashes, bands, rows, found, bits, width)
 
 
 def _bands_needed(chance: float, recall: float) -> int | None:

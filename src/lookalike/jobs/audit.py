@@ -41,15 +41,17 @@ def audit(corpus: Corpus, sample_size: int, workers: Workers, progress: Progress
     """
     settings = corpus.settings
     filled = np.flatnonzero(corpus.counts)
-    draw = np.random.default_rng(settings.seed)
+    draw = np.random.default_rng(settings.matching.seed)
     sample = np.sort(draw.choice(filled, min(sample_size, len(filled)), replace=False))
     sets = corpus.fetch_all_sets(sample, workers, progress)
-    similar_to = _near_to if settings.vectors else _similar_to
+    similar_to = _near_to if settings.items.vectors else _similar_to
     owners, others, similarity = similar_to(corpus, sets, workers, progress)
     apart = sample[owners] != others
     owners, others, similarity = owners[apart], others[apart], similarity[apart]
     found = _share_a_key(corpus, sample[owners], others)
-    predicted = float(np.mean(settings.plan.curve(similarity))) if settings.plan and len(owners) else 1.0
+    predicted = (
+        float(np.mean(settings.matching.plan.curve(similarity))) if settings.matching.plan and len(owners) else 1.0
+    )
     groups = _groups(sample[owners], others)
     low, high = grouped_interval(np.bincount(groups, found).astype(np.int64), np.bincount(groups))
     return {
@@ -59,7 +61,7 @@ def audit(corpus: Corpus, sample_size: int, workers: Workers, progress: Progress
         "recall": float(found.mean()) if len(owners) else None,
         "interval": [low, high],
         "predicted": predicted,
-        "wanted": settings.recall,
+        "wanted": settings.matching.recall,
     }
 
 
@@ -69,10 +71,12 @@ def audit_folder(out: str | Path, sample_size: int, progress: Progress) -> dict[
     if "-" in options["inputs"]:
         raise UsageError(f"{out}: its input came on standard input and cannot be read again")
     settings = settings_of_run(options)
-    sources = open_inputs([*options["reference"], *options["inputs"]], encoding=settings.encoding, output=Path(out))
+    sources = open_inputs(
+        [*options["reference"], *options["inputs"]], encoding=settings.items.encoding, output=Path(out)
+    )
     settings, _ = choose(sources, settings)  # which bands vectors have, they tell
     total = sum(source.nbytes for source in sources)
-    with Workers(settings.threads) as workers:
+    with Workers(settings.execution.threads) as workers:
         with progress.stage("reading", total, "B"):
             corpus = read_corpus(sources, settings, workers, progress)
         with progress.stage("auditing", 2 * total, "B"):
@@ -82,12 +86,12 @@ def audit_folder(out: str | Path, sample_size: int, progress: Progress) -> dict[
 def _similar_to(corpus: Corpus, sets: Sets, workers: Workers, progress: Progress) -> Pairs:
     """Every pair of a sampled set with any item: number in the sample, item, and Jaccard, which the bands are about."""
     index = kernels.index_sample(sets.indptr, sets.elements)
-    measure = corpus.settings.measure.arguments
+    measure = corpus.settings.matching.measure.arguments
 
     def compare(batch: Sets) -> Pairs:
         samples, rows, shared = kernels.find_similar(*index, sets.sizes, batch.indptr, batch.elements, *measure)
         samples = samples.astype(np.int64)
-        kept = corpus.settings.alike_in_length(sets.sizes[samples], batch.sizes[rows])
+        kept = corpus.settings.matching.alike_in_length(sets.sizes[samples], batch.sizes[rows])
         samples, rows, shared = samples[kept], rows[kept], shared[kept]
         return samples, rows, shared / (sets.sizes[samples] + batch.sizes[rows] - shared)
 
@@ -96,7 +100,7 @@ def _similar_to(corpus: Corpus, sets: Sets, workers: Workers, progress: Progress
 
 def _near_to(corpus: Corpus, sets: Sets, workers: Workers, progress: Progress) -> Pairs:
     """The same for vectors, with their cosine or distance."""
-    kind, measure = corpus.settings.vectors, corpus.settings.measure
+    kind, measure = corpus.settings.items.vectors, corpus.settings.matching.measure
     assert kind
 
     def compare(batch: Sets) -> Pairs:
@@ -113,13 +117,13 @@ def _near_to(corpus: Corpus, sets: Sets, workers: Workers, progress: Progress) -
 
 def _by_blocks(corpus: Corpus, compare: Callable[[Sets], Pairs], workers: Workers, progress: Progress) -> Pairs:
     """Compare the sets of all items with the sample, block by block: number in the sample, item, similarity."""
-    wanted = Wanted(corpus.settings.column, (), corpus.settings.skip_errors)
+    wanted = Wanted(corpus.settings.items.column, (), corpus.settings.items.skip_errors)
 
     def one(job: tuple[int, int, Block]) -> tuple[Int64, Int64, Float64, int]:
         first, last, block = job
         batch = item_sets(block.items(wanted).features, corpus.settings)
         empty = corpus.counts[first:last] == 0  # among them vectors without a direction
-        if corpus.settings.vectors and empty.any():
+        if corpus.settings.items.vectors and empty.any():
             kept = ~empty & (batch.sizes > 0)
             inside = np.repeat(kept, batch.sizes)
             batch = Sets(np.concatenate([[0], np.cumsum(batch.sizes * kept)]), batch.elements[inside])
@@ -151,7 +155,7 @@ def _groups(left: Int64, right: Int64) -> Int64:
 
 def _share_a_key(corpus: Corpus, left: Int64, right: Int64) -> Bool:
     """Which pairs the bands bring together; brute force brings all together."""
-    found = np.zeros(len(left), np.bool_) if corpus.settings.plan else np.ones(len(left), np.bool_)
+    found = np.zeros(len(left), np.bool_) if corpus.settings.matching.plan else np.ones(len(left), np.bool_)
     both = np.concatenate([left, right])
     for band in range(corpus.digests.bands):
         keys = to_numpy(corpus.digests.pick(f"key {band}", both))

@@ -78,9 +78,9 @@ def find_duplicates(
     """The recipe: read and sketch, join the bands, fetch the sets, verify and decide; audit if asked to."""
     rule, column = parse_keep(keep)
     check_policy(policy)
-    check_dedup_method(settings.method)
+    check_dedup_method(settings.matching.method)
     everything = references + sources
-    with Workers(settings.threads) as workers:
+    with Workers(settings.execution.threads) as workers:
         with progress.stage("reading", sum(source.nbytes for source in everything), "B"):
             corpus = read_corpus(everything, settings, workers, progress, column, len(references), work)
         fixed = int(corpus.starts[len(references)])
@@ -127,12 +127,12 @@ def dedup_to_folder(
     }
     parse_keep(keep)
     check_policy(policy)
-    check_dedup_method(settings.method)
+    check_dedup_method(settings.matching.method)
     if audit_items < 0:
         raise UsageError(f"--audit must be 0 or more, not {audit_items}")
     output = open_output(out, [str(path) for path in inputs], overwrite, resume, work_folder)
     with output as folder:
-        opened = partial(open_inputs, encoding=settings.encoding, spool=output.spool, output=Path(out))
+        opened = partial(open_inputs, encoding=settings.items.encoding, spool=output.spool, output=Path(out))
         sources, references = opened(inputs), opened(reference) if reference else []
         settings, choice = choose(references + sources, settings)
         tell_plan(settings, choice, progress)
@@ -142,7 +142,7 @@ def dedup_to_folder(
         if warning := check_forecast(forecast, settings, output.work, output.path):
             progress.say(warning)
         tell_reused(work, progress)
-        graph = None if settings.vectors else Graph(f"graph-{settings.budget.batch_name}")
+        graph = None if settings.items.vectors else Graph(f"graph-{settings.execution.budget.batch_name}")
         found = find_duplicates(sources, references, settings, keep, policy, progress, work, audit_items, graph)
         write_result(found, folder, progress)
         if graph is not None:

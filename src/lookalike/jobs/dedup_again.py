@@ -7,7 +7,7 @@ are written, are read again.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -126,12 +126,12 @@ def again_settings(
     before = settings_of_run(options)
     settings = settings_of_run(options, threshold=options["threshold"] if threshold is None else threshold,
                                threads=threads, memory=memory)  # fmt: skip
-    if settings.measure.threshold < before.measure.threshold:
+    if settings.matching.measure.threshold < before.matching.measure.threshold:
         raise UsageError(
             f"--threshold {threshold}: {earlier} was run at {options['threshold']}, and less similar pairs are not "
             "remembered; run dedup on the input again"
         )
-    return replace(settings, plan=before.plan)  # by which the candidates were found
+    return settings.with_matching(plan=before.matching.plan)  # by which the candidates were found
 
 
 def _corpus(
@@ -140,7 +140,7 @@ def _corpus(
     """The same sources as then, each block where it was; how many of them are references."""
     if "-" in options["inputs"]:
         raise UsageError(f"--from {earlier}: its input came on standard input and cannot be read again")
-    opened = partial(open_inputs, encoding=settings.encoding, output=Path(out))
+    opened = partial(open_inputs, encoding=settings.items.encoding, output=Path(out))
     references = opened(options["reference"]) if options["reference"] else []
     sources: list[Source] = references + opened(options["inputs"])
     if json.loads(json.dumps(identity_of(sources))) != remembered.known["files"]:
@@ -159,7 +159,7 @@ def _decide(
 ) -> Deduplicated:
     """Put the items in their new order and settle them."""
     fixed = int(remembered.known["references"])
-    with Workers(corpus.settings.threads) as workers:
+    with Workers(corpus.settings.execution.threads) as workers:
         order = _order(corpus, remembered, keep, fixed, workers, progress)
         first = _first(remembered, places_of(order, len(corpus)), len(order))
         first_of = np.zeros(len(corpus), np.int32)  # by item: the place of the first with an equal set
@@ -217,7 +217,7 @@ def _buckets(remembered: Remembered, pairs: tuple[Int32, Int32, Int32] | None, f
 
 def _settle(candidates: Candidates, first_of: Int32, pairs: tuple[Int32, Int32, Int32]) -> Links:
     """The links that the remembered pairs make."""
-    measure, order = candidates.corpus.settings.measure, candidates.order
+    measure, order = candidates.corpus.settings.matching.measure, candidates.order
     left, right = first_of[pairs[0]], first_of[pairs[1]]
     earlier, later = np.minimum(left, right), np.maximum(left, right)
     by_later = np.lexsort((earlier, later))

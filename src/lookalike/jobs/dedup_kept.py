@@ -37,7 +37,7 @@ def _of_source(corpus: Corpus, number: int, keep: Bool) -> pa.Table:
     suffixes = PurePath(source.kept_name).suffixes
     if layout.kind == "lines" and not _NAMELESS & set(suffixes):
         rows = layout.prefix + b"".join(block.stored(keep[first:last]) for first, last, block in blocks)
-        return _parse(rows, suffixes, corpus.settings.encoding, source.name)
+        return _parse(rows, suffixes, corpus.settings.items.encoding, source.name)
     return _texts(corpus, number, keep)
 
 
@@ -57,8 +57,8 @@ def _parse(rows: bytes, suffixes: list[str], encoding: str, name: str) -> pa.Tab
 def _texts(corpus: Corpus, number: int, keep: Bool) -> pa.Table:
     """Files without columns: each item's file and text."""
     source = corpus.sources[number]
-    column = corpus.settings.column
-    wanted = Wanted(column, (), corpus.settings.skip_errors)
+    column = corpus.settings.items.column
+    wanted = Wanted(column, (), corpus.settings.items.skip_errors)
 
     def pieces() -> Iterator[pa.Table]:
         start = int(corpus.starts[number])

@@ -74,7 +74,7 @@ class Deduplicated:
         gone, keeper = self.outcome.removed[some], self.outcome.keeper[some]
         files, rows = self.corpus.locate(gone)
         kept_files, kept_rows = self.corpus.locate(keeper)
-        value = self.corpus.settings.measure.column
+        value = self.corpus.settings.matching.measure.column
         columns = {
             "id": self.ids(gone),
             "file": files,
@@ -144,8 +144,8 @@ def write_result(found: Deduplicated, folder: Path, progress: Progress) -> None:
     settings = found.corpus.settings
     sources = found.corpus.sources[found.reference_sources :]
     with progress.stage("writing", sum(source.nbytes for source in sources), "B"):
-        _write_kept(found, folder, settings.threads, progress)
+        _write_kept(found, folder, settings.execution.threads, progress)
         write_tables(folder / "removed.parquet", found.removed())
         write_tables(folder / "clusters.parquet", found.clusters())
-        if settings.skip_errors:
+        if settings.items.skip_errors:
             write_rejected(folder / "rejected.jsonl", found.corpus.rejected)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -65,12 +65,12 @@ class Nearby:
             raise UsageError("--length-ratio goes with pairs and dedup, not with neighbors")
         # of a measure without a threshold only the name counts
         settings = Settings.parse(threshold=threshold or 1, measure=measure, method="brute", **options)
-        return cls(k, replace(settings, method="exact"), threshold is not None)
+        return cls(k, settings.with_matching(method="exact"), threshold is not None)
 
     @property
     def threshold(self) -> tuple[int, int] | None:
         """Numerator and denominator, as kernels take it."""
-        return self.settings.measure.arguments[1:] if self.bounded else None
+        return self.settings.matching.measure.arguments[1:] if self.bounded else None
 
     @property
     def options(self) -> dict[str, Any]:
@@ -109,7 +109,7 @@ class FoundNeighbors:
             {
                 "left": self._ids(self.left) if ids else to_arrow(self.left),
                 "right": self._ids(self.right) if ids else to_arrow(self.right - first),
-                self.corpus.settings.measure.column: to_arrow(self.similarity),
+                self.corpus.settings.matching.measure.column: to_arrow(self.similarity),
                 "rank": to_arrow(self.ranks),
             }
         )
@@ -130,7 +130,7 @@ def find_neighbors(sources: list[Source], others: list[Source], wanted: Nearby, 
     if kind := vectors_of(everything, wanted.settings):
         return find_nearest_vectors(sources, others, wanted, kind, progress)
     settings = wanted.settings
-    with Workers(settings.threads) as workers:
+    with Workers(settings.execution.threads) as workers:
         with progress.stage("reading", sum(source.nbytes for source in everything), "B"):
             corpus = read_corpus(everything, settings, workers, progress)
         first_other = int(corpus.starts[len(sources)])
@@ -146,7 +146,7 @@ def find_neighbors(sources: list[Source], others: list[Source], wanted: Nearby, 
             found = nearest(
                 numbered,
                 rows,
-                settings.measure.arguments[0],
+                settings.matching.measure.arguments[0],
                 wanted.k,
                 threshold=wanted.threshold,
                 sides=items[rows] >= first_other if others else None,
@@ -162,7 +162,7 @@ def find_nearest_vectors(
     """The same for vectors: read, fetch their numbers, compare all with all in matrix products."""
     settings = for_vectors(wanted.settings, kind)
     everything = sources + others
-    with Workers(settings.threads) as workers:
+    with Workers(settings.execution.threads) as workers:
         with progress.stage("reading", sum(source.nbytes for source in everything), "B"):
             corpus = read_corpus(everything, settings, workers, progress)
         first_other = int(corpus.starts[len(sources)])
@@ -177,7 +177,7 @@ def find_nearest_vectors(
         with progress.stage("searching", split, "items"):
             progress.compiling(push_nearest, "vectors")
             found = nearest_vectors(
-                kind, settings.measure, rows, (0, split), among, wanted.k, wanted.bounded, workers, progress
+                kind, settings.matching.measure, rows, (0, split), among, wanted.k, wanted.bounded, workers, progress
             )
     left = np.repeat(np.arange(split), found.counts)
     ranks = np.arange(1, len(left) + 1) - np.repeat(np.cumsum(found.counts) - found.counts, found.counts)
@@ -186,12 +186,14 @@ def find_nearest_vectors(
 
 def check_memory(corpus: Corpus) -> None:
     """Refuse what cannot fit, once the number of shingles is known: all sets are in memory together."""
-    needed = BASE_BYTES + about_bytes(int(corpus.counts.sum(dtype=np.int64)), len(corpus), corpus.settings.threads)
+    needed = BASE_BYTES + about_bytes(
+        int(corpus.counts.sum(dtype=np.int64)), len(corpus), corpus.settings.execution.threads
+    )
     _check_memory(needed, len(corpus), corpus.settings)
 
 
 def _check_memory(needed: int, items: int, settings: Settings) -> None:
-    total = settings.budget.total_bytes
+    total = settings.execution.budget.total_bytes
     if needed > total:
         raise ResourceError(
             f"the sets or vectors of {items:,} items need about {needed / 2**30:.1f} GiB together; --memory is "
@@ -222,7 +224,7 @@ def _by_input(
     at = np.repeat(found.starts[order], counts) + ranks - 1
     left, right = np.repeat(order, counts), found.neighbours[at].astype(np.int64)
     overlaps = found.overlaps[at].astype(np.int64)
-    similarity = settings.measure.of_overlaps(overlaps, sizes[left], sizes[right])
+    similarity = settings.matching.measure.of_overlaps(overlaps, sizes[left], sizes[right])
     return items[rows[left]], items[rows[right]], similarity, ranks
 
 
@@ -238,9 +240,9 @@ def neighbors_of_files(
 
     `transposed`: the items are the elements of the sets that the files hold.
     """
-    sources, others = open_sides(inputs, against, wanted.settings.encoding, spool)
+    sources, others = open_sides(inputs, against, wanted.settings.items.encoding, spool)
     if transposed:
-        sources = open_inverted(sources, wanted.settings.column, wanted.settings.budget.sets_bytes)
+        sources = open_inverted(sources, wanted.settings.items.column, wanted.settings.execution.budget.sets_bytes)
     found = find_neighbors(sources, others, wanted, progress)
     options: dict[str, Any] = {"inputs": [str(path) for path in inputs], "against": [str(path) for path in against]}
     options["transpose"] = transposed

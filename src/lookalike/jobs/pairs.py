@@ -65,7 +65,7 @@ class FoundPairs:
             {
                 "left": self.corpus.ids(left) if ids else to_arrow(left),
                 "right": self.corpus.ids(right) if ids else to_arrow(right),
-                self.corpus.settings.measure.column: to_arrow(np.ascontiguousarray(rows["similarity"])),
+                self.corpus.settings.matching.measure.column: to_arrow(np.ascontiguousarray(rows["similarity"])),
             }
         )
 
@@ -81,15 +81,15 @@ def find_similar_pairs(
     everything = [*sources, *against]
     settings, choice = choose(everything, settings)
     tell_plan(settings, choice, progress)
-    with Workers(settings.threads) as workers:
+    with Workers(settings.execution.threads) as workers:
         with progress.stage("reading", sum(source.nbytes for source in everything), "B"):
             corpus = read_corpus(everything, settings, workers, progress)
         # 0 means one collection: where the first is empty, no item belongs to the second either
         second = (int(corpus.starts[len(sources)]) or len(corpus)) if against else 0
-        by_band = settings.vectors is not None and settings.method == "lsh"
+        by_band = settings.items.vectors is not None and settings.matching.method == "lsh"
         candidates = find_candidates(corpus, _order(corpus), workers, progress, second=second, by_band=by_band)
         options = options or JoinOptions()
-        store = PairStore(len(corpus), settings.budget.sets_bytes, options.folder, repeated=by_band)
+        store = PairStore(len(corpus), settings.execution.budget.sets_bytes, options.folder, repeated=by_band)
         listing = list_similar(candidates, store, options, workers, progress)
     return FoundPairs(corpus, store, listing, choice)
 
@@ -97,7 +97,7 @@ def find_similar_pairs(
 def _order(corpus: Corpus) -> Int32:
     """By size where sets are joined exactly, so that blocks too different in size need not meet; else as they came."""
     items = np.flatnonzero(corpus.counts).astype(np.int32)
-    if corpus.settings.method == "lsh":
+    if corpus.settings.matching.method == "lsh":
         return items
     return items[np.argsort(corpus.counts[items], kind="stable")]
 
@@ -112,9 +112,9 @@ def pairs_of_files(
     transposed: bool = False,
 ) -> tuple[FoundPairs, dict[str, Any]]:
     """The similar pairs in files, and the record of the run; `transposed`: of the elements of their sets."""
-    sources, others = open_sides(inputs, against, settings.encoding, spool)
+    sources, others = open_sides(inputs, against, settings.items.encoding, spool)
     if transposed:
-        sources = open_inverted(sources, settings.column, settings.budget.sets_bytes)
+        sources = open_inverted(sources, settings.items.column, settings.execution.budget.sets_bytes)
     join = join or JoinOptions()
     join.folder = spool
     found = find_similar_pairs(sources, settings, progress, others, join)

@@ -73,7 +73,7 @@ class Asked(NamedTuple):
     @property
     def arguments(self) -> tuple[int, int, int]:
         """Measure and threshold for the kernel; where no entry is left out, an overlap of 1 is enough."""
-        return self.settings.measure.arguments if self.bounded else Measure.parse("overlap", 1).arguments
+        return self.settings.matching.measure.arguments if self.bounded else Measure.parse("overlap", 1).arguments
 
 
 def check_output(output: str) -> None:
@@ -93,7 +93,7 @@ def similarity_matrix(sources: list[Source], others: list[Source] | None, asked:
     """The matrix of all items of the sources with those of the others, or with each other where there are none."""
     settings, progress = asked.settings, Progress()
     everything = sources + (others or [])
-    with Workers(settings.threads) as workers:
+    with Workers(settings.execution.threads) as workers:
         corpus = read_corpus(everything, settings, workers, progress)
         elements = int(corpus.counts.sum(dtype=np.int64))
         first = int(corpus.starts[len(sources)])
@@ -104,14 +104,14 @@ def similarity_matrix(sources: list[Source], others: list[Source] | None, asked:
         right = left if others is None else corpus.fetch_all_sets(every[first:], workers, progress)
         found = entries(left, right, asked, workers)
         if asked.output == "sparse":
-            return _sparse(found, shape, settings.budget.total_bytes - BASE_BYTES - ELEMENT_BYTES * elements)
+            return _sparse(found, shape, settings.execution.budget.total_bytes - BASE_BYTES - ELEMENT_BYTES * elements)
         return _dense(found, shape)
 
 
 def _check_memory(shape: tuple[int, int], sets_bytes: int, asked: Asked) -> None:
     """Refuse what cannot fit, once the number of shingles is known."""
     matrix_bytes = 8 * shape[0] * shape[1] if asked.output == "dense" else 0
-    needed, total = BASE_BYTES + sets_bytes + matrix_bytes, asked.settings.budget.total_bytes
+    needed, total = BASE_BYTES + sets_bytes + matrix_bytes, asked.settings.execution.budget.total_bytes
     if needed > total:
         raise _too_large(f"a matrix of {shape[0]:,} x {shape[1]:,} and the sets need {needed / 2**30:.1f} GiB", total)
 
@@ -126,7 +126,7 @@ def _too_large(what: str, total: int) -> ResourceError:
 def entries(left: Sets, right: Sets, asked: Asked, workers: Workers) -> Iterator[Entries]:
     """The entries for the pairs of sets that share an element, a stretch of rows at a time, in order."""
     index = index_sample(right.indptr, right.elements)
-    measure, left_sizes, right_sizes = asked.settings.measure, left.sizes, right.sizes
+    measure, left_sizes, right_sizes = asked.settings.matching.measure, left.sizes, right.sizes
 
     def make(span: Span) -> Entries:
         first, last = span

@@ -137,7 +137,9 @@ class Candidates:
         common = min(low[1], high[1])
         smaller, larger = (low[1], high[0]) if apart else (common, common)
         settings = self.corpus.settings
-        return settings.measure.can_reach(smaller, larger) and smaller >= settings.length_ratio * larger
+        return (
+            settings.matching.measure.can_reach(smaller, larger) and smaller >= settings.matching.length_ratio * larger
+        )
 
     def _load(self, block: int) -> Block:
         mine = np.flatnonzero(self.packing.block_of == block)
@@ -147,7 +149,7 @@ class Candidates:
 
     def _prints(self, block: Block) -> UInt64:
         """What tells equal sets; of vectors the order counts."""
-        prints = fingerprints if self.corpus.settings.vectors else fingerprints_of_sets
+        prints = fingerprints if self.corpus.settings.items.vectors else fingerprints_of_sets
         return prints(block.sets)[:, block.rows]
 
     def _collapse(self, mine: Int64, prints: UInt64, distinct: Bool) -> None:
@@ -180,7 +182,7 @@ class Candidates:
             places, buckets, begins, ends, elements[0] if len(elements) == 1 else np.concatenate(elements)
         )
         found.earlier = int(np.count_nonzero(kept[0])) if len(blocks) > 1 else 0
-        found.kind = self.corpus.settings.vectors
+        found.kind = self.corpus.settings.items.vectors
         found.bands = bands if self.by_band else ()
         return found
 
@@ -210,7 +212,7 @@ def put_up(
     copied[first[copies[copies >= fixed]]] = True
     packing = _pack(bands, members, corpus, order, 1 if by_band else len(bands))
     work = corpus.digests.work_at_hand() if packing.blocks > 1 else None
-    sets = SetStore(packing.blocks, f"sets-{corpus.settings.budget.batch_name}", work)
+    sets = SetStore(packing.blocks, f"sets-{corpus.settings.execution.budget.batch_name}", work)
     linked = np.zeros(len(order), np.bool_)
     return Candidates(corpus, order, fixed, first, bands, members, packing, sets, linked, copied, second, by_band)
 
@@ -218,7 +220,7 @@ def put_up(
 def _pack(bands: BucketStore, members: Int64, corpus: Corpus, order: Int32, at_once: int) -> Packing:
     """What is compared together, so many bands at once. Of sets it is known what they have at most: repeats count."""
     nbytes = 8 * corpus.counts[order[members]].astype(np.int64) + MEMBER_BYTES * at_once
-    limit = corpus.settings.budget.sets_bytes
+    limit = corpus.settings.execution.budget.sets_bytes
     if nbytes.sum() <= limit:
         return Packing(np.zeros(len(members), np.int32), [range(1)] if len(members) else [])
     return pack_parts(connected_parts(bands, len(order))[members], nbytes, limit)

@@ -22,7 +22,7 @@ def verify(
 ) -> Settling:
     """What became of every batch; the graph gets what is needed to ask again."""
     settings = candidates.corpus.settings
-    settling = Settling(candidates, settings.measure, policy == "connected")
+    settling = Settling(candidates, settings.matching.measure, policy == "connected")
     batches = range(len(candidates.packing.batches))
     pending = [batch for batch in batches if not ((graph is None or graph.has(batch)) and settling.recall(batch))]
     if pending:
@@ -47,7 +47,7 @@ def _decide(
     found: Comparable, candidates: Candidates, settling: Settling, policy: str, workers: Workers, progress: Progress
 ) -> None:
     settings = candidates.corpus.settings
-    measure, ratio = settings.measure.arguments, settings.length_ratio.as_integer_ratio()
+    measure, ratio = settings.matching.measure.arguments, settings.matching.length_ratio.as_integer_ratio()
     reference = found.places < candidates.fixed
     # a reference item stays, but what it resembles is asked for the sake of its copies
     sought = ~reference | candidates.copied[found.places]

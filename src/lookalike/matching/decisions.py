@@ -152,7 +152,7 @@ class Settling:
         return self.candidates.corpus.digests.work if self._own is None else None
 
     def _name(self, batch: int) -> str:
-        return f"settled-{self.candidates.corpus.settings.budget.batch_name}-{batch:05}.arrow"
+        return f"settled-{self.candidates.corpus.settings.execution.budget.batch_name}-{batch:05}.arrow"
 
     @property
     def compared(self) -> int:

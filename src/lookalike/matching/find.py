@@ -104,13 +104,13 @@ def find_candidates(
         Whether the bands are to be compared one by one.
     """
     settings, digests = corpus.settings, corpus.digests
-    settings.budget.check_items(len(corpus))
-    ranges = settings.budget.joining_ranges(len(order), workers.threads)
+    settings.execution.budget.check_items(len(corpus))
+    ranges = settings.execution.budget.joining_ranges(len(order), workers.threads)
     with progress.stage("joining bands", digests.bands, "bands"):
         place_of = places_of(order, len(corpus))
         first = collapse_copies(digests, place_of, len(order), ranges, second)
         copies = np.flatnonzero(first != np.arange(len(order)))
-        if settings.method != "lsh":
+        if settings.matching.method != "lsh":
             bands = BucketStore(None)
             bands.add(all_together(np.flatnonzero(first == np.arange(len(order)))))
         else:
@@ -118,5 +118,5 @@ def find_candidates(
             bands = join_bands(digests, place_of, ranges, workers, progress)
         del place_of
     # without bands even a single set counts: how much it overlaps with its copies, its size tells
-    inside = members_of(bands, len(order)) if settings.method == "lsh" else first == np.arange(len(order))
+    inside = members_of(bands, len(order)) if settings.matching.method == "lsh" else first == np.arange(len(order))
     return put_up(corpus, order, references, first, bands, np.flatnonzero(inside), second, by_band)

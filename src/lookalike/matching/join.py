@@ -63,10 +63,10 @@ def join_sets(
 
     With `apart` only pairs in which one set has it and the other has not are needed; others may come as well.
     """
-    measure = settings.measure
+    measure = settings.matching.measure
     if found.kind and options.index != "best":
         raise UsageError(f"--index {options.index} is for sets; vectors are compared in matrix products")
-    if settings.method in ("exact", "merge") or (found.kind and settings.method != "lsh"):
+    if settings.matching.method in ("exact", "merge") or (found.kind and settings.matching.method != "lsh"):
         for left, right, overlaps, compared in _losing_none(found, apart, settings, options, workers, progress):
             yield Joined(*_directed(left, right, overlaps, found.sizes, measure), compared)
         return
@@ -75,7 +75,7 @@ def join_sets(
             left, right, overlaps = (one.astype(np.int64) for one in listed[:3])
             yield Joined(left, right, overlaps, listed.candidates)
     refine(found, settings, progress, refined)
-    ratio = settings.length_ratio.as_integer_ratio()
+    ratio = settings.matching.length_ratio.as_integer_ratio()
     for listed in list_pairs(found.buckets, found.sets, measure.arguments, found.earlier, workers.map, ratio):
         left, right, overlaps = (one.astype(np.int64) for one in listed[:3])
         yield Joined(left, right, overlaps, listed.candidates)
@@ -91,7 +91,7 @@ def _losing_none(
 ) -> Iterator[Joined]:
     """Every pair that is similar in one direction or the other: of vectors by matrix products, of sets by a join."""
     if found.kind:
-        for near in near_pairs(found.kind, settings.measure, found.sets, found.earlier, workers):
+        for near in near_pairs(found.kind, settings.matching.measure, found.sets, found.earlier, workers):
             yield Joined(near.left, near.right, np.zeros(len(near.left), np.int64), near.compared)
         return
     sets, numbers = _in_one_piece(found)
@@ -124,7 +124,7 @@ def _exactly(
 ) -> Iterator[tuple[Int64, Int64, Int64]]:
     """Rows of `sets` and overlaps of all pairs of similar length that are similar in one direction or the other."""
     for left, right, overlaps in _of_any_length(sets, sides, settings, options, workers, progress):
-        kept = settings.alike_in_length(sets.sizes[left], sets.sizes[right])
+        kept = settings.matching.alike_in_length(sets.sizes[left], sets.sizes[right])
         yield left[kept], right[kept], overlaps[kept]
 
 
@@ -137,9 +137,9 @@ def _of_any_length(
     from lookalike.candidates.numbering import number_elements
     from lookalike.kernels.exact_masks import probe_marked
 
-    measure = settings.measure.arguments
-    if settings.method == "merge":
-        memory = max(settings.budget.sets_bytes, 256 << 20)
+    measure = settings.matching.measure.arguments
+    if settings.matching.method == "merge":
+        memory = max(settings.execution.budget.sets_bytes, 256 << 20)
         known = {"sides": sides, "folder": options.folder, "threads": workers.threads, "common": options.common}
         for merged in join_merge(sets, measure, memory_bytes=memory, **known):  # type: ignore[arg-type]
             yield merged.left.astype(np.int64), merged.right.astype(np.int64), merged.overlaps.astype(np.int64)
@@ -175,7 +175,7 @@ def bring_together(
     By the exact join each similar pair is a bucket of its own; where these would be very many, rare elements make the
     buckets, as they do of oversize ones.
     """
-    if settings.method == "exact" or (found.kind and settings.method == "brute"):
+    if settings.matching.method == "exact" or (found.kind and settings.matching.method == "brute"):
         pairs = _few_pairs(found, settings, workers, progress)
         if pairs is not None:
             found.buckets = Buckets(np.arange(0, len(pairs) + 1, 2), pairs)
@@ -185,7 +185,7 @@ def bring_together(
 
 def _few_pairs(found: Comparable, settings: Settings, workers: Workers, progress: Progress) -> Int32 | None:
     """All similar pairs, one after the other; None where they do not fit."""
-    most = settings.budget.sets_bytes // PAIR_BYTES
+    most = settings.execution.budget.sets_bytes // PAIR_BYTES
     parts, count = [np.empty((0, 2), np.int32)], 0
     for part in _losing_none(found, None, settings, JoinOptions(), workers, progress):
         count += len(part.left)

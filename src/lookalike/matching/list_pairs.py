@@ -60,7 +60,7 @@ def list_similar(
     Of two collections only pairs of an item of the first, on the left, with one of the second.
     """
     listing = Listing(candidates.second, options)
-    own = np.full(len(candidates.order), candidates.corpus.settings.measure.of_equal)
+    own = np.full(len(candidates.order), candidates.corpus.settings.matching.measure.of_equal)
     groups = _groups(candidates)
     batches = list(range(len(candidates.packing.batches)))
     if batches:
@@ -72,7 +72,7 @@ def list_similar(
                 if candidates.equal:
                     candidates.follow(candidates.equal)
                     candidates.equal, groups = [], _groups(candidates)
-                own[found.places] = own_similarity(found, candidates.corpus.settings.measure)
+                own[found.places] = own_similarity(found, candidates.corpus.settings.matching.measure)
                 _list_sets(found, candidates, groups, store, listing, workers, progress)
         candidates.drop(batch)
     if not listing.second:
@@ -104,7 +104,7 @@ def _list_sets(
     apart = candidates.order[found.places] >= listing.second if listing.second else None
     for part in join_sets(found, apart, settings, listing.options, candidates.refined, workers, progress):
         listing.compared += part.compared - (0 if candidates.by_band else len(part.left))
-        similarity = found.values(settings.measure, part.left, part.right, part.overlaps)
+        similarity = found.values(settings.matching.measure, part.left, part.right, part.overlaps)
         similar = Similar(found.places[part.left], found.places[part.right], similarity)
         _store(_across(similar, candidates) if listing.second else similar, candidates, groups, store)
 
@@ -112,21 +112,21 @@ def _list_sets(
 def _across(found: Similar, candidates: Candidates) -> Similar:
     """The pairs that have an item of each collection; for containment, one of the first on the left."""
     left, right = (candidates.order[places] >= candidates.second for places in found[:2])
-    directed = candidates.corpus.settings.measure.name == "containment"
+    directed = candidates.corpus.settings.matching.measure.name == "containment"
     kept = np.flatnonzero(~left & right if directed else left != right)
     return Similar(found.left[kept], found.right[kept], found.similarity[kept])
 
 
 def _list_copies(candidates: Candidates, groups: Groups, own: Float64, store: PairStore) -> None:
     """The pairs of items with equal sets."""
-    enough = candidates.corpus.settings.measure.reached_by(own)
+    enough = candidates.corpus.settings.matching.measure.reached_by(own)
     copied = np.flatnonzero((np.diff(groups.starts) > 1) & enough)
     _store(Similar(copied, copied, own[copied]), candidates, groups, store)
 
 
 def _store(found: Similar, candidates: Candidates, groups: Groups, store: PairStore) -> None:
     """From pairs of distinct sets to pairs of items: every copy of the one with every copy of the other."""
-    directed = candidates.corpus.settings.measure.name == "containment"
+    directed = candidates.corpus.settings.matching.measure.name == "containment"
     total = len(store) + kernels.count_expanded(found.left, found.right, groups.starts, directed)
     if total > MOST_PAIRS:
         raise ResourceError(

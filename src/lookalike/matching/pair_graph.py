@@ -68,7 +68,12 @@ class Graph:
         heads = found.buckets.members[found.buckets.starts[:-1]]
         chosen = select(found.buckets, small[heads])
         listed = list_pairs(
-            chosen, found.sets, settings.measure.arguments, 0, workers.map, settings.length_ratio.as_integer_ratio()
+            chosen,
+            found.sets,
+            settings.matching.measure.arguments,
+            0,
+            workers.map,
+            settings.matching.length_ratio.as_integer_ratio(),
         )
         left, right, overlaps, _ = all_pairs(listed)
         self._add(PAIR, found.places[np.minimum(left, right)], found.places[np.maximum(left, right)], overlaps)

@@ -67,14 +67,14 @@ def refine(found: Comparable, settings: Settings, progress: Progress, refined: R
     one set alone, all elements count as rare.
     """
     large = oversize(found.buckets)
-    if not large.any() or settings.method == "brute" or settings.vectors:
+    if not large.any() or settings.matching.method == "brute" or settings.items.vectors:
         return
-    measure = settings.measure
+    measure = settings.matching.measure
     floor = measure.jaccard_floor or Fraction(0)
     progress.compiling(list_prefixes, "oversize buckets")
     chosen = select(found.buckets, large)
     items = np.unique(chosen.members).astype(np.int64)
     prefixes = join_prefixes(items, *found.sets, *measure.arguments, (floor.numerator, floor.denominator))
     found.buckets = concatenate([select(found.buckets, ~large), prefixes])
-    if not found.earlier and settings.method == "lsh":
+    if not found.earlier and settings.matching.method == "lsh":
         refined.add(chosen.sizes, len(items))
