@@ -20,11 +20,11 @@ from lookalike.families.minhash import METHODS, merge
 from lookalike.families.minhash import MinHash as MinHashFamily
 from lookalike.features.plain import shingles
 from lookalike.features.shingles import Shingling, hash_lists, sketch_features
-from lookalike.jobs.dedup import DedupResult, dedup_in_memory, dedup_to_folder, read_result
+from lookalike.jobs.dedup import DedupOptions, DedupResult, dedup_in_memory, dedup_to_folder, read_result
 from lookalike.jobs.dedup_again import dedup_again as ask_again
-from lookalike.jobs.neighbors import Nearby, find_neighbors
+from lookalike.jobs.neighbors import NeighborSettings, find_neighbors
 from lookalike.jobs.pairs import find_similar_pairs
-from lookalike.jobs.similarity_matrix import Asked, cosine_matrix, similarity_matrix
+from lookalike.jobs.similarity_matrix import MatrixSettings, cosine_matrix, similarity_matrix
 from lookalike.lecture.halving import Halving
 from lookalike.lecture.hamming_pairs import find_hamming_pairs
 from lookalike.linkage.job import LinkResult, link_files, link_in_memory, read_links
@@ -120,21 +120,20 @@ def dedup(
     """
     settings = Settings.parse(column=column, **options)
     references = [] if reference is None else _open(reference, column, settings.items.encoding, "reference")
+    choices = DedupOptions.parse(settings.matching.method, keep, policy, audit)
     if out is None:
-        return dedup_in_memory(_open(data, column, settings.items.encoding), references, settings, keep, policy, audit)
+        return dedup_in_memory(_open(data, column, settings.items.encoding), references, settings, choices)
     if not looks_like_paths(data) or (reference is not None and not looks_like_paths(reference)):
         raise UsageError("out= writes files like the input's: it goes with paths, not with data in memory")
     dedup_to_folder(
         _paths(data),
         out,
         settings,
-        keep=keep,
-        policy=policy,
+        choices,
         reference=_paths(reference) if reference is not None else (),
         overwrite=overwrite,
         resume=resume,
         work_folder=work,
-        audit_items=audit,
     )
     return read_result(Path(out))
 
@@ -239,8 +238,8 @@ def neighbors(
     >>> neighbors([{"milk", "eggs"}], k=1, against=baskets)["right"].to_pylist()
     [0]
     """
-    wanted = Nearby.parse(k, column=column, id=id, threshold=threshold, **options)
-    encoding = wanted.settings.items.encoding
+    wanted = NeighborSettings.parse(k, column=column, id=id, threshold=threshold, **options)
+    encoding = wanted.items.encoding
     others = [] if against is None else _open(against, column, encoding, "against")
     found = find_neighbors(_open(data, column, encoding), others, wanted, Progress())
     return found.table(ids=id is not None or looks_like_paths(data))
@@ -324,7 +323,7 @@ def transpose(data: Any, column: str = "text", *, encoding: str = "utf-8", memor
     >>> neighbors(goods, k=1, id="id").select(["left", "right"]).to_pylist()[0]
     {'left': 'bread', 'right': 'milk'}
     """
-    return invert(_open(data, column, encoding), column, Budget(parse_memory(memory)).sets_bytes)
+    return invert(_open(data, column, encoding), column, Budget.split(parse_memory(memory)).sets_bytes)
 
 
 def kernel(
@@ -370,8 +369,8 @@ def kernel(
     """
     if isinstance(a, np.ndarray) and a.ndim == 2:
         return _kernel_of_vectors(a, b, measure, output, threshold, options)
-    asked = Asked.parse(measure, threshold, output, column=column, **options)
-    encoding = asked.settings.items.encoding
+    asked = MatrixSettings.parse(measure, threshold, output, column=column, **options)
+    encoding = asked.items.encoding
     others = None if b is None else _open(b, column, encoding, "b")
     return similarity_matrix(_open(a, column, encoding, "a"), others, asked)
 
@@ -385,7 +384,7 @@ def _kernel_of_vectors(a: Any, b: Any, measure: str, output: str, threshold: Any
         raise UsageError("a is an array of vectors: b must be one too")
     if set(options) - {"memory"}:
         raise UsageError(f"{', '.join(sorted(set(options) - {'memory'}))}: not for vectors")
-    return cosine_matrix(a, b, Budget(parse_memory(options.get("memory"))))
+    return cosine_matrix(a, b, Budget.split(parse_memory(options.get("memory"))))
 
 
 def faces(
