@@ -9,12 +9,14 @@ import pytest
 
 from calling import jsonl
 from corpora import corpus
+from cramped import cramp
 from lookalike.cli import progress as talking
 from lookalike.cli.bar import BarProgress
-from lookalike.cli.progress import PlainProgress, Stage
+from lookalike.cli.progress import PlainProgress, Stage, open_progress
 from lookalike.engine import usage
-from lookalike.engine.memory import Budget
 from lookalike.engine.progress import Progress
+from lookalike.engine.settings import Settings
+from lookalike.jobs.dedup import dedup_to_folder
 
 
 @pytest.mark.parametrize(
@@ -101,12 +103,14 @@ def test_the_bar_takes_any_unit_and_goes_on_where_a_stage_is_entered_again(capfd
     assert said.count("refining ") == said.count("verifying ") == 1
 
 
-def test_a_run_in_many_batches_names_each_stage_once(cli, tmp_path, monkeypatch):
-    monkeypatch.setattr(Budget, "sets_bytes", property(lambda self: 20_000))
+def test_a_run_in_many_batches_names_each_stage_once(tmp_path, capfd):
     (tmp_path / "a.jsonl").write_bytes(jsonl(*[{"text": text} for text in corpus(500, seed=12)]))
-    done = cli("dedup", "a.jsonl", "-o", "out")
-    assert done.code == 0
-    assert done.err.count("  verifying ") == done.err.count("  reading ") == 1
+    progress = open_progress(quiet=False)
+    settings = cramp(Settings.parse(), sets_bytes=20_000)
+    dedup_to_folder([tmp_path / "a.jsonl"], tmp_path / "out", settings, progress=progress)
+    progress.finish()
+    said = capfd.readouterr().err
+    assert said.count("  verifying ") == said.count("  reading ") == 1
 
 
 def test_bytes_are_counted_by_stage(cli, tmp_path):

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lookalike as la
-from lookalike.engine.memory import Budget
+from cramped import dedup_cramped, pairs_cramped
 from lookalike.engine.method import choose
 from lookalike.engine.progress import Progress
 from lookalike.engine.settings import Settings
@@ -148,10 +148,10 @@ def test_threads_and_memory_change_nothing(measure, method, monkeypatch):
     want, kept = la.pairs(rows, **options), la.dedup(rows, **options)
     assert want.num_rows > 900
     assert la.pairs(rows, threads=1, **options).equals(want)
-    monkeypatch.setattr(Budget, "sets_bytes", property(lambda _: 60_000))  # some hundred vectors at a time
     monkeypatch.setattr(vectors, "SIDE", 256)
-    assert la.pairs(rows, **options).equals(want)
-    assert la.dedup(rows, **options).removed.equals(kept.removed)
+    few = {"sets_bytes": 60_000}  # some hundred vectors at a time
+    assert pairs_cramped(rows, few, **options).equals(want)
+    assert dedup_cramped(rows, few, **options).removed.equals(kept.removed)
     other = la.pairs(pa.table({"text": pa.chunked_array([want_rows(rows[:999]), want_rows(rows[999:])])}), **options)
     assert other.equals(want)
 
@@ -316,11 +316,10 @@ def test_more_similar_vectors_than_a_chunk_has_room_for(monkeypatch):
     assert table.num_rows == 300 * 299 // 2
 
 
-def test_many_repeated_pairs_go_to_disk_and_come_back_once(monkeypatch):
+def test_many_repeated_pairs_go_to_disk_and_come_back_once():
     rows = np.random.default_rng(3).standard_normal((200, 4)) * 0.001 + 1
     want = la.pairs(rows, measure="cosine", threshold=0.9, method="lsh")
-    monkeypatch.setattr(Budget, "sets_bytes", property(lambda _: 50_000))
-    assert la.pairs(rows, measure="cosine", threshold=0.9, method="lsh").equals(want)
+    assert pairs_cramped(rows, {"sets_bytes": 50_000}, measure="cosine", threshold=0.9, method="lsh").equals(want)
     assert want.num_rows == 200 * 199 // 2
 
 

@@ -39,10 +39,6 @@ Examples:
               help="Of sets: jaccard, dice, cosine, containment (of the item in its neighbour), overlap. Of vectors: "
                    "cosine, euclidean, hamming.")  # fmt: skip
 @shared_options_but("threshold", "measure", "method", "recall", "hashes", "seed")
-@click.option("--method", default="exact", hidden=True)
-@click.option("--recall", type=float, default=0.99, hidden=True)  # as all jobs take them; exact ones need none
-@click.option("--hashes", type=int, default=256, hidden=True)
-@click.option("--seed", type=int, default=1, hidden=True)
 @transpose_option
 @click.option("--overwrite", is_flag=True, help="Replace FILE if it exists.")
 @talking_options

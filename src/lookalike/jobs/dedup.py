@@ -29,7 +29,7 @@ from lookalike.jobs.dedup_result import Deduplicated, kept_table, write_result
 from lookalike.kernels.audit import find_similar
 from lookalike.matching.decide import decide_candidates
 from lookalike.matching.find import find_candidates
-from lookalike.matching.pair_graph import PairGraph, write_graph
+from lookalike.matching.pair_graph import PAIRS_PER_SET, PairGraph, write_graph
 from lookalike.read import LINE_FILES, identity_of, line_files, open_inputs
 from lookalike.types import RUN_FILE, Int32, Source, to_arrow
 from lookalike.write import write_json
@@ -43,6 +43,8 @@ class DedupOptions:
     policy: str = "direct"
     audit_items: int = 0
     """The size of the sample on which the recall is measured; 0 measures nothing."""
+    pairs_per_set: int = PAIRS_PER_SET
+    """Larger parts of the pair graph are saved as buckets."""
 
     @classmethod
     def parse(cls, method: str, keep: str = "first", policy: str = "direct", audit: int = 0) -> DedupOptions:
@@ -99,7 +101,7 @@ def find_duplicates(
     reference_items = int(corpus.starts[len(references)])
     order = _order_items(corpus, rule, column, reference_items)
     candidates = find_candidates(run, corpus, order, references=reference_items)
-    graph = PairGraph(run) if save_graph else None
+    graph = PairGraph(run, options.pairs_per_set) if save_graph else None
     collected = decide_candidates(run, candidates, options.policy, graph)
     outcome = collected.finish(reference_items)
     measured = None

@@ -20,7 +20,7 @@ from lookalike.engine.stores.pairs import PAIR, PairStore
 from lookalike.jobs.dedup_result import TABLE_ROWS
 from lookalike.matching.find import find_candidates
 from lookalike.matching.join import JoinOptions
-from lookalike.matching.list_pairs import Listing, list_similar
+from lookalike.matching.list_pairs import Listing, ListLimits, list_similar
 from lookalike.read import open_inverted, open_sides
 from lookalike.types import Int32, Source, to_arrow
 
@@ -80,6 +80,7 @@ def find_similar_pairs(
     progress: Progress,
     against: Sequence[Source] = (),
     options: JoinOptions | None = None,
+    limits: ListLimits | None = None,
 ) -> FoundPairs:
     """The recipe: read and sketch, find the candidates, fetch the sets, verify."""
     everything = [*sources, *against]
@@ -94,7 +95,7 @@ def find_similar_pairs(
         order = _order(corpus, settings.matching.method)
         candidates = find_candidates(run, corpus, order, second=second, by_band=by_band)
         store = PairStore(len(corpus), settings.execution.budget.sets_bytes, options.folder, repeated=by_band)
-        listing = list_similar(run, candidates, store, options)
+        listing = list_similar(run, candidates, store, options, limits)
     return FoundPairs(corpus, settings, store, listing, second, choice)
 
 

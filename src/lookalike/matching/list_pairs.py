@@ -49,20 +49,26 @@ class Groups(NamedTuple):
     items: Int32
 
 
+@dataclass(frozen=True, slots=True)
+class ListLimits:
+    """How many pairs are made at a time, and how many are listed at most."""
+
+    expanded: int = EXPANDED
+    most_pairs: int = MOST_PAIRS
+
+
 def list_similar(
     run: Run[Settings],
     candidates: Candidates,
     store: PairStore,
     options: JoinOptions,
-    *,
-    most_pairs: int = MOST_PAIRS,
-    expanded: int = EXPANDED,
+    limits: ListLimits | None = None,
 ) -> Listing:
     """Compare all candidates and put the similar pairs of items into the store.
 
     Of two collections, only pairs of an item of the first, on the left, with one of the second.
     """
-    return _Lister(run, candidates, store, options, most_pairs, expanded).list_all()
+    return _Lister(run, candidates, store, options, limits or ListLimits()).list_all()
 
 
 class _Lister:
@@ -74,11 +80,10 @@ class _Lister:
         candidates: Candidates,
         store: PairStore,
         options: JoinOptions,
-        most_pairs: int,
-        expanded: int,
+        limits: ListLimits,
     ) -> None:
         self._run, self._candidates, self._store, self._options = run, candidates, store, options
-        self._most_pairs, self._expanded = most_pairs, expanded
+        self._limits = limits
         self._measure = run.settings.matching.measure
         self._first = candidates.first
         self._groups = _group_items(candidates.order, self._first)
@@ -138,12 +143,12 @@ class _Lister:
         """Pairs of distinct sets become pairs of items: every copy of the one with every copy of the other."""
         directed, groups = self._measure.name == "containment", self._groups
         total = len(self._store) + kernels.count_expanded(found.left, found.right, groups.starts, directed)
-        if total > self._most_pairs:
+        if total > self._limits.most_pairs:
             raise ResourceError(
                 f"more than {total:,.0f} pairs would be listed, most of them between copies; use lookalike dedup, "
                 "raise --threshold, or remove identical items first"
             )
-        for rows in _expand(found, groups, directed, self._expanded):
+        for rows in _expand(found, groups, directed, self._limits.expanded):
             self._store.add(rows)
 
 
