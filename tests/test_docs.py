@@ -10,10 +10,13 @@ import subprocess
 from pathlib import Path
 
 import click
+import numpy as np
 import pytest
 
 from calling import caller
 from lookalike.cli.main import COMMANDS, group
+from lookalike.lookup.faces import expected_recall, find_faces
+from lookalike.lookup.simulated import exact_rates
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -174,3 +177,17 @@ def test_the_guide_shows_the_defaults():
             if known and isinstance(default, str | int | float) and default not in (False, ""):
                 shown = listed[command, parameter.opts[-1]]
                 assert str(default) in re.split(r"[`,; ]+", shown), (command, parameter.opts, default)
+
+
+def test_figures_that_are_stated_without_an_example():
+    # docs/faces.md: the plan of its example, and its recall at more noise
+    random = np.random.default_rng(1)
+    people = 100 + 10 * (0.7 * random.normal(size=(1000, 1)) + 0.7 * random.normal(size=(1000, 40)))
+    found = find_faces(people[[3, 141, 592]] + random.normal(0, 0.2, (3, 40)), people)
+    plan = found.plan
+    assert (plan.functions, plan.threshold, round(100 * found.share, 2)) == (3, 21, 0.13)
+    recalls = [expected_recall(plan.cells, plan.functions, plan.scales, noise) for noise in (0.02, 0.08, 0.15)]
+    assert [round(recall, 2) for recall in recalls] == [1.0, 0.84, 0.37]
+    # docs/fingerprints.md: the table of grids
+    rates = [[round(100 * rate, 1) for rate in exact_rates(squares)] for squares in (64, 256, 1024, 4096)]
+    assert rates == [[15.6, 5.4], [4.4, 6.2], [2.1, 6.3], [1.7, 6.3]]
