@@ -199,5 +199,5 @@ def test_vectors_have_no_ratio():
 
 
 def test_neighbours_have_no_ratio():
-    with pytest.raises(UsageError, match="goes with pairs and dedup"):
+    with pytest.raises(TypeError, match="length_ratio"):
         la.neighbors(["a"], length_ratio=0.5)
