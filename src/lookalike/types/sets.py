@@ -143,6 +143,10 @@ class Signatures:
     def __repr__(self) -> str:
         return f"Signatures({len(self)} items x {self.hashes} hashes, method={self.method!r}, seed={self.seed})"
 
+    def _repr_html_(self) -> str:
+        sentence = f"Signatures of {len(self):,} items, {self.hashes:,} hashes each"
+        return f"<p>{sentence} (method {self.method}, seed {self.seed}).</p>"
+
     @property
     def hashes(self) -> int:
         """How many values each signature has."""
