@@ -8,7 +8,7 @@ from pathlib import Path
 from lookalike.api.inputs import Data, DedupMethod, Measure, Number, OnError, Policy, as_paths, open_sources
 from lookalike.engine.settings import Settings
 from lookalike.errors import UsageError
-from lookalike.jobs.dedup import DedupResult, dedup_in_memory, dedup_to_folder, read_result
+from lookalike.jobs.dedup import DedupOptions, DedupResult, dedup_in_memory, dedup_to_folder, read_result
 from lookalike.jobs.dedup_again import dedup_again as decide_again
 from lookalike.read import looks_like_paths
 
@@ -138,22 +138,21 @@ def dedup(
         memory=memory,
         length_ratio=length_ratio,
     )
+    options = DedupOptions.parse(method, keep, policy, audit)
     if out is None:
         references = [] if reference is None else open_sources(reference, column, encoding, "reference")
-        return dedup_in_memory(open_sources(data, column, encoding), references, settings, keep, policy, audit)
+        return dedup_in_memory(open_sources(data, column, encoding), references, settings, options)
     if not looks_like_paths(data) or (reference is not None and not looks_like_paths(reference)):
         raise UsageError("out= writes files in the format of the input: it needs paths, not data in memory")
     dedup_to_folder(
         as_paths(data),
         out,
         settings,
-        keep=keep,
-        policy=policy,
+        options,
         reference=() if reference is None else as_paths(reference),
         overwrite=overwrite,
         resume=resume,
         work_folder=work,
-        audit_items=audit,
     )
     return read_result(Path(out))
 

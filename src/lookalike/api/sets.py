@@ -60,7 +60,7 @@ def transpose(
     >>> neighbors(goods, k=1, id="id").select(["left", "right"]).to_pylist()[0]
     {'left': 'bread', 'right': 'milk'}
     """
-    return invert(open_sources(data, column, encoding), column, Budget(parse_memory(memory)).sets_bytes)
+    return invert(open_sources(data, column, encoding), column, Budget.split(parse_memory(memory)).sets_bytes)
 
 
 def hamming_lsh(

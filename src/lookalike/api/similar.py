@@ -14,9 +14,9 @@ from lookalike.engine.memory import Budget, parse_memory
 from lookalike.engine.progress import Progress
 from lookalike.engine.settings import Settings
 from lookalike.errors import UsageError
-from lookalike.jobs.neighbors import Nearby, find_neighbors
+from lookalike.jobs.neighbors import NeighborSettings, find_neighbors
 from lookalike.jobs.pairs import find_similar_pairs
-from lookalike.jobs.similarity_matrix import Asked, cosine_matrix, similarity_matrix
+from lookalike.jobs.similarity_matrix import MatrixSettings, cosine_matrix, similarity_matrix
 from lookalike.read import looks_like_paths
 from lookalike.types import Source, Wanted
 
@@ -202,7 +202,7 @@ def neighbors(
     >>> neighbors([{"milk", "eggs"}], k=1, against=baskets)["right"].to_pylist()
     [0]
     """
-    wanted = Nearby.parse(
+    wanted = NeighborSettings.parse(
         k,
         column=column,
         id=id,
@@ -306,8 +306,8 @@ def kernel(
         others = None if b is None else _open_items(b, column, encoding, "b", measure, skip)[0]
         if b is not None and others is None:
             raise UsageError("a holds vectors: b must hold vectors too")
-        return cosine_matrix(rows, others, Budget(parse_memory(memory)))
-    asked = Asked.parse(
+        return cosine_matrix(rows, others, Budget.split(parse_memory(memory)))
+    asked = MatrixSettings.parse(
         measure,
         threshold,
         output,

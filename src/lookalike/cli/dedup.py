@@ -12,6 +12,7 @@ from lookalike.cli.options import CONTEXT, length_option, settings_from, shared_
 if TYPE_CHECKING:
     from lookalike.engine.progress import Progress
     from lookalike.engine.settings import Settings
+    from lookalike.jobs.dedup import DedupOptions
 
 _EXAMPLE = """\b
 Examples:
@@ -92,16 +93,29 @@ def command(
         run = _again(context, earlier, out, overwrite, progress)
     else:
         settings = settings_from(options)
-        asked = {"keep": keep, "policy": policy, "reference": reference, "overwrite": overwrite, "resume": resume}
-        run = _dedup(inputs, out, settings, {**asked, "work_folder": work, "audit_items": audit}, progress)
+        choices = _options(settings, keep, policy, audit)
+        asked = {"reference": reference, "overwrite": overwrite, "resume": resume, "work_folder": work}
+        run = _dedup(inputs, out, settings, choices, asked, progress)
     if as_json:
         click.echo(json.dumps(run))
     say_run(run, out, progress)
 
 
-def _dedup(inputs: tuple[str, ...], out: str, settings: Settings, asked: dict[str, Any], progress: Progress) -> Any:
+def _options(settings: Settings, keep: str, policy: str, audit: int) -> DedupOptions:
+    from lookalike.jobs.dedup import DedupOptions
+
+    return DedupOptions.parse(settings.matching.method, keep, policy, audit)
+
+
+def _dedup(
+    inputs: tuple[str, ...],
+    out: str,
+    settings: Settings,
+    choices: DedupOptions,
+    asked: dict[str, Any],
+    progress: Progress,
+) -> Any:
     from lookalike.cli.talk import warm_up
-    from lookalike.engine.settings import check_policy, parse_keep
     from lookalike.errors import UsageError
     from lookalike.jobs.dedup import dedup_to_folder
     from lookalike.read import check_inputs
@@ -110,12 +124,10 @@ def _dedup(inputs: tuple[str, ...], out: str, settings: Settings, asked: dict[st
     # what is wrong with the rest of the command is said now too, before the plan and the compiling
     if not inputs:
         raise UsageError("INPUT is missing: files, folders, globs or URLs, or - for JSONL on standard input")
-    parse_keep(asked["keep"])
-    check_policy(asked["policy"])
     check_inputs([*inputs, *asked["reference"]])
     OutputFolder(out, asked["overwrite"])
     warm_up(progress)
-    return dedup_to_folder(inputs, out, settings, progress=progress, **asked)
+    return dedup_to_folder(inputs, out, settings, choices, progress=progress, **asked)
 
 
 def _again(context: click.Context, earlier: str, out: str, overwrite: bool, progress: Progress) -> Any:

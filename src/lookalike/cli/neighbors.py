@@ -15,7 +15,7 @@ from lookalike.errors import UsageError
 
 if TYPE_CHECKING:
     from lookalike.engine.progress import Progress
-    from lookalike.jobs.neighbors import Nearby
+    from lookalike.jobs.neighbors import NeighborSettings
 
 _EXAMPLE = """\b
 Examples:
@@ -65,7 +65,7 @@ def command(
     from lookalike.cli.pairs import set_aside
     from lookalike.cli.progress import open_progress
     from lookalike.cli.talk import warm_up
-    from lookalike.jobs.neighbors import Nearby, neighbors_of_files
+    from lookalike.jobs.neighbors import NeighborSettings, neighbors_of_files
     from lookalike.read import check_inputs
     from lookalike.write import TABLE_SUFFIXES, output_file, write_table, write_tsv
 
@@ -74,7 +74,7 @@ def command(
     if as_json and out is None:
         raise UsageError("--json and the neighbours would both go to stdout; name a file with -o")
     check_transpose(transpose, against, options)
-    wanted = Nearby.parse(k, id=options.pop("id_"), **options)
+    wanted = NeighborSettings.parse(k, id=options.pop("id_"), **options)
     check_inputs([*inputs, *against])
     target = output_file(out, TABLE_SUFFIXES, overwrite) if out is not None else None
     progress = open_progress(quiet)
@@ -92,8 +92,8 @@ def command(
     _say_neighbors(run["counts"], out, aside, progress)
 
 
-def _say_plan(wanted: Nearby, progress: Progress) -> None:
-    measure = wanted.settings.matching.measure
+def _say_plan(wanted: NeighborSettings, progress: Progress) -> None:
+    measure = wanted.measure
     least = f" of {measure.name} {measure.written} or more" if wanted.bounded else f" by {measure.name}"
     progress.say(f"Plan: exact search. The {wanted.k:,} nearest items{least}; none is missed.")
 

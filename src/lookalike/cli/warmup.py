@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from lookalike.engine.progress import Progress
 from lookalike.engine.settings import Settings
-from lookalike.jobs.dedup import find_duplicates
+from lookalike.jobs.dedup import dedup_in_memory
 from lookalike.kernels.compile import is_compiled
 from lookalike.kernels.join import settle_block
 from lookalike.read import open_data
@@ -30,5 +29,4 @@ def is_warm() -> bool:
 
 def compile_kernels() -> None:
     """Run the main job on a few words, which compiles what it needs."""
-    settings = Settings.parse(threads=1)
-    find_duplicates([open_data(_TEXTS, "text")], [], settings, "first", "direct", Progress())
+    dedup_in_memory([open_data(_TEXTS, "text")], [], Settings.parse(threads=1))

@@ -24,7 +24,7 @@ class Execution:
     @classmethod
     def parse(cls, threads: int | None = None, memory: str | int | None = None) -> Execution:
         """Check both; by default all processors and half of the machine's memory."""
-        return cls(count_threads(threads), Budget(parse_memory(memory)))
+        return cls(count_threads(threads), Budget.split(parse_memory(memory)))
 
     def to_dict(self) -> dict[str, int]:
         """As run.json shows them."""

@@ -8,7 +8,6 @@ from typing import Any
 
 from lookalike.engine.memory import BASE_BYTES, ITEM_BYTES, JOIN_BYTES
 from lookalike.engine.settings import Settings
-from lookalike.engine.stores.digests import PIECE_BYTES
 from lookalike.errors import ResourceError
 from lookalike.types import Source
 from lookalike.write import free_bytes
@@ -59,13 +58,13 @@ def foresee(sources: list[Source], references: list[Source], settings: Settings)
     )
     nbytes = sum(source.nbytes for source in everything)
     held = min(budget.held_bytes, nbytes)
-    memory = BASE_BYTES * 3 // 4 + items * ITEM_BYTES + max(joining, held, min(digests, PIECE_BYTES))
+    memory = BASE_BYTES * 3 // 4 + items * ITEM_BYTES + max(joining, held, min(digests, budget.piece_bytes))
     return Forecast(
         items,
         exact,
         nbytes,
         min(memory, budget.total_bytes),
-        digests if digests >= PIECE_BYTES else 0,
+        digests if digests >= budget.piece_bytes else 0,
         sum(source.nbytes for source in sources),
     )
 

@@ -27,6 +27,8 @@ MOST_HELD_BYTES = 512 << 20
 """More than this is never held: beyond it, reading again costs little beside the rest."""
 BAG_FACTORS = (16.0, 100.0)
 """Memory for each byte of a text whose shingles are counted: 80 bytes a shingle, of words and of characters."""
+PIECE_BYTES = 64 << 20
+"""Size of a piece of digests in the work folder."""
 _LIMIT_FILES = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
@@ -67,31 +69,43 @@ def machine_memory() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How a run divides its memory."""
+    """How a run divides its memory. `Budget.split` makes the usual division; tests make smaller ones.
+
+    Examples
+    --------
+    >>> Budget.split(1 << 30).sets_bytes >> 20
+    160
+    """
 
     total_bytes: int
+    held_bytes: int
+    """Items of the first blocks that stay in memory, so that a small corpus is decoded only once."""
+    sets_bytes: int
+    """Sets with their buckets that are compared at a time; assembling them takes twice as much."""
+    piece_bytes: int = PIECE_BYTES
+    """Digests beyond this size go to the work folder; small runs write nothing there."""
+    set_buffer_bytes: int = 32 << 20
+    """Sets that are buffered before they are written to the files of their blocks."""
+    least_join_bytes: int = 1 << 20
+    """Memory that joining a band may always use, however little is left."""
 
-    @property
-    def held_bytes(self) -> int:
-        """Items of the first blocks that stay in memory, so that a small corpus is decoded only once."""
-        return max(0, min(MOST_HELD_BYTES, (self.total_bytes - BASE_BYTES) // 4))
-
-    @property
-    def sets_bytes(self) -> int:
-        """Sets with their buckets that are compared at a time; while they are put together they take twice as much."""
-        return (self.total_bytes - BASE_BYTES) // 4
+    @classmethod
+    def split(cls, total_bytes: int) -> Budget:
+        """Divide the memory of a run."""
+        quarter = (total_bytes - BASE_BYTES) // 4
+        return cls(total_bytes, held_bytes=max(0, min(MOST_HELD_BYTES, quarter)), sets_bytes=quarter)
 
     @property
     def batch_name(self) -> str:
-        """What is compared together depends on the memory: pieces of other batches must have other names."""
+        """Part of the names of saved batches: batches made with another budget hold other items."""
         return f"{self.sets_bytes >> 10}"
 
     def room(self, bag: bool, characters: bool) -> Room:
-        """What one document may take; its repeats are numbered in a table of all its shingles."""
+        """What one document may take. With `bag`, its repeats are numbered in a table of all its shingles."""
         return Room(self.total_bytes, BASE_BYTES, BAG_FACTORS[characters] if bag else 0.0)
 
     def check_items(self, items: int) -> None:
-        """Refuse what cannot fit: an eighth of the memory must remain for joining bands and comparing sets."""
+        """Refuse more items than fit: an eighth of the memory must remain for joining bands and comparing sets."""
         if items > MOST_ITEMS:
             raise ResourceError(f"{items:,} items are more than {MOST_ITEMS:,}; split the input and use --reference")
         needed = BASE_BYTES + 8 * ITEM_BYTES * items // 7
@@ -104,4 +118,4 @@ class Budget:
     def joining_ranges(self, items: int, threads: int) -> int:
         """In how many ranges of keys each band is joined, so that every thread can have one in memory."""
         free = self.total_bytes - BASE_BYTES - ITEM_BYTES * items
-        return max(1, -(-JOIN_BYTES * items * threads // max(free, 1 << 20)))
+        return max(1, -(-JOIN_BYTES * items * threads // max(free, self.least_join_bytes)))

@@ -86,7 +86,7 @@ class Choice:
 
 def choose(sources: list[Source], settings: Settings) -> tuple[Settings, Choice | None]:
     """Settings with a method where "auto" was asked for, and why it is that one."""
-    if kind := vectors_of(sources, settings):
+    if kind := vectors_of(sources, settings.items.column, settings.matching.measure):
         return _choose_for_vectors(sources, for_vectors(settings, kind), kind)
     if settings.matching.method != "auto":
         return settings, None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lookalike.engine.digest import DigestSettings
 from lookalike.engine.execution import Execution
 from lookalike.errors import UsageError
 from lookalike.features.shingles import Shingling
@@ -67,6 +68,10 @@ class ItemSettings:
             raise UsageError(f"--encoding {encoding!r} is not known; try utf-8, latin-1 or utf-16") from None
         shingling = Shingling.parse(shingle, bag=bag, language=language)
         return cls(column, id, shingling, on_error == "skip", encoding)
+
+    def digesting(self, measure: Measure, seed: int = 1, plan: Plan | VectorPlan | None = None) -> DigestSettings:
+        """What the digests of the items depend on, if they are compared by this measure and plan."""
+        return DigestSettings(self.shingling, seed, plan, self.vectors, by_angle=measure.name == "cosine")
 
     def to_dict(self) -> dict[str, Any]:
         """As run.json shows them."""
@@ -199,6 +204,12 @@ class Settings:
             Execution.parse(threads, memory),
         )
 
+    @property
+    def digesting(self) -> DigestSettings:
+        """What the digests of the items depend on."""
+        matching = self.matching
+        return self.items.digesting(matching.measure, matching.seed, matching.plan)
+
     def with_matching(self, **changes: Any) -> Settings:
         """The same settings with some of `matching` changed."""
         return replace(self, matching=replace(self.matching, **changes))
@@ -280,26 +291,3 @@ def check_join(method: str, index: str, common: str | None) -> Fraction | None:
     if not 0 < share <= 1:
         raise UsageError(f"--common must be above 0 and at most 1, not {common}")
     return share
-
-
-def check_dedup_method(method: str) -> None:
-    """Refuse a method that lists pairs only.
-
-    Examples
-    --------
-    >>> check_dedup_method("exact")
-    """
-    if method == "merge":
-        raise UsageError("--method merge lists pairs; for dedup choose lsh, exact, brute or auto")
-
-
-def check_policy(policy: str) -> str:
-    """The policy, if there is such.
-
-    Examples
-    --------
-    >>> check_policy("direct")
-    'direct'
-    """
-    one_of("policy", policy, POLICIES)
-    return policy

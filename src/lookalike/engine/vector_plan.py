@@ -112,24 +112,21 @@ class Look:
     """Cosines or distances of random pairs of them that do not reach the threshold: these grow with the square."""
 
 
-def vectors_of(sources: list[Source], settings: Settings) -> VectorKind | None:
-    """What kind of vectors the items are; None where they are sets."""
-    measure = settings.matching.measure
+def vectors_of(sources: list[Source], column: str, measure: Measure) -> VectorKind | None:
+    """What kind of vectors the items are; None if they are sets."""
     if measure.name not in ("cosine", "euclidean", "hamming"):
         return None
     kinds = []
     for source in sources[:KINDS_ASKED]:
         for block in source.blocks():
-            features = block.items(Wanted(settings.items.column, (), True)).features
+            features = block.items(Wanted(column, (), True)).features
             meant = measure.of_vectors or getattr(source, "holds_vectors", False) or is_numbers(features)
             if not meant:
                 return None
             try:
                 kind = kind_of(features, measure.name == "hamming")
             except VectorError as error:
-                raise BadDataError(
-                    f"{source.name}: row {error.row}: column {settings.items.column!r} {error}"
-                ) from error
+                raise BadDataError(f"{source.name}: row {error.row}: column {column!r} {error}") from error
             if kind is not None:
                 kinds.append(kind)
                 break

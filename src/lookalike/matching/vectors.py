@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.engine.progress import Progress
+from lookalike.engine.run import Run
 from lookalike.engine.workers import Workers
 from lookalike.kernels import vectors as kernels
 from lookalike.types import Float64, Int64, Span, UInt64, VectorKind, stretch_by_stretch
@@ -151,6 +151,7 @@ class Nearest(NamedTuple):
 
 
 def nearest_vectors(
+    run: Run[Any],
     kind: VectorKind,
     measure: Measure,
     rows: tuple[Int64, Int64, Any],
@@ -158,12 +159,11 @@ def nearest_vectors(
     among: Span,
     k: int,
     bounded: bool,
-    workers: Workers,
-    progress: Progress,
 ) -> Nearest:
-    """The k nearest vectors `among` some of each that is `asked` for, itself left out; exactly.
+    """The k nearest vectors `among` some for each vector `asked` about, itself excluded; exactly.
 
-    A matrix product tells which may be among them; these are measured one by one. `bounded`: the threshold counts.
+    A matrix product shows which may be among them; these are measured one by one. With `bounded`, only vectors that
+    reach the measure's threshold count.
     """
     sign = 1.0 if measure.is_distance else -1.0
     limit = sign * float(measure.threshold) if bounded else np.inf
@@ -187,9 +187,9 @@ def nearest_vectors(
     spans = [(low, min(low + ASKED_SIDE, asked[1])) for low in range(*asked, ASKED_SIDE)]
     parts: list[Nearest] = []
     with _one_thread_each():
-        for part in workers.map(search, spans):
+        for part in run.workers.map(search, spans):
             parts.append(part)
-            progress.advance(len(part.counts))
+            run.progress.advance(len(part.counts))
     none = np.empty(0, np.int64)
     return Nearest(
         np.concatenate([none, *(part.counts for part in parts)]),

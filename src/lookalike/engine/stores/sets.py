@@ -13,18 +13,18 @@ import pyarrow as pa
 from lookalike.engine.stores.work import WorkFolder
 from lookalike.types import Int32, Sets, to_arrow, to_numpy
 
-WAITING_BYTES = 32 << 20
-"""Sets that wait until they are handed to their blocks: many small writes would be slow."""
 _SCHEMA = pa.schema([("set", pa.large_list(pa.uint64()))])
 
 
 class SetStore:
-    """Sets by block. Blocks that an earlier run has left whole need not be filled again.
+    """Sets by block. Blocks that a killed run completed need not be filled again.
 
     Parameters
     ----------
     name
-        What its pieces are called; stores of other blocks need another.
+        The prefix of its pieces in the work folder.
+    buffer_bytes
+        Sets are written in batches of this size: many small writes would be slow.
 
     Examples
     --------
@@ -35,8 +35,8 @@ class SetStore:
     [9]
     """
 
-    def __init__(self, blocks: int, name: str, work: WorkFolder | None = None) -> None:
-        self._blocks, self._prefix, self._work = blocks, name, work
+    def __init__(self, blocks: int, name: str, work: WorkFolder | None = None, buffer_bytes: int = 32 << 20) -> None:
+        self._blocks, self._prefix, self._work, self._buffer_bytes = blocks, name, work, buffer_bytes
         self._waiting: list[tuple[Sets, Int32]] = []
         self._waiting_bytes = 0
         self._open: dict[int, pa.ipc.RecordBatchFileWriter] = {}
@@ -68,7 +68,7 @@ class SetStore:
         """Take in further sets, each for its block."""
         self._waiting.append((sets, blocks))
         self._waiting_bytes += sets.elements.nbytes
-        if self._work is not None and self._waiting_bytes > WAITING_BYTES:
+        if self._work is not None and self._waiting_bytes > self._buffer_bytes:
             self._hand_over()
 
     def _hand_over(self) -> None:

@@ -76,6 +76,11 @@ class WorkFolder:
     def _path(self, line: Mapping[str, Any]) -> Path:
         return (self._output if line.get("output") else self.folder) / str(line["name"])
 
+    @property
+    def in_use(self) -> bool:
+        """Whether the run has saved any piece."""
+        return bool(self._pieces)
+
     def has(self, name: str) -> bool:
         """Is this piece, or file of the output, there, whole?"""
         return name in self._pieces
