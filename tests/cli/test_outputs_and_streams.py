@@ -18,7 +18,7 @@ import pytest
 from calling import COPY, FOX, IDEAS, LOOKALIKE, Done, environment, jsonl, kept, names, process, removed, start
 from lookalike.write import write_tsv
 
-STAGES = ["reading", "joining bands", "writing", "remembering"]
+STAGES = ["reading", "joining bands", "writing", "saving pair graph"]
 
 
 def test_the_output_folder_has_what_the_contract_lists(cli, news, tmp_path):

@@ -7,7 +7,6 @@ import faulthandler
 import sys
 
 import lookalike.cli.progress
-import lookalike.engine.stores.digests
 import lookalike.linkage.resume
 import lookalike.read.streams
 from lookalike.cli.main import main
@@ -16,9 +15,9 @@ from lookalike.engine.memory import Budget
 if __name__ == "__main__":
     faulthandler.enable()
     lookalike.cli.progress.PLAIN_SECONDS = 0.2
-    lookalike.engine.stores.digests.PIECE_BYTES = 1 << 16
     lookalike.read.streams.BLOCK_BYTES = 1 << 15
     lookalike.linkage.resume.LEAST = 1
-    Budget.sets_bytes = property(lambda self: 1 << 18)
-    Budget.held_bytes = property(lambda self: 0)
+    Budget.split = classmethod(
+        lambda cls, total_bytes: cls(total_bytes, held_bytes=0, sets_bytes=1 << 18, piece_bytes=1 << 16)
+    )
     main(sys.argv[1:])

@@ -64,7 +64,27 @@ def _list_shingles(text: str, shingling: Shingling) -> list[str]:
 def shingles(
     text: str, shingle: str = "word:5", *, bag: bool = False, language: str = "en"
 ) -> set[str] | set[tuple[str, int]]:
-    """The set of shingles of one text; with `bag`, the j-th occurrence of a shingle is (shingle, j).
+    """List the distinct shingles of one text, as strings.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+    shingle : str, default "word:5"
+        What the text is cut into: "word:W", "char:K" or "stopword:N".
+    bag : bool, default False
+        Count repeats: the j-th occurrence of a shingle is (shingle, j).
+    language : str, default "en"
+        Language of the stop words, for "stopword:N".
+
+    Returns
+    -------
+    set of str, or of (str, int) with `bag`
+
+    Raises
+    ------
+    UsageError
+        If there is no such kind of shingle or no such language.
 
     Examples
     --------

@@ -31,6 +31,7 @@ from lookalike.matching.decide import decide_candidates
 from lookalike.matching.find import find_candidates
 from lookalike.matching.pair_graph import PAIRS_PER_SET, PairGraph, write_graph
 from lookalike.read import LINE_FILES, identity_of, line_files, open_inputs
+from lookalike.report.notebook import dedup_html
 from lookalike.types import RUN_FILE, Int32, Source, to_arrow
 from lookalike.write import write_json
 
@@ -85,6 +86,9 @@ class DedupResult:
     def __repr__(self) -> str:
         counts = self.run["counts"]
         return f"DedupResult({counts['items']} items: {counts['kept']} kept, {counts['removed']} removed)"
+
+    def _repr_html_(self) -> str:
+        return dedup_html(self.run["counts"], self.removed)
 
 
 def find_duplicates(

@@ -24,6 +24,7 @@ from lookalike.linkage.settings import LinkSettings
 from lookalike.linkage.tables import Side
 from lookalike.read import join_column, open_inputs
 from lookalike.report.linkage.facts import LinkReport
+from lookalike.report.notebook import links_html
 from lookalike.write import write_json, write_tables
 
 
@@ -42,6 +43,9 @@ class LinkResult:
         counts = self.run["counts"]
         other = "" if counts["right"] is None else f" and {counts['right']}"
         return f"LinkResult({counts['links']} links among {counts['left']}{other} records)"
+
+    def _repr_html_(self) -> str:
+        return links_html(self.run["counts"], self.links)
 
 
 Page = Callable[[LinkReport], str]

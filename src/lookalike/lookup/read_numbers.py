@@ -74,12 +74,44 @@ def read_measurements(
     for file in find_files(inputs):
         table = read_columns(file, encoding)
         if names is None:
-            names = _choose(table, file, id, list(columns), list(without))
-        parts.append(_matrix(table, names, file))
-        ids.append(_ids(table, id, file, len(parts[-1])))
+            names = _choose(table, file.name, id, list(columns), list(without))
+        parts.append(_matrix(table, names, file.name))
+        ids.append(_ids(table, id, file.name, len(parts[-1])))
     chosen = list(names or [])
     values = np.concatenate([np.empty((0, len(chosen))), *parts])
     return Measurements(pa.concat_arrays(ids), chosen, values)
+
+
+def measurements_in(
+    table: pa.Table,
+    place: str,
+    *,
+    id: str | None = None,
+    columns: Iterable[str] = (),
+    without: Iterable[str] = (),
+    names: Sequence[str] | None = None,
+) -> Measurements:
+    """The measurements in a table in memory.
+
+    Parameters
+    ----------
+    table
+        One row per item.
+    place
+        What errors call the table.
+    id, columns, without, names
+        As in `read_measurements`.
+
+    Examples
+    --------
+    >>> table = pa.table({"name": ["Ada", "Bob"], "height": [170, 180], "weight": [60, 77.5]})
+    >>> found = measurements_in(table, "people", id="name")
+    >>> found.names, found.values.tolist()
+    (['height', 'weight'], [[170.0, 60.0], [180.0, 77.5]])
+    """
+    given = {name: table[name] for name in table.column_names}
+    chosen = list(_choose(given, place, id, list(columns), list(without)) if names is None else names)
+    return Measurements(_ids(given, id, place, len(table)), chosen, _matrix(given, chosen, place))
 
 
 def read_columns(file: File, encoding: str) -> dict[str, Any]:
@@ -114,19 +146,19 @@ def _read_vectors(source: VectorSource) -> dict[str, Any]:
     return {str(column): values[:, column].astype(np.float64) for column in range(values.shape[1])}
 
 
-def _choose(table: dict[str, Any], file: File, id: str | None, columns: list[str], without: list[str]) -> list[str]:
+def _choose(table: dict[str, Any], place: str, id: str | None, columns: list[str], without: list[str]) -> list[str]:
     """Which columns are measurements."""
     own = id or DEFAULT_ID
     chosen = [name for name in table if name != own and not _listed(name, without)]
     if columns:
         absent = [one for one in columns if not any(_listed(name, [one]) for name in table)]
         if absent:
-            raise missing_column(absent[0], file.name, list(table))
+            raise missing_column(absent[0], place, list(table))
         chosen = [name for name in chosen if _listed(name, columns)]
     else:
         chosen = [name for name in chosen if _starts_with_number(table[name])]
     if not chosen:
-        raise BadDataError(f"{file.name}: no column is a measurement; name them with columns")
+        raise BadDataError(f"{place}: no column is a measurement; name them with columns")
     return chosen
 
 
@@ -151,11 +183,11 @@ def _parse(text: str) -> float | None:
     return number if np.isfinite(number) else None
 
 
-def _matrix(table: dict[str, Any], names: Sequence[str], file: File) -> Float64:
+def _matrix(table: dict[str, Any], names: Sequence[str], place: str) -> Float64:
     for name in names:
         if name not in table:
-            raise missing_column(name, file.name, list(table))
-    return np.stack([as_numbers(table[name], f"{file.name}: ", name) for name in names], axis=1)
+            raise missing_column(name, place, list(table))
+    return np.stack([as_numbers(table[name], f"{place}: ", name) for name in names], axis=1)
 
 
 def as_numbers(column: Any, place: str, name: str) -> Float64:
@@ -192,10 +224,10 @@ def _cast(column: pa.ChunkedArray) -> Float64 | None:
         return None if None in numbers else np.array(numbers, np.float64)
 
 
-def _ids(table: dict[str, Any], id: str | None, file: File, rows: int) -> pa.Array:
+def _ids(table: dict[str, Any], id: str | None, place: str, rows: int) -> pa.Array:
     if id is not None and id not in table:
-        raise missing_column(id, file.name, list(table))
+        raise missing_column(id, place, list(table))
     name = id or DEFAULT_ID
     if name not in table or isinstance(table[name], np.ndarray):
-        return strings_to_arrow([f"{file.name}:{row}" for row in range(rows)])
+        return strings_to_arrow([f"{place}:{row}" for row in range(rows)])
     return strings_to_arrow([str(value) for value in table[name].to_pylist()])

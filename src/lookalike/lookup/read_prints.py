@@ -5,7 +5,7 @@ Knows how minutiae are stored, not what is done with them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ from lookalike.errors import BadDataError
 from lookalike.lookup.read_numbers import as_numbers, read_columns
 from lookalike.lookup.read_templates import MAGIC, parse_template
 from lookalike.read.columns import missing_column
-from lookalike.read.files import File
 from lookalike.read.inputs import find_files
 from lookalike.read.streams import check_encoding
 from lookalike.types import Float64, Int64, Prints
@@ -48,7 +47,7 @@ def read_prints(inputs: Sequence[str | Path], encoding: str = "utf-8") -> Prints
     parts = []
     for file in find_files(inputs):
         if file.suffix in TABLES:
-            parts.append(_read_table(file, encoding))
+            parts.append(prints_in(read_columns(file, encoding), file.name))
             continue
         with file.reading(), file.open_decompressed() as stream:
             data: bytes = stream.read()
@@ -84,18 +83,24 @@ def parse_xyt(data: bytes, name: str) -> Prints:
     return Prints([name], np.array([0, len(rows)], np.int64), x, y, angles)
 
 
-def _read_table(file: File, encoding: str) -> Prints:
-    table = read_columns(file, encoding)
+def prints_in(table: Mapping[str, Any], place: str) -> Prints:
+    """The prints in a table, given as columns by name: x and y, perhaps angle (or theta), print (or finger, id).
+
+    Examples
+    --------
+    >>> prints_in({"x": np.array([1.0]), "y": np.array([2.0])}, "thumb").names
+    ['thumb']
+    """
     names = {name.lower(): name for name in table}
     for needed in ("x", "y"):
         if needed not in names:
-            raise missing_column(needed, file.name, list(table))
-    x, y = (as_numbers(table[names[one]], f"{file.name}: ", one) for one in ("x", "y"))
+            raise missing_column(needed, place, list(table))
+    x, y = (as_numbers(table[names[one]], f"{place}: ", one) for one in ("x", "y"))
     angle = next((names[one] for one in ANGLES if one in names), None)
-    angles = np.full(len(x), np.nan) if angle is None else as_numbers(table[angle], f"{file.name}: ", angle)
+    angles = np.full(len(x), np.nan) if angle is None else as_numbers(table[angle], f"{place}: ", angle)
     owner = next((names[one] for one in PRINTS if one in names), None)
     if owner is None:
-        return Prints([file.name], np.array([0, len(x)], np.int64), x, y, angles)
+        return Prints([place], np.array([0, len(x)], np.int64), x, y, angles)
     return _by_name([str(value) for value in table[owner].to_pylist()], x, y, angles)
 
 

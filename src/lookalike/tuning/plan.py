@@ -142,6 +142,13 @@ class Plan:
             del shown["measure"]
         return {name: value for name, value in shown.items() if name not in ("bits", "width") or value is not None}
 
+    def _repr_html_(self) -> str:
+        """As notebooks show it: the plan in words, and how likely pairs near the threshold are to be found."""
+        near = sorted({self.threshold, self.at(0.01), self.at(0.5), self.at(0.99)})
+        rows = "".join(f"<tr><td>{value:.4g}</td><td>{percent(self.curve(value))}</td></tr>" for value in near)
+        heads = f'<tr><th scope="col">{self.scale.noun}</th><th scope="col">candidate pair</th></tr>'
+        return f"<div><p>{self.describe()}</p><table><thead>{heads}</thead><tbody>{rows}</tbody></table></div>"
+
     def describe(self) -> str:
         """What the plan is and how sure it is, in a few sentences for people.
 
@@ -259,6 +266,11 @@ def tune(
     width : float
         How wide the buckets on a line are; for euclidean. By default three times the threshold, which makes few false
         candidates with any number of hashes.
+
+    Returns
+    -------
+    Plan
+        `.bands`, `.rows`, `.recall`, and the S-curve `.curve(similarity)`.
 
     Raises
     ------
