@@ -31,14 +31,15 @@ from lookalike.linkage.job import LinkResult, link_files, link_in_memory, read_l
 from lookalike.linkage.settings import LinkSettings
 from lookalike.linkage.tables import Side
 from lookalike.lookup.faces import find_faces
-from lookalike.lookup.files import faces_of_files
 from lookalike.lookup.fingerprints import find_prints
+from lookalike.lookup.prints import Prints
+from lookalike.lookup.read_numbers import read_measurements
 from lookalike.lookup.read_prints import as_prints, read_prints
 from lookalike.read import invert, looks_like_paths, open_data, open_inputs
 from lookalike.read.tables import as_table
 from lookalike.report.linkage.page import links_page
 from lookalike.tuning.plan import Plan, tune
-from lookalike.types import Prints, Sets, Signatures, Source, Wanted, strings_to_arrow, to_arrow
+from lookalike.types import Sets, Signatures, Source, Wanted, to_arrow
 
 __all__ = [
     "DedupResult",
@@ -427,7 +428,10 @@ def faces(
     if not all(map(looks_like_paths, given)):
         raise UsageError("probes and gallery are both paths, or both in memory")
     reading: dict[str, Any] = {"id": id, "columns": columns, "without": without, "encoding": encoding}
-    return faces_of_files(_paths(probes), [] if gallery is None else _paths(gallery), reading, k=k, **options)[0]
+    mine = read_measurements(_paths(probes), **reading)
+    theirs = mine if gallery is None else read_measurements(_paths(gallery), **reading, names=mine.names)
+    found = find_faces(mine.values, None if gallery is None else theirs.values, k=k, **options)
+    return found.table(mine.ids, theirs.ids)
 
 
 def fingerprints(probes: Any, gallery: Any = None, *, k: int = 10, encoding: str = "utf-8", **options: Any) -> pa.Table:
@@ -452,7 +456,7 @@ def fingerprints(probes: Any, gallery: Any = None, *, k: int = 10, encoding: str
     """
     mine, theirs = _prints(probes, encoding), None if gallery is None else _prints(gallery, encoding)
     named = [
-        strings_to_arrow(side.names) if looks_like_paths(given) else None
+        side.ids if looks_like_paths(given) else None
         for side, given in ((mine, probes), (theirs or mine, probes if gallery is None else gallery))
     ]
     return find_prints(mine, theirs, k=k, **options).table(*named)
