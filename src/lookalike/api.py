@@ -25,8 +25,7 @@ from lookalike.jobs.dedup_again import dedup_again as ask_again
 from lookalike.jobs.neighbors import Nearby, find_neighbors
 from lookalike.jobs.pairs import find_similar_pairs
 from lookalike.jobs.similarity_matrix import Asked, cosine_matrix, similarity_matrix
-from lookalike.lecture.halving import Halving
-from lookalike.lecture.hamming_pairs import find_hamming_pairs
+from lookalike.lecture.halving import Halving, find_hamming_pairs
 from lookalike.linkage.job import LinkResult, link_files, link_in_memory, read_links
 from lookalike.linkage.settings import LinkSettings
 from lookalike.linkage.tables import Side
