@@ -100,7 +100,7 @@ def _say_plan(wanted: Nearby, progress: Progress) -> None:
 
 def _say_neighbors(counts: dict[str, int], out: str | None, aside: str, progress: Progress) -> None:
     """What was found."""
-    from lookalike.cli.talk import count
+    from lookalike.types.wording import count
 
     progress.finish()
     among = f" among {count(counts['against'], 'other')}" if counts["against"] else ""

@@ -5,20 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lookalike.engine.progress import Progress
+from lookalike.types.wording import count
 
 if TYPE_CHECKING:
     from lookalike.candidates.exact import JoinStats
-
-
-def count(number: int, noun: str) -> str:
-    """A number with its noun.
-
-    Examples
-    --------
-    >>> count(1, "pair"), count(2000, "pair")
-    ('1 pair', '2,000 pairs')
-    """
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def warm_up(progress: Progress) -> None:
