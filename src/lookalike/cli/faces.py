@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 _EXAMPLES = """\b
 Examples:
   lookalike faces new.csv --against people.csv --id name
-  lookalike faces people.csv --columns 'face_*' --without face_id -o doubles.csv
-  lookalike faces people.npy --noise 0.05 -k 1 -o doubles.parquet
+  lookalike faces people.csv --columns 'face_*' --without face_id -o duplicates.csv
+  lookalike faces people.npy --noise 0.05 -k 1 -o duplicates.parquet
 """
 
 

@@ -70,7 +70,7 @@ def _weights(report: LinkReport) -> Markup:
     heads = [("level", "c-name"), ("", "c-chart"), ("weight", "c-figure")]
     heads += [(name, "c-figure") for name in (["pairs"] if report.points else ["m", "u", "pairs"])]
     cells = [
-        tag("th", axis(scale, "against a match ← 0 → for a match"), class_="chart")
+        tag("th", axis(scale, "← against a match | for a match →"), class_="chart")
         if kind == "c-chart"
         else tag("th", name, class_="number" if kind == "c-figure" else None)
         for name, kind in heads
