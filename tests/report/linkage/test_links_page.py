@@ -23,7 +23,6 @@ from lookalike.report.linkage.facts import (
 )
 from lookalike.report.linkage.page import links_page
 from lookalike.report.linkage.summary import estimate_precision
-from lookalike.report.svg import Scale, close_edges
 from made_up_links import NAMES, make_report
 
 VOID = {"meta", "input", "col"}
@@ -291,8 +290,17 @@ def test_bins_are_listed_with_the_numbers_given() -> None:
     ]
 
 
-def test_open_bins_are_drawn_with_the_usual_width() -> None:
-    assert close_edges([(-math.inf, 0), (0, 3), (3, math.inf)]) == [(-3, 0), (0, 3), (3, 6)]
+def test_the_legend_names_only_what_is_drawn() -> None:
+    bins = [Bin(0, 1, 10, 0.5), Bin(1, 2, 10, 0.9)]
+    known = [*bins, Bin(2, 3, 10, 0.9, 0.8, 1.0)]
+    for report, names in (
+        (replace(FULL, bins=[Bin(0, 1, 10)], cut=None), ["taken", "left-out"]),
+        (replace(FULL, bins=bins), ["taken", "left-out", "curve", "marker"]),
+        (replace(FULL, bins=known), ["taken", "left-out", "curve", "interval", "marker"]),
+    ):
+        (legend,) = read(report).by_id("scores").all("div", "legend")
+        shapes = [shape for entry in legend.all("span") for shape in entry.all("rect") + entry.all("line")]
+        assert [shape.classes for shape in shapes] == [[name] for name in names]
 
 
 def test_waterfall_leads_from_the_prior_through_every_field_to_the_score() -> None:
@@ -433,13 +441,3 @@ def test_any_numbers_give_a_page_without_broken_places(
             if name in element.attributes and "%" in (element.attributes[name] or ""):
                 assert 0 <= element.share(name) <= 100
         assert float((element.attributes.get("height") or "0").rstrip("%")) >= 0
-
-
-@given(st.floats(-1e6, 1e6), st.floats(1e-2, 1e9))
-def test_ticks_are_round_few_and_within_the_scale(low: float, width: float) -> None:
-    scale = Scale.over([low, low + width])
-    ticks = scale.ticks()
-    assert 1 <= len(ticks) <= 8
-    slack = 1e-6 * (scale.high - scale.low)
-    assert all(scale.low - slack <= tick <= scale.high + slack for tick in ticks)
-    assert Scale(0, 12).ticks() == [0, 2, 4, 6, 8, 10, 12]

@@ -125,7 +125,9 @@ def _scores(report: LinkReport) -> Markup:
     known = any(part.precision is not None for part in report.bins)
     entries = [("rect", "taken", "pairs at or above the cut"), ("rect", "left-out", "pairs below the cut")]
     if known:
-        entries += [("line", "curve", "estimated precision"), ("rect", "interval", "interval of the estimate")]
+        entries.append(("line", "curve", "estimated precision"))
+    if any(part.precision_low is not None for part in report.bins):
+        entries.append(("rect", "interval", "interval of the estimate"))
     if report.cut is not None:
         entries.append(("line", "marker", "cut"))
     origin = f"Source of the precision: {report.source_of_precision}." if known else "The precision was not estimated."
