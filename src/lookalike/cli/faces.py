@@ -22,45 +22,27 @@ Examples:
   lookalike faces people.csv --columns 'face_*' --without face_id -o duplicates.csv
   lookalike faces people.npy --noise 0.05 -k 1 -o duplicates.parquet
 """
+_OPTIONS = [
+    click.option("--id", metavar="COLUMN", help="Column with the id of an item. [default: id, or FILE:ROW]"),
+    click.option("--columns", metavar="NAME,...", default="",
+                 help="Columns that are measurements; * is a wildcard. [default: those with a number in the first row]"),
+    click.option("--without", metavar="NAME,...", default="", help="Columns that are not measurements."),
+    click.option("--noise", type=float, default=0.02, show_default=True,
+                 help="Typical difference between two measurements of one person, in standard deviations."),
+    click.option("--recall", type=float, default=0.999, show_default=True, help="Target recall."),
+    click.option("--close", type=float,
+                 help="Largest difference of a close measurement, in standard deviations. [default: 3 x noise]"),
+    click.option("--threshold", type=int,
+                 help="Number of close measurements that makes a match. [default: estimated from the gallery]"),
+    click.option("-r", "r", type=int, default=3, show_default=True, help="Measurements per hash function."),
+    click.option("--edge", type=float, default=0.1, show_default=True,
+                 help="Also search the adjacent cell if a value is closer to it than this share of the cell's width."),
+]  # fmt: skip
 
 
 @click.command("faces", epilog=_EXAMPLES, context_settings=CONTEXT)
 @click.argument("inputs", nargs=-1, required=True, metavar="PROBES...")
-@click.option("--id", metavar="COLUMN", help="Column with the id of an item. [default: id, or FILE:ROW]")
-@click.option(
-    "--columns",
-    metavar="NAME,...",
-    default="",
-    help="Columns that are measurements; * is a wildcard. [default: those with a number in the first row]",
-)
-@click.option("--without", metavar="NAME,...", default="", help="Columns that are not measurements.")
-@click.option(
-    "--noise",
-    type=float,
-    default=0.02,
-    show_default=True,
-    help="Typical difference between two measurements of one person, in standard deviations.",
-)
-@click.option("--recall", type=float, default=0.999, show_default=True, help="Target recall.")
-@click.option(
-    "--close",
-    type=float,
-    help="Largest difference of a close measurement, in standard deviations. [default: 3 x noise]",
-)
-@click.option(
-    "--threshold",
-    type=int,
-    help="Number of close measurements that makes a match. [default: estimated from the gallery]",
-)
-@click.option("-r", "r", type=int, default=3, show_default=True, help="Measurements per hash function.")
-@click.option(
-    "--edge",
-    type=float,
-    default=0.1,
-    show_default=True,
-    help="Also search the adjacent cell if a value is closer to it than this share of the cell's width.",
-)
-@lookup_options  # fmt: skip
+@lookup_options(_OPTIONS)
 def command(
     inputs: tuple[str, ...],
     against: tuple[str, ...],

@@ -22,36 +22,22 @@ Examples:
   lookalike fingerprints scans/*.fmr --against known.csv -k 1 -o found.csv
   lookalike fingerprints prints.csv -o same.parquet
 """
+_OPTIONS = [
+    click.option("--threshold", type=float,
+                 help="Smallest Jaccard similarity of a match. [default: estimated from the gallery]"),
+    click.option("--triples", type=int, default=1024, show_default=True, help="Number of triples of grid squares."),
+    click.option("--scale", default="spread", show_default=True, metavar="[spread|none]",
+                 help="Scale prints to the same size, or keep their size (if all have the same resolution)."),
+    click.option("--rotation", default="angles", show_default=True, metavar="[angles|axis|none]",
+                 help="Align prints by the mean direction of their ridges, by their principal axis, or not at all."),
+    click.option("--edge", type=float, default=0.15, show_default=True,
+                 help="A minutia closer to the adjacent square than this share of its side counts for both."),
+]  # fmt: skip
 
 
 @click.command("fingerprints", epilog=_EXAMPLES, context_settings=CONTEXT)
 @click.argument("inputs", nargs=-1, required=True, metavar="PRINTS...")
-@click.option(
-    "--threshold", type=float, help="Smallest Jaccard similarity of a match. [default: estimated from the gallery]"
-)
-@click.option("--triples", type=int, default=1024, show_default=True, help="Number of triples of grid squares.")
-@click.option(
-    "--scale",
-    default="spread",
-    show_default=True,
-    metavar="[spread|none]",
-    help="Scale prints to the same size, or keep their size (if all have the same resolution).",
-)
-@click.option(
-    "--rotation",
-    default="angles",
-    show_default=True,
-    metavar="[angles|axis|none]",
-    help="Align prints by the mean direction of their ridges, by their principal axis, or not at all.",
-)
-@click.option(
-    "--edge",
-    type=float,
-    default=0.15,
-    show_default=True,
-    help="A minutia closer to the adjacent square than this share of its side counts for both.",
-)
-@lookup_options  # fmt: skip
+@lookup_options(_OPTIONS)
 def command(
     inputs: tuple[str, ...],
     against: tuple[str, ...],

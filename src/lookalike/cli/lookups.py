@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -40,12 +40,16 @@ class Output:
     quiet: bool
 
 
-def lookup_options(command: Command) -> Command:
-    """Add the options that both commands have, after their own."""
-    command = talking_options(command)
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+def lookup_options(own: Sequence[Callable[[Any], Any]]) -> Callable[[Command], Command]:
+    """Add a command's own options, and after them those that both commands have."""
+
+    def add(command: Command) -> Command:
+        command = talking_options(command)
+        for option in reversed([*own, *_OPTIONS]):
+            command = option(command)
+        return command
+
+    return add
 
 
 def run_lookup(find: Callable[[Progress], tuple[pa.Table, dict[str, Any]]], given: list[str], output: Output) -> None:
