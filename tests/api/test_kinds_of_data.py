@@ -141,7 +141,7 @@ def test_columns_of_the_gallery_are_found_by_name():
     assert la.faces(table.slice(5, 1), turned)["right"].to_pylist() == [5]
     with pytest.raises(BadDataError, match="gallery: no column 'm0'"):
         la.faces(table, table.drop_columns("m0"))
-    with pytest.raises(BadDataError, match="probes: row 0, column m0: nothing"):
+    with pytest.raises(BadDataError, match="probes: row 0, column m0: the value is missing"):
         la.faces(pa.table({"m0": pa.array([None], pa.float64())}))
 
 

@@ -13,7 +13,7 @@ from lookalike.api import inputs
 from lookalike.engine.settings import METHODS, POLICIES, Settings
 from lookalike.lecture.halving import Halving
 from lookalike.linkage.settings import ASSIGNMENTS, SCORINGS, LinkSettings
-from lookalike.lookup.faces import plan_faces
+from lookalike.lookup.face_plan import plan_faces
 from lookalike.lookup.fingerprints import find_prints
 from lookalike.tuning.thresholds import MEASURES
 from lookalike.verify.measures import NUMBERS

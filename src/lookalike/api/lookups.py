@@ -13,11 +13,12 @@ from lookalike.api.inputs import Data, as_paths, has_columns
 from lookalike.errors import UsageError
 from lookalike.lookup.faces import find_faces
 from lookalike.lookup.fingerprints import find_prints
+from lookalike.lookup.prints import Prints
 from lookalike.lookup.read_numbers import Measurements, measurements_in, read_measurements
 from lookalike.lookup.read_prints import PRINTS, as_prints, prints_in, read_prints
 from lookalike.read import looks_like_paths
 from lookalike.read.tables import as_table
-from lookalike.types import Prints, strings_to_arrow
+from lookalike.types import strings_to_arrow
 
 
 def faces(

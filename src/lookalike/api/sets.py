@@ -16,8 +16,7 @@ from lookalike.families.minhash import METHODS, merge
 from lookalike.families.minhash import MinHash as MinHashFamily
 from lookalike.features.plain import shingles
 from lookalike.features.shingles import Shingling, sketch_features
-from lookalike.lecture.halving import Halving
-from lookalike.lecture.hamming_pairs import find_hamming_pairs
+from lookalike.lecture.halving import Halving, find_hamming_pairs
 from lookalike.read import invert
 from lookalike.types import Sets, Signatures, Wanted, to_arrow
 

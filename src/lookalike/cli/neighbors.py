@@ -102,7 +102,7 @@ def _announce(settings: NeighborSettings, progress: Progress) -> None:
 
 
 def _summarize(counts: dict[str, int], out: str | None, rejected: str, progress: Progress) -> None:
-    from lookalike.report.html import count
+    from lookalike.types.wording import count
 
     progress.finish()
     among = f" among {count(counts['against'], 'other item')}" if counts["against"] else ""

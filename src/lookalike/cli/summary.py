@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lookalike.engine.progress import Progress
-from lookalike.report.html import count
+from lookalike.types.wording import count
 
 if TYPE_CHECKING:
     from lookalike.candidates.exact import JoinStats

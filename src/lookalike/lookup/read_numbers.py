@@ -1,7 +1,4 @@
-"""Numbers from tables in files: CSV, TSV, Parquet, and files of vectors.
-
-What is no number is named by row and column.
-"""
+"""Numbers from files: CSV, TSV, Parquet, and files of vectors. Errors name the row and the column."""
 
 from __future__ import annotations
 
@@ -29,12 +26,12 @@ SUFFIXES = (".csv", ".tsv", ".parquet", *VECTORS)
 
 
 class Measurements(NamedTuple):
-    """Items with the same measurements each."""
+    """Items with the same measurements."""
 
     ids: pa.Array
     names: list[str]
     values: Float64
-    """items x measurements."""
+    """float64[items, measurements]."""
 
 
 def read_measurements(
@@ -46,19 +43,19 @@ def read_measurements(
     names: Sequence[str] | None = None,
     encoding: str = "utf-8",
 ) -> Measurements:
-    r"""The measurements in files, one after the other.
+    r"""The measurements of all files, in order.
 
     Parameters
     ----------
     inputs
-        .csv, .tsv, .parquet, .npy or .fvecs, also .csv.gz and the like; folders, globs.
+        .csv, .tsv, .parquet, .npy or .fvecs files (text formats also as .gz or .zst), folders, globs.
     id
-        The column that names an item; `id` where there is one, else items are called FILE:ROW.
+        Column with the item's id; by default `id` if present, else the id is FILE:ROW.
     columns, without
-        Which columns are measurements, and which are not; `*` stands for anything, case does not matter. Without
-        `columns`, those with a number in the first row.
+        Columns that are measurements, and columns that are not; `*` is a wildcard, case is ignored. By default, the
+        columns with a number in the first row.
     names
-        The measurements that another collection has: just these are read.
+        Exactly these columns, for example those of the other side; overrides `columns` and `without`.
 
     Examples
     --------
@@ -115,7 +112,7 @@ def measurements_in(
 
 
 def read_columns(file: File, encoding: str) -> dict[str, Any]:
-    """The columns of a file by name: Arrow arrays (text, for CSV), or rows of a NumPy matrix."""
+    """The columns of a file by name: Arrow arrays (of strings, for CSV) or NumPy arrays."""
     with file.reading():
         if file.suffix in (".csv", ".tsv"):
             return _read_csv(file, encoding)
@@ -125,14 +122,14 @@ def read_columns(file: File, encoding: str) -> dict[str, Any]:
             return {name: table[name] for name in table.column_names}
         if file.suffix in VECTORS:
             return _read_vectors(VECTORS[file.suffix](file, encoding))
-    raise UsageError(f"{file.name}: the name must end in {', '.join(SUFFIXES)}")
+    raise UsageError(f"{file.name}: the file name must end in {', '.join(SUFFIXES)}")
 
 
 def _read_csv(file: File, encoding: str) -> dict[str, Any]:
     source = CsvSource(file, encoding)
     names = list(source.column_names())
     if not names:
-        raise BadDataError(f"{file.name}: is empty; a header with the names of the columns is needed")
+        raise BadDataError(f"{file.name}: is empty; a header with column names is required")
     wanted = Wanted(names[0], tuple(names[1:]))
     blocks = [block.items(wanted) for block in source.blocks()]
     return {
@@ -158,7 +155,7 @@ def _choose(table: dict[str, Any], place: str, id: str | None, columns: list[str
     else:
         chosen = [name for name in chosen if _starts_with_number(table[name])]
     if not chosen:
-        raise BadDataError(f"{place}: no column is a measurement; name them with columns")
+        raise BadDataError(f"{place}: no column looks like a measurement; name them with columns")
     return chosen
 
 
@@ -175,7 +172,7 @@ def _starts_with_number(column: Any) -> bool:
 
 
 def _parse(text: str) -> float | None:
-    """A finite number, or nothing."""
+    """A finite number, or None."""
     try:
         number = float(text)
     except ValueError:
@@ -191,7 +188,7 @@ def _matrix(table: dict[str, Any], names: Sequence[str], place: str) -> Float64:
 
 
 def as_numbers(column: Any, place: str, name: str) -> Float64:
-    """A column as finite numbers; an error names the first row (from 0) that has none.
+    """A column as finite numbers; an error names the first row (from 0) without one.
 
     Examples
     --------
@@ -199,17 +196,14 @@ def as_numbers(column: Any, place: str, name: str) -> Float64:
     [1.0, 2.5]
     >>> as_numbers(pa.chunked_array([["1", "tall"]]), "a.csv: ", "height")
     Traceback (most recent call last):
-    lookalike.errors.BadDataError: a.csv: row 1, column height: 'tall' is no measurement; leave the row out, \
-or fill it in
+    lookalike.errors.BadDataError: a.csv: row 1, column height: 'tall' is not a number; remove the row or fill it in
     """
     values = column if isinstance(column, np.ndarray) else _cast(column)
     if values is None or not np.isfinite(values).all():
         texts = column.tolist() if isinstance(column, np.ndarray) else column.to_pylist()
         row = next(row for row, value in enumerate(texts) if value is None or _parse(str(value)) is None)
-        shown = "nothing" if texts[row] in (None, "") else repr(texts[row])
-        raise BadDataError(
-            f"{place}row {row}, column {name}: {shown} is no measurement; leave the row out, or fill it in"
-        )
+        problem = "the value is missing" if texts[row] in (None, "") else f"{texts[row]!r} is not a number"
+        raise BadDataError(f"{place}row {row}, column {name}: {problem}; remove the row or fill it in")
     return values
 
 
@@ -219,7 +213,7 @@ def _cast(column: pa.ChunkedArray) -> Float64 | None:
     try:
         return to_numpy(pc.cast(column, pa.float64()))
     except pa.ArrowException:
-        # Arrow knows fewer spellings of a number than Python does
+        # Arrow accepts fewer spellings of a number than Python
         numbers = [_parse(str(value)) for value in column.to_pylist()]
         return None if None in numbers else np.array(numbers, np.float64)
 

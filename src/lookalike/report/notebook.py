@@ -7,7 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from lookalike.report.html import Markup, count, join, tag
+from lookalike.report.html import Markup, join, tag
+from lookalike.types.wording import count
 
 SHOWN = 10
 """Rows of a result that are shown."""

@@ -20,6 +20,7 @@ from lookalike.tuning.collisions import Number
 from lookalike.tuning.curves import area, bends, lecture_threshold, miss_probability, probability, similarity_at
 from lookalike.tuning.scales import Scale, make_scale
 from lookalike.tuning.thresholds import parse_threshold
+from lookalike.types.wording import count
 
 MOST_HASHES = 65536
 """Beyond this a signature is larger than most documents."""
@@ -66,7 +67,7 @@ class Plan:
     @property
     def banding(self) -> str:
         """Bands and rows in words: "26 bands of 8 rows"."""
-        return f"{_count(self.bands, 'band')} of {_count(self.rows, 'row')}"
+        return f"{count(self.bands, 'band')} of {count(self.rows, 'row')}"
 
     def curve(self, value: Number) -> Number:
         """How likely a pair of this similarity (or at this distance) is to be a candidate pair.
@@ -163,7 +164,7 @@ class Plan:
         >>> print(tune(threshold=2, measure="euclidean").describe().split(". ")[1])
         One hash agrees for a pair at distance 2 with probability 0.7343, on lines cut into buckets 6 wide
         """
-        used = f"{self.banding}, using {self.used_hashes:,} of {_count(self.hashes, 'hash')}."
+        used = f"{self.banding}, using {self.used_hashes:,} of {count(self.hashes, 'hash')}."
         return " ".join([used, *_hash_chance(self), *_promises(self)])
 
 
@@ -230,11 +231,6 @@ def percent(share: float, rest: float | None = None) -> str:
     digits = max(2 if rest < 0.1 else 1, 1 - math.floor(math.log10(smaller))) if smaller < 1 else 1
     text = f"{100 * share:.{digits}f}"
     return f"{text.rstrip('0').rstrip('.')}%"
-
-
-def _count(number: int, noun: str) -> str:
-    plural = f"{noun}es" if noun == "hash" else f"{noun}s"
-    return f"{number:,} {noun if number == 1 else plural}"
 
 
 def tune(
@@ -390,7 +386,7 @@ def _check_hashes(value: int) -> int:
 def _too_few_hashes(scale: Scale, threshold: Fraction, recall: Fraction, hashes: int) -> str:
     """What would do instead. One row a band is the cheapest plan, and its bands are its hashes."""
     aim = f"pairs {scale.place(f'{float(threshold):g}')} with recall {float(recall):g}"
-    start = f"{_count(hashes, 'hash')} cannot find {aim}"
+    start = f"{count(hashes, 'hash')} cannot find {aim}"
     change = "lower" if scale.is_distance else "raise"
     needed = _bands_needed(scale.chance_at(threshold), recall, 1, MOST_HASHES)
     if needed is None:

@@ -23,7 +23,6 @@ from lookalike.types.arrays import (
 from lookalike.types.columns import Column, WordGroups
 from lookalike.types.items import Block, Items, Layout, Rejected, Room, Source, Wanted
 from lookalike.types.names import DEFAULT_ID, KEPT, RUN_FILE
-from lookalike.types.prints import Prints
 from lookalike.types.sets import Buckets, Numbered, Overlapping, Pairs, Sets, Signatures, VectorKind
 
 __all__ = [
@@ -46,7 +45,6 @@ __all__ = [
     "Numbered",
     "Overlapping",
     "Pairs",
-    "Prints",
     "Rejected",
     "Room",
     "Sets",
