@@ -1,4 +1,4 @@
-"""Memory as a parameter: how much a run may use, and what it does with it."""
+"""Memory as a parameter: how much a run may use, and how it divides it."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from lookalike.types import Room
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 BASE_BYTES = 384 << 20
-"""What Python, its libraries, the kernels and the blocks that are being worked on take, whatever the input."""
+"""Memory of Python, its libraries, the kernels and the blocks in progress, whatever the input."""
 LEAST_BYTES = 512 << 20
-"""Below this nothing runs: the libraries alone take half of it."""
+"""The smallest budget: the libraries alone take half of it."""
 ITEM_BYTES = 40
-"""What a run holds of every item while it decides (measured at ten million items: docs/scale.md)."""
+"""Memory per item while keepers are decided (measured at ten million items: docs/scale.md)."""
 JOIN_BYTES = 40
-"""Further bytes of every item whose band is being joined: its key, its place, and these sorted."""
+"""Further memory per item while a band is joined: its key and place, and both sorted."""
 MEMBER_BYTES = 24
-"""What a candidate takes for each band besides its set: its buckets, and its place in them."""
+"""Memory per candidate and band besides its set: its buckets, and its entries in them."""
 MOST_ITEMS = (1 << 31) - 1
 """Items are numbered in 32 bits."""
 MOST_HELD_BYTES = 512 << 20
-"""More than this is never held: beyond it, reading again costs little beside the rest."""
+"""The most that is ever held: for more, reading again costs little compared with the rest."""
 BAG_FACTORS = (16.0, 100.0)
-"""Memory for each byte of a text whose shingles are counted: 80 bytes a shingle, of words and of characters."""
+"""Memory per byte of a text whose repeated shingles are counted (80 bytes per shingle): for words, for characters."""
 PIECE_BYTES = 64 << 20
 """Size of a piece of digests in the work folder."""
 _LIMIT_FILES = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
 def parse_memory(text: str | int | None) -> int:
-    """Bytes, from 4GiB, 500MB or a number; without a wish, half of what the machine or its container has.
+    """Bytes, from 4GiB, 500MB or a number; by default half of the memory of the machine or its container.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def parse_memory(text: str | int | None) -> int:
 
 
 def machine_memory() -> int:
-    """What the machine has, or its container if that is less.
+    """The memory of the machine, or of its container if that is less.
 
     Examples
     --------
@@ -116,6 +116,6 @@ class Budget:
             )
 
     def joining_ranges(self, items: int, threads: int) -> int:
-        """In how many ranges of keys each band is joined, so that every thread can have one in memory."""
+        """How many ranges of keys each band is joined in, so that every thread can hold one."""
         free = self.total_bytes - BASE_BYTES - ITEM_BYTES * items
         return max(1, -(-JOIN_BYTES * items * threads // max(free, self.least_join_bytes)))

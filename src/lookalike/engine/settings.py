@@ -1,4 +1,4 @@
-"""The options that jobs share, checked once and before any work."""
+"""The options that jobs share, checked once, before any work."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lookalike.verify.measures import LARGEST_TERM, Measure
 
 METHODS = ("auto", "lsh", "exact", "merge", "brute")
 INDEXES = ("length", "prefix", "position", "suffix", "best")
-"""Those of the exact join (candidates/exact.py), named here so that other methods need not load it."""
+"""Indexes of the exact join (candidates/exact.py), named here so that other methods need not import it."""
 POLICIES = ("direct", "connected")
 KEEP_RULES = ("first", "last", "longest", "shortest", "max:COL", "min:COL")
 
@@ -220,10 +220,10 @@ class Settings:
 
 
 def settings_of_run(options: dict[str, Any], **others: Any) -> Settings:
-    """The settings of a finished run, from the options in its run.json, with some others in their place."""
+    """The settings of a finished run, from the options in its run.json, with some replaced."""
     names = ("column", "id", "threshold", "recall", "hashes", "shingle", "bag", "language", "measure", "method", "seed")
     known = {name: options[name] for name in (*names, "on_error", "encoding")}
-    known["length_ratio"] = options.get("length_ratio")  # runs of earlier versions have none
+    known["length_ratio"] = options.get("length_ratio")  # runs of earlier versions lack it
     return Settings.parse(**{**known, **others})
 
 
@@ -246,7 +246,7 @@ def one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
 
 
 def plan_for(measure: Measure, recall: float, hashes: int) -> Plan:
-    """Bands and rows for pairs at the measure's threshold, by the Jaccard similarity they have at least."""
+    """Bands and rows for the smallest Jaccard similarity that pairs at the threshold can have."""
     floor = measure.jaccard_floor
     if floor is None:
         raise UsageError(
@@ -257,7 +257,7 @@ def plan_for(measure: Measure, recall: float, hashes: int) -> Plan:
 
 
 def parse_keep(keep: str) -> tuple[str, str | None]:
-    """A keep rule as its name and, for max and min, the column.
+    """Split a keep rule into its name and, for max and min, the column.
 
     Examples
     --------
@@ -273,7 +273,7 @@ def parse_keep(keep: str) -> tuple[str, str | None]:
 
 
 def check_join(method: str, index: str, common: str | None) -> Fraction | None:
-    """The options of exact methods, if they go with the method; the share of `common` elements.
+    """Check the options of exact methods against the method; returns the share of `common` elements.
 
     Examples
     --------

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from lookalike.cluster.priority import order_by_column, order_by_rule, split_references
 from lookalike.engine.corpus import Corpus, read_corpus
-from lookalike.engine.forecast import check_forecast, foresee
+from lookalike.engine.forecast import check_forecast, forecast_run
 from lookalike.engine.method import choose, tell_plan
 from lookalike.engine.progress import Progress
 from lookalike.engine.resume import open_output, open_work, tell_reused
@@ -167,7 +167,7 @@ def dedup_to_folder(
         settings, choice = choose(references + sources, settings)
         tell_plan(settings, choice, progress)
         work = open_work(output, folder, settings.to_dict(), asked, references + sources)
-        forecast = foresee(sources, references, settings)
+        forecast = forecast_run(sources, references, settings)
         progress.say(forecast.describe())
         if warning := check_forecast(forecast, settings, output.work, output.path):
             progress.say(warning)

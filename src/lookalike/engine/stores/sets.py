@@ -46,11 +46,11 @@ class SetStore:
         return f"{self._prefix}-{block:05}.arrow"
 
     def has(self, block: int) -> bool:
-        """Is this block there, whole?"""
+        """Whether this block is complete."""
         return self._work is not None and self._work.has(self._name(block))
 
     def __enter__(self) -> SetStore:
-        """Start filling: blocks that are there already are left as they are."""
+        """Start filling; complete blocks are left as they are."""
         if self._work is not None:
             for block in range(self._blocks):
                 if not self.has(block):
@@ -65,14 +65,14 @@ class SetStore:
         self._stack.__exit__(*problem)  # type: ignore[arg-type]
 
     def add(self, sets: Sets, blocks: Int32) -> None:
-        """Take in further sets, each for its block."""
+        """Add sets, each to its block."""
         self._waiting.append((sets, blocks))
         self._waiting_bytes += sets.elements.nbytes
         if self._work is not None and self._waiting_bytes > self._buffer_bytes:
             self._hand_over()
 
     def _hand_over(self) -> None:
-        """Write what waits, block by block."""
+        """Write the buffered sets, block by block."""
         sets = Sets.joined([sets for sets, _ in self._waiting])
         blocks = np.concatenate([np.empty(0, np.int32), *(blocks for _, blocks in self._waiting)])
         self._waiting, self._waiting_bytes = [], 0
@@ -85,7 +85,7 @@ class SetStore:
                 writer.write(pa.record_batch([lists.take(to_arrow(by_block[first:last]))], _SCHEMA))
 
     def read(self, block: int) -> Sets:
-        """The sets of a block, in the order in which they came."""
+        """The sets of a block, in the order in which they were added."""
         if self._work is None:
             sets = Sets.joined([sets for sets, _ in self._waiting])
             self._waiting = [(sets, np.zeros(len(sets), np.int32))]
@@ -99,6 +99,6 @@ class SetStore:
         return Sets.joined(parts)
 
     def drop(self, block: int) -> None:
-        """Nothing needs this block any more."""
+        """Delete a block."""
         if self._work is not None:
             self._work.drop(self._name(block))
