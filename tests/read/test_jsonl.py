@@ -131,10 +131,10 @@ def test_blank_and_bad_lines_do_not_shift_rows(tmp_path: Path, small_blocks: Non
     assert stored_bytes(source, lambda row: row % 3 == 0) == b"".join(rows[::3])
 
 
-def test_stored_needs_the_right_number_of_rows(tmp_path: Path) -> None:
+def test_kept_rows_needs_the_right_number_of_rows(tmp_path: Path) -> None:
     (block,) = source_of(tmp_path, GOOD * 2).blocks()
     with pytest.raises(ValueError, match="3 rows to choose from, but the block has 2"):
-        block.stored(np.ones(3, bool))
+        block.kept_rows(np.ones(3, bool))
 
 
 @pytest.mark.parametrize("data", [b"", b"\n \n"])

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from lookalike.errors import BadDataError, ResourceError
 from lookalike.read import longrows, open_inputs, parquet, streams
 from lookalike.read.longrows import LongBlock
-from lookalike.types import Room, Source, Wanted
+from lookalike.types import ItemMemory, Source, Wanted
 from lookalike.write import open_kept
 from looking import column, features, rejected, stored_bytes, write
 
@@ -87,7 +87,7 @@ def test_a_long_row_is_let_go_of_and_read_again(tmp_path: Path) -> None:
     assert all(isinstance(block, LongBlock) and not block.piece.data for block in blocks)
     assert [block.items(Wanted("text")).features.to_pylist() for block in blocks] == [[f"{n}" * 300] for n in range(4)]
     assert blocks[2].items(Wanted("text"), np.array([0])).features.to_pylist() == ["2" * 300]
-    assert blocks[2].stored(np.array([True])) == b"2" * 300 + b"\n"
+    assert blocks[2].kept_rows(np.array([True])) == b"2" * 300 + b"\n"
 
 
 BAD = {
@@ -140,9 +140,9 @@ def test_bad_long_rows_of_csv(tmp_path: Path) -> None:
 )
 def test_what_does_not_fit_is_refused(tmp_path: Path, name: str, data: bytes, place: str) -> None:
     source = source_of(tmp_path, name, data)
-    source.room = Room(1100, 100)
+    source.item_memory = ItemMemory(1100, 100)
     assert len(features(source)) == 2 + name.endswith("txt")
-    source.room = Room(600, 100)
+    source.item_memory = ItemMemory(600, 100)
     with pytest.raises(ResourceError, match=rf"{place}.* more --memory, or leave it out"):
         features(source)
 
@@ -153,9 +153,9 @@ def test_files_that_are_items(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     for number, text in enumerate(texts):
         write(tmp_path / f"{number}.txt", ("\ufeff" + text).encode())
     (source,) = open_inputs([tmp_path])
-    assert [block.alone for block in source.blocks()] == [False, True, False]
+    assert [block.exclusive for block in source.blocks()] == [False, True, False]
     assert features(source) == texts
-    source.room = Room(300, 100)
+    source.item_memory = ItemMemory(300, 100)
     with pytest.raises(ResourceError, match=r"1.txt: a document"):
         features(source)
     write(tmp_path / "1.txt", b"a" * 200 + b"\xff")
@@ -171,15 +171,15 @@ def test_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dictionary: bo
     pq.write_table(table, path, row_group_size=2, use_dictionary=dictionary, data_page_version=version)
     monkeypatch.setattr(parquet, "LONG_PAGE_BYTES", 4500)
     (source,) = open_inputs([path])
-    assert [block.alone for block in source.blocks()] == [False, True]
+    assert [block.exclusive for block in source.blocks()] == [False, True]
     assert source.layout().plain_columns == ("text",)
     with open_kept(tmp_path / "out", source) as writer:
         for block in source.blocks():
-            writer.write(block.stored(np.array([True, True])))
+            writer.write(block.kept_rows(np.array([True, True])))
     assert pq.read_table(tmp_path / "out/kept/in.parquet").equals(table)
     written = pq.read_metadata(tmp_path / "out/kept/in.parquet").row_group(1)
     assert [written.column(n).compression for n in range(3)] == ["SNAPPY", "UNCOMPRESSED", "SNAPPY"]
     assert not written.column(1).is_stats_set
-    source.room = Room(600, 100)
+    source.item_memory = ItemMemory(600, 100)
     with pytest.raises(ResourceError, match=r"in.parquet: rows 2 to 3: a document .* of 0 MB"):
         features(source)

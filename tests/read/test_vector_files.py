@@ -33,7 +33,7 @@ def test_npy_of_any_numbers(tmp_path, kind):
     np.save(tmp_path / "a.npy", rows)
     source = opened(tmp_path / "a.npy")
     assert vectors_in(source) == rows.tolist()
-    assert (source.about_rows(), source.column_names(), source.locate(2)[1]) == ((4, True), ["text"], 2)
+    assert (source.estimate_rows(), source.column_names(), source.locate(2)[1]) == ((4, True), ["text"], 2)
     assert source.holds_vectors
 
 
@@ -106,7 +106,7 @@ def test_kept_rows_are_a_file_that_numpy_reads(tmp_path, rows):
     with open_kept(tmp_path, source) as writer:
         first = 0
         for block in source.blocks():
-            writer.write(block.stored(kept[first : first + block.length]))
+            writer.write(block.kept_rows(kept[first : first + block.length]))
             first += block.length
     raw = (tmp_path / "kept" / "a.npy").read_bytes()
     assert np.array_equal(np.load(io.BytesIO(raw)), given[:rows])

@@ -38,7 +38,7 @@ def stored(source: Source, keep: Callable[[int], bool] = lambda row: True) -> li
     lengths = [len(block.items(Wanted("text", skip_errors=True))) for block in source.blocks()]
     found, row = [], 0
     for length, block in zip(lengths, source.blocks(), strict=True):
-        found.append(block.stored(np.array([keep(row + number) for number in range(length)], bool)))
+        found.append(block.kept_rows(np.array([keep(row + number) for number in range(length)], bool)))
         row += length
     return found
 

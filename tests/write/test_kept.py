@@ -20,8 +20,8 @@ class Stored:
     name = "in"
     nbytes = 0
 
-    def __init__(self, kept_name: str, layout: Layout) -> None:
-        self.kept_name = kept_name
+    def __init__(self, kept_path: str, layout: Layout) -> None:
+        self.kept_path = kept_path
         self._layout = layout
 
     def layout(self) -> Layout:

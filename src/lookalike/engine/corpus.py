@@ -171,7 +171,7 @@ def read_corpus(
     if settings.items.vectors:
         progress.compiling(fingerprint_rows, "vectors")
     for source in sources:
-        source.room = settings.execution.budget.room(
+        source.item_memory = settings.execution.budget.item_memory(
             settings.items.shingling.bag, settings.items.shingling.kind == "char"
         )
     done = {(record.source, record.block): record for record in digests.blocks}
@@ -185,16 +185,16 @@ def read_corpus(
             place = f"{sources[number].name}: row {getattr(block, 'first_row', 0) + error.row}"
             raise BadDataError(f"{place}: column {settings.items.column!r} {error}") from error
         lengths = item_lengths(items.features)
-        aside = sources[number].set_aside.get(index)
+        aside = sources[number].rejected_rows.get(index)
         part = Part(number, index, *kept, lengths, items.columns, items.rejected, aside)
-        return part, None if block.alone else items, block.nbytes
+        return part, None if block.exclusive else items, block.nbytes
 
     def jobs() -> Iterator[tuple[int, int, Block, Wanted]]:
         for number, source in enumerate(sources):
             wanted = _wanted(source, settings, rank_column if number >= references else None)
             for index, block in enumerate(source.blocks()):
                 if (number, index) in done:
-                    source.set_aside[index] = np.array(done[number, index].set_aside, np.int64)
+                    source.rejected_rows[index] = np.array(done[number, index].set_aside, np.int64)
                     progress.advance(block.nbytes)
                 else:
                     yield number, index, block, wanted

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lookalike.errors import ResourceError, UsageError
-from lookalike.types import Room
+from lookalike.types import ItemMemory
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 BASE_BYTES = 384 << 20
@@ -86,9 +86,9 @@ class Budget:
         """What is compared together depends on the memory: pieces of other batches must have other names."""
         return f"{self.sets_bytes >> 10}"
 
-    def room(self, bag: bool, characters: bool) -> Room:
+    def item_memory(self, bag: bool, characters: bool) -> ItemMemory:
         """What one document may take; its repeats are numbered in a table of all its shingles."""
-        return Room(self.total_bytes, BASE_BYTES, BAG_FACTORS[characters] if bag else 0.0)
+        return ItemMemory(self.total_bytes, BASE_BYTES, BAG_FACTORS[characters] if bag else 0.0)
 
     def check_items(self, items: int) -> None:
         """Refuse what cannot fit: an eighth of the memory must remain for joining bands and comparing sets."""

@@ -31,7 +31,7 @@ def count_threads(threads: int | None) -> int:
 
 def _is_alone(given: object) -> bool:
     """Is it about something so large that two of its kind may not fit in memory?"""
-    return isinstance(given, tuple) and any(getattr(part, "alone", False) for part in given)
+    return isinstance(given, tuple) and any(getattr(part, "exclusive", False) for part in given)
 
 
 class Workers:
@@ -59,7 +59,7 @@ class Workers:
     def map(self, function: Callable[[Given], Made], given: Iterable[Given]) -> Iterator[Made]:
         """Like the built-in map; results come in the order of what was given.
 
-        What is given may be a tuple with a part that says `alone`: then nothing is worked on beside it.
+        What is given may be a tuple with a part that says `exclusive`: then nothing is worked on beside it.
         """
         if self._pool is None:
             yield from map(function, given)

@@ -148,7 +148,7 @@ def _corpus(
     digests = Digests(0)
     digests.blocks = [BlockRecord(*record) for record in remembered.known["blocks"]]
     for record in digests.blocks:
-        sources[record.source].set_aside[record.block] = np.array(record.set_aside, np.int64)
+        sources[record.source].rejected_rows[record.block] = np.array(record.set_aside, np.int64)
     starts, block_starts = lay_out(len(sources), digests.blocks)
     counts = remembered.sizes(int(starts[-1]))
     return Corpus(sources, settings, digests, starts, block_starts, counts, {}), len(references)

@@ -32,11 +32,11 @@ def _of_source(corpus: Corpus, number: int, keep: Bool) -> pa.Table:
     layout = source.layout()
     blocks = corpus.blocks(number)
     if layout.kind == "table":
-        pieces = [block.stored(keep[first:last]) for first, last, block in blocks]
+        pieces = [block.kept_rows(keep[first:last]) for first, last, block in blocks]
         return pa.concat_tables(pieces) if pieces else layout.schema.empty_table()  # type: ignore[union-attr]
-    suffixes = PurePath(source.kept_name).suffixes
+    suffixes = PurePath(source.kept_path).suffixes
     if layout.kind == "lines" and not _NAMELESS & set(suffixes):
-        rows = layout.prefix + b"".join(block.stored(keep[first:last]) for first, last, block in blocks)
+        rows = layout.prefix + b"".join(block.kept_rows(keep[first:last]) for first, last, block in blocks)
         return _parse(rows, suffixes, corpus.settings.items.encoding, source.name)
     return _texts(corpus, number, keep)
 

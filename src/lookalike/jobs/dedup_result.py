@@ -113,7 +113,7 @@ def _write_kept(found: Deduplicated, folder: Path, threads: int, progress: Progr
 
     def pick(job: tuple[int, int, Block, Items | None]) -> tuple[Any, int]:
         first, last, block, held = job
-        return block.stored(keep[first:last], held.decoded if held else None), block.nbytes
+        return block.kept_rows(keep[first:last], held.decoded if held else None), block.nbytes
 
     def jobs(number: int) -> Iterator[tuple[int, int, Block, Items | None]]:
         for index, (first, last, block) in enumerate(found.corpus.blocks(number)):
@@ -123,7 +123,7 @@ def _write_kept(found: Deduplicated, folder: Path, threads: int, progress: Progr
     with Workers(threads, beside=True) as workers:
         for number in range(found.reference_sources, len(found.corpus.sources)):
             source = found.corpus.sources[number]
-            name = f"{KEPT}/{source.kept_name}"
+            name = f"{KEPT}/{source.kept_path}"
             if work is not None and work.has(name):
                 progress.advance(source.nbytes)
                 continue

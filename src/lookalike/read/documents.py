@@ -19,7 +19,7 @@ from lookalike.read.columns import check_length, find_bad_utf8, missing_column
 from lookalike.read.files import File, first_line
 from lookalike.read.longrows import TEXT_FACTOR, text_at
 from lookalike.read.streams import settle_encoding
-from lookalike.types import Block, Bool, Int64, Items, Layout, Rejected, Room, Wanted, strings_to_arrow
+from lookalike.types import Block, Bool, Int64, ItemMemory, Items, Layout, Rejected, Wanted, strings_to_arrow
 
 BLOCK_FILES = 256
 BLOCK_BYTES = 16 << 20
@@ -68,10 +68,10 @@ class DocumentsSource:
         self.name = name
         self.files = files
         self.encoding = encoding
-        self.kept_name = files[0].kept_name
+        self.kept_path = files[0].kept_path
         self.nbytes = sum(file.nbytes for file in files)
-        self.room: Room | None = None
-        self.set_aside: dict[int, Int64] = {}
+        self.item_memory: ItemMemory | None = None
+        self.rejected_rows: dict[int, Int64] = {}
         """Files that could not be read, by block, as numbers within the block."""
         self._items: Int64 | None = None
 
@@ -83,16 +83,16 @@ class DocumentsSource:
         """Each item is written back as a file."""
         return Layout("files")
 
-    def about_rows(self) -> tuple[int, bool]:
+    def estimate_rows(self) -> tuple[int, bool]:
         """As many as there are files."""
         return len(self.files), True
 
     def locate(self, row: int) -> tuple[str, int]:
         """The file that an item is; its row is always 0."""
-        aside = sum(map(len, self.set_aside.values()))
+        aside = sum(map(len, self.rejected_rows.values()))
         if self._items is None or len(self._items) != len(self.files) - aside:
             parts = [np.arange(start, stop) for _, start, stop in self._spans()]
-            bad = [parts[index][numbers] for index, numbers in self.set_aside.items()]
+            bad = [parts[index][numbers] for index, numbers in self.rejected_rows.items()]
             self._items = np.setdiff1d(np.concatenate(parts), np.concatenate([np.zeros(0, np.int64), *bad]))
         return self.files[int(self._items[row])].name, 0
 
@@ -100,8 +100,8 @@ class DocumentsSource:
         """Some hundred files at a time."""
         for index, start, stop in self._spans():
             files = self.files[start:stop]
-            alone = stop - start == 1 and _weight(files[0]) > BLOCK_BYTES
-            yield DocumentBlock(self, index, files, sum(file.nbytes for file in files), alone)
+            exclusive = stop - start == 1 and _weight(files[0]) > BLOCK_BYTES
+            yield DocumentBlock(self, index, files, sum(file.nbytes for file in files), exclusive)
 
     def _spans(self) -> Iterator[tuple[int, int, int]]:
         """Block number, first file and the one after the last."""
@@ -123,7 +123,7 @@ class DocumentBlock:
     index: int
     files: Sequence[File]
     nbytes: int
-    alone: bool = False
+    exclusive: bool = False
 
     def items(self, wanted: Wanted, rows: Int64 | None = None) -> Items:
         """The text of each file."""
@@ -143,27 +143,27 @@ class DocumentBlock:
                 rejected.append(self._rejected(self.files[number], error))
                 aside.append(number)
         if rows is None:
-            self.source.set_aside[self.index] = np.array(aside, np.int64)
+            self.source.rejected_rows[self.index] = np.array(aside, np.int64)
         features = _column(texts)
         return Items(features, dict.fromkeys(wanted.columns, features), rejected)
 
-    def stored(self, keep: Bool, decoded: Any = None) -> list[tuple[str, bytes]]:  # noqa: ARG002
+    def kept_rows(self, keep: Bool, decoded: Any = None) -> list[tuple[str, bytes]]:  # noqa: ARG002
         """Name below `kept/` and bytes of each file to keep."""
         items = self._items()
         check_length(keep, items)
         files = [self.files[number] for number in items[np.asarray(keep, bool)]]
-        return [(file.kept_name, _read(file, compressed=True)) for file in files]
+        return [(file.kept_path, _read(file, compressed=True)) for file in files]
 
     def _items(self) -> Int64:
-        aside = self.source.set_aside.get(self.index, np.zeros(0, np.int64))
+        aside = self.source.rejected_rows.get(self.index, np.zeros(0, np.int64))
         return np.setdiff1d(np.arange(len(self.files)), aside)
 
     def _text(self, file: File) -> str | bytearray:
         text_of = TEXT_OF.get(file.suffix)
-        if self.alone and text_of is None:
+        if self.exclusive and text_of is None:
             return self._long_text(file)
-        if self.alone and self.source.room:
-            self.source.room.check(file.name, _weight(file), PAGE_FACTOR)
+        if self.exclusive and self.source.item_memory:
+            self.source.item_memory.check(file.name, _weight(file), PAGE_FACTOR)
         raw = _read(file)
         try:
             text = decode(raw, self.source.encoding)
@@ -173,7 +173,7 @@ class DocumentBlock:
 
     def _long_text(self, file: File) -> bytearray:
         """A long text as UTF-8, which is there only once."""
-        room, step = self.source.room, streams.BLOCK_BYTES
+        room, step = self.source.item_memory, streams.BLOCK_BYTES
         largest = room.largest(TEXT_FACTOR) if room else None
         try:
             with file.reading(), closing(streams.TextStream(file, self.source.encoding)) as stream:
@@ -200,7 +200,7 @@ def _weight(file: File) -> int:
 
 
 def _column(texts: Sequence[str | bytearray]) -> pa.Array:
-    """The texts as a column; a long one, which comes alone, is not copied."""
+    """The texts as a column; a long one, which comes exclusive, is not copied."""
     if len(texts) == 1 and isinstance(texts[0], bytearray):
         return text_at(texts[0], 0, len(texts[0]))
     return strings_to_arrow([text for text in texts if isinstance(text, str)])

@@ -22,7 +22,7 @@ def line_files(sources: Sequence[Source]) -> list[str]:
     []
     """
     lines = [source for source in sources if source.layout().kind == "lines"]
-    return [source.kept_name for source in lines if ".txt" in Path(source.kept_name.lower()).suffixes]
+    return [source.kept_path for source in lines if ".txt" in Path(source.kept_path.lower()).suffixes]
 
 
 def read_record(folder: Path) -> dict[str, Any] | None:

@@ -32,7 +32,7 @@ class File:
 
     name: str
     """As the user calls it."""
-    kept_name: str
+    kept_path: str
     """Where its survivors go, below `kept/`."""
     path: str
     """Where it is opened: a local path, or a path within `system`."""

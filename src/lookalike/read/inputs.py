@@ -22,7 +22,7 @@ from lookalike.read.documents import DocumentsSource
 from lookalike.read.earlier import LINE_FILES, kept_files, parse_record, read_record
 from lookalike.read.files import File, first_line, stamp
 from lookalike.read.formats import FORMATS, UNCOMPRESSED_ONLY
-from lookalike.read.names import kept_names
+from lookalike.read.names import kept_paths
 from lookalike.read.streams import check_encoding
 from lookalike.types import KEPT, RUN_FILE, Source
 
@@ -72,7 +72,7 @@ def open_inputs(
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = Path(folder, "a.txt").write_text("first line\nsecond line\n")
-    ...     [source.kept_name for source in open_inputs([f"{folder}/*.txt"])]
+    ...     [source.kept_path for source in open_inputs([f"{folder}/*.txt"])]
     ['a.txt']
     """
     encoding = check_encoding(encoding)
@@ -82,8 +82,8 @@ def open_inputs(
     found = [one for one in named if not _is_output(one, output)]
     if named and not found:
         raise UsageError("nothing to read: all that was named lies in the output folder")
-    names = kept_names([one.file.kept_name for one in found], [_absolute(one.file) for one in found])
-    found = [replace(one, file=replace(one.file, kept_name=name)) for one, name in zip(found, names)]
+    names = kept_paths([one.file.kept_path for one in found], [_absolute(one.file) for one in found])
+    found = [replace(one, file=replace(one.file, kept_path=name)) for one, name in zip(found, names)]
     sources: list[Source] = []
     for is_document, group in groupby(found, lambda one: one.is_document):
         members = list(group)
@@ -216,7 +216,7 @@ def _walk(folder: str) -> Iterator[tuple[Path, bool]]:
         yield from ((Path(parent, name), True) for name in files if not name.startswith("."))
 
 
-def _local(name: str, kept_name: str) -> File:
+def _local(name: str, kept_path: str) -> File:
     try:
         found = stamp(Path(name))
     except OSError as error:
@@ -225,7 +225,7 @@ def _local(name: str, kept_name: str) -> File:
         raise UsageError(f"{name}: cannot be read: permission denied")
     # names that are no UTF-8 are shown with their bytes spelled out
     shown = os.fsencode(name).decode("utf-8", "backslashreplace")
-    return File(shown, kept_name, name, found[0], found)
+    return File(shown, kept_path, name, found[0], found)
 
 
 def _find_url(given: str) -> Iterator[Found]:
@@ -263,10 +263,10 @@ def _kept_remote(system: Any, path: str) -> tuple[str, set[str]]:
     return (path, set()) if record is None else (kept, set(record.get(LINE_FILES, ())))
 
 
-def _remote(system: Any, path: str, kept_name: str, name: str | None = None) -> File:
+def _remote(system: Any, path: str, kept_path: str, name: str | None = None) -> File:
     size = system.info(path).get("size") or 0
     # what follows ? in a web address is no part of the file's name
-    return File(name or system.unstrip_protocol(path), kept_name.partition("?")[0], path, size, None, system)
+    return File(name or system.unstrip_protocol(path), kept_path.partition("?")[0], path, size, None, system)
 
 
 def _absolute(file: File) -> str:

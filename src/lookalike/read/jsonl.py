@@ -47,7 +47,7 @@ class JsonlSource(LineSource):
         """The type of each wanted column as a sample of the block has it; None where it is mixed."""
         sample = [*_objects(rows, np.unique(np.linspace(0, len(rows) - 1, SAMPLED_ROWS).astype(int)))]
         kinds = {name: _plain_type([one.get(name) for one in sample]) for name in wanted.columns}
-        if wanted.as_is:
+        if wanted.any_type:
             return {**kinds, wanted.features: _plain_type([one.get(wanted.features) for one in sample])}
         # what is compared comes last: its type holds where it is asked for as a column as well
         return kinds | {wanted.features: _features_type(one.get(wanted.features) for one in sample)}
@@ -75,13 +75,13 @@ class JsonlSource(LineSource):
         for row in range(len(rows)):
             try:
                 one = parse_object(rows.row(row))
-                if not wanted.as_is:
+                if not wanted.any_type:
                     check_features(one.get(wanted.features), wanted.features, kind)
                 good.append(one)
             except ValueError as error:
                 bad.append(BadRow(row, str(error)))
         values = [one.get(wanted.features) for one in good]
-        features = column_of(values) if wanted.as_is else pa.array(values, kind)
+        features = column_of(values) if wanted.any_type else pa.array(values, kind)
         return Parsed(features, {name: column_of([one.get(name) for one in good]) for name in wanted.columns}, bad)
 
     def is_blank(self, row: bytearray) -> bool:
@@ -99,11 +99,11 @@ class JsonlSource(LineSource):
             return None
         if first and wanted.features not in one:
             raise missing_column(wanted.features, self.name, [*one])
-        if not wanted.as_is:
+        if not wanted.any_type:
             check_features(one.get(wanted.features), wanted.features, pa.large_string())
         texts = [_unescape(row, start, end) for start, end in spans.tolist()]
         found = {name: _column(one.get(name), texts) for name in (wanted.features, *wanted.columns)}
-        features = found[wanted.features] if wanted.as_is else found[wanted.features].cast(pa.large_string())
+        features = found[wanted.features] if wanted.any_type else found[wanted.features].cast(pa.large_string())
         return Parsed(features, {name: found[name] for name in wanted.columns})
 
     def check_block(self, rows: Rows, parsed: Parsed, wanted: Wanted) -> None:

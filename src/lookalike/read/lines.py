@@ -20,7 +20,7 @@ from lookalike.read import streams
 from lookalike.read.columns import BadRow, check_length, find_bad_utf8, join_column, one_array
 from lookalike.read.files import File
 from lookalike.read.longrows import TEXT_FACTOR, LongBlock, recode
-from lookalike.types import Block, Bool, Int64, Items, Layout, Rejected, Room, UInt8, Wanted, to_arrow
+from lookalike.types import Block, Bool, Int64, ItemMemory, Items, Layout, Rejected, UInt8, Wanted, to_arrow
 
 NEWLINE = ord("\n")
 SAMPLED_BYTES = 1 << 20
@@ -95,13 +95,13 @@ class LineSource(ABC):
     def __init__(self, file: File, encoding: str) -> None:
         self.file = file
         self.name = file.name
-        self.kept_name = file.kept_name
+        self.kept_path = file.kept_path
         self.nbytes = file.nbytes
         self._encoding = encoding
         self._layout: Layout | None = None
         self._stored_encoding = encoding
-        self.room: Room | None = None
-        self.set_aside: dict[int, Int64] = {}
+        self.item_memory: ItemMemory | None = None
+        self.rejected_rows: dict[int, Int64] = {}
         """Bad rows, by block: found when a block is first parsed, needed whenever its rows are counted."""
 
     @abstractmethod
@@ -157,7 +157,7 @@ class LineSource(ABC):
         """The names of the columns, None where any row can have others."""
         return None
 
-    def about_rows(self) -> tuple[int, bool]:
+    def estimate_rows(self) -> tuple[int, bool]:
         """As many as its first lines let one expect."""
         with self.file.reading(), closing(streams.TextStream(self.file, self._encoding)) as stream:
             start = stream.read(SAMPLED_BYTES)
@@ -199,7 +199,7 @@ class LineSource(ABC):
         self.file.check_unchanged()
 
     def _pieces(self, stream: streams.TextStream) -> Iterator[streams.Piece]:
-        largest = self.room.largest(TEXT_FACTOR) if self.room else None
+        largest = self.item_memory.largest(TEXT_FACTOR) if self.item_memory else None
         line = 1
         try:
             for piece in streams.cut_pieces(stream, self.rows_end, self.find_end, streams.BLOCK_BYTES, largest):
@@ -210,8 +210,8 @@ class LineSource(ABC):
 
     def check_room(self, line: int, nbytes: int, factor: float) -> None:
         """Refuse a row that takes more memory than there is."""
-        if self.room:
-            self.room.check(f"{self.name}:{line}", nbytes, factor)
+        if self.item_memory:
+            self.item_memory.check(f"{self.name}:{line}", nbytes, factor)
 
     def _skip_head(self, piece: streams.Piece, stream: streams.TextStream) -> int:
         if not self.has_head:
@@ -278,7 +278,7 @@ class LineBlock:
     first_line: int
     data: pa.Buffer
     nbytes: int
-    alone: bool = False
+    exclusive: bool = False
 
     def items(self, wanted: Wanted, rows: Int64 | None = None) -> Items:
         """Parse the block, or only `rows` of its items."""
@@ -290,12 +290,12 @@ class LineBlock:
         if rejected and (rows is not None or not wanted.skip_errors):
             raise BadDataError(f"{self.source.name}:{rejected[0].line}: {rejected[0].error}")
         if rows is None:
-            self.source.set_aside[self.index] = here[[bad.row for bad in parsed.bad]]
+            self.source.rejected_rows[self.index] = here[[bad.row for bad in parsed.bad]]
             if self.index == 0:
                 self.source.check_block(taken, parsed, wanted)
         return Items(parsed.features, parsed.columns, rejected)
 
-    def stored(self, keep: Bool, decoded: Any = None) -> bytes:  # noqa: ARG002
+    def kept_rows(self, keep: Bool, decoded: Any = None) -> bytes:  # noqa: ARG002
         """The rows of the items to keep, as they are stored."""
         rows = self._rows()
         items = self._item_rows(rows)
@@ -309,7 +309,7 @@ class LineBlock:
     def _item_rows(self, rows: Rows) -> Int64:
         """The rows that are items: neither blank nor set aside."""
         found = self.source.item_rows(rows)
-        aside = self.source.set_aside.get(self.index)
+        aside = self.source.rejected_rows.get(self.index)
         if aside is None or len(aside) == 0:
             return found
         return np.setdiff1d(found, aside, assume_unique=True)

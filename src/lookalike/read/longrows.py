@@ -43,7 +43,7 @@ class LongBlock:
     first_line: int
     piece: Piece
     nbytes: int
-    alone: bool = True
+    exclusive: bool = True
 
     def items(self, wanted: Wanted, rows: Int64 | None = None) -> Items:
         """Parse the row; with `rows` only if its number is among them."""
@@ -60,7 +60,7 @@ class LongBlock:
         if bad and (rows is not None or not wanted.skip_errors):
             raise BadDataError(f"{self.source.name}:{bad[0].line}: {bad[0].error}")
         if rows is None:
-            self.source.set_aside[self.index] = np.arange(len(bad))
+            self.source.rejected_rows[self.index] = np.arange(len(bad))
         return _nothing(wanted, bad) if bad else Items(parsed.features, parsed.columns)
 
     def _parse(self, row: bytearray, wanted: Wanted) -> Parsed:
@@ -72,10 +72,10 @@ class LongBlock:
         self.source.check_room(self.first_line, len(row), PARSED_FACTOR)
         return self.source.parse_alone(row, wanted)
 
-    def stored(self, keep: Bool, decoded: Any = None) -> bytes | bytearray:  # noqa: ARG002
+    def kept_rows(self, keep: Bool, decoded: Any = None) -> bytes | bytearray:  # noqa: ARG002
         """The row as it is stored, if it is to be kept."""
         row = self._take()
-        aside = self.source.set_aside.get(self.index, ())
+        aside = self.source.rejected_rows.get(self.index, ())
         check_length(keep, range(0 if self.source.is_blank(row) or len(aside) else 1))
         return self.source.restore_long(row) if np.any(keep) else b""
 

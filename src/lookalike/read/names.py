@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 
-def kept_names(wished: Sequence[str], paths: Sequence[str]) -> list[str]:
+def kept_paths(wished: Sequence[str], paths: Sequence[str]) -> list[str]:
     """Settle where the survivors of each file go.
 
     Parameters
@@ -20,9 +20,9 @@ def kept_names(wished: Sequence[str], paths: Sequence[str]) -> list[str]:
 
     Examples
     --------
-    >>> kept_names(["a.csv", "b.csv"], ["/x/a.csv", "/y/b.csv"])
+    >>> kept_paths(["a.csv", "b.csv"], ["/x/a.csv", "/y/b.csv"])
     ['a.csv', 'b.csv']
-    >>> kept_names(["a.csv", "a.csv", "c.csv"], ["/x/1/a.csv", "/x/2/a.csv", "/x/c.csv"])
+    >>> kept_paths(["a.csv", "a.csv", "c.csv"], ["/x/1/a.csv", "/x/2/a.csv", "/x/c.csv"])
     ['1/a.csv', '2/a.csv', 'c.csv']
     """
     names = [clean_path(name) for name in wished]

@@ -17,7 +17,7 @@ from lookalike.errors import BadDataError
 from lookalike.read.files import File
 from lookalike.read.pages import page_sizes
 from lookalike.read.slices import Slice
-from lookalike.types import Block, Int64, Layout, Room
+from lookalike.types import Block, Int64, ItemMemory, Layout
 
 BLOCK_BYTES = 32 << 20
 """Bytes of a block over all columns, as the file's footer tells them (decompressed, still encoded)."""
@@ -40,10 +40,10 @@ class ParquetSource:
     def __init__(self, file: File, encoding: str = "utf-8") -> None:  # noqa: ARG002
         self.file = file
         self.name = file.name
-        self.kept_name = file.kept_name
+        self.kept_path = file.kept_path
         self.nbytes = file.nbytes
-        self.room: Room | None = None
-        self.set_aside: dict[int, Int64] = {}
+        self.item_memory: ItemMemory | None = None
+        self.rejected_rows: dict[int, Int64] = {}
         self._lock = threading.Lock()
         self._footer: tuple[pq.FileMetaData, pa.Schema] | None = None
         self._long_pages: dict[tuple[int, str], int] | None = None
@@ -87,14 +87,14 @@ class ParquetSource:
     def check_room(self, group: int, first_row: int, rows: int) -> bool:
         """Whether a row group has long values; refuse one that takes more memory than there is."""
         largest = max((size for (number, _), size in self.long_pages().items() if number == group), default=0)
-        if self.room and largest:
+        if self.item_memory and largest:
             place = f"{self.name}: rows {first_row} to {first_row + rows - 1}"
             several = len({number for number, _ in self.long_pages()}) > 1
             factor = VALUES_FACTOR if several else VALUE_FACTOR
-            self.room.check(place, largest, factor, "a document (or page of documents)")
+            self.item_memory.check(place, largest, factor, "a document (or page of documents)")
         return largest > 0
 
-    def about_rows(self) -> tuple[int, bool]:
+    def estimate_rows(self) -> tuple[int, bool]:
         """As many as the footer tells."""
         return self.footer()[0].num_rows, True
 
@@ -111,14 +111,14 @@ class ParquetSource:
             found = metadata.row_group(number)
             if found.num_rows == 0:
                 continue
-            alone = self.check_room(number, first_row, found.num_rows)
+            exclusive = self.check_room(number, first_row, found.num_rows)
             rows = slice_rows(found.num_rows, found.total_byte_size)
             group = RowGroup(self, number, rows)
             stored = sum(found.column(column).total_compressed_size for column in range(found.num_columns))
             for start in range(0, found.num_rows, rows):
                 length = min(rows, found.num_rows - start)
                 share = stored * (start + length) // found.num_rows - stored * start // found.num_rows
-                yield group.add(ParquetBlock(self, group, index, first_row + start, length, share, alone))
+                yield group.add(ParquetBlock(self, group, index, first_row + start, length, share, exclusive))
                 index += 1
             first_row += found.num_rows
         self.file.check_unchanged()
@@ -266,10 +266,10 @@ class ParquetBlock(Slice):
         first_row: int,
         length: int,
         nbytes: int,
-        alone: bool = False,
+        exclusive: bool = False,
     ) -> None:
         super().__init__(source, index, first_row, length, nbytes)
-        self.alone = alone
+        self.exclusive = exclusive
         self.group = group
         self.place = 0
 

@@ -29,7 +29,7 @@ class SlicedSource(Protocol):
     """What a slice needs of its source."""
 
     name: str
-    set_aside: dict[int, Int64]
+    rejected_rows: dict[int, Int64]
     """Rows that are no items, by block: found when a block is first read."""
 
     def column_names(self) -> Sequence[str]:
@@ -39,7 +39,7 @@ class SlicedSource(Protocol):
 class Slice(ABC):
     """Consecutive rows of a table."""
 
-    alone = False
+    exclusive = False
 
     def __init__(self, source: SlicedSource, index: int, first_row: int, length: int, nbytes: int) -> None:
         self.source = source
@@ -70,7 +70,7 @@ class Slice(ABC):
         columns = {name: one_array(table.column(name)) for name in wanted.columns}
         bad = find_bad_utf8(features)
         if rows is None:
-            self.source.set_aside[self.index] = chosen[bad]
+            self.source.rejected_rows[self.index] = chosen[bad]
         decoded = table if rows is None else None
         if not bad:
             return Items(features, columns, (), decoded)
@@ -78,7 +78,7 @@ class Slice(ABC):
         good = to_arrow(np.setdiff1d(np.arange(len(features)), bad))
         return Items(features.take(good), {name: one.take(good) for name, one in columns.items()}, rejected, decoded)
 
-    def stored(self, keep: Bool, decoded: pa.Table | None = None) -> pa.Table:
+    def kept_rows(self, keep: Bool, decoded: pa.Table | None = None) -> pa.Table:
         """All columns of the rows to keep; the slice itself where that is all of them."""
         items = self._item_rows()
         check_length(keep, items)
@@ -108,7 +108,7 @@ class Slice(ABC):
 
     def _item_rows(self) -> Int64:
         rows = np.arange(self.length)
-        aside = self.source.set_aside.get(self.index)
+        aside = self.source.rejected_rows.get(self.index)
         return rows if aside is None else np.setdiff1d(rows, aside, assume_unique=True)
 
     def _rejected(self, row: int, wanted: Wanted) -> Rejected:

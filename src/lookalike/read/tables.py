@@ -16,7 +16,7 @@ import pyarrow as pa
 from lookalike.errors import BadDataError, UsageError
 from lookalike.read.columns import without_views
 from lookalike.read.slices import Slice
-from lookalike.types import Block, Int64, Layout, Room, matrix_to_arrow
+from lookalike.types import Block, Int64, ItemMemory, Layout, matrix_to_arrow
 
 BLOCK_BYTES = 16 << 20
 """Bytes of the compared column in a block."""
@@ -27,7 +27,7 @@ ACCEPTED = (
 
 
 def looks_like_paths(data: Any) -> bool:
-    """Whether data names files: a string alone, a path, or a list of paths. A list of strings is texts.
+    """Whether data names files: a string exclusive, a path, or a list of paths. A list of strings is texts.
 
     Examples
     --------
@@ -161,7 +161,7 @@ class TableSource:
     """A table in memory, in slices."""
 
     name = "data"
-    kept_name = "data.parquet"
+    kept_path = "data.parquet"
     holds_vectors = False
     """Are whole numbers vectors, too, not sets?"""
 
@@ -169,8 +169,8 @@ class TableSource:
         self.table = table
         """All of it, for a job to filter."""
         self.nbytes = int(table.nbytes)
-        self.room: Room | None = None
-        self.set_aside: dict[int, Int64] = {}
+        self.item_memory: ItemMemory | None = None
+        self.rejected_rows: dict[int, Int64] = {}
         self._column = column
 
     def column_names(self) -> Sequence[str]:
@@ -181,7 +181,7 @@ class TableSource:
         """As a Parquet file of the same schema."""
         return Layout("table", b"", "zstd", self.table.schema, None)
 
-    def about_rows(self) -> tuple[int, bool]:
+    def estimate_rows(self) -> tuple[int, bool]:
         """All of them."""
         return self.table.num_rows, True
 

@@ -20,7 +20,7 @@ from lookalike.read.columns import check_length
 from lookalike.read.files import File
 from lookalike.read.slices import Slice
 from lookalike.read.txt import COLUMN
-from lookalike.types import Block, Bool, Int64, Layout, Room, matrix_to_arrow
+from lookalike.types import Block, Bool, Int64, ItemMemory, Layout, matrix_to_arrow
 
 BLOCK_BYTES = 4 << 20
 """Of the rows of a block; what is made of them on the way to keys is several times as large."""
@@ -48,10 +48,10 @@ class VectorSource:
     def __init__(self, file: File, encoding: str) -> None:  # noqa: ARG002
         self.file = file
         self.name = file.name
-        self.kept_name = file.kept_name
+        self.kept_path = file.kept_path
         self.nbytes = file.nbytes
-        self.room: Room | None = None
-        self.set_aside: dict[int, Int64] = {}
+        self.item_memory: ItemMemory | None = None
+        self.rejected_rows: dict[int, Int64] = {}
 
     @cached_property
     def shape(self) -> Shape:
@@ -84,7 +84,7 @@ class VectorSource:
         """One column."""
         return [COLUMN]
 
-    def about_rows(self) -> tuple[int, bool]:
+    def estimate_rows(self) -> tuple[int, bool]:
         """All of them."""
         return self.shape.rows, True
 
@@ -120,7 +120,7 @@ class VectorBlock(Slice):
         """The vectors as lists."""
         return pa.table({COLUMN: matrix_to_arrow(self.source.numbers(self._rows(), self.first_row))})
 
-    def stored(self, keep: Bool, decoded: pa.Table | None = None) -> Any:  # noqa: ARG002
+    def kept_rows(self, keep: Bool, decoded: pa.Table | None = None) -> Any:  # noqa: ARG002
         """The rows to keep, as bytes."""
         rows = self._rows()
         check_length(keep, rows)

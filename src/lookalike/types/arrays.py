@@ -125,10 +125,37 @@ def strings_to_arrow(values: Sequence[str]) -> pa.Array:
     return pa.Array.from_buffers(pa.large_string(), len(stored), buffers)
 
 
-def bytes_of(texts: pa.Array) -> tuple[UInt8, Int64]:
-    """The UTF-8 bytes of large strings without nulls, and where each starts and ends."""
-    _, offsets, data = texts.buffers()
-    if not len(texts):
-        return np.zeros(1, np.uint8), np.zeros(1, np.int64)
-    ends = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
-    return np.frombuffer(data, np.uint8), ends
+def text_arrays(texts: pa.Array) -> tuple[UInt8, Int64]:
+    """Text as kernels read it: the UTF-8 bytes of all strings, and the offsets between them. A null counts as empty.
+
+    Nothing is copied unless the type is not large_string or there are nulls.
+
+    Returns
+    -------
+    data : uint8[bytes], read-only; never empty
+    offsets : int64[texts + 1], read-only
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> data, offsets = text_arrays(pa.array(["ab", None, "c"]))
+    >>> bytes(data), offsets.tolist()
+    (b'abc', [0, 2, 2, 3])
+    """
+    import pyarrow as pa
+
+    if texts.type != pa.large_string():
+        texts = texts.cast(pa.large_string())
+    if texts.null_count:
+        texts = texts.fill_null("")
+    _, offset_buffer, data_buffer = texts.buffers()
+    if offset_buffer is None or not len(texts):
+        offsets = np.zeros(len(texts) + 1, np.int64)
+    else:
+        offsets = np.frombuffer(offset_buffer, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    has_data = data_buffer is not None and data_buffer.size
+    data = np.frombuffer(data_buffer, np.uint8) if has_data else np.zeros(1, np.uint8)
+    # one compiled variant of each kernel: Arrow buffers may or may not be writable
+    data.flags.writeable = False
+    offsets.flags.writeable = False
+    return data, offsets

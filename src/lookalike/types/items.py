@@ -48,17 +48,17 @@ class Wanted:
     """Further columns (an id, the column of a keep rule) to be handed over as they are."""
     skip_errors: bool = False
     """Set bad lines aside in `Items.rejected` instead of raising at the first."""
-    as_is: bool = False
+    any_type: bool = False
     """Take the features of lines whatever they are, as any other column: nothing is compared yet."""
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class ItemMemory:
     """The memory that one document may take while it is read and worked on.
 
     Examples
     --------
-    >>> Room(1000, 400, 1.0).largest(2.0)
+    >>> ItemMemory(1000, 400, 1.0).largest(2.0)
     200
     """
 
@@ -88,13 +88,13 @@ class Block(Protocol):
 
     nbytes: int
     """Its share of the input, for the progress bar."""
-    alone: bool
+    exclusive: bool
     """Whether it is so large that nothing else should be worked on beside it."""
 
     def items(self, wanted: Wanted, rows: Int64 | None = None) -> Items:
         """Parse the block; with `rows` only these (ascending, counted from the block's first row)."""
 
-    def stored(self, keep: Bool, decoded: Any = None) -> Any:
+    def kept_rows(self, keep: Bool, decoded: Any = None) -> Any:
         """The rows where `keep` is true, just as they are stored, for the writer of the source's layout.
 
         `decoded` is that of the block's items, if it is still there.
@@ -129,19 +129,19 @@ class Source(Protocol):
 
     name: str
     """What the user calls it; FILE in `FILE:ROW`."""
-    kept_name: str
+    kept_path: str
     """Relative path below `kept/`; unique among the sources of a run."""
     nbytes: int
     """Its size as stored, 0 where unknown."""
-    set_aside: dict[int, Int64]
+    rejected_rows: dict[int, Int64]
     """By number of the block: lines or rows that are no items, known once the block was read."""
-    room: Room | None
+    item_memory: ItemMemory | None
     """How much memory a document may take; None where that does not matter."""
 
     def column_names(self) -> Sequence[str] | None:
         """Names that can be asked for in `Wanted`; None where any row can have other names (JSONL)."""
 
-    def about_rows(self) -> tuple[int, bool]:
+    def estimate_rows(self) -> tuple[int, bool]:
         """About how many rows there are, without reading them all, and whether that is exact."""
 
     def blocks(self) -> Iterator[Block]:

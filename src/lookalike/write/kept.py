@@ -69,7 +69,7 @@ def open_kept(folder: Path, source: Source) -> KeptWriter:
     >>> open_kept(Path("out"), source)  # doctest: +SKIP
     """
     layout = source.layout()
-    path = folder / "kept" / source.kept_name
+    path = folder / "kept" / source.kept_path
     if layout.kind == "files":
         return FileWriter(folder / "kept")
     path.parent.mkdir(parents=True, exist_ok=True)
