@@ -1,6 +1,7 @@
 import errno
 import json
 import os
+from dataclasses import replace
 
 import pyarrow.parquet as pq
 import pytest
@@ -12,15 +13,21 @@ from lookalike.engine.stores import digests
 from lookalike.errors import ResourceError, UsageError
 from lookalike.jobs import dedup
 from lookalike.jobs.dedup import dedup_to_folder
-from lookalike.read import lines, streams
+from lookalike.read import lines
+from lookalike.types import ReadLimits
 
 TEXTS = corpus(600, seed=21)
+
+
+def small_blocks(**options):
+    """Settings with which the file below has many blocks."""
+    settings = Settings.parse(**options)
+    return replace(settings, execution=replace(settings.execution, limits=ReadLimits(block_bytes=4000)))
 
 
 @pytest.fixture
 def source(tmp_path, monkeypatch):
     """A file of many small blocks, whose digests go to disk in many small pieces."""
-    monkeypatch.setattr(streams, "BLOCK_BYTES", 4000)
     monkeypatch.setattr(digests, "PIECE_BYTES", 20_000)
     path = tmp_path / "in.jsonl"
     rows = [json.dumps({"id": i, "text": t}) for i, t in enumerate(TEXTS)]
@@ -54,7 +61,7 @@ def stop_after(monkeypatch, count):
 
 @pytest.mark.parametrize("pieces", [1, 3, 6])
 def test_an_interrupted_run_goes_on_to_the_same_result(tmp_path, source, monkeypatch, pieces):
-    settings = Settings.parse(threads=2, on_error="skip")
+    settings = small_blocks(threads=2, on_error="skip")
     dedup_to_folder([source], tmp_path / "calm", settings)
     with monkeypatch.context() as patch:
         stop_after(patch, pieces)
@@ -62,7 +69,7 @@ def test_an_interrupted_run_goes_on_to_the_same_result(tmp_path, source, monkeyp
             dedup_to_folder([source], tmp_path / "out", settings)
     assert not (tmp_path / "out").exists()
     with pytest.raises(UsageError, match="threshold changed"):
-        dedup_to_folder([source], tmp_path / "out", Settings.parse(threshold=0.7, on_error="skip"), resume=True)
+        dedup_to_folder([source], tmp_path / "out", small_blocks(threshold=0.7, on_error="skip"), resume=True)
     run = dedup_to_folder([source], tmp_path / "out", settings, resume=True)
     assert len(run["reused"]) == pieces
     assert result(tmp_path / "out") == result(tmp_path / "calm")
@@ -77,7 +84,7 @@ def cramped(monkeypatch):
 
 
 def test_every_stage_goes_on_where_it_was(tmp_path, source, monkeypatch, cramped):
-    settings = Settings.parse(threads=2, on_error="skip", method="lsh")
+    settings = small_blocks(threads=2, on_error="skip", method="lsh")
     other = tmp_path / "more.jsonl"
     other.write_bytes(source.read_bytes())
     with monkeypatch.context() as patch:
@@ -119,7 +126,7 @@ def note_what_is_parsed(monkeypatch, reading):
 
 
 def test_work_can_go_to_another_folder(tmp_path, source, monkeypatch):
-    settings = Settings.parse(on_error="skip")
+    settings = small_blocks(on_error="skip")
     dedup_to_folder([source], tmp_path / "calm", settings)
     elsewhere = tmp_path / "fast disk"
     with monkeypatch.context() as patch:
@@ -138,12 +145,12 @@ def test_files_of_another_run_are_not_taken_for_ours(tmp_path, source):
     stale = tmp_path / ".out.partial/kept/stale.jsonl"
     stale.parent.mkdir(parents=True)
     stale.write_text("from who knows where")
-    dedup_to_folder([source], tmp_path / "out", Settings.parse(on_error="skip"), resume=True)
+    dedup_to_folder([source], tmp_path / "out", small_blocks(on_error="skip"), resume=True)
     assert [path.name for path in (tmp_path / "out/kept").iterdir()] == ["in.jsonl"]
 
 
 def test_a_changed_input_is_refused(tmp_path, source, monkeypatch):
-    settings = Settings.parse(on_error="skip")
+    settings = small_blocks(on_error="skip")
     with monkeypatch.context() as patch:
         stop_after(patch, 2)
         with pytest.raises(Stop):
@@ -154,7 +161,7 @@ def test_a_changed_input_is_refused(tmp_path, source, monkeypatch):
 
 
 def test_a_lost_piece_is_made_again(tmp_path, source, monkeypatch):
-    settings = Settings.parse(on_error="skip")
+    settings = small_blocks(on_error="skip")
     dedup_to_folder([source], tmp_path / "calm", settings)
     with monkeypatch.context() as patch:
         stop_after(patch, 4)
@@ -169,7 +176,7 @@ def test_a_run_without_room_for_its_record_goes_on(tmp_path, source, monkeypatch
     def full(path, _):
         raise OSError(errno.ENOSPC, "No space left on device", str(path))
 
-    settings = Settings.parse(on_error="skip")
+    settings = small_blocks(on_error="skip")
     with monkeypatch.context() as patch:
         patch.setattr(dedup, "write_json", full)
         with pytest.raises(ResourceError, match="go on with --resume"):
@@ -179,7 +186,7 @@ def test_a_run_without_room_for_its_record_goes_on(tmp_path, source, monkeypatch
 
 
 def test_nothing_to_resume_is_a_new_run(tmp_path, source):
-    settings = Settings.parse(on_error="skip")
+    settings = small_blocks(on_error="skip")
     assert dedup_to_folder([source], tmp_path / "out", settings, resume=True)["reused"] == []
     with pytest.raises(UsageError, match="standard input"):
         dedup_to_folder(["-"], tmp_path / "else", settings, resume=True)

@@ -12,8 +12,10 @@ import pyarrow as pa
 import zstandard
 
 from lookalike.read import join_column
-from lookalike.types import Rejected, Source, Wanted
+from lookalike.types import ReadLimits, Rejected, Source, Wanted
 
+SMALL = ReadLimits(block_bytes=64, block_rows=3, block_files=3)
+"""Blocks of a few rows, so that every test crosses their borders."""
 COMPRESS: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".zst": zstandard.compress}
 
 

@@ -140,7 +140,8 @@ def _corpus(
     """The same sources as then, each block where it was; how many of them are references."""
     if "-" in options["inputs"]:
         raise UsageError(f"--from {earlier}: its input came on standard input and cannot be read again")
-    opened = partial(open_inputs, encoding=settings.items.encoding, output=Path(out))
+    limits = settings.execution.limits
+    opened = partial(open_inputs, encoding=settings.items.encoding, output=Path(out), limits=limits)
     references = opened(options["reference"]) if options["reference"] else []
     sources: list[Source] = references + opened(options["inputs"])
     if json.loads(json.dumps(identity_of(sources))) != remembered.known["files"]:

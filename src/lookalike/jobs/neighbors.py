@@ -240,7 +240,9 @@ def neighbors_of_files(
 
     `transposed`: the items are the elements of the sets that the files hold.
     """
-    sources, others = open_sides(inputs, against, wanted.settings.items.encoding, spool)
+    sources, others = open_sides(
+        inputs, against, wanted.settings.items.encoding, spool, wanted.settings.execution.limits
+    )
     if transposed:
         sources = open_inverted(sources, wanted.settings.items.column, wanted.settings.execution.budget.sets_bytes)
     found = find_neighbors(sources, others, wanted, progress)

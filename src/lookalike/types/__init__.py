@@ -22,6 +22,7 @@ from lookalike.types.arrays import (
 )
 from lookalike.types.columns import Column, WordGroups
 from lookalike.types.items import Block, ItemMemory, Items, Layout, Rejected, Source, Wanted
+from lookalike.types.limits import READ_LIMITS, ReadLimits
 from lookalike.types.names import DEFAULT_ID, KEPT, RUN_FILE
 from lookalike.types.prints import Prints
 from lookalike.types.sets import Buckets, Numbered, Overlapping, Pairs, Sets, Signatures, VectorKind
@@ -30,6 +31,7 @@ __all__ = [
     "DEFAULT_ID",
     "KEPT",
     "NOWHERE",
+    "READ_LIMITS",
     "RUN_FILE",
     "Block",
     "Bool",
@@ -48,6 +50,7 @@ __all__ = [
     "Overlapping",
     "Pairs",
     "Prints",
+    "ReadLimits",
     "Rejected",
     "Sets",
     "Signatures",

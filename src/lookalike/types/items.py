@@ -118,7 +118,7 @@ class Layout:
     """table: the stored schema, metadata included."""
     row_group_rows: int | None = None
     """table: rows in a full row group of the input."""
-    plain_columns: tuple[str, ...] = ()
+    long_columns: tuple[str, ...] = ()
     """table: paths of columns with values so long that each further copy of one counts."""
     array: tuple[str, int] = ("", 0)
     """array: type and number of the columns."""

@@ -183,11 +183,11 @@ def _column_options(layout: Layout) -> dict[str, Any]:
     them and 0.95 GB if it does not compress either.
     """
     codec = layout.compression or "none"
-    if not layout.plain_columns:
+    if not layout.long_columns:
         return {"compression": codec}
     paths = pq.ParquetFile(_empty_file(layout.schema)).schema
-    others = [one for one in (column.path for column in paths) if one not in layout.plain_columns]
-    codecs = dict.fromkeys(others, codec) | dict.fromkeys(layout.plain_columns, "none")
+    others = [one for one in (column.path for column in paths) if one not in layout.long_columns]
+    codecs = dict.fromkeys(others, codec) | dict.fromkeys(layout.long_columns, "none")
     return {"compression": codecs, "use_dictionary": others, "write_statistics": others}
 
 

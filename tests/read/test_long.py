@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lookalike.errors import BadDataError, ResourceError
-from lookalike.read import longrows, open_inputs, parquet, streams
-from lookalike.read.longrows import LongBlock
-from lookalike.types import ItemMemory, Source, Wanted
+from lookalike.read import open_inputs
+from lookalike.read.long import LongBlock
+from lookalike.types import ItemMemory, ReadLimits, Source, Wanted
 from lookalike.write import open_kept
 from looking import column, features, rejected, stored_bytes, write
 
@@ -25,15 +26,12 @@ AWKWARD = st.text(st.sampled_from([*'ab \t"\\/,\n\r\u2028é漢😀\x00\x1f\xa0']
 ROWS = st.lists(st.tuples(AWKWARD, AWKWARD), min_size=1, max_size=6)
 
 
-@pytest.fixture(autouse=True)
-def short_long_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows are long from 40 bytes on, values from 5."""
-    monkeypatch.setattr(streams, "BLOCK_BYTES", 40)
-    monkeypatch.setattr(longrows, "LONG_VALUE", 5)
+LIMITS = ReadLimits(block_bytes=40, long_value_bytes=5, long_page_bytes=4500)
+"""Rows are long from 40 bytes on, values from 5."""
 
 
 def source_of(folder: Path, name: str, data: bytes, encoding: str = "utf-8") -> Source:
-    (source,) = open_inputs([write(folder / name, data)], encoding=encoding)
+    (source,) = open_inputs([write(folder / name, data)], encoding=encoding, limits=LIMITS)
     return source
 
 
@@ -124,7 +122,7 @@ def test_what_else_a_long_line_can_be(tmp_path: Path) -> None:
 
 def test_bad_long_rows_of_csv(tmp_path: Path) -> None:
     source = source_of(tmp_path, "in.csv", b"id,text\n1," + b"a" * 300 + b",3\n2,b\n")
-    with pytest.raises(BadDataError, match=r"in.csv:2: 3 fields where the header has 2"):
+    with pytest.raises(BadDataError, match=r"in.csv:2: expected 2 fields as in the header, found 3"):
         features(source)
     with pytest.raises(BadDataError, match=r"in.csv:2: not valid CSV: a quote is not closed"):
         features(source_of(tmp_path, "in.csv", b'id,text\n1,"' + b"a" * 300 + b"\n2,b\n"))
@@ -147,12 +145,12 @@ def test_what_does_not_fit_is_refused(tmp_path: Path, name: str, data: bytes, pl
         features(source)
 
 
-def test_files_that_are_items(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lookalike.read.documents.BLOCK_BYTES", 100)
+def test_files_that_are_items(tmp_path: Path) -> None:
+    limits = replace(LIMITS, block_bytes=100)
     texts = ["small", "größer " * 30, "other"]
     for number, text in enumerate(texts):
         write(tmp_path / f"{number}.txt", ("\ufeff" + text).encode())
-    (source,) = open_inputs([tmp_path])
+    (source,) = open_inputs([tmp_path], limits=limits)
     assert [block.exclusive for block in source.blocks()] == [False, True, False]
     assert features(source) == texts
     source.item_memory = ItemMemory(300, 100)
@@ -160,19 +158,18 @@ def test_files_that_are_items(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         features(source)
     write(tmp_path / "1.txt", b"a" * 200 + b"\xff")
     with pytest.raises(BadDataError, match=r"1.txt: not valid utf-8"):
-        features(open_inputs([tmp_path])[0])
+        features(open_inputs([tmp_path], limits=limits)[0])
 
 
 @pytest.mark.parametrize("dictionary", [True, False])
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
-def test_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dictionary: bool, version: str) -> None:
+def test_parquet(tmp_path: Path, dictionary: bool, version: str) -> None:
     table = pa.table({"id": range(4), "text": ["a", "b", "c" * 5000, "d"], "s": [{"t": "x"}] * 4})
     path = tmp_path / "in.parquet"
     pq.write_table(table, path, row_group_size=2, use_dictionary=dictionary, data_page_version=version)
-    monkeypatch.setattr(parquet, "LONG_PAGE_BYTES", 4500)
-    (source,) = open_inputs([path])
+    (source,) = open_inputs([path], limits=LIMITS)
     assert [block.exclusive for block in source.blocks()] == [False, True]
-    assert source.layout().plain_columns == ("text",)
+    assert source.layout().long_columns == ("text",)
     with open_kept(tmp_path / "out", source) as writer:
         for block in source.blocks():
             writer.write(block.kept_rows(np.array([True, True])))
