@@ -179,7 +179,7 @@ def test_a_run_without_room_for_its_record_goes_on(tmp_path, source, monkeypatch
     settings = small_blocks(on_error="skip")
     with monkeypatch.context() as patch:
         patch.setattr(dedup, "write_json", full)
-        with pytest.raises(ResourceError, match="go on with --resume"):
+        with pytest.raises(ResourceError, match="continue with --resume"):
             dedup_to_folder([source], tmp_path / "out", settings)
     assert sorted(path.name for path in (tmp_path / ".out.partial").iterdir()) == ["kept", "lock", "work"]
     assert len(dedup_to_folder([source], tmp_path / "out", settings, resume=True)["reused"]) > 5

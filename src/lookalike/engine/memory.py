@@ -27,6 +27,8 @@ MOST_HELD_BYTES = 512 << 20
 """More than this is never held: beyond it, reading again costs little beside the rest."""
 BAG_FACTORS = (16.0, 100.0)
 """Memory for each byte of a text whose shingles are counted: 80 bytes a shingle, of words and of characters."""
+GUESSED_BYTES = 8 << 30
+"""The memory of a machine whose system does not report it."""
 _LIMIT_FILES = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
@@ -50,14 +52,17 @@ def parse_memory(text: str | int | None) -> int:
 
 
 def machine_memory() -> int:
-    """What the machine has, or its container if that is less.
+    """The memory of the machine, or the limit of its container if that is less.
 
     Examples
     --------
     >>> machine_memory() > 1 << 20
     True
     """
-    found = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    try:
+        found = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # Linux and macOS report it
+        found = GUESSED_BYTES
     for name in _LIMIT_FILES:
         limit = Path(name)
         if limit.exists() and (text := limit.read_text().strip()).isdigit():
