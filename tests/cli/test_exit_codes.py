@@ -74,7 +74,7 @@ def test_wrong_options_of_dedup_are_usage_errors(cli, news, tmp_path, options, s
         (["news.jsonl", "absent.jsonl"], "absent.jsonl: no such file"),
         (["*.csv"], "*.csv: no file matches"),
         (["nosuch://place/a.jsonl"], "nosuch://place/a.jsonl"),
-        (["hollow"], "hollow: no files in it"),
+        (["hollow"], "hollow: the folder has no files"),
         ([""], "empty"),
         ([], "INPUT"),
     ],
@@ -147,7 +147,7 @@ def test_a_parquet_column_must_be_the_only_one_of_its_name(cli, tmp_path):
     pq.write_table(table, tmp_path / "a.parquet")
     done = cli("dedup", "a.parquet", "-o", "out")
     assert done.code == 3
-    assert "a.parquet: column 'text' is there more than once" in done.err
+    assert "a.parquet: column 'text' occurs more than once" in done.err
     pq.write_table(table.select([0, 2, 3]), tmp_path / "a.parquet")
     assert cli("dedup", "a.parquet", "-o", "out").code == 0
     assert pq.read_schema(tmp_path / "out/kept/a.parquet").names == ["text", "n", "n"]

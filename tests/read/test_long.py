@@ -141,7 +141,7 @@ def test_what_does_not_fit_is_refused(tmp_path: Path, name: str, data: bytes, pl
     source.item_memory = ItemMemory(1100, 100)
     assert len(features(source)) == 2 + name.endswith("txt")
     source.item_memory = ItemMemory(600, 100)
-    with pytest.raises(ResourceError, match=rf"{place}.* more --memory, or leave it out"):
+    with pytest.raises(ResourceError, match=rf"{place}.* Increase --memory, or remove the document"):
         features(source)
 
 

@@ -1,4 +1,4 @@
-"""Array types, and the ways between NumPy and Arrow that copy nothing."""
+"""Array types, and conversions between NumPy and Arrow that copy nothing."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ Float64 = npt.NDArray[np.float64]
 Bool = npt.NDArray[np.bool_]
 
 Mapper = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
-"""Like the built-in map; a job hands in one that uses its threads."""
+"""Like the built-in map; jobs pass one that uses their threads."""
 NOWHERE = np.iinfo(np.int64).min
-"""In the place of a bucket: the item is in none (or in no further one)."""
+"""Instead of a bucket: the item is in none (or in no further one)."""
 Span = tuple[int, int]
-"""Things (sets, mostly) from the first number to before the second."""
+"""A half-open range of numbers, mostly of sets: from the first to before the second."""
 
 
 def stretch_by_stretch(
     work: Callable[[Span], tuple[Any, int, int]], each: Mapper, spans: Iterable[Span]
 ) -> Iterator[Any]:
-    """What is made of each span, in order, where work may stop early because its room is full.
+    """The results for each span, in order, if `work` may stop early because its buffer is full.
 
-    `work` returns what it made, where it stopped, and where the span ends. A span that did not fit is finished
-    here, so that no thread runs ahead and memory stays bounded.
+    `work` returns its result, where it stopped, and where the span ends. A span that did not fit is completed here, so
+    that no thread runs ahead and memory stays bounded.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def stretch_by_stretch(
 def to_arrow(values: npt.NDArray[Any]) -> pa.Array:
     """A NumPy array as an Arrow array.
 
-    `pa.array` would do, but it imports pandas where that is installed, which takes longer than small jobs.
+    Unlike `pa.array`, it does not import pandas, which takes longer than a small job.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def to_arrow(values: npt.NDArray[Any]) -> pa.Array:
 
 
 def matrix_to_arrow(rows: npt.NDArray[Any]) -> pa.Array:
-    """A matrix of numbers as lists, one for each row.
+    """A matrix of numbers as lists, one per row.
 
     Examples
     --------
@@ -85,9 +85,9 @@ def matrix_to_arrow(rows: npt.NDArray[Any]) -> pa.Array:
 
 
 def to_numpy(values: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
-    """Whole numbers or fractions of Arrow, none of them null, as a NumPy array; not copied where it is one piece.
+    """Numbers without nulls as a NumPy array; not copied if they are in one piece.
 
-    The method of that name imports pandas, like `pa.array`.
+    Unlike Arrow's method of that name, it does not import pandas.
 
     Examples
     --------
@@ -96,21 +96,21 @@ def to_numpy(values: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
     """
     import pyarrow as pa
 
-    kind = np.dtype(_FRACTIONS.get(str(values.type), str(values.type)))
+    kind = np.dtype(_FLOATS.get(str(values.type), str(values.type)))
     if isinstance(values, pa.ChunkedArray):
         return np.concatenate([np.empty(0, kind), *(to_numpy(chunk) for chunk in values.chunks)])
-    assert not values.null_count, "nulls have no number"
+    assert not values.null_count, "a null has no number"
     stored = values.buffers()[1]
     if stored is None or not len(values):
         return np.empty(0, kind)
     return np.frombuffer(stored, kind)[values.offset : values.offset + len(values)]
 
 
-_FRACTIONS = {"halffloat": "float16", "float": "float32", "double": "float64"}
+_FLOATS = {"halffloat": "float16", "float": "float32", "double": "float64"}
 
 
 def strings_to_arrow(values: Sequence[str]) -> pa.Array:
-    """Strings as an Arrow array of large_string; see to_arrow for why not `pa.array`.
+    """Strings as an Arrow array of large_string; like `to_arrow`, without pandas.
 
     Examples
     --------
