@@ -84,7 +84,7 @@ def test_an_existing_output_is_refused_and_replaced_on_demand(cli, news, tmp_pat
     assert cli("dedup", news, "-o", "out").code == 0
     refused = cli("dedup", news, "-o", "out", "--threshold", "0.5")
     assert refused.code == 2
-    assert "out: exists already" in refused.err
+    assert "out: already exists" in refused.err
     assert "--overwrite" in refused.err
     assert "Plan:" not in refused.err
     assert json.loads((tmp_path / "out/run.json").read_text())["options"]["threshold"] == 0.8
@@ -243,6 +243,6 @@ def test_a_full_disk_is_exit_4_and_leaves_nothing(tmp_path, kind):
     done = process(*arguments, preexec_fn=limit)
     assert done.code == 4, done.err
     assert "no space left" in done.err.splitlines()[-1]
-    assert ("go on with --resume" in done.err) == (kind != "pairs")
+    assert ("continue with --resume" in done.err) == (kind != "pairs")
     assert "free some space" in done.err
     assert names(tmp_path) == [source.name]

@@ -1,6 +1,7 @@
 import errno
 import json
 import os
+from dataclasses import replace
 
 import pyarrow.parquet as pq
 import pytest
@@ -12,20 +13,20 @@ from lookalike.engine.stores.work import WorkFolder
 from lookalike.errors import ResourceError, UsageError
 from lookalike.jobs import dedup
 from lookalike.jobs.dedup import DedupOptions, dedup_to_folder
-from lookalike.read import lines, streams
+from lookalike.read import lines
+from lookalike.types import ReadLimits
 
 TEXTS = corpus(600, seed=21)
 
 
 def parse(**options):
-    """Settings with which digests go to disk in many small pieces."""
-    return cramp(Settings.parse(**options), piece_bytes=20_000)
+    """Settings with which the file below has many blocks, whose digests go to disk in many small pieces."""
+    settings = cramp(Settings.parse(**options), piece_bytes=20_000)
+    return replace(settings, execution=replace(settings.execution, limits=ReadLimits(block_bytes=4000)))
 
 
 @pytest.fixture
-def source(tmp_path, monkeypatch):
-    """A file of many small blocks."""
-    monkeypatch.setattr(streams, "BLOCK_BYTES", 4000)
+def source(tmp_path):
     path = tmp_path / "in.jsonl"
     rows = [json.dumps({"id": i, "text": t}) for i, t in enumerate(TEXTS)]
     rows[7] = "broken"
@@ -172,7 +173,7 @@ def test_a_run_without_room_for_its_record_goes_on(tmp_path, source, monkeypatch
     settings = parse(on_error="skip")
     with monkeypatch.context() as patch:
         patch.setattr(dedup, "write_json", full)
-        with pytest.raises(ResourceError, match="go on with --resume"):
+        with pytest.raises(ResourceError, match="continue with --resume"):
             dedup_to_folder([source], tmp_path / "out", settings)
     assert sorted(path.name for path in (tmp_path / ".out.partial").iterdir()) == ["kept", "lock", "work"]
     assert len(dedup_to_folder([source], tmp_path / "out", settings, resume=True)["reused"]) > 5

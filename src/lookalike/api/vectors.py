@@ -32,7 +32,7 @@ def vectors_in(sources: Sequence[Source], wanted: Wanted) -> Float64 | None:
                 empty += len(features)
                 continue
             if not (getattr(source, "holds_vectors", False) or is_numbers(features)):
-                source.set_aside.clear()  # the source will be read again
+                source.rejected_rows.clear()  # the source will be read again
                 return None
             try:
                 kind = kind or VectorKind((kind_of(features, bits=False) or VectorKind(0, "")).dimension, "float64")

@@ -178,7 +178,7 @@ def read_corpus(
     if digesting.vectors:
         run.progress.compiling(fingerprint_rows, "vectors")
     for source in sources:
-        source.room = budget.room(settings.shingling.bag, settings.shingling.kind == "char")
+        source.item_memory = budget.item_memory(settings.shingling.bag, settings.shingling.kind == "char")
     done = {(record.source, record.block): record for record in digests.blocks}
 
     def digest(job: tuple[int, int, Block, Wanted]) -> tuple[DigestedBlock, Items | None, int]:
@@ -189,16 +189,16 @@ def read_corpus(
         except VectorError as error:
             place = f"{sources[number].name}: row {getattr(block, 'first_row', 0) + error.row}"
             raise BadDataError(f"{place}: column {settings.column!r} {error}") from error
-        aside = sources[number].set_aside.get(index)
+        aside = sources[number].rejected_rows.get(index)
         part = DigestedBlock(number, index, made, items.columns, items.rejected, aside)
-        return part, None if block.alone else items, block.nbytes
+        return part, None if block.exclusive else items, block.nbytes
 
     def jobs() -> Iterator[tuple[int, int, Block, Wanted]]:
         for number, source in enumerate(sources):
             wanted = _wanted(source, settings, rank_column if number >= references else None)
             for index, block in enumerate(source.blocks()):
                 if (number, index) in done:
-                    source.set_aside[index] = np.array(done[number, index].set_aside, np.int64)
+                    source.rejected_rows[index] = np.array(done[number, index].set_aside, np.int64)
                     run.progress.advance(block.nbytes)
                 else:
                     yield number, index, block, wanted

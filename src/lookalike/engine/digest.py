@@ -16,11 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.features.shingles import Shingling, hash_lists, is_list, sets_of, sketch_features
-from lookalike.features.texts import text_arrays
 from lookalike.features.vectors import fingerprints, rows_of, words_of
 from lookalike.kernels import minhash as sketching
 from lookalike.kernels import vectors as kernels
-from lookalike.types import Float64, Int64, Sets, UInt32, UInt64, VectorKind, to_arrow, to_numpy
+from lookalike.types import Float64, Int64, Sets, UInt32, UInt64, VectorKind, text_arrays, to_arrow, to_numpy
 
 if TYPE_CHECKING:
     from lookalike.engine.vector_plan import VectorPlan

@@ -73,7 +73,7 @@ def count_items(sources: list[Source]) -> tuple[int, bool]:
     """The approximate number of items, and whether it is exact."""
     step = -(-len(sources) // ASKED_SOURCES) or 1
     asked = sources[::step]
-    found = [source.about_rows() for source in asked]
+    found = [source.estimate_rows() for source in asked]
     rows = sum(count for count, _ in found)
     share = sum(source.nbytes for source in sources) / max(1, sum(source.nbytes for source in asked))
     return round(rows * max(1.0, share)), step == 1 and all(exact for _, exact in found)

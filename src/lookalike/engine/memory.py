@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lookalike.errors import ResourceError, UsageError
-from lookalike.types import Room
+from lookalike.types import ItemMemory
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 BASE_BYTES = 384 << 20
@@ -29,6 +29,8 @@ BAG_FACTORS = (16.0, 100.0)
 """Memory per byte of a text whose repeated shingles are counted (80 bytes per shingle): for words, for characters."""
 PIECE_BYTES = 64 << 20
 """Size of a piece of digests in the work folder."""
+GUESSED_BYTES = 8 << 30
+"""The memory of a machine whose system does not report it."""
 _LIMIT_FILES = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
@@ -52,14 +54,17 @@ def parse_memory(text: str | int | None) -> int:
 
 
 def machine_memory() -> int:
-    """The memory of the machine, or of its container if that is less.
+    """The memory of the machine, or the limit of its container if that is less.
 
     Examples
     --------
     >>> machine_memory() > 1 << 20
     True
     """
-    found = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    try:
+        found = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # Linux and macOS report it
+        found = GUESSED_BYTES
     for name in _LIMIT_FILES:
         limit = Path(name)
         if limit.exists() and (text := limit.read_text().strip()).isdigit():
@@ -100,9 +105,9 @@ class Budget:
         """Part of the names of saved batches: batches made with another budget hold other items."""
         return f"{self.sets_bytes >> 10}"
 
-    def room(self, bag: bool, characters: bool) -> Room:
-        """What one document may take. With `bag`, its repeats are numbered in a table of all its shingles."""
-        return Room(self.total_bytes, BASE_BYTES, BAG_FACTORS[characters] if bag else 0.0)
+    def item_memory(self, bag: bool, characters: bool) -> ItemMemory:
+        """What one document may take; its repeats are numbered in a table of all its shingles."""
+        return ItemMemory(self.total_bytes, BASE_BYTES, BAG_FACTORS[characters] if bag else 0.0)
 
     def check_items(self, items: int) -> None:
         """Refuse more items than fit: an eighth of the memory must remain for joining bands and comparing sets."""

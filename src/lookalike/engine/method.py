@@ -208,7 +208,7 @@ def _first_features(sources: list[Source], settings: Settings) -> Iterator[pa.Ar
             left -= len(found)
             if not left:
                 break
-        source.set_aside.clear()  # what is bad in it is found again when it is read
+        source.rejected_rows.clear()  # what is bad in it is found again when it is read
         if not left:
             return
 

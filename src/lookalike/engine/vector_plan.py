@@ -130,7 +130,7 @@ def vectors_of(sources: list[Source], column: str, measure: Measure) -> VectorKi
             if kind is not None:
                 kinds.append(kind)
                 break
-        source.set_aside.clear()
+        source.rejected_rows.clear()
     if not kinds:
         # nothing but nulls: whatever they are, they are similar to nothing
         return VectorKind(64, "bits" if measure.name == "hamming" else "float32") if measure.of_vectors else None
@@ -176,7 +176,7 @@ def _first_rows(sources: list[Source], settings: Settings, kind: VectorKind) -> 
             left -= len(features)
             if left <= 0:
                 break
-        source.set_aside.clear()
+        source.rejected_rows.clear()
         if left <= 0:
             return
 

@@ -31,7 +31,7 @@ def count_threads(threads: int | None) -> int:
 
 def _is_alone(given: object) -> bool:
     """Whether a job is so large that no other may run beside it."""
-    return isinstance(given, tuple) and any(getattr(part, "alone", False) for part in given)
+    return isinstance(given, tuple) and any(getattr(part, "exclusive", False) for part in given)
 
 
 class Workers:
@@ -59,7 +59,7 @@ class Workers:
     def map(self, function: Callable[[Given], Made], given: Iterable[Given]) -> Iterator[Made]:
         """Like the built-in map, in the same order.
 
-        A job that is a tuple with an element whose `alone` is true runs by itself.
+        A job that is a tuple with an element whose `exclusive` is true runs by itself.
         """
         if self._pool is None:
             yield from map(function, given)

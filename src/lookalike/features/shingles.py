@@ -11,13 +11,12 @@ import pyarrow as pa
 
 from lookalike.errors import BadDataError, UsageError
 from lookalike.features.stopwords import stop_words
-from lookalike.features.texts import text_arrays
 from lookalike.features.unicode import folding_table
 from lookalike.kernels import minhash as sketching
 from lookalike.kernels import sets as set_kernels
 from lookalike.kernels import shingles as kernels
 from lookalike.kernels.hashing import LARGEST
-from lookalike.types import Int64, Sets, UInt32, UInt64, to_numpy
+from lookalike.types import Int64, Sets, UInt32, UInt64, text_arrays, to_numpy
 
 KINDS = {
     "word": kernels.WORD_SHINGLES,

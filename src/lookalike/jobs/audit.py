@@ -71,7 +71,10 @@ def audit_folder(out: str | Path, sample_size: int, progress: Progress) -> dict[
         raise UsageError(f"{out}: its input came on standard input and cannot be read again")
     settings = settings_of_run(options)
     sources = open_inputs(
-        [*options["reference"], *options["inputs"]], encoding=settings.items.encoding, output=Path(out)
+        [*options["reference"], *options["inputs"]],
+        encoding=settings.items.encoding,
+        output=Path(out),
+        limits=settings.execution.limits,
     )
     settings, _ = choose(sources, settings)  # the plan for vectors depends on what kind they are
     with open_run(settings, progress) as run:

@@ -162,7 +162,10 @@ def dedup_to_folder(
     }
     output = open_output(out, [str(path) for path in inputs], overwrite, resume, work_folder)
     with output as folder:
-        opened = partial(open_inputs, encoding=settings.items.encoding, spool=output.spool, output=Path(out))
+        limits = settings.execution.limits
+        opened = partial(
+            open_inputs, encoding=settings.items.encoding, spool=output.spool, output=Path(out), limits=limits
+        )
         sources, references = opened(inputs), opened(reference) if reference else []
         settings, choice = choose(references + sources, settings)
         tell_plan(settings, choice, progress)

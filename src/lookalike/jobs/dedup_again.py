@@ -146,7 +146,8 @@ def _corpus(
     """The sources of the earlier run, cut into the same blocks; and how many of them are references."""
     if "-" in options["inputs"]:
         raise UsageError(f"--from {earlier}: its input came on standard input and cannot be read again")
-    opened = partial(open_inputs, encoding=settings.items.encoding, output=Path(out))
+    limits = settings.execution.limits
+    opened = partial(open_inputs, encoding=settings.items.encoding, output=Path(out), limits=limits)
     references = opened(options["reference"]) if options["reference"] else []
     sources: list[Source] = references + opened(options["inputs"])
     if json.loads(json.dumps(identity_of(sources))) != saved.known["files"]:
@@ -154,7 +155,7 @@ def _corpus(
     digests = Digests(0)
     digests.blocks = [BlockRecord(*record) for record in saved.known["blocks"]]
     for record in digests.blocks:
-        sources[record.source].set_aside[record.block] = np.array(record.set_aside, np.int64)
+        sources[record.source].rejected_rows[record.block] = np.array(record.set_aside, np.int64)
     starts, block_starts = lay_out(len(sources), digests.blocks)
     counts = saved.sizes(int(starts[-1]))
     return Corpus(sources, settings.items, settings.digesting, digests, starts, block_starts, counts, {}), len(

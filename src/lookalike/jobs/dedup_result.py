@@ -121,7 +121,7 @@ def _write_kept(run: Run[Settings], found: Deduplicated, folder: Path) -> None:
 
     def pick(job: tuple[int, int, Block, Items | None]) -> tuple[Any, int]:
         first, last, block, held = job
-        return block.stored(keep[first:last], held.decoded if held else None), block.nbytes
+        return block.kept_rows(keep[first:last], held.decoded if held else None), block.nbytes
 
     def jobs(number: int) -> Iterator[tuple[int, int, Block, Items | None]]:
         for index, (first, last, block) in enumerate(found.corpus.blocks(number)):
@@ -131,7 +131,7 @@ def _write_kept(run: Run[Settings], found: Deduplicated, folder: Path) -> None:
     with Workers(run.settings.execution.threads, beside=True) as workers:
         for number in range(found.reference_sources, len(found.corpus.sources)):
             source = found.corpus.sources[number]
-            name = f"{KEPT}/{source.kept_name}"
+            name = f"{KEPT}/{source.kept_path}"
             if work is not None and work.has(name):
                 progress.advance(source.nbytes)
                 continue
@@ -176,11 +176,11 @@ def _of_source(corpus: Corpus, number: int, keep: Bool) -> pa.Table:
     layout = source.layout()
     blocks = corpus.blocks(number)
     if layout.kind == "table":
-        pieces = [block.stored(keep[first:last]) for first, last, block in blocks]
+        pieces = [block.kept_rows(keep[first:last]) for first, last, block in blocks]
         return pa.concat_tables(pieces) if pieces else layout.schema.empty_table()  # type: ignore[union-attr]
-    suffixes = PurePath(source.kept_name).suffixes
+    suffixes = PurePath(source.kept_path).suffixes
     if layout.kind == "lines" and not _NAMELESS & set(suffixes):
-        rows = layout.prefix + b"".join(block.stored(keep[first:last]) for first, last, block in blocks)
+        rows = layout.prefix + b"".join(block.kept_rows(keep[first:last]) for first, last, block in blocks)
         return _parse(rows, suffixes, corpus.settings.encoding, source.name)
     return _texts(corpus, number, keep)
 

@@ -256,7 +256,7 @@ def neighbors_of_files(
 
     With `transposed`, the items are the elements of the sets that the files hold.
     """
-    sources, others = open_sides(inputs, against, settings.items.encoding, spool)
+    sources, others = open_sides(inputs, against, settings.items.encoding, spool, settings.execution.limits)
     if transposed:
         sources = open_inverted(sources, settings.items.column, settings.execution.budget.sets_bytes)
     found = find_neighbors(sources, others, settings, progress)

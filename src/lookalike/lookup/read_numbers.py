@@ -139,7 +139,7 @@ def _read_csv(file: File, encoding: str) -> dict[str, Any]:
 
 
 def _read_vectors(source: VectorSource) -> dict[str, Any]:
-    values = source.numbers(source.read_rows(0, source.shape.rows), 0)
+    values = source.numbers(source.read_rows(0, source.storage.rows), 0)
     return {str(column): values[:, column].astype(np.float64) for column in range(values.shape[1])}
 
 
