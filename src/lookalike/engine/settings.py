@@ -25,7 +25,6 @@ KEEP_RULES = ("first", "last", "longest", "shortest", "max:COL", "min:COL")
 
 
 if TYPE_CHECKING:
-    from lookalike.engine.vector_plan import VectorPlan
     from lookalike.types import VectorKind
 
 
@@ -90,7 +89,7 @@ class MatchSettings:
     hashes: int
     method: str
     seed: int
-    plan: Plan | VectorPlan | None
+    plan: Plan | None
     """Bands and rows; None if the method needs none."""
     length_ratio: Fraction = Fraction(0)
     """Candidates are only those pairs whose shorter set has at least this share of the longer one's elements."""

@@ -18,7 +18,7 @@ from lookalike.engine.memory import BASE_BYTES
 from lookalike.engine.progress import Progress
 from lookalike.engine.run_record import describe_run
 from lookalike.engine.settings import Settings
-from lookalike.engine.vector_plan import for_vectors, vectors_of
+from lookalike.engine.vectors import for_vectors, vectors_of
 from lookalike.engine.workers import Workers
 from lookalike.errors import ResourceError, UsageError
 from lookalike.kernels import neighbors as kernels
