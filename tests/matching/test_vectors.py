@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import replace
+from itertools import combinations
 from math import ceil
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lookalike as la
+from lookalike.candidates.brute import all_together
 from lookalike.engine.digest import band_keys
 from lookalike.engine.memory import Budget
 from lookalike.engine.method import choose
@@ -20,6 +22,7 @@ from lookalike.engine.progress import Progress
 from lookalike.engine.settings import Settings
 from lookalike.engine.workers import Workers
 from lookalike.errors import BadDataError, ResourceError, UsageError
+from lookalike.features.vectors import words_of
 from lookalike.jobs.pairs import find_similar_pairs, pairs_of_files
 from lookalike.matching import refine as refining
 from lookalike.matching.join import JoinOptions
@@ -28,6 +31,7 @@ from lookalike.read import open_data
 from lookalike.tuning.plan import tune
 from lookalike.types import VectorKind
 from lookalike.verify.measures import Measure
+from lookalike.verify.pairs import all_pairs, list_pairs_of_band
 
 MEASURES = ("cosine", "euclidean", "hamming")
 
@@ -367,14 +371,15 @@ def test_equal_vectors_are_not_compared_in_another_order():
     assert la.pairs(rows, measure="euclidean", threshold=0.1).num_rows == 0
 
 
-def test_more_similar_vectors_than_a_chunk_has_room_for(monkeypatch):
-    from lookalike.verify import pairs as listing
-
-    monkeypatch.setattr(listing, "ROOM", 1)
-    monkeypatch.setattr(listing, "BAND_CHUNK", 100)
+def test_more_similar_vectors_than_a_chunk_has_room_for():
     rows = np.random.default_rng(3).standard_normal((300, 4)) * 0.001 + 1
-    table = la.pairs(rows, measure="cosine", threshold=0.9, method="lsh", recall=0.99)
-    assert table.num_rows == 300 * 299 // 2
+    kind, wanted = VectorKind(4, "float64"), replace(Measure.parse("cosine", 0.9), of_vectors=True)
+    sets = words_of(rows, np.ones(300, bool), kind)
+    given = kind.as_rows(sets.indptr[:-1], sets.indptr[1:], sets.elements)
+    parts = list(list_pairs_of_band(all_together(np.arange(300)), given, wanted.arguments, room=1, chunk=100))
+    assert max(len(part.left) for part in parts) <= 300
+    found = all_pairs(iter(parts))
+    assert sorted(zip(found.left.tolist(), found.right.tolist())) == list(combinations(range(300), 2))
 
 
 def test_many_repeated_pairs_go_to_disk_and_come_back_once(monkeypatch):

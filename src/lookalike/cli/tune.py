@@ -52,7 +52,12 @@ Example:
     show_default=True,
     help="Target recall: the share of pairs at the threshold to find.",
 )
-@click.option("--hashes", default=256, show_default=True, help="Most values of a signature. For vectors, one stands for 8 hyperplanes, 8 sampled bits or 4 lines.")
+@click.option(
+    "--hashes",
+    default=256,
+    show_default=True,
+    help="Most values of a signature. For vectors, one stands for 8 hyperplanes, 8 sampled bits or 4 lines.",
+)
 @click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the curve to FILE.svg or FILE.png.")
 @click.option("--overwrite", is_flag=True, help="Replace the plot if it exists.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.candidates.neighbors import Nearest, about_bytes, nearest
+from lookalike.candidates.neighbors import NearestSets, about_bytes, nearest
 from lookalike.candidates.numbering import number_elements
 from lookalike.engine.corpus import Corpus, read_corpus
 from lookalike.engine.memory import BASE_BYTES
@@ -214,7 +214,7 @@ def _telling(workers: Workers, progress: Progress) -> Callable[..., Iterator[Any
 
 
 def _by_input(
-    found: Nearest, sizes: Int64, items: Int64, rows: Int64, settings: Settings
+    found: NearestSets, sizes: Int64, items: Int64, rows: Int64, settings: Settings
 ) -> tuple[Int64, Int64, Float64, Int64]:
     """left, right, similarity and rank, by item, from neighbours by number of the set."""
     order = np.argsort(rows)
