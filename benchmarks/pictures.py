@@ -70,7 +70,7 @@ def draw_vectors():
     across /= np.linalg.norm(across, axis=1, keepdims=True)
     other = cosines[:, None] * one + np.sqrt(1 - cosines[:, None] ** 2) * across
     kind = VectorKind(64, "float64")
-    plan = la.tune(threshold=0.95, recall=0.95, hashes=32, measure="cosine")
+    plan = la.tune(threshold=0.95, recall=0.95, measure="cosine")
     keys = [band_keys(rows, plan, kind, seed=1) for rows in (one, other)]
     found = (keys[0] == keys[1]).any(axis=0).reshape(50, -1).mean(1)
     places = np.linspace(0.5, 1, 200)

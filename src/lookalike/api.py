@@ -16,8 +16,7 @@ from lookalike.engine.progress import Progress
 from lookalike.engine.settings import Settings
 from lookalike.engine.workers import Workers, count_threads
 from lookalike.errors import UsageError
-from lookalike.families.minhash import METHODS, merge
-from lookalike.families.minhash import MinHash as MinHashFamily
+from lookalike.families.minhash import METHODS, MinHash, as_sets, merge
 from lookalike.features.plain import shingles
 from lookalike.features.shingles import Shingling, hash_lists, sketch_features
 from lookalike.jobs.dedup import DedupResult, dedup_in_memory, dedup_to_folder, read_result
@@ -35,7 +34,6 @@ from lookalike.lookup.files import faces_of_files
 from lookalike.lookup.fingerprints import find_prints
 from lookalike.lookup.read_prints import as_prints, read_prints
 from lookalike.read import invert, looks_like_paths, open_data, open_inputs
-from lookalike.read.tables import as_table
 from lookalike.report.linkage.page import links_page
 from lookalike.tuning.plan import Plan, tune
 from lookalike.types import Prints, Sets, Signatures, Source, Wanted, strings_to_arrow, to_arrow
@@ -485,15 +483,9 @@ def hamming_lsh(
     >>> hamming_lsh([range(100), range(5, 105), range(200, 300)]).select(["left", "right"]).to_pylist()
     [{'left': 0, 'right': 1}]
     """
-    found = find_hamming_pairs(_as_sets(sets), threshold, Halving(**options))
+    found = find_hamming_pairs(as_sets(sets), threshold, Halving(**options))
     columns = {"left": found.left, "right": found.right, "similarity": found.similarity}
     return pa.table({name: to_arrow(values) for name, values in columns.items()})
-
-
-def _as_sets(sets: Sets | Iterable[Iterable[Any]]) -> Sets:
-    if isinstance(sets, Sets):
-        return sets
-    return hash_lists(as_table([list(one) for one in sets], "set")["set"].combine_chunks())
 
 
 def sketch(
@@ -516,7 +508,7 @@ def sketch(
     >>> signatures.values.shape, signatures.similarity(0, 1)
     ((2, 64), 1.0)
     """
-    MinHashFamily(hashes, seed)  # checks both
+    MinHash(hashes, seed)  # checks both
     shingling = Shingling.parse(shingle, bag=bag, language=language)
     wanted = Wanted(column)
     blocks = (block for source in _open(data, column, encoding) for block in source.blocks())
@@ -525,11 +517,7 @@ def sketch(
             lambda block: sketch_features(block.items(wanted).features, shingling, seed, hashes), blocks
         )
         parts = [Signatures(part, METHODS[0], seed) for part in values]
-    return (
-        merge(parts)
-        if parts
-        else MinHashFamily(hashes, seed).signatures(hash_lists(pa.array([], pa.list_(pa.int64()))))
-    )
+    return merge(parts) if parts else MinHash(hashes, seed).signatures(hash_lists(pa.array([], pa.list_(pa.int64()))))
 
 
 def jaccard(left: Any, right: Any, shingle: str | None = None) -> float:
@@ -550,18 +538,3 @@ def jaccard(left: Any, right: Any, shingle: str | None = None) -> float:
     right = right if isinstance(right, AbstractSet) else set(right)
     either = len(left | right)
     return len(left & right) / either if either else 0.0
-
-
-class MinHash(MinHashFamily):
-    """Minhash signatures of sets: of `Sets`, or of Python collections of strings or integers.
-
-    Examples
-    --------
-    >>> signatures = MinHash(hashes=128, seed=1).signatures([{"ad", "bc"}, {"bc", "ad"}, {"zz"}])
-    >>> signatures.similarity(0, 1), signatures.similarity(0, 2)
-    (1.0, 0.0)
-    """
-
-    def signatures(self, sets: Sets | Iterable[Iterable[Any]]) -> Signatures:
-        """The signatures of sets; that of the empty set has the largest number everywhere."""
-        return super().signatures(_as_sets(sets))
