@@ -63,9 +63,9 @@ def test_the_method_that_was_chosen_is_told_with_its_plan(cli, tmp_path):
     assert first.startswith("Method: items are long (about 1,")
     assert second.startswith("Plan: ")
     assert "with probability 95." in third
-    assert "(wanted: 95%)" in third
+    assert "(target: 95%)" in third
     done = cli("pairs", "long.jsonl", "--recall", "1")
-    assert re.search(r"Method: (exact|brute) .*only exact methods give what was asked for\.\nPlan: ", done.err)
+    assert re.search(r"Method: (exact|brute) .*only exact methods reach the recall\.\nPlan: ", done.err)
 
 
 def test_quiet_is_silent(cli, news, tmp_path):

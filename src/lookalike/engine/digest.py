@@ -22,7 +22,6 @@ from lookalike.kernels import vectors as kernels
 from lookalike.types import Float64, Int64, Sets, UInt32, UInt64, VectorKind, text_arrays, to_arrow, to_numpy
 
 if TYPE_CHECKING:
-    from lookalike.engine.vector_plan import VectorPlan
     from lookalike.tuning.plan import Plan
 
 
@@ -32,7 +31,7 @@ class DigestSettings:
 
     shingling: Shingling
     seed: int = 1
-    plan: Plan | VectorPlan | None = None
+    plan: Plan | None = None
     """Bands and rows; None makes no bucket keys."""
     vectors: VectorKind | None = None
     """What kind of vectors the items are; None if they are texts or token lists."""
@@ -121,7 +120,7 @@ def _digest_vectors(features: pa.Array, settings: DigestSettings) -> tuple[UInt6
     return keys, counts, fingerprints(sets)
 
 
-def band_keys(rows: npt.NDArray[Any], plan: Any, kind: VectorKind, seed: int) -> UInt64:
+def band_keys(rows: npt.NDArray[Any], plan: Plan, kind: VectorKind, seed: int) -> UInt64:
     """The bucket key of each vector in each band: uint64[bands, vectors]."""
     keys = np.empty((plan.bands, len(rows)), np.uint64)
     if plan.measure == "hamming":
@@ -133,31 +132,32 @@ def band_keys(rows: npt.NDArray[Any], plan: Any, kind: VectorKind, seed: int) ->
         np.multiply(rows, inverse[:, None], out=scaled, casting="same_kind")
         kernels.sign_keys(scaled, _hyperplanes(plan, kind, seed), plan.rows, keys)
     else:
-        tiles, offsets = _lines(plan, kind, seed)
-        kernels.line_keys(rows.astype(np.float64), tiles, offsets, plan.width, plan.rows, keys)
+        tiles, offsets, width = _lines(plan, kind, seed)
+        kernels.line_keys(rows.astype(np.float64), tiles, offsets, width, plan.rows, keys)
     return keys
 
 
 @lru_cache(maxsize=2)
-def _positions(plan: Any, kind: VectorKind, seed: int) -> Int64:
+def _positions(plan: Plan, kind: VectorKind, seed: int) -> Int64:
     from lookalike.families.bits import BitSampling  # imported on use: runs on sets start faster without it
 
     return BitSampling(kind.dimension, seed).positions_for(kind.dimension, plan.used_hashes)
 
 
 @lru_cache(maxsize=2)
-def _hyperplanes(plan: Any, kind: VectorKind, seed: int) -> npt.NDArray[np.float32]:
+def _hyperplanes(plan: Plan, kind: VectorKind, seed: int) -> npt.NDArray[np.float32]:
     from lookalike.families.hyperplanes import Hyperplanes
 
     return _tiles(Hyperplanes(seed).vectors_for(kind.dimension, plan.used_hashes))
 
 
 @lru_cache(maxsize=2)
-def _lines(plan: Any, kind: VectorKind, seed: int) -> tuple[Float64, Float64]:
+def _lines(plan: Plan, kind: VectorKind, seed: int) -> tuple[Float64, Float64, float]:
     from lookalike.families.lines import Lines
 
+    assert plan.width is not None
     lines, offsets = Lines(plan.width, seed).lines_for(kind.dimension, plan.used_hashes)
-    return _tiles(lines.astype(np.float64)), offsets
+    return _tiles(lines.astype(np.float64)), offsets, plan.width
 
 
 def _tiles(columns: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -13,7 +13,6 @@ from lookalike.types import RUN_FILE
 from lookalike.version import __version__
 
 if TYPE_CHECKING:
-    from lookalike.engine.vector_plan import VectorPlan
     from lookalike.tuning.plan import Plan
 
 
@@ -28,7 +27,7 @@ def read_run(out: str | Path) -> dict[str, Any]:
 
 def describe_run(
     options: dict[str, Any],
-    plan: Plan | VectorPlan | None,
+    plan: Plan | None,
     counts: dict[str, int],
     alarms: list[dict[str, Any]],
     progress: Progress,

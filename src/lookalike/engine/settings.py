@@ -26,7 +26,6 @@ KEEP_RULES = ("first", "last", "longest", "shortest", "max:COL", "min:COL")
 
 
 if TYPE_CHECKING:
-    from lookalike.engine.vector_plan import VectorPlan
     from lookalike.types import VectorKind
 
 
@@ -69,7 +68,7 @@ class ItemSettings:
         shingling = Shingling.parse(shingle, bag=bag, language=language)
         return cls(column, id, shingling, on_error == "skip", encoding)
 
-    def digesting(self, measure: Measure, seed: int = 1, plan: Plan | VectorPlan | None = None) -> DigestSettings:
+    def digesting(self, measure: Measure, seed: int = 1, plan: Plan | None = None) -> DigestSettings:
         """What the digests of the items depend on, if they are compared by this measure and plan."""
         return DigestSettings(self.shingling, seed, plan, self.vectors, by_angle=measure.name == "cosine")
 
@@ -95,7 +94,7 @@ class MatchSettings:
     hashes: int
     method: str
     seed: int
-    plan: Plan | VectorPlan | None
+    plan: Plan | None
     """Bands and rows; None if the method needs none."""
     length_ratio: Fraction = Fraction(0)
     """Candidates are only those pairs whose shorter set has at least this share of the longer one's elements."""

@@ -1,4 +1,4 @@
-"""Tokens and shingles of one text as Python strings: slow and readable, for looking and explaining.
+"""Tokens and shingles of one text as Python strings: slow and readable, for inspection and explanation.
 
 The kernels give the same shingles as 64-bit hashes; jobs use only those.
 """
@@ -12,7 +12,7 @@ from lookalike.kernels.folding import DROPPED, MAPPED, OWN, WORD
 
 
 def pieces(char: str) -> list[tuple[str, int]]:
-    """What a character becomes by the table that the kernels use, each piece with its kind."""
+    """A character folded by the table of the kernels, each resulting character with its kind."""
     table = folding_table()
     entry = int(table.entries[table.pages[ord(char) >> 8], ord(char) & 0xFF])
     if entry & 7 == DROPPED:

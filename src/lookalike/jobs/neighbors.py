@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.candidates.neighbors import Nearest, about_bytes, nearest
+from lookalike.candidates.neighbors import NearestSets, about_bytes, nearest
 from lookalike.candidates.numbering import number_elements
 from lookalike.engine.corpus import Corpus, read_corpus
 from lookalike.engine.execution import Execution
@@ -20,7 +20,7 @@ from lookalike.engine.progress import Progress
 from lookalike.engine.run import Run, open_run
 from lookalike.engine.run_record import describe_run
 from lookalike.engine.settings import ItemSettings
-from lookalike.engine.vector_plan import vectors_of
+from lookalike.engine.vectors import vectors_of
 from lookalike.errors import ResourceError, UsageError
 from lookalike.kernels import neighbors as kernels
 from lookalike.kernels.vectors import push_nearest
@@ -231,7 +231,7 @@ def _advancing(run: Run[NeighborSettings]) -> Callable[..., Iterator[Any]]:
     return each
 
 
-def _by_input(found: Nearest, sizes: Int64, items: Int64, rows: Int64, measure: Measure) -> Rows:
+def _by_input(found: NearestSets, sizes: Int64, items: Int64, rows: Int64, measure: Measure) -> Rows:
     """Neighbours by item, in input order, from neighbours by number of the set."""
     order = np.argsort(rows)
     counts = np.diff(found.starts)[order]

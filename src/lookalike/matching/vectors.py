@@ -54,7 +54,7 @@ class NearPairs(NamedTuple):
 
 
 def near_pairs(
-    kind: VectorKind, measure: Measure, rows: tuple[Int64, Int64, Any], earlier: int, workers: Workers
+    kind: VectorKind, measure: Measure, rows: tuple[Int64, Int64, Any], earlier: int, workers: Workers, side: int = SIDE
 ) -> Iterator[NearPairs]:
     """Every pair that reaches the threshold, by comparing all with all, block by block.
 
@@ -72,9 +72,9 @@ def near_pairs(
         good = measure.reached_by(values_of_pairs(kind, measure, rows, left, right))
         return NearPairs(left[good], right[good], len(left))
 
-    spans = [(low, min(low + SIDE, count)) for low in range(earlier, count, SIDE)]
+    spans = [(low, min(low + side, count)) for low in range(earlier, count, side)]
     pairs = [
-        ((low, min(low + SIDE, earlier or count)), span) for span in spans for low in range(0, earlier or span[1], SIDE)
+        ((low, min(low + side, earlier or count)), span) for span in spans for low in range(0, earlier or span[1], side)
     ]
     with _one_thread_each():
         yield from workers.map(compare, pairs)

@@ -52,7 +52,7 @@ class Hash:
 
 
 @dataclass(frozen=True, slots=True)
-class Signatures:
+class RecordSignatures:
     """Minhash signatures of records, several of which can share one."""
 
     name: str
@@ -242,7 +242,9 @@ def _order_texts(texts: pa.Array) -> Int64:
     return order
 
 
-def sketch_columns(columns: Sequence[Column], name: str, group: int, slots: int, seed: int, each: Mapper) -> Signatures:
+def sketch_columns(
+    columns: Sequence[Column], name: str, group: int, slots: int, seed: int, each: Mapper
+) -> RecordSignatures:
     """Signatures of the shingles of these fields together; of one field, once for each distinct value."""
     width = shingle_width(columns)
     texts = [text_arrays(column.values) for column in columns]
@@ -265,7 +267,7 @@ def sketch_columns(columns: Sequence[Column], name: str, group: int, slots: int,
             kernels.store_slots(least, start, values)
 
     list(each(sketch, range(0, len(codes[0]), CHUNK)))
-    return Signatures(f"{width}-character shingles of {name}", group, values, own)
+    return RecordSignatures(f"{width}-character shingles of {name}", group, values, own)
 
 
 def shingle_width(columns: Sequence[Column]) -> int:
