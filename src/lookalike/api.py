@@ -29,14 +29,13 @@ from lookalike.lecture.halving import Halving
 from lookalike.lecture.hamming_pairs import find_hamming_pairs
 from lookalike.linkage.job import LinkResult, link_files, link_in_memory, read_links
 from lookalike.linkage.settings import LinkSettings
-from lookalike.linkage.tables import Side
+from lookalike.linkage.tables import RecordTable
 from lookalike.lookup.faces import find_faces
 from lookalike.lookup.files import faces_of_files
 from lookalike.lookup.fingerprints import find_prints
 from lookalike.lookup.read_prints import as_prints, read_prints
 from lookalike.read import invert, looks_like_paths, open_data, open_inputs
 from lookalike.read.tables import as_table
-from lookalike.report.linkage.page import links_page
 from lookalike.tuning.plan import Plan, tune
 from lookalike.types import Prints, Sets, Signatures, Source, Wanted, strings_to_arrow, to_arrow
 
@@ -296,14 +295,14 @@ def link(
         raise UsageError("out= goes with paths, not with tables in memory")
     paths = [_paths(data) for data in given]
     other = paths[1] if len(paths) > 1 else []
-    link_files(paths[0], other, out, settings, Progress(), overwrite, links_page, resume=resume)
+    link_files(paths[0], other, out, settings, Progress(), overwrite, resume=resume)
     return read_links(Path(out))
 
 
-def _side(data: Any, settings: LinkSettings, name: str) -> Side:
+def _side(data: Any, settings: LinkSettings, name: str) -> RecordTable:
     if looks_like_paths(data):
-        return Side.read(_open(data, settings.fields[0].left, settings.encoding), settings, name)
-    return Side.of(data, settings, name)
+        return RecordTable.read(_open(data, settings.fields[0].left, settings.encoding), settings, name)
+    return RecordTable.of(data, settings, name)
 
 
 def transpose(data: Any, column: str = "text", *, encoding: str = "utf-8", memory: str | int | None = None) -> pa.Table:

@@ -20,7 +20,6 @@ from lookalike.types.arrays import (
     to_arrow,
     to_numpy,
 )
-from lookalike.types.columns import Column, WordGroups
 from lookalike.types.items import Block, Items, Layout, Rejected, Room, Source, Wanted
 from lookalike.types.names import DEFAULT_ID, KEPT, RUN_FILE
 from lookalike.types.prints import Prints
@@ -34,7 +33,6 @@ __all__ = [
     "Block",
     "Bool",
     "Buckets",
-    "Column",
     "Float32",
     "Float64",
     "Int8",
@@ -58,7 +56,6 @@ __all__ = [
     "UInt64",
     "VectorKind",
     "Wanted",
-    "WordGroups",
     "bytes_of",
     "matrix_to_arrow",
     "stretch_by_stretch",

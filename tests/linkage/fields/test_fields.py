@@ -8,11 +8,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lookalike.linkage.fields.fields import Field, choose_kinds, columns_of, parse_fields
+from lookalike.linkage.fields.values import KINDS
 
 from lookalike.errors import BadDataError, UsageError
-from lookalike.linkage.fields.fields import Field, choose_kinds, columns_of, parse_fields
 from lookalike.linkage.fields.kinds import recognise
-from lookalike.linkage.fields.values import KINDS
 
 SURNAMES = ["Smith", "O'Brien", "van der Berg", "Zoë-Müller", "Nguyễn", "Ng", "Ivanov", "García Márquez"]
 COLUMNS = [

@@ -7,14 +7,14 @@ import pyarrow as pa
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from lookalike.linkage.fields.fields import FieldReader, columns_of, parse_fields
+from lookalike.linkage.fields.values import _STREET_WORDS, FILLER, PLACEHOLDERS, _short_words, fold_texts, normalise
 
 from lookalike.engine.workers import Workers
 from lookalike.features.plain import pieces
 from lookalike.kernels.folding import GAP
 from lookalike.linkage.fields import fields as records
 from lookalike.linkage.fields import kinds
-from lookalike.linkage.fields.fields import FieldReader, columns_of, parse_fields
-from lookalike.linkage.fields.values import _STREET_WORDS, FILLER, PLACEHOLDERS, _short_words, fold_texts, normalise
 
 COUNTRY = r"^(?:\+|00)\s*(?:1|7|20|27|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|\d\d\d)[^\d]*(?:\(0\))?"
 EXTENSION = r"\s*(?:ext\.?|extension|x|#)\s*\d{1,6}\s*\Z"

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lookalike.linkage.scoring.pattern_counts import patterns_of
 
 from lookalike.errors import UsageError
 from lookalike.linkage.scoring.monotone import rising
-from lookalike.linkage.scoring.pattern_counts import patterns_of
 from lookalike.linkage.scoring.patterns import check_levels
 from lookalike.linkage.scoring.points import deduct
 

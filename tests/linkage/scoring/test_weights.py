@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lookalike.linkage.scoring.pattern_counts import patterns_of
 
 from lookalike.errors import UsageError
 from lookalike.linkage.scoring import weights as module
 from lookalike.linkage.scoring.dependence import SMOOTH, grow_tree, independent
-from lookalike.linkage.scoring.pattern_counts import patterns_of
 from lookalike.linkage.scoring.weights import adjust_by_frequency, fit_weights, frequency_beyond
 
 SIZES = (2, 3, 4, 2, 3)
