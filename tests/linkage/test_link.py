@@ -11,11 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import lookalike as la
-from linking import f1, make_people, pairs_of
-from lookalike.engine.progress import Progress
+from linking import f1, link_in_run, make_people, pairs_of
 from lookalike.errors import BadDataError, UsageError
 from lookalike.linkage import link as job
-from lookalike.linkage.link import Sides, link_tables
+from lookalike.linkage.linked import TableSizes
 from lookalike.linkage.settings import LinkSettings
 
 FIELDS = ["name", "address", "phone"]
@@ -137,11 +136,11 @@ def test_nothing_depends_on_the_threads(people, linked):
 def test_the_lecture_dates(people):
     """Created within 90 days: random pairs differ by 30 days on average, the same people by 10."""
     left, right, truth = people
-    found = link_tables(left, right, LinkSettings.parse(FIELDS, validate="created"), Progress())
+    found = link_in_run(left, right, LinkSettings.parse(FIELDS, validate="created"))
     assert found.validation.matching.mean == pytest.approx(10, abs=2)
     assert found.validation.random.mean == pytest.approx(30, abs=1.5)
     ids = left["id"].to_pylist(), right["id"].to_pylist()
-    chosen = [(ids[0][a], ids[1][b - 1200]) for a, b in zip(found.blocked.left, found.blocked.right)]
+    chosen = [(ids[0][a], ids[1][b - 1200]) for a, b in zip(found.candidates.left, found.candidates.right)]
     valid = np.array([pair in truth for pair in chosen])
     estimate, low, high = found.precision
     assert low <= estimate <= high
@@ -291,7 +290,7 @@ def test_a_field_without_values_is_left_out_and_said(people):
     left, right, truth = people
     left, right = (one.append_column("email", pa.nulls(len(one), pa.string())) for one in (left, right))
     result = la.link(left, right, [*FIELDS, "email"])
-    assert "email: no record has a value; the field is left out" in result.run["notes"]
+    assert "email: no record has a value; the field is ignored" in result.run["notes"]
     assert "email" not in result.links.column_names
     assert f1(pairs_of(result.links), truth) >= 0.98
 
@@ -319,7 +318,7 @@ def test_few_records_are_said_to_be_few():
 
 def test_pairs_are_counted_and_drawn_as_there_are():
     for left, right in [(5, None), (1, None), (0, None), (4, 3), (4, 0), (0, 3)]:
-        sides = Sides(left, right)
+        sides = TableSizes(left, right)
         every = (
             set(combinations(range(left), 2))
             if right is None
@@ -489,9 +488,9 @@ def test_payments_are_validated_by_their_dates(data_folder):
         pytest.skip("no transactions in LOOKALIKE_DATA")
     left, right = (pq.read_table(folder / f"transactions_{side}.parquet") for side in ("origin", "destination"))
     settings = LinkSettings.parse("memo,amount", validate="transaction_date", one_to_one="no")
-    found = link_tables(left, right, settings, Progress())
+    found = link_in_run(left, right, settings)
     truth = np.concatenate([left["ground_truth"].to_numpy(), right["ground_truth"].to_numpy()])
-    valid = truth[found.blocked.left] == truth[found.blocked.right]
+    valid = truth[found.candidates.left] == truth[found.candidates.right]
     rows = [row for row in found.validation.table() if row.precision >= 0.1]
     assert len(rows) >= 10
     assert max(row.precision for row in rows) > 0.98

@@ -117,7 +117,7 @@ def _bins(found: Linked) -> list[Bin]:
     return bins
 
 
-def _around(score: Float64, cut: float) -> Int64:
+def _around(score: Float64, cut: float, shown: int = SHOWN, step: int = STEP) -> Int64:
     """The pairs nearest to the cut, on both sides, by score, then in input order.
 
     Examples
@@ -126,14 +126,14 @@ def _around(score: Float64, cut: float) -> Int64:
     [0, 2, 3, 1]
     """
     near, low, high = np.empty(0, np.int64), -np.inf, np.inf
-    for first in range(0, len(score), STEP):
-        some = score[first : first + STEP]
+    for first in range(0, len(score), step):
+        some = score[first : first + step]
         near = np.append(near, first + np.flatnonzero((some >= low) & (some <= high)))
         near = near[np.lexsort((near, score[near]))]
         at = int(np.searchsorted(score[near], cut))
-        low = score[near[at - SHOWN]] if at >= SHOWN else low
-        high = score[near[at + SHOWN - 1]] if at + SHOWN <= len(near) else high
-        near = near[max(0, at - SHOWN) : at + SHOWN]
+        low = score[near[at - shown]] if at >= shown else low
+        high = score[near[at + shown - 1]] if at + shown <= len(near) else high
+        near = near[max(0, at - shown) : at + shown]
     return near
 
 

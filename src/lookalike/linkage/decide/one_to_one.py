@@ -5,7 +5,6 @@ Knows pairs of item numbers and what each pair is worth, but not why. Why SciPy:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -17,8 +16,8 @@ from lookalike.types import Bool, Float64, Int32, Int64
 METHODS = ("optimal", "greedy")
 LARGEST = 50_000
 """Items of the largest component that is assigned optimally, which takes up to ten seconds (quadratic time)."""
-PART = 1 << 11
-"""Pairs that SciPy gets at a time, more only if they belong to one component."""
+DENSE = 1 << 20
+"""Entries of the largest matrix that is assigned as a dense one: below this, SciPy's dense method is faster."""
 STEP = 1 << 16
 """Pairs that the greedy method converts to Python numbers at a time."""
 
@@ -38,11 +37,12 @@ def one_to_one(
     method: str = "optimal",
     *,
     largest: int = LARGEST,
-    part: int = PART,
+    dense: int = DENSE,
 ) -> Assignment:
     """Keep pairs such that no item is in two of them.
 
     The outcome does not depend on the order of the pairs. Every pair that is dropped shares an item with a kept one.
+    Ties are broken in the order of the items where possible: of equal pairs, the first left item gets the first right.
 
     Parameters
     ----------
@@ -54,8 +54,8 @@ def one_to_one(
         `optimal` for the greatest total worth; `greedy` to take the pair of the greatest worth first, ties by number.
     largest
         Components of more items than this are assigned greedily, with a note.
-    part
-        Pairs assigned at a time; the total worth does not depend on it.
+    dense
+        Components with more possible pairs than this are assigned as sparse matrices; the total worth is the same.
 
     Examples
     --------
@@ -73,8 +73,8 @@ def one_to_one(
     kept = np.zeros(len(worth), np.bool_)
     notes: list[str] = []
     if method == "optimal":
-        for some in _parts(*ends, largest, part, notes):
-            kept[some[_best_of(ends[0][some], ends[1][some], worth[some])]] = True
+        for some in _components(*ends, largest, notes):
+            kept[some[_best_of(ends[0][some], ends[1][some], worth[some], dense)]] = True
     # After the optimal pairs, this adds components left to it, and pairs worth nothing whose items are free.
     _take_greedily(*ends, np.argsort(-worth, kind="stable"), kept)
     return Assignment(np.sort(order[kept]), tuple(notes))
@@ -91,8 +91,8 @@ def _check(left: Numbers, right: Numbers, worth: Float64, method: str) -> None:
         raise UsageError("an item cannot be linked with itself: leave such pairs out")
 
 
-def _parts(left: Int32, right: Int32, largest: int, part: int, notes: list[str]) -> Iterator[Int64]:
-    """The pairs of whole components to be assigned optimally, about `part` at a time.
+def _components(left: Int32, right: Int32, largest: int, notes: list[str]) -> list[Int64]:
+    """The pairs of each component that is to be assigned optimally.
 
     A component with a single item on one side needs no optimum: its best pair is the greedy choice.
     """
@@ -109,35 +109,45 @@ def _parts(left: Int32, right: Int32, largest: int, part: int, notes: list[str])
             notes.append(f"one-to-one: groups with {what} are assigned greedily ({groups:,}, with {pairs:,} pairs)")
     contested = (counts.min(axis=0) > 1) & ~mixed & ~large
     chosen = np.flatnonzero(contested[root[left]])
-    own = root[left[chosen]]
-    number = (np.cumsum(np.bincount(own, minlength=items)) // part)[own]
-    order = np.argsort(number, kind="stable")
-    yield from np.split(chosen[order], np.flatnonzero(np.diff(number[order])) + 1) if len(chosen) else ()
+    chosen = chosen[np.argsort(root[left[chosen]], kind="stable")]
+    return np.split(chosen, np.flatnonzero(np.diff(root[left[chosen]])) + 1) if len(chosen) else []
 
 
-def _best_of(left: Int32, right: Int32, worth: Float64) -> Int64:
-    """The positions of pairs of the greatest total worth among those in which no item occurs twice."""
+def _best_of(left: Int32, right: Int32, worth: Float64, dense: int) -> Int64:
+    """The positions of the pairs with the greatest total worth such that no item occurs twice."""
+    from scipy.optimize import linear_sum_assignment
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
-    lefts, row = np.unique(left, return_inverse=True)
-    rights, column = np.unique(right, return_inverse=True)
-    # SciPy assigns every row, so each left item also has a column of its own, worth nothing. It takes 0 for no pair, so
-    # all weights are one higher; since each row gets exactly one column, that changes no comparison.
-    alone = np.arange(len(lefts))
-    places = np.append(row, alone), np.append(column, len(rights) + alone)
-    weights = csr_array((np.append(worth + 1, np.ones(len(lefts))), places))
-    partner = np.empty(len(lefts), np.int64)
-    rows, columns = min_weight_full_bipartite_matching(weights, maximize=True)
+    (lefts, row), (rights, column) = (np.unique(side, return_inverse=True) for side in (left, right))
+    partner = np.full(len(lefts), -1)
+    if len(lefts) * len(rights) <= dense:
+        matrix = np.zeros((len(lefts), len(rights)))
+        matrix[row, column] = worth
+        rows, columns = linear_sum_assignment(matrix, maximize=True)
+    else:
+        # Every row is assigned, so each left item also gets a column of its own, worth nothing. An entry of 0 means no
+        # pair, so all weights are one higher; since each row gets exactly one column, that changes no comparison.
+        alone = np.arange(len(lefts))
+        places = np.append(row, alone), np.append(column, len(rights) + alone)
+        weights = csr_array((np.append(worth + 1, np.ones(len(lefts))), places))
+        rows, columns = min_weight_full_bipartite_matching(weights, maximize=True)
     partner[rows] = columns
     return np.flatnonzero(partner[row] == column)
 
 
 def _take_greedily(left: Int32, right: Int32, order: Int64, kept: Bool) -> None:
     """In the given order, keep each pair whose two items are free."""
-    busy = bytearray(int(max(left.max(), right.max())) + 1)
-    for end in (left, right):
-        np.frombuffer(busy, np.uint8)[end[kept]] = 1
+    items = int(max(left.max(), right.max())) + 1
+    busy = bytearray(items)
+    taken = np.frombuffer(busy, np.bool_)
+    taken[left[kept]] = taken[right[kept]] = True
+    order = order[~(taken[left[order]] | taken[right[order]])]
+    # Most pairs have no rival and need no loop.
+    rivals = np.bincount(left[order], minlength=items) + np.bincount(right[order], minlength=items)
+    alone = (rivals[left[order]] == 1) & (rivals[right[order]] == 1)
+    kept[order[alone]] = True
+    order = order[~alone]
     for first in range(0, len(order), STEP):
         some = order[first : first + STEP]
         for pair, a, b in zip(some.tolist(), left[some].tolist(), right[some].tolist()):
