@@ -7,16 +7,8 @@ import pytest
 
 import lookalike as la
 from linking import link_in_run, make_copies, pairs_of
-from lookalike.linkage import link as job
 from lookalike.linkage.decide.clusters import connect_pairs
 from lookalike.linkage.settings import LinkSettings
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _fewer_random_pairs():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(job, "RANDOM_PAIRS", 100_000)
-        yield
 
 
 def count_within(groups):
@@ -73,8 +65,8 @@ def test_every_link_is_within_a_cluster_and_holds_it_together(linked):
 def test_pairs_that_the_clusters_refuse_are_counted_and_said(linked):
     refused = linked.run["counts"]["refused"]
     assert refused > 0
-    [sentence] = [note for note in linked.run["notes"] if "not linked" in note]
-    assert sentence.startswith(f"{refused} pairs from the cut on are not linked")
+    [sentence] = [note for note in linked.run["notes"] if "refused links" in note]
+    assert sentence.startswith(f"refused links: {refused} (pairs at or above the cut that would join clusters")
 
 
 def test_threads_do_not_matter(copies, linked):

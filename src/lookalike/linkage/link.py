@@ -13,20 +13,24 @@ from lookalike.linkage.blocking.find import CandidatePairs, find_pairs
 from lookalike.linkage.decide.links import choose_pairs, refuse_minority
 from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.fields.reader import FieldReader
-from lookalike.linkage.linked import Linked, TableSizes
+from lookalike.linkage.linked import RANDOM_PAIRS, Linked, TableSizes
 from lookalike.linkage.memory import check_columns
 from lookalike.linkage.notes import Notes
 from lookalike.linkage.resume import LinkPieces
 from lookalike.linkage.scoring.capture import estimate_recall
 from lookalike.linkage.scoring.cut import choose_cut
-from lookalike.linkage.scoring.score import Agreement, Scores, compare_pairs, score_pairs
+from lookalike.linkage.scoring.score import Agreement, Pairs, Scores, compare_pairs, score_pairs
 from lookalike.linkage.scoring.validating_field import ValidatingField
 from lookalike.linkage.scoring.weights import Weights
 from lookalike.linkage.settings import LinkSettings
 
 
-def link_tables(left: pa.Table, right: pa.Table | None, run: Run[LinkSettings]) -> Linked:
+def link_tables(
+    left: pa.Table, right: pa.Table | None, run: Run[LinkSettings], *, random_pairs: int = RANDOM_PAIRS
+) -> Linked:
     """Link the records of two tables, or of one.
+
+    Agreement by chance is measured on `random_pairs`.
 
     Examples
     --------
@@ -50,12 +54,13 @@ def link_tables(left: pa.Table, right: pa.Table | None, run: Run[LinkSettings]) 
     with run.progress.stage("candidates"):
         pairs = LinkPieces(run.work).candidates(lambda: _find_candidates(columns, sizes, run, notes))
     with run.progress.stage("comparing"):
-        random = sizes.draw_pairs(run.settings.seed)
+        random = sizes.draw_pairs(run.settings.seed, random_pairs)
         agreement = compare_pairs(columns, (pairs.left, pairs.right), random, run)
     with run.progress.stage("scoring"):
         scores = score_pairs(columns, pairs, agreement, sizes.pairs, run)
     with run.progress.stage("deciding"):
-        return _decide(columns, sizes, pairs, agreement, scores, validating, run.settings, notes)
+        drawn = sizes.draw_pairs(run.settings.seed + 1, random_pairs) if validating is not None else random
+        return _decide(columns, sizes, pairs, agreement, scores, validating, drawn, run.settings, notes)
 
 
 def _read_fields(
@@ -92,6 +97,7 @@ def _decide(
     agreement: Agreement,
     scores: Scores,
     validating: ValidatingField | None,
+    random: Pairs,
     settings: LinkSettings,
     notes: Notes,
 ) -> Linked:
@@ -99,9 +105,7 @@ def _decide(
     scoring, score, probability = scores
     for sentence in scoring.notes if isinstance(scoring, Weights) and sizes.pairs else ():
         notes.add(sentence)
-    validation = None
-    if validating is not None:
-        validation = validating.validate(pairs, sizes.draw_pairs(settings.seed + 1), scores, notes.add)
+    validation = None if validating is None else validating.validate(pairs, random, scores, notes.add)
     cut, why = choose_cut(scores, validation, settings, notes.add)
     chosen = choose_pairs(pairs, score, cut, settings.one_to_one, sizes.right is not None, notes.add)
     # A pair is a match if it is more likely one than not, even if links must be more certain than that.
