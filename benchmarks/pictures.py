@@ -10,7 +10,7 @@ import numpy as np
 import lookalike as la
 import people
 from lookalike.engine.digest import band_keys
-from lookalike.engine.progress import Progress
+from lookalike.engine.run import open_run
 from lookalike.linkage.link import link_tables
 from lookalike.linkage.settings import LinkSettings
 from lookalike.types import VectorKind
@@ -90,9 +90,10 @@ def draw_link():
     """Scores of pairs of generated people, and the share of valid ones from each score on (docs/link.md)."""
     left, right, truth = people.make_tables(5_000, 5_000, 0.3, errors=1.0, seed=6)
     settings = LinkSettings.parse("name,postcode", validate="created", one_to_one="no")
-    found = link_tables(left, right, settings, Progress())
+    with open_run(settings) as run:
+        found = link_tables(left, right, run)
     keys = truth["left"].to_numpy() * 10_000 + truth["right"].to_numpy() + 5_000
-    valid = np.isin(found.blocked.left.astype(np.int64) * 10_000 + found.blocked.right, keys)
+    valid = np.isin(found.candidates.left.astype(np.int64) * 10_000 + found.candidates.right, keys)
     rows = [row for row in found.validation.table() if row.cut > -20]
     cuts = [row.cut for row in rows]
     figure, axes = plt.subplots(2, 1, figsize=(7, 5), sharex=True)

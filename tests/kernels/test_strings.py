@@ -13,7 +13,7 @@ from lookalike.kernels import strings as kernels
 from lookalike.kernels.compile import kernel
 from lookalike.linkage.compare.levels import Comparer
 from lookalike.linkage.compare.values import Strings, Values
-from lookalike.types import Column
+from lookalike.linkage.fields.columns import Column
 
 ALPHABETS = ("ab", "abcdefgh 0123", "aé漢語🙂 ")
 

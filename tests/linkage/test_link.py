@@ -11,22 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import lookalike as la
-from linking import f1, make_people, pairs_of
-from lookalike.engine.progress import Progress
+from linking import f1, link_in_run, make_people, pairs_of
 from lookalike.errors import BadDataError, UsageError
-from lookalike.linkage import link as job
-from lookalike.linkage.link import Sides, link_tables
+from lookalike.linkage.decide.links import MOSTLY_ONE
+from lookalike.linkage.linked import TableSizes
 from lookalike.linkage.settings import LinkSettings
 
 FIELDS = ["name", "address", "phone"]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _fewer_random_pairs():
-    """They take most of the time where records are few."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(job, "RANDOM_PAIRS", 100_000)
-        yield
 
 
 @pytest.fixture(scope="module")
@@ -137,11 +128,11 @@ def test_nothing_depends_on_the_threads(people, linked):
 def test_the_lecture_dates(people):
     """Created within 90 days: random pairs differ by 30 days on average, the same people by 10."""
     left, right, truth = people
-    found = link_tables(left, right, LinkSettings.parse(FIELDS, validate="created"), Progress())
+    found = link_in_run(left, right, LinkSettings.parse(FIELDS, validate="created"))
     assert found.validation.matching.mean == pytest.approx(10, abs=2)
     assert found.validation.random.mean == pytest.approx(30, abs=1.5)
     ids = left["id"].to_pylist(), right["id"].to_pylist()
-    chosen = [(ids[0][a], ids[1][b - 1200]) for a, b in zip(found.blocked.left, found.blocked.right)]
+    chosen = [(ids[0][a], ids[1][b - 1200]) for a, b in zip(found.candidates.left, found.candidates.right)]
     valid = np.array([pair in truth for pair in chosen])
     estimate, low, high = found.precision
     assert low <= estimate <= high
@@ -206,7 +197,7 @@ def test_one_partner_each(twins, method):
     once = len(set(rights)) == len(rights) and len(set(lefts)) == len(lefts)
     said = [note for note in result.run["notes"] if "one partner" in note]
     share = 190 / 250  # of the right ones have one partner: too few for auto
-    assert share < job.MOSTLY_ONE
+    assert share < MOSTLY_ONE
     assert once == (method in ("optimal", "greedy"))
     assert not said
     if method == "no":
@@ -276,7 +267,7 @@ def test_records_without_an_id_are_numbered_and_repeated_ids_noted(people, linke
     assert {(f"l{a}", f"r{b}") for a, b in pairs_of(plain.links)} == pairs_of(linked.links)
     same = left.set_column(0, "id", pa.array(["x"] * 2 + left["id"].to_pylist()[2:]))
     result = la.link(same, right, FIELDS)
-    assert "left: 1 records have an id that an earlier one has" in result.run["notes"]
+    assert "left: ids are not unique (repeated: 1)" in result.run["notes"]
 
 
 def test_a_field_may_be_called_like_a_column_of_the_result(people):
@@ -291,7 +282,7 @@ def test_a_field_without_values_is_left_out_and_said(people):
     left, right, truth = people
     left, right = (one.append_column("email", pa.nulls(len(one), pa.string())) for one in (left, right))
     result = la.link(left, right, [*FIELDS, "email"])
-    assert "email: no record has a value; the field is left out" in result.run["notes"]
+    assert "email: no record has a value; the field is ignored" in result.run["notes"]
     assert "email" not in result.links.column_names
     assert f1(pairs_of(result.links), truth) >= 0.98
 
@@ -319,7 +310,7 @@ def test_few_records_are_said_to_be_few():
 
 def test_pairs_are_counted_and_drawn_as_there_are():
     for left, right in [(5, None), (1, None), (0, None), (4, 3), (4, 0), (0, 3)]:
-        sides = Sides(left, right)
+        sides = TableSizes(left, right)
         every = (
             set(combinations(range(left), 2))
             if right is None
@@ -378,10 +369,10 @@ def _with(tables, name, make):
 
 
 TELLS_NOTHING = {
-    "the validating field does not tell matches": lambda _, count: pa.array(
+    "the validating field does not distinguish matches": lambda _, count: pa.array(
         np.random.default_rng(count).integers(1, 7, count)
     ),
-    "sure matches differ by 0 on average, random pairs by 0": lambda _, count: pa.array([7] * count),
+    "certain matches differ by 0 on average, random pairs by 0": lambda _, count: pa.array([7] * count),
     "no candidate pair has a value": lambda number, count: pa.array([1.5 if number else None] * count, pa.float64()),
     "has a value": lambda _, count: pa.nulls(count, pa.float64()),
     "has a value in any": lambda _, count: pa.array(["n/a"] * count),
@@ -401,19 +392,19 @@ def test_a_validating_field_that_tells_nothing(people, linked, said, scoring):
     [note] = [note for note in result.run["notes"] if note.startswith("--validate dice: ")]
     assert result.run["validation"] is None
     if scoring == "points":
-        assert note.endswith("; so the precision is not known")
+        assert note.endswith("; so the precision is unknown")
         assert result.run["precision"] is None
         assert len(result.links)
     else:
-        assert note.endswith("; so the precision is by the model's own probability")
+        assert note.endswith("; so the precision is estimated by the model's own probability")
         assert result.links.equals(linked.links)
         assert result.run["precision"]["how"] == "the model's own probability"
         assert result.run["precision"]["estimate"] == pytest.approx(result.links["probability"].to_numpy().mean())
 
 
-@pytest.mark.parametrize(("scoring", "do"), [("weights", "leave out --validate"), ("points", "leave out --precision")])
+@pytest.mark.parametrize(("scoring", "do"), [("weights", "omit --validate"), ("points", "omit --precision")])
 def test_the_error_says_what_to_do(people, scoring, do):
-    left, right = _with(people[:2], "dice", TELLS_NOTHING["the validating field does not tell matches"])
+    left, right = _with(people[:2], "dice", TELLS_NOTHING["the validating field does not distinguish matches"])
     with pytest.raises(UsageError, match=f"choose another field, or {do}"):
         la.link(left, right, FIELDS, validate="dice", scoring=scoring, precision=0.9)
 
@@ -489,9 +480,9 @@ def test_payments_are_validated_by_their_dates(data_folder):
         pytest.skip("no transactions in LOOKALIKE_DATA")
     left, right = (pq.read_table(folder / f"transactions_{side}.parquet") for side in ("origin", "destination"))
     settings = LinkSettings.parse("memo,amount", validate="transaction_date", one_to_one="no")
-    found = link_tables(left, right, settings, Progress())
+    found = link_in_run(left, right, settings)
     truth = np.concatenate([left["ground_truth"].to_numpy(), right["ground_truth"].to_numpy()])
-    valid = truth[found.blocked.left] == truth[found.blocked.right]
+    valid = truth[found.candidates.left] == truth[found.candidates.right]
     rows = [row for row in found.validation.table() if row.precision >= 0.1]
     assert len(rows) >= 10
     assert max(row.precision for row in rows) > 0.98

@@ -6,19 +6,9 @@ import numpy as np
 import pytest
 
 import lookalike as la
-from linking import make_copies, pairs_of
-from lookalike.engine.progress import Progress
-from lookalike.linkage import link as job
-from lookalike.linkage.decide.one_to_one import cluster_pairs
-from lookalike.linkage.link import link_tables
+from linking import link_in_run, make_copies, pairs_of
+from lookalike.linkage.decide.clusters import connect_pairs
 from lookalike.linkage.settings import LinkSettings
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _fewer_random_pairs():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(job, "RANDOM_PAIRS", 100_000)
-        yield
 
 
 def count_within(groups):
@@ -33,9 +23,9 @@ def f1_of(first, person):
 
 def both_ways(found):
     """The clusters of the run, and what all pairs from the cut on would hold together."""
-    left, right = found.blocked.left, found.blocked.right
+    left, right = found.candidates.left, found.candidates.right
     taken = found.chosen, found.score >= found.cut
-    return [cluster_pairs(left[some], right[some], found.records) for some in taken]
+    return [connect_pairs(left[some], right[some], found.sizes.records) for some in taken]
 
 
 @pytest.mark.parametrize(("fields", "errors"), [("name,postcode", 0.5), ("name,phone,postcode", 0.6)])
@@ -43,7 +33,7 @@ def both_ways(found):
 def test_wrong_links_do_not_chain_people(fields, errors, seed):
     """People with two to eight records each, some of whom are relatives."""
     table, person = make_copies(700, errors=errors, seed=seed)
-    found = link_tables(table, None, LinkSettings.parse(fields, threads=2), Progress())
+    found = link_in_run(table, None, LinkSettings.parse(fields, threads=2))
     ours, closure = (f1_of(first, person) for first in both_ways(found))
     assert ours >= closure + 0.02, (ours, closure)
     assert found.refused == np.count_nonzero((found.score >= found.cut) & ~found.chosen) > 0
@@ -68,15 +58,15 @@ def test_every_link_is_within_a_cluster_and_holds_it_together(linked):
     assert all(cluster[a] == cluster[b] for a, b in pairs)
     ids = sorted(cluster)
     ends = (np.searchsorted(ids, [pair[side] for pair in sorted(pairs)]) for side in (0, 1))
-    held = cluster_pairs(*ends, len(ids))
+    held = connect_pairs(*ends, len(ids))
     assert len(np.unique(held)) == len(set(cluster.values())) == linked.run["counts"]["clusters"]
 
 
 def test_pairs_that_the_clusters_refuse_are_counted_and_said(linked):
     refused = linked.run["counts"]["refused"]
     assert refused > 0
-    [sentence] = [note for note in linked.run["notes"] if "not linked" in note]
-    assert sentence.startswith(f"{refused} pairs from the cut on are not linked")
+    [sentence] = [note for note in linked.run["notes"] if "refused links" in note]
+    assert sentence.startswith(f"refused links: {refused} (pairs at or above the cut that would join clusters")
 
 
 def test_threads_do_not_matter(copies, linked):
@@ -88,10 +78,10 @@ def test_threads_do_not_matter(copies, linked):
 @pytest.mark.parametrize("options", [{"probability": 0.99}, {"probability": 0.1}, {"scoring": "points"}])
 def test_only_clusters_with_the_majority_against_them_stay_apart(copies, options):
     """Pairs that are matches more likely than not speak for a cluster, also where links must be surer than that."""
-    found = link_tables(copies, None, LinkSettings.parse(FIELDS, threads=2, **options), Progress())
-    left, right = found.blocked.left, found.blocked.right
+    found = link_in_run(copies, None, LinkSettings.parse(FIELDS, threads=2, **options))
+    left, right = found.candidates.left, found.candidates.right
     first, _ = both_ways(found)
-    sizes = np.bincount(first, minlength=found.records)
+    sizes = np.bincount(first, minlength=found.sizes.records)
     even = found.cut if "scoring" in options else min(found.cut, 0)
     matches, links = Counter(), Counter()
     for counted, some in ((matches, found.score >= even), (links, found.score >= found.cut)):
@@ -107,7 +97,7 @@ def test_two_tables_where_an_entity_is_in_the_right_one_many_times():
     _, original = np.unique(person, return_index=True)
     others = np.setdiff1d(np.arange(len(person)), original)
     settings = LinkSettings.parse("name,address,phone", one_to_one="no", threads=2)
-    found = link_tables(table.take(original), table.take(others), settings, Progress())
+    found = link_in_run(table.take(original), table.take(others), settings)
     ours, _ = both_ways(found)
     assert f1_of(ours, person[np.concatenate([original, others])]) > 0.98
     assert Counter(np.bincount(ours).tolist()).most_common(2)[-1][0] == 4

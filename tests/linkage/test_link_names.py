@@ -9,25 +9,15 @@ import pytest
 
 import lookalike as la
 from calling import jsonl
-from linking import f1, pairs_of
-from lookalike.engine.progress import Progress
+from linking import f1, link_in_run, pairs_of
 from lookalike.errors import BadDataError
-from lookalike.linkage import link as job
 from lookalike.linkage.fields.nicknames import read_nicknames
-from lookalike.linkage.link import link_tables
 from lookalike.linkage.scoring import score as link_scoring
 from lookalike.linkage.scoring.points import deduct
 from lookalike.linkage.settings import LinkSettings
 
 FIELDS = ["given:person", "surname:person", "born:code", "town:person"]
 TRUTH = {(f"l{n}", f"r{n}") for n in range(400)}
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _fewer_random_pairs():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(job, "RANDOM_PAIRS", 100_000)
-        yield
 
 
 def _mistyped(draw, text):
@@ -109,8 +99,8 @@ def test_a_pair_that_nothing_else_brings_together_becomes_a_candidate():
     found = {}
     for asked in (None, "english"):
         settings = LinkSettings.parse(["name:person", "no:code"], nicknames=asked)
-        blocked = link_tables(pa.Table.from_pylist(rows), None, settings, Progress()).blocked
-        found[asked] = (10, 2000) in set(zip(blocked.left.tolist(), blocked.right.tolist()))
+        pairs = link_in_run(pa.Table.from_pylist(rows), None, settings).candidates
+        found[asked] = (10, 2000) in set(zip(pairs.left.tolist(), pairs.right.tolist()))
     assert found == {None: False, "english": True}
 
 
@@ -126,7 +116,7 @@ def test_nicknames_of_a_file_and_by_points(tmp_path):
     assert link["given"] == {"agreement": "equal by nickname", "weight": pytest.approx(100 - 100 / 6 / 2)}
     assert len(la.link(a, b, **asked).links) == 0
     path.write_text("margaret\n", "utf-8")
-    with pytest.raises(BadDataError, match=r"ours\.txt, line 1: 'margaret' stands alone"):
+    with pytest.raises(BadDataError, match=r"ours\.txt, line 1: 'margaret' is alone on its line"):
         la.link(a, b, **asked, nicknames=path)
 
 
@@ -142,7 +132,9 @@ def test_levels_of_some_data_leave_the_points_of_the_others():
 def test_nicknames_without_a_name_are_noted():
     rows = [{"zip": f"{10000 + 7 * n}", "born": f"{1950 + n % 40}"} for n in range(50)]
     result = la.link(rows, rows, ["zip:code", "born:code"], nicknames="english")
-    assert any(note.startswith("--nicknames english: no field is a person's name") for note in result.run["notes"])
+    assert any(
+        note.startswith("--nicknames english has no effect: no field is of kind person") for note in result.run["notes"]
+    )
 
 
 def test_names_that_changed_places_are_found(monkeypatch):

@@ -13,13 +13,12 @@ import pytest
 
 from calling import SMALL, names, process, start, wait_for
 from linking import f1, make_people, pairs_of
-from lookalike.engine.progress import Progress
+from lookalike.engine.execution import Execution
+from lookalike.engine.memory import Budget
 from lookalike.errors import ResourceError
-from lookalike.linkage import memory as link_memory
-from lookalike.linkage.job import link_files
+from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.memory import START_BYTES, check_columns, expect_bytes
-from lookalike.linkage.settings import LinkSettings
-from lookalike.types import Column, ReadLimits, strings_to_arrow
+from lookalike.types import strings_to_arrow
 
 FIELDS = ("--fields", "name,address,phone")
 PIECES = ["candidates.arrow", "levels-0.arrow", "levels-1.arrow", "levels-2.arrow"]
@@ -139,22 +138,25 @@ def test_too_little_memory_is_said_before_anything_is_read(tmp_path):
     assert names(tmp_path) == ["a.parquet"]
 
 
-def test_too_little_memory_is_said_before_candidates_are_made(cli, tables, tmp_path, monkeypatch):
-    monkeypatch.setattr(link_memory, "KEY_BYTES", 100_000)
-    done = cli("link", *tables[:2], *FIELDS, "-o", tmp_path / "out", "--memory", "600MiB")
+def test_too_little_memory_is_said_before_candidates_are_made(cli, tmp_path):
+    """Few records, but long ones: that is known only when their texts have been read."""
+    texts = [f"{n} " + "word " * 10_000 for n in range(1000)]
+    pq.write_table(pa.table({"name": texts}), tmp_path / "a.parquet")
+    asked = ["link", tmp_path / "a.parquet", "--fields", "name:text", "-o", tmp_path / "out"]
+    done = cli(*asked, "--memory", "600MiB")
     assert done.code == 4
-    assert "7,000 records need about" in done.err
-    assert names(tmp_path) == []
+    assert "1,000 records need about" in done.err
+    assert "--memory is 0.6 GiB" in done.err
+    assert names(tmp_path) == ["a.parquet"]
 
 
-def test_too_little_memory_is_said_while_lines_are_read(tmp_path, monkeypatch):
-    """Nobody knows how many there are; the line that is no record is never come to."""
-    monkeypatch.setattr(link_memory, "PAIR_BYTES", 10_000)
-    rows = "".join(f'{{"name": "name {n}"}}\n' for n in range(2000))
+def test_too_little_memory_is_said_while_lines_are_read(cli, tmp_path):
+    """The number of lines is unknown in advance. The broken one, beyond the first block, is never reached."""
+    rows = "".join(f'{{"name": "name {n:06}"}}\n' for n in range(20 * 2**20 // 25))
     (tmp_path / "a.jsonl").write_text(rows + "broken\n")
-    settings, limits = LinkSettings.parse("name", memory="600MiB"), ReadLimits(block_bytes=4000)
-    with pytest.raises(ResourceError, match="records need at least"):
-        link_files([tmp_path / "a.jsonl"], [], tmp_path / "out", settings, Progress(), limits=limits)
+    done = cli("link", tmp_path / "a.jsonl", "--fields", "name", "-o", tmp_path / "out", "--memory", "600MiB")
+    assert done.code == 4
+    assert "records need at least" in done.err
     assert names(tmp_path) == ["a.jsonl"]
 
 
@@ -174,9 +176,9 @@ def test_what_is_expected_grows_with_what_there_is():
 def test_what_just_fits_is_not_refused():
     column = Column("f", "text", np.zeros(5000, np.int32), strings_to_arrow(["a"]))
     needed = expect_bytes([column], 10**6, 2)
-    assert check_columns([column], 10**6, 2, needed) == needed
+    assert check_columns([column], 10**6, Execution(2, Budget(needed))) == needed
     with pytest.raises(ResourceError, match="5,000 records need about"):
-        check_columns([column], 10**6, 2, needed - 1)
+        check_columns([column], 10**6, Execution(2, Budget(needed - 1)))
 
 
 @pytest.mark.slow

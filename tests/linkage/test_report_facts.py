@@ -1,4 +1,4 @@
-"""What a report shows of a linking run, against a sort of all pairs."""
+"""What the report of a linking run shows, compared with a sort of all pairs."""
 
 import numpy as np
 import pyarrow as pa
@@ -6,20 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookalike.linkage import report_facts as link_story
-from lookalike.linkage.tables import Side
+from lookalike.linkage.report_facts import _around
+from lookalike.linkage.tables import RecordTable
 
 
 @given(st.lists(st.integers(-4, 4) | st.floats(-5, 5), max_size=60), st.integers(-5, 5) | st.just(np.inf))
 def test_the_pairs_next_to_the_cut_are_shown(scores, cut):
-    """By score, and of equal ones as they come; whatever the number of pairs that are looked at together."""
+    """By score, ties in input order, whatever the number of pairs examined at a time."""
     score = np.array(scores, np.float64)
     order = np.argsort(score, kind="stable")
     at = int(np.searchsorted(score[order], cut))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(link_story, "SHOWN", 3)
-        patch.setattr(link_story, "STRETCH", 7)
-        assert link_story._around(score, cut).tolist() == order[max(0, at - 3) : at + 3].tolist()
+    assert _around(score, cut, shown=3, step=7).tolist() == order[max(0, at - 3) : at + 3].tolist()
 
 
 @pytest.mark.parametrize("kind", [pa.int64(), pa.string(), pa.large_string(), pa.float64()])
@@ -27,4 +24,4 @@ def test_the_pairs_next_to_the_cut_are_shown(scores, cut):
 def test_repeated_ids_are_counted(kind, data):
     numbers = data.draw(st.lists(st.integers(10, 30)) | st.lists(st.integers(10, 30), unique=True).map(sorted))
     ids = pa.array(numbers).cast(kind)
-    assert Side("left", pa.table({}), ids).repeated_ids() == len(numbers) - len(set(numbers))
+    assert RecordTable("left", pa.table({}), ids).repeated_ids() == len(numbers) - len(set(numbers))

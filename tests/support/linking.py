@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from lookalike.engine.run import open_run
+from lookalike.linkage.link import link_tables
+
 _PLACE = importlib.util.spec_from_file_location(
     "generated_people", Path(__file__).parents[2] / "benchmarks" / "people.py"
 )
@@ -33,3 +36,9 @@ def pairs_of(links):
 
 def f1(found, truth):
     return 2 * len(found & truth) / (len(found) + len(truth))
+
+
+def link_in_run(left, right, settings):
+    """What `link_tables` finds in a run with these settings, with fewer random pairs, which saves time."""
+    with open_run(settings) as run:
+        return link_tables(left, right, run, random_pairs=100_000)

@@ -6,8 +6,9 @@ from itertools import combinations
 import numpy as np
 
 from lookalike.linkage.blocking.find import FIELD_SLOTS, RECORD_SLOTS, ROWS, WINDOW
-from lookalike.linkage.blocking.keys import TEXTS, coarsen, power, share_out, sketch_columns
-from lookalike.types import Column, strings_to_arrow
+from lookalike.linkage.blocking.keys import TEXTS, assign_groups, coarsen, power, sketch_columns
+from lookalike.linkage.fields.columns import Column
+from lookalike.types import strings_to_arrow
 
 
 def make_column(name, kind, values):
@@ -49,7 +50,7 @@ def plain_order(column, beside, reverse):
 
 def plain_pairs(columns, split, seed=1):
     """Each hash that is paid where there is room for all, as (name, group, pairs)."""
-    groups, records = share_out(columns), len(columns[0])
+    groups, records = assign_groups(columns), len(columns[0])
     found = [(c.name, g, pairs_of_blocks(values_of(c), split)) for c, g in zip(columns, groups)]
     found += [
         (coarse.name, g, pairs_of_blocks(values_of(coarse), split))

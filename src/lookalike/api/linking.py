@@ -11,9 +11,8 @@ from lookalike.engine.progress import Progress
 from lookalike.errors import UsageError
 from lookalike.linkage.job import LinkResult, link_files, link_in_memory, read_links
 from lookalike.linkage.settings import LinkSettings
-from lookalike.linkage.tables import Side
+from lookalike.linkage.tables import RecordTable
 from lookalike.read import looks_like_paths
-from lookalike.report.linkage.page import links_page
 
 
 def link(
@@ -129,11 +128,11 @@ def link(
         raise UsageError("out= needs paths, not tables in memory")
     paths = [as_paths(data) for data in given]
     other = paths[1] if len(paths) > 1 else []
-    link_files(paths[0], other, out, settings, Progress(), overwrite, links_page, resume=resume, work_folder=work)
+    link_files(paths[0], other, out, settings, Progress(), overwrite, resume=resume, work_folder=work)
     return read_links(Path(out))
 
 
-def _open_side(data: Data, settings: LinkSettings, name: str) -> Side:
+def _open_side(data: Data, settings: LinkSettings, name: str) -> RecordTable:
     if looks_like_paths(data):
-        return Side.read(open_sources(data, settings.fields[0].left, settings.encoding), settings, name)
-    return Side.of(data, settings, name)
+        return RecordTable.read(open_sources(data, settings.fields[0].left, settings.encoding), settings, name)
+    return RecordTable.of(data, settings, name)

@@ -1,4 +1,4 @@
-"""`lookalike link`: which records are the same entity."""
+"""`lookalike link`: records that are the same entity."""
 
 from __future__ import annotations
 
@@ -14,39 +14,48 @@ if TYPE_CHECKING:
 
 _EXAMPLE = """\b
 Examples:
-  lookalike link a.csv b.csv -o links --fields name,address,phone
-  lookalike link people.parquet -o links --fields given_name,surname,born:date,address
-  lookalike link a.csv b.csv -o links --fields name,surname=last_name --validate created --precision 0.99
-  lookalike link a.csv b.csv -o links --fields name,address,phone --nicknames english
+  Customers that two tables have in common:
+    lookalike link a.csv b.csv -o links --fields name,address,phone
+  Duplicates within one table:
+    lookalike link people.parquet -o links --fields given_name,surname,born:date,address
+  Columns with different names; 99% precision, validated by the date of creation:
+    lookalike link a.csv b.csv -o links --fields name,surname=last_name --validate created --precision 0.99
+  Bob matches Robert:
+    lookalike link a.csv b.csv -o links --fields name,address,phone --nicknames english
 """
 
 
 @click.command("link", epilog=_EXAMPLE, context_settings=CONTEXT)
 @click.argument("tables", nargs=-1, required=True, metavar="A [B]")
-@click.option("-o", "--out", required=True, metavar="FOLDER", help="Where the results go.")
+@click.option("-o", "--out", required=True, metavar="FOLDER", help="Output folder.")
 @click.option(
     "--fields",
     required=True,
     metavar="NAMES",
-    help="What is compared: name, or left=right where the tables call it differently; with :KIND to say what it "
-    "is (person, text, address, code, phone, email, date, number).",
+    help="Columns to compare, separated by commas: NAME, or LEFT=RIGHT if the tables name it differently. Add :KIND to "
+    "set its kind (person, text, address, code, phone, email, date, number), which is otherwise recognised.",
 )
 @click.option(
-    "--id", "id_", metavar="COLUMN", help="What names a record: NAME, or LEFT=RIGHT. [default: id, or FILE:ROW]"
+    "--id",
+    "id_",
+    metavar="COLUMN",
+    help="Column that identifies a record: NAME, or LEFT=RIGHT. [default: id if present, else FILE:ROW]",
 )
 @click.option(
     "--validate",
     metavar="COLUMN",
-    help="A date or number (NAME, or LEFT=RIGHT) that is not in --fields: it tells how many links are valid. If it "
-    "tells nothing, a note says so; with --precision that is an error.",
+    help="A column of dates or numbers (NAME, or LEFT=RIGHT) that is not in --fields, from which the share of valid "
+    "links is estimated. If that is impossible, a note says so; with --precision it is an error.",
 )
-@click.option("--precision", type=float, help="Link from the score on at which this share of the links is valid.")
+@click.option(
+    "--precision", type=float, help="Target precision: link pairs from the score on at which this share is valid."
+)
 @click.option(
     "--probability",
     type=float,
     default=0.5,
     show_default=True,
-    help="Without --precision: link where the model's own probability is at least this.",
+    help="Without --precision: link pairs whose probability, according to the model, is at least this.",
 )
 @click.option(
     "--one-to-one",
@@ -55,28 +64,29 @@ Examples:
     default="auto",
     show_default=True,
     metavar="[optimal|greedy|no|auto]",
-    help="Each record in one link at most: the best ones in all, or the best first; auto: where most are so anyway.",
+    help="At most one link per record. optimal: the greatest total score; greedy: the best pair first; "
+    "auto: if most records already have one partner.",
 )
 @click.option(
     "--scoring",
     default="weights",
     show_default=True,
     metavar="[weights|points]",
-    help="weights: learned from the data, without labels. points: 100 a field, less for differences.",
+    help="weights: learned from the data, without labels. points: 100 per field, fewer for differences.",
 )
 @click.option(
     "--nicknames",
     metavar="english|FILE",
-    help="Nicknames agree with full names (Bob, Robert): those of the list that comes along, or of a file with a group "
-    "of names a line, such as: robert bob rob.",
+    help="Match nicknames with full names (Bob, Robert): from the built-in list, or from a file with one group "
+    "of names per line, such as: robert bob rob.",
 )
-@click.option("--seed", type=int, default=1, show_default=True, help="Another seed draws other hash functions.")
-@click.option("--memory", metavar="SIZE", help="How much memory to use, such as 4GiB. [default: half of the machine's]")
-@click.option("--threads", type=int, help="How many processors to use. [default: all]")
-@click.option("--encoding", default="utf-8", show_default=True, help="How text files are encoded.")
-@click.option("--overwrite", is_flag=True, help="Replace the output of an earlier run.")
-@click.option("--resume", is_flag=True, help="Go on with a run into OUT that was killed or ran out of disk.")
-@click.option("--work", metavar="DIR", help="Where work files go while the run lasts. [default: beside OUT]")
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of the hash functions and random samples.")
+@click.option("--memory", metavar="SIZE", help="Memory limit, such as 4GiB. [default: half of the machine's memory]")
+@click.option("--threads", type=int, help="Number of threads. [default: all processors]")
+@click.option("--encoding", default="utf-8", show_default=True, help="Encoding of text files.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing output folder.")
+@click.option("--resume", is_flag=True, help="Continue a run that was killed or ran out of disk space.")
+@click.option("--work", metavar="DIR", help="Folder for temporary work files. [default: next to the output folder]")
 @talking_options  # fmt: skip
 def command(
     tables: tuple[str, ...],
@@ -89,35 +99,32 @@ def command(
     fields: str,
     **options: Any,
 ) -> None:
-    """Find the records of table A (and B) that are the same entity.
+    """Find records of table A (and B) that are the same entity.
 
-    Candidates are found by many hashes, so that a small error in every field does no harm. Each pair gets a score from
-    how well its fields agree; what an agreement weighs is learned from the data itself, without labels.
+    Candidate pairs are found by many hashes, so that a small error in every field does not hide a match. The score of a
+    pair depends on how well its fields agree; the weight of each agreement is learned from the data, without labels.
     """
     from lookalike.cli.progress import open_progress
     from lookalike.errors import UsageError
     from lookalike.linkage.job import link_files
     from lookalike.linkage.settings import LinkSettings
     from lookalike.read import check_inputs
-    from lookalike.report.linkage.page import links_page
 
     if len(tables) > 2:
         raise UsageError(
-            f"one table or two, not {len(tables)}: put the files of one table into a folder, or use a glob"
+            f"expected one table or two, not {len(tables)}: put the files of one table into a folder, or use a glob"
         )
     settings = LinkSettings.parse(fields, id=options.pop("id_"), **options)
     check_inputs(list(tables))
     progress = open_progress(quiet)
-    run = link_files(
-        tables[:1], tables[1:], out, settings, progress, overwrite, links_page, resume=resume, work_folder=work
-    )
+    run = link_files(tables[:1], tables[1:], out, settings, progress, overwrite, resume=resume, work_folder=work)
     if as_json:
         click.echo(json.dumps(run))
     _say_links(run, out, progress)
 
 
 def _say_links(run: dict[str, Any], out: str, progress: Progress) -> None:
-    """What was found, how sure it is, and what to do next."""
+    """Say what was found, how certain it is, and where the results are."""
     from lookalike.types.wording import count
 
     progress.finish()
@@ -130,15 +137,15 @@ def _say_links(run: dict[str, Any], out: str, progress: Progress) -> None:
     if precision:
         interval = f" ({precision['low']:.1%} to {precision['high']:.1%})" if "low" in precision else ""
         progress.say(
-            f"About {precision['estimate']:.1%}{interval} of the links are valid, {_source(precision['how'])}."
+            f"Estimated precision of the links: {precision['estimate']:.1%}{interval}, {_source(precision['how'])}."
         )
     if recall:
         progress.say(
-            f"About {recall['estimate']:.1%} ({recall['low']:.1%} to {recall['high']:.1%}) of all matches are "
-            "candidates, as two groups of hashes tell."
+            f"Estimated share of all matches that are candidates: {recall['estimate']:.1%} "
+            f"({recall['low']:.1%} to {recall['high']:.1%})."
         )
     tables = f"{out}/links.parquet (with the reasons), {out}/clusters.parquet, {out}/run.json"
-    progress.say(f"Results: {tables}; look at {out}/report.html")
+    progress.say(f"Results: {tables}. Report: {out}/report.html")
 
 
 def _source(how: str) -> str:

@@ -50,7 +50,7 @@ def insert_nicknames(codes, left, right, first, last, out, indptr, words, starts
     Parameters
     ----------
     indptr, words, starts, groups
-        As in types.WordGroups.
+        As in linkage.fields.columns.WordGroups.
     """
     for k in range(first, last):
         look_ahead(codes, right, k, last, words, indptr)

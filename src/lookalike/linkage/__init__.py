@@ -1,1 +1,1 @@
-"""Records of the same entity: fields -> blocking -> compare -> scoring -> decide."""
+"""Record linkage: records of the same entity. fields -> blocking -> compare -> scoring -> decide."""

@@ -1,25 +1,26 @@
-"""What a linking run will hold in memory: columns, signatures, candidate pairs. What does not fit is refused early."""
+"""The memory that a linking run needs: columns, signatures, candidate pairs. What does not fit is refused early."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from lookalike.engine.execution import Execution
 from lookalike.errors import ResourceError
 from lookalike.linkage.blocking.find import RECORD_SLOTS, default_budget
-from lookalike.types import Column
+from lookalike.linkage.fields.columns import Column
 
 START_BYTES = 400 << 20
-"""What Python, its libraries and compiled kernels take, whatever the tables."""
+"""Memory of Python, its libraries and compiled kernels, whatever the tables."""
 PAIR_BYTES = 38
-"""Of a candidate pair while it is scored: both records, groups, pattern, score, probability, and what lies between."""
+"""Per candidate pair during scoring: both records, groups, pattern, score, probability, and temporary arrays."""
 BAND_BYTES = 60 + 8
-"""Of a record: its places in the blocks of fifteen bands, and whether it is left over in each."""
+"""Per record: its positions in the blocks of fifteen bands, and a flag for each."""
 KEY_BYTES = 40
-"""Of a record whose keys a thread is putting in order."""
+"""Per record and thread that sorts keys."""
 
 
 def expect_bytes(columns: Sequence[Column], table_bytes: int, threads: int) -> int:
-    """About how much a run over these columns holds at once, at most.
+    """The expected peak memory of a run over these columns.
 
     Examples
     --------
@@ -34,29 +35,30 @@ def expect_bytes(columns: Sequence[Column], table_bytes: int, threads: int) -> i
     texts: list[int] = [column.values.nbytes for column in columns]
     held = table_bytes + sum(texts) + 4 * records * fields
     pairs = default_budget(records)
-    # Pairs are words of 8 bytes; a quarter of them may be new and is sorted apart.
+    # Pairs are 8-byte words; up to a quarter of them are new and sorted separately.
     finding = 10 * pairs + records * (4 * RECORD_SLOTS + BAND_BYTES + KEY_BYTES * threads) + 8 * values
-    # Of the field that is compared: its words by hash, its text in other order.
+    # For the field being compared: its hashed words, and its text with sorted words.
     comparing = (PAIR_BYTES + fields) * pairs + 3 * max(texts)
     return START_BYTES + held + max(finding, comparing)
 
 
-def check_records(records: int, fields: int, memory_bytes: int) -> None:
-    """Refuse tables that surely do not fit, before they are read: even without their texts."""
+def check_records(records: int, fields: int, execution: Execution) -> None:
+    """Refuse tables that cannot fit even without their texts, before they are read."""
     needed = START_BYTES + 4 * records * fields + (PAIR_BYTES + fields) * default_budget(records)
-    _check(needed, "at least", records, memory_bytes)
+    _check(needed, "at least", records, execution)
 
 
-def check_columns(columns: Sequence[Column], table_bytes: int, threads: int, memory_bytes: int) -> int:
-    """Refuse what will not fit; return how much it will take."""
-    needed = expect_bytes(columns, table_bytes, threads)
-    _check(needed, "about", len(columns[0]), memory_bytes)
+def check_columns(columns: Sequence[Column], table_bytes: int, execution: Execution) -> int:
+    """Refuse columns that will not fit; return the memory that they need."""
+    needed = expect_bytes(columns, table_bytes, execution.threads)
+    _check(needed, "about", len(columns[0]), execution)
     return needed
 
 
-def _check(needed: int, how: str, records: int, memory_bytes: int) -> None:
-    if needed > memory_bytes:
+def _check(needed: int, how: str, records: int, execution: Execution) -> None:
+    limit = execution.budget.total_bytes
+    if needed > limit:
         raise ResourceError(
-            f"{records:,} records need {how} {needed / 2**30:.1f} GiB; --memory is {memory_bytes / 2**30:.1f} GiB. "
-            "Give more, or link the records in parts (those of one region, for example)"
+            f"{records:,} records need {how} {needed / 2**30:.1f} GiB; --memory is {limit / 2**30:.1f} GiB. "
+            "Allow more, or link the records in parts (for example, by region)"
         )

@@ -1,4 +1,4 @@
-"""What a linking run leaves: links with their reasons, clusters, the record of the run, and the report."""
+"""The results of a linking run: links with their reasons, clusters, and the run record."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 
 from lookalike.engine.progress import Progress
 from lookalike.engine.usage import peak_memory_bytes
-from lookalike.linkage.decide.one_to_one import cluster_pairs
-from lookalike.linkage.link import Linked
+from lookalike.linkage.decide.clusters import connect_pairs
+from lookalike.linkage.linked import Linked
 from lookalike.linkage.scoring.weights import Weights
-from lookalike.linkage.tables import Side
+from lookalike.linkage.tables import RecordTable
 from lookalike.read import join_column
 from lookalike.read.columns import one_array
 from lookalike.report.linkage.facts import MODEL_ALONE
@@ -25,15 +25,15 @@ from lookalike.version import __version__
 TABLE_ROWS = 1 << 20
 
 
-def links_of(found: Linked, left: Side, right: Side | None) -> Iterator[pa.Table]:
-    """The links in input order, some at a time."""
+def links_of(found: Linked, left: RecordTable, right: RecordTable | None) -> Iterator[pa.Table]:
+    """The links in input order, as one or more tables."""
     places = np.flatnonzero(found.chosen)
     ids = joined_ids(left, right)
     for first in range(0, max(1, len(places)), TABLE_ROWS):
         yield _links(found, places[first : first + TABLE_ROWS], ids)
 
 
-def joined_ids(left: Side, right: Side | None) -> pa.Array:
+def joined_ids(left: RecordTable, right: RecordTable | None) -> pa.Array:
     """The ids of all records, those of the left table first."""
     if right is None:
         return left.ids
@@ -42,8 +42,8 @@ def joined_ids(left: Side, right: Side | None) -> pa.Array:
 
 def _links(found: Linked, places: Int64, ids: pa.Array) -> pa.Table:
     columns: dict[str, pa.Array] = {
-        "left": ids.take(to_arrow(found.blocked.left[places])),
-        "right": ids.take(to_arrow(found.blocked.right[places])),
+        "left": ids.take(to_arrow(found.candidates.left[places])),
+        "right": ids.take(to_arrow(found.candidates.right[places])),
         "score": to_arrow(found.score[places]),
     }
     if found.probability is not None:
@@ -54,7 +54,7 @@ def _links(found: Linked, places: Int64, ids: pa.Array) -> pa.Table:
     for number, column in enumerate(found.columns):
         level = found.agreements(places, number)
         name = column.name
-        while name in columns:  # a field may be called "score"
+        while name in columns:  # a field may be named "score"
             name += "_"
         columns[name] = pa.StructArray.from_arrays(
             [level, to_arrow(np.ascontiguousarray(weights[:, number]))], ["agreement", "weight"]
@@ -62,11 +62,11 @@ def _links(found: Linked, places: Int64, ids: pa.Array) -> pa.Table:
     return pa.table(columns)
 
 
-def clusters_of(found: Linked, left: Side, right: Side | None) -> pa.Table:
-    """The records that links hold together, by cluster, in input order."""
+def clusters_of(found: Linked, left: RecordTable, right: RecordTable | None) -> pa.Table:
+    """The records connected by links, by cluster, in input order."""
     places = np.flatnonzero(found.chosen)
-    ends = found.blocked.left[places], found.blocked.right[places]
-    first = cluster_pairs(*ends, found.records)
+    ends = found.candidates.left[places], found.candidates.right[places]
+    first = connect_pairs(*ends, found.sizes.records)
     members = np.unique(np.concatenate(ends)).astype(np.int64)
     _, cluster, sizes = np.unique(first[members], return_inverse=True, return_counts=True)
     order = np.lexsort((members, cluster))
@@ -74,7 +74,7 @@ def clusters_of(found: Linked, left: Side, right: Side | None) -> pa.Table:
     return pa.table(
         {
             "id": joined_ids(left, right).take(to_arrow(members)),
-            "table": strings_to_arrow(["left", "right"]).take(to_arrow((members >= found.split).astype(np.int64))),
+            "table": strings_to_arrow(["left", "right"]).take(to_arrow((members >= found.sizes.left).astype(np.int64))),
             "cluster": to_arrow(cluster.astype(np.int64)),
             "size": to_arrow(sizes[cluster].astype(np.int64)),
         }
@@ -82,16 +82,16 @@ def clusters_of(found: Linked, left: Side, right: Side | None) -> pa.Table:
 
 
 def record_of(found: Linked, clusters: pa.Table, progress: Progress) -> dict[str, Any]:
-    """What run.json holds."""
+    """The contents of run.json."""
     validation = found.validation
     scoring = found.scoring
     return {
         "version": __version__,
         "options": found.settings.to_dict(),
         "counts": {
-            "left": found.split,
-            "right": found.records - found.split if found.two_tables else None,
-            "candidates": len(found.blocked),
+            "left": found.sizes.left,
+            "right": found.sizes.right,
+            "candidates": len(found.candidates),
             "links": int(found.chosen.sum()),
             "refused": found.refused,
             "clusters": len(pc.unique(clusters.column("cluster"))),
@@ -99,7 +99,7 @@ def record_of(found: Linked, clusters: pa.Table, progress: Progress) -> dict[str
         "cut": {"score": found.cut if np.isfinite(found.cut) else None, "why": found.cut_reason},
         "precision": _precision(found),
         "candidate_recall": None if found.recall is None else dict(zip(("estimate", "low", "high"), found.recall)),
-        "hashes": [asdict(one) for one in found.blocked.report],
+        "hashes": [asdict(one) for one in found.candidates.report],
         "prior": found.prior,
         "weights": _weights(found),
         "converged": scoring.converged if isinstance(scoring, Weights) else None,
@@ -122,7 +122,7 @@ def _weights(found: Linked) -> list[dict[str, Any]]:
 
 
 def _precision(found: Linked) -> dict[str, Any] | None:
-    """How many links are valid, and how that is known."""
+    """The share of valid links, and how it was estimated."""
     if (known := found.precision) is None:
         return None
     facts = dict(zip(("estimate", "low", "high"), known))

@@ -1,4 +1,4 @@
-"""From a linking run to the facts that its report shows."""
+"""The facts that the report of a linking run shows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.kernels.tally import count_levels, tally
-from lookalike.linkage.link import Linked
+from lookalike.linkage.linked import Linked
 from lookalike.linkage.scoring.points import Points
 from lookalike.report.linkage.facts import (
     MODEL_ALONE,
@@ -24,14 +24,14 @@ from lookalike.report.linkage.facts import (
 from lookalike.types import Float64, Int64
 
 BINS = 60
-"""Stretches that the scores are cut into."""
+"""Bins that the scores are divided into."""
 SHOWN = 8
-"""Links whose score is explained, and pairs on each side of the cut."""
-STRETCH = 1 << 16
-"""Pairs that are looked at together for those next to the cut."""
+"""Links whose score is explained, and pairs shown on each side of the cut."""
+STEP = 1 << 16
+"""Pairs examined at a time to find those nearest to the cut."""
 
 
-def story_of(
+def facts_of(
     found: Linked,
     names: Sequence[str],
     values: list[pa.ChunkedArray],
@@ -39,11 +39,11 @@ def story_of(
     clusters: int,
     seconds: dict[str, float],
 ) -> LinkReport:
-    """All that the report shows. `values` are the fields of all records as they were given, by field."""
+    """Everything that the report shows. `values` are the fields of all records as given, by field."""
     points = isinstance(found.scoring, Points)
-    tables = [(names[0], found.split)]
-    if found.two_tables:
-        tables.append((names[1], found.records - found.split))
+    tables = [(names[0], found.sizes.left)]
+    if found.sizes.right is not None:
+        tables.append((names[1], found.sizes.right))
     links = np.flatnonzero(found.chosen)
     spread = links[np.argsort(-found.score[links], kind="stable")]
     chosen = spread[np.unique(np.linspace(0, len(spread) - 1, SHOWN).astype(np.int64))] if len(spread) else spread
@@ -55,7 +55,7 @@ def story_of(
         fields=[_field(found, number) for number in range(len(found.columns))],
         hashes=[
             HashFact(one.name, one.records, one.blocks, one.largest, one.pairs, one.only, one.note)
-            for one in found.blocked.report
+            for one in found.candidates.report
         ],
         recall=found.recall,
         weights=_weights(found),
@@ -95,7 +95,7 @@ def _weights(found: Linked) -> list[LevelWeight]:
 
 
 def _bins(found: Linked) -> list[Bin]:
-    """Scores in stretches of equal width, of which the cut is an edge; with their precision where it is known."""
+    """Scores in bins of equal width, with the cut as an edge, and with their precision if known."""
     if not len(found.score):
         return []
     low, high = float(found.score.min()), float(found.score.max())
@@ -108,17 +108,17 @@ def _bins(found: Linked) -> list[Bin]:
     tally(found.score, probability, edges, counts, sums)
     bins = []
     for number, (start, end) in enumerate(pairwise(edges.tolist())):
-        known: tuple[float | None, ...] = (None, None, None)
+        precision = None
         if found.validation is not None:
-            known = found.fraction_at(start)
+            precision = found.fraction_at(start)
         elif found.probability is not None and counts[number]:
-            known = (min(1.0, float(sums[number] / counts[number])), None, None)
-        bins.append(Bin(float(start), float(end), int(counts[number]), *known))
+            precision = min(1.0, float(sums[number] / counts[number]))
+        bins.append(Bin(float(start), float(end), int(counts[number]), precision, None, None))
     return bins
 
 
-def _around(score: Float64, cut: float) -> Int64:
-    """Pairs next to the cut, on both sides, by score and then as they come.
+def _around(score: Float64, cut: float, shown: int = SHOWN, step: int = STEP) -> Int64:
+    """The pairs nearest to the cut, on both sides, by score, then in input order.
 
     Examples
     --------
@@ -126,22 +126,22 @@ def _around(score: Float64, cut: float) -> Int64:
     [0, 2, 3, 1]
     """
     near, low, high = np.empty(0, np.int64), -np.inf, np.inf
-    for first in range(0, len(score), STRETCH):
-        some = score[first : first + STRETCH]
+    for first in range(0, len(score), step):
+        some = score[first : first + step]
         near = np.append(near, first + np.flatnonzero((some >= low) & (some <= high)))
         near = near[np.lexsort((near, score[near]))]
         at = int(np.searchsorted(score[near], cut))
-        low = score[near[at - SHOWN]] if at >= SHOWN else low
-        high = score[near[at + SHOWN - 1]] if at + SHOWN <= len(near) else high
-        near = near[max(0, at - SHOWN) : at + SHOWN]
+        low = score[near[at - shown]] if at >= shown else low
+        high = score[near[at + shown - 1]] if at + shown <= len(near) else high
+        near = near[max(0, at - shown) : at + shown]
     return near
 
 
 def _examples(found: Linked, places: Int64, values: list[pa.ChunkedArray], ids: pa.Array) -> list[PairExample]:
-    """Some candidate pairs with all that led to their score."""
+    """Some candidate pairs with everything that their scores are made of."""
     made = []
     for place, plain, whole in zip(places.tolist(), *found.parts_of(places)):
-        left, right = int(found.blocked.left[place]), int(found.blocked.right[place])
+        left, right = int(found.candidates.left[place]), int(found.candidates.right[place])
         fields = []
         for number, column in enumerate(found.columns):
             name = found.agreements(np.array([place]), number)[0].as_py()
@@ -149,6 +149,6 @@ def _examples(found: Linked, places: Int64, values: list[pa.ChunkedArray], ids: 
             parts = float(plain[number]), float(whole[number] - plain[number])
             fields.append(PairField(column.name, *pair, name, *parts))
         probability = None if found.probability is None else float(found.probability[place])
-        names = ids[left].as_py(), ids[right].as_py()
-        made.append(PairExample(*names, float(found.score[place]), probability, fields, found.prior))
+        both = ids[left].as_py(), ids[right].as_py()
+        made.append(PairExample(*both, float(found.score[place]), probability, fields, found.prior))
     return made

@@ -1,4 +1,4 @@
-"""Some columns of a table in files, all rows in memory: records to be linked."""
+"""The tables to be linked: the columns that are needed, read from files or data in memory, and the ids of records."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from lookalike.types import DEFAULT_ID, Source, Wanted, to_arrow
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
-    """One of the tables: its name, the columns that are needed, and its ids."""
+class RecordTable:
+    """One of the tables: its name, the columns that are needed, and the ids of its records."""
 
     name: str
     table: pa.Table
     ids: pa.Array
 
     @classmethod
-    def read(cls, sources: Sequence[Source], settings: LinkSettings, side: str) -> Side:
-        """The table in files."""
+    def read(cls, sources: Sequence[Source], settings: LinkSettings, side: str) -> RecordTable:
+        """Read the `left` or `right` table from files."""
         own = settings.id_of(side) or DEFAULT_ID
-        perhaps = [own] if settings.id is None else []
+        optional = [own] if settings.id is None else []
         records = 0
 
-        def seen(more: int) -> None:
+        def count(more: int) -> None:
             nonlocal records
             records += more
-            check_records(records, len(settings.fields), settings.memory_bytes)
+            check_records(records, len(settings.fields), settings.execution)
 
-        tables = [read_records(source, settings.names(side), perhaps, seen) for source in sources]
+        tables = [read_records(source, settings.columns(side), optional, count) for source in sources]
         table = pa.table(
             {one: join_column([c for t in tables for c in t[one].chunks]) for one in tables[0].column_names}
         )
@@ -51,10 +51,10 @@ class Side:
         return cls(name, table, ids)
 
     @classmethod
-    def of(cls, data: Any, settings: LinkSettings, side: str) -> Side:
-        """A table in memory; records without an id are called by their numbers."""
-        names, own = settings.names(side), settings.id_of(side) or DEFAULT_ID
-        if isinstance(data, list | tuple) and not data:  # no records have no columns
+    def of(cls, data: Any, settings: LinkSettings, side: str) -> RecordTable:
+        """The `left` or `right` table, from data in memory; records without an id are identified by their numbers."""
+        names, own = settings.columns(side), settings.id_of(side) or DEFAULT_ID
+        if isinstance(data, list | tuple) and not data:  # an empty list has no columns
             data = pa.table({name: pa.nulls(0) for name in names})
         source = open_data(data, names[0])
         source.name = side
@@ -67,21 +67,21 @@ class Side:
         return cls(side, table, ids)
 
     def repeated_ids(self) -> int:
-        """How many records have an id that an earlier one has."""
+        """The number of records whose id occurs in an earlier record."""
         kind, last = self.ids.type, max(0, len(self.ids) - 1)
         if pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind):
             ascending = pc.less(self.ids.slice(0, last), self.ids.slice(1))
-            if pc.all(ascending, min_count=0).as_py():  # as ids often are
+            if pc.all(ascending, min_count=0).as_py():  # the usual case
                 return 0
         return len(self.ids) - len(pc.unique(self.ids))
 
 
 def read_records(
-    source: Source, names: Sequence[str], perhaps: Sequence[str] = (), seen: Callable[[int], None] | None = None
+    source: Source, names: Sequence[str], optional: Sequence[str] = (), count: Callable[[int], None] | None = None
 ) -> pa.Table:
-    """The columns of these names, whatever their types; those that are there `perhaps` are null where they are not.
+    """The columns of these names, whatever their types; `optional` columns are null if they do not exist.
 
-    `seen` is told how many records were read, some at a time, and may end the reading by an error.
+    `count` is called with the number of records read since its last call, and may raise an error to stop reading.
 
     Examples
     --------
@@ -93,16 +93,16 @@ def read_records(
     for name in names:
         if present is not None and name not in present:
             raise missing_column(name, source.name, present)
-    wanted = list(dict.fromkeys([*names, *(name for name in perhaps if present is None or name in present)]))
+    wanted = list(dict.fromkeys([*names, *(name for name in optional if present is None or name in present)]))
     pieces = []
     for piece in _pieces(source, wanted):
-        if seen is not None:
-            seen(len(piece[wanted[0]]))
+        if count is not None:
+            count(len(piece[wanted[0]]))
         pieces.append(piece)
     table = pa.table({name: join_column([piece[name] for piece in pieces]) for name in wanted})
     if present is None:
         _check_lines(source, table.select(list(dict.fromkeys(names))))
-    for name in perhaps:
+    for name in optional:
         if name not in wanted:
             table = table.append_column(name, pa.nulls(len(table)))
     return table
@@ -119,7 +119,7 @@ def _pieces(source: Source, names: list[str]) -> Iterator[dict[str, pa.Array]]:
 
 
 def _check_lines(source: Source, table: pa.Table) -> None:
-    """Lines name their columns one by one: one without a value is asked for alone, which refuses it if none has it."""
+    """Refuse columns that no line has. Each line names its own columns, so a column without values is read alone."""
     empty = [name for name in table.column_names if table.column(name).null_count == len(table)]
     for name in empty if len(table) else ():
         next(iter(source.blocks())).items(Wanted(name, any_type=True))

@@ -20,7 +20,6 @@ from lookalike.types.arrays import (
     to_arrow,
     to_numpy,
 )
-from lookalike.types.columns import Column, WordGroups
 from lookalike.types.items import Block, ItemMemory, Items, Layout, Rejected, Source, Wanted
 from lookalike.types.limits import READ_LIMITS, ReadLimits
 from lookalike.types.names import DEFAULT_ID, KEPT, RUN_FILE
@@ -35,7 +34,6 @@ __all__ = [
     "Block",
     "Bool",
     "Buckets",
-    "Column",
     "Float32",
     "Float64",
     "Int8",
@@ -59,7 +57,6 @@ __all__ = [
     "UInt64",
     "VectorKind",
     "Wanted",
-    "WordGroups",
     "matrix_to_arrow",
     "stretch_by_stretch",
     "strings_to_arrow",

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from lookalike.errors import ResourceError, UsageError
 from lookalike.kernels import blocking as kernels
-from lookalike.linkage.blocking import find as blocking
-from lookalike.linkage.blocking.budget import Ledger
+from lookalike.linkage.blocking.budget import PairCollector
 from lookalike.linkage.blocking.find import find_pairs
 from lookalike.linkage.blocking.keys import (
     BEGINNING,
@@ -98,7 +97,7 @@ def crowded_table(records=3_000, seed=1):
     return [make_column(name, kind, [f"{v}" for v in numbers.tolist()]) for name, (kind, numbers) in columns.items()]
 
 
-def test_oversize_blocks_are_refined_or_left_out_and_told():
+def test_oversize_blocks_are_refined_or_skipped_and_reported():
     columns = crowded_table()
     found = find_pairs(columns, 3_000, most_pairs=60_000)
     told = {report.name: report for report in found.report}
@@ -107,11 +106,11 @@ def test_oversize_blocks_are_refined_or_left_out_and_told():
     assert told["postcode"].largest == Counter(values_of(columns[1]))["0"]
     assert told["unknown"].pairs == 0
     assert told["unknown"].unpaid == 3_000 * 2_999 // 2
-    assert "one more field" in told["unknown"].note
+    assert told["unknown"].note == "refined by another field"
     assert "name + unknown" not in told  # no name is too common alone
     assert told["postcode + state"].records == told["postcode"].largest
     assert "third" in told["state + unknown"].note
-    assert "left out" in told["postcode + state + unknown"].note
+    assert "skipped" in told["postcode + state + unknown"].note
     assert pairs_of_blocks(values_of(columns[0]), 3_000) <= as_set(found)
     assert len(found) <= 60_000
 
@@ -133,19 +132,18 @@ def test_a_field_of_few_values_is_not_put_in_order():
     found = find_pairs(crowded_table(), 3_000, most_pairs=60_000)
     told = {report.name: report for report in found.report}
     assert told["order of state"].pairs == 0
-    assert "1,000 records a value" in told["order of state"].note
+    assert "1,000 records per value" in told["order of state"].note
     assert "order of state read backwards" not in told
 
 
-def test_some_blocks_tell_what_all_cost(monkeypatch):
+def test_some_blocks_predict_the_cost_of_all():
     """As many rows in a band as if all blocks had been counted."""
     draw = np.random.default_rng(2)
     names = ["".join(draw.choice(list("abcdeo"), 7)) for _ in range(8_000)]
     columns = [make_column(name, "person", list(draw.permutation(names))) for name in ("given", "surname")]
     rows = []
     for sampled in (1 << 30, 500):
-        monkeypatch.setattr(blocking, "SAMPLED", sampled)
-        found = find_pairs(columns, 8_000, most_pairs=60_000)
+        found = find_pairs(columns, 8_000, most_pairs=60_000, sampled=sampled)
         rows.append([report.name for report in found.report if "bands of" in report.name])
     assert rows[0] == rows[1]
     assert not all(name.endswith("bands of 2") for name in rows[0])
@@ -281,4 +279,4 @@ def test_what_cannot_be_done_is_said():
     with pytest.raises(UsageError, match="negative"):
         find_pairs([make_column("a", "code", ["x"])], 1, most_pairs=-1)
     with pytest.raises(ResourceError, match="in parts"):
-        Ledger(1 << 27, 1 << 27, 0, map)
+        PairCollector(1 << 27, 1 << 27, 0, map)

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 import agreement
 from lookalike.engine.workers import Workers
 from lookalike.errors import UsageError
-from lookalike.linkage.compare import levels as records
 from lookalike.linkage.compare.levels import LEVELS, Comparer, measure_records
+from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.fields.nicknames import Nicknames
-from lookalike.types import Column, strings_to_arrow
+from lookalike.types import strings_to_arrow
 
 WORDS = st.lists(st.text("abé漢09", min_size=1, max_size=6), min_size=1, max_size=4).map(" ".join)
 DATES = st.builds("{:04}-{:02}-{:02}".format, st.integers(1989, 1991), st.integers(0, 13), st.integers(0, 32))
@@ -198,16 +198,15 @@ def test_no_pairs_and_no_values():
 
 
 @pytest.mark.parametrize("kind", LEVELS)
-def test_threads_and_chunks_change_nothing(kind, monkeypatch):
+def test_threads_and_chunks_change_nothing(kind):
     rng = np.random.default_rng(5)
     values = ["".join(rng.choice(list("ab 12"), 6)).strip() or "a" for _ in range(80)]
     values = [" ".join(value.split()) for value in values]
     column = column_of(kind, values)
     left, right = all_pairs(len(values))
     at_once = compare(column, left, right)
-    monkeypatch.setattr(records, "CHUNK", 100)
     with Workers(3) as workers:
-        assert (compare(column, left, right, workers.map) == at_once).all()
+        assert (Comparer(column, chunk=100).compare(left, right, workers.map) == at_once).all()
     assert (compare(column, left.astype(np.int32), right.astype(np.int32)) == at_once).all()
 
 

@@ -9,7 +9,8 @@ import pyarrow.csv as csv
 import pytest
 
 from lookalike.linkage.compare.levels import LEVELS, Comparer
-from lookalike.linkage.fields.fields import columns_of, parse_fields
+from lookalike.linkage.fields.reader import columns_of
+from lookalike.linkage.fields.spec import parse_fields
 
 FIELDS = "given_name,surname,street_number,address_1,address_2,suburb,postcode,state,date_of_birth,soc_sec_id"
 KINDS = ["person", "person", "code", "address", "address", "person", "code", "code", "date", "code"]

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookalike.engine.workers import Workers
-from lookalike.linkage.compare import levels as records
 from lookalike.linkage.compare.levels import Comparer
 from lookalike.linkage.compare.swapped_names import insert_exchanged
-from lookalike.types import Column, strings_to_arrow
+from lookalike.linkage.fields.columns import Column
+from lookalike.types import strings_to_arrow
 
 VALUE = st.sampled_from(["ann", "lee", "anna", "ray", "john doe", None])
 
@@ -92,7 +92,7 @@ def test_where_no_candidate_changed_names_nothing_changes():
     assert insert_exchanged(columns, [(empty[0], empty[1])], [empty]) == {}
 
 
-def test_threads_and_chunks_change_nothing(monkeypatch):
+def test_threads_and_chunks_change_nothing():
     rng = np.random.default_rng(2)
     rows = [tuple(rng.choice(list("abcdef"), 2)) for _ in range(200)]
     columns = [column_of(name, "person", values) for name, values in zip(("given", "surname"), zip(*rows))]
@@ -101,7 +101,6 @@ def test_threads_and_chunks_change_nothing(monkeypatch):
     once, again = levels.copy(), levels.copy()
     insert_exchanged(columns, [pairs], [once])
     assert (once != levels).any()
-    monkeypatch.setattr(records, "CHUNK", 64)
     with Workers(3) as workers:
-        insert_exchanged(columns, [tuple(side.astype(np.int32) for side in pairs)], [again], workers.map)
+        insert_exchanged(columns, [tuple(side.astype(np.int32) for side in pairs)], [again], workers.map, chunk=64)
     assert (once == again).all()

@@ -12,9 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookalike.errors import UsageError
-from lookalike.linkage.decide import clusters as majority
-from lookalike.linkage.decide.clusters import WHOLE, cluster_by_majority
-from lookalike.linkage.decide.one_to_one import cluster_pairs
+from lookalike.linkage.decide.clusters import WHOLE, cluster_by_majority, connect_pairs
 
 ITEMS, SPLIT = 9, 4
 levels = st.integers(0, 4).map(float)
@@ -99,7 +97,7 @@ def test_links_hold_each_cluster_together_and_no_join_is_left(graph, cut):
     left, right, bits = arrays_of(graph)
     found = cluster_by_majority(left, right, bits, ITEMS, cut)
     kept = (bits >= cut) & (found[left] == found[right])
-    assert cluster_pairs(left[kept], right[kept], ITEMS).tolist() == found.tolist()
+    assert connect_pairs(left[kept], right[kept], ITEMS).tolist() == found.tolist()
     reference = Reference(graph, ITEMS, cut, None)
     reference.clusters = clusters_of(found)
     assert not reference.allowed()
@@ -117,7 +115,7 @@ def test_order_direction_and_repeats_of_matches_do_not_matter(graph, cut, chance
 
 
 @pytest.mark.parametrize("part", [1, 60, 500])
-def test_a_few_clusters_at_a_time_are_the_same(part, monkeypatch):
+def test_a_few_clusters_at_a_time_are_the_same(part):
     draw = np.random.default_rng(7)
     entity = np.repeat(np.arange(300), 6)
     left, right = (draw.integers(0, 1800, 4000) for _ in range(2))
@@ -126,8 +124,7 @@ def test_a_few_clusters_at_a_time_are_the_same(part, monkeypatch):
     left, right = left[left != right], right[left != right]
     bits = draw.integers(0, 9, len(left)) * (1.0 + (entity[left] == entity[right]))
     whole = cluster_by_majority(left, right, bits, 1800, cut=2.0)
-    monkeypatch.setattr(majority, "PART", part)
-    assert cluster_by_majority(left, right, bits, 1800, cut=2.0).tolist() == whole.tolist()
+    assert cluster_by_majority(left, right, bits, 1800, cut=2.0, part=part).tolist() == whole.tolist()
     assert 300 < len(np.unique(whole)) < 900
 
 
@@ -135,7 +132,7 @@ def test_a_wrong_link_does_not_chain_two_entities():
     graph = dict.fromkeys(combinations(range(4), 2), 8.0) | dict.fromkeys(combinations(range(4, 8), 2), 7.0)
     for wrong in (1.0, 7.5):  # surer than one entity's own links, too
         left, right, bits = arrays_of(graph | {(3, 4): wrong})
-        assert len(np.unique(cluster_pairs(left, right, 8))) == 1
+        assert len(np.unique(connect_pairs(left, right, 8))) == 1
         assert cluster_by_majority(left, right, bits, 8).tolist() == [0] * 4 + [4] * 4
 
 

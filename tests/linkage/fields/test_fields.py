@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.errors import BadDataError, UsageError
-from lookalike.linkage.fields.fields import Field, choose_kinds, columns_of, parse_fields
 from lookalike.linkage.fields.kinds import recognise
-from lookalike.linkage.fields.values import KINDS
+from lookalike.linkage.fields.reader import choose_kinds, columns_of
+from lookalike.linkage.fields.spec import KINDS, Field, parse_fields
 
 SURNAMES = ["Smith", "O'Brien", "van der Berg", "Zoë-Müller", "Nguyễn", "Ng", "Ivanov", "García Márquez"]
 COLUMNS = [
@@ -82,21 +82,21 @@ def test_fields_are_parsed():
     ]
     assert parse_fields([Field("a:b", "c,d"), "e:text"]) == [
         Field("a:b", "c,d"),
-        Field("e", "e", "text", "it was stated"),
+        Field("e", "e", "text", "as specified"),
     ]
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("name,zip:cod", "'zip:cod': 'cod' is no kind.*person, text, code"),
+        ("name,zip:cod", "'zip:cod': unknown kind 'cod'.*person, text, code"),
         ("name,,zip", "names no column"),
         ("", "names no column"),
         ("=b", "'=b' names no column"),
         ("a=:code", "'a=:code' names no column"),
         ("a,b,a", "'a' is named twice"),
         ([], "at least one"),
-        ([Field("a", "a", "b")], "'b' is no kind"),
+        ([Field("a", "a", "b")], "unknown kind 'b'"),
     ],
 )
 def test_wrong_fields_are_named(text, message):
@@ -179,7 +179,7 @@ def test_a_column_of_dates_has_one_order():
     assert one_column("date", ["3.4.68", "23.4.05"])[0] == ["1968-04-03", "2005-04-23"]
     values, notes = one_column("date", ["03/04/1990"])
     assert values == ["1990-04-03"]
-    assert notes == ["x: no value tells whether day or month comes first; read as day-month-year"]
+    assert notes == ["x: no value shows whether day or month comes first; read as day-month-year"]
 
 
 def test_two_tables_can_have_different_orders_and_types():
@@ -213,23 +213,25 @@ def test_chunks_do_not_matter():
     assert column.codes.tolist() == [0, -1, 1, 0]
 
 
-def test_what_counts_as_missing_is_told():
+def test_what_counts_as_missing_is_noted():
     values, notes = one_column("phone", ["312 555 0123", "n/a", "unknown", "n/a", "", None, "0000000"])
     assert values == ["3125550123"] + [None] * 6
-    assert notes == ["x: 4 values such as 'n/a' count as missing"]
+    assert notes == ["x: values such as 'n/a' count as missing (4 in total)"]
     assert one_column("text", ["a", "", " ", None])[1] == []
-    assert one_column("text", ["a", "", "", "", "none"])[1] == ["x: 1 values such as 'none' count as missing"]
+    assert one_column("text", ["a", "", "", "", "none"])[1] == [
+        "x: values such as 'none' count as missing (1 in total)"
+    ]
     assert one_column("date", ["1990-01-01", "easter", "195612"])[1] == [
-        "x: 2 different values are no dates; they are compared as they are"
+        "x: some values are not dates and are compared as they are (2 distinct)"
     ]
 
 
-def test_fields_without_values_are_left_out():
+def test_fields_without_values_are_ignored():
     table = pa.table({"a": ["x", "y"], "b": pa.nulls(2), "c": ["n/a", ""]})
     notes = []
     assert [column.name for column in columns_of(table, None, parse_fields("a,b,c"), notes.append)] == ["a"]
-    assert "b: no record has a value; the field is left out" in notes
-    assert "c: no record has a value; the field is left out" in notes
+    assert "b: no record has a value; the field is ignored" in notes
+    assert "c: no record has a value; the field is ignored" in notes
     with pytest.raises(BadDataError, match="none of the fields b, c has a value"):
         columns_of(table, None, parse_fields("b,c"))
 
@@ -240,7 +242,7 @@ def test_wrong_columns_are_named():
         columns_of(left, right, parse_fields("z=c"))
     with pytest.raises(BadDataError, match="the right table has no column 'a'; its columns are c"):
         columns_of(left, right, parse_fields("a"))
-    with pytest.raises(UsageError, match="'a=b' is for two tables"):
+    with pytest.raises(UsageError, match="'a=b' needs two tables, but there is only one"):
         columns_of(left, None, parse_fields("a=b"))
     twice = pa.Table.from_arrays([pa.array(["x"]), pa.array(["y"])], ["a", "a"])
     with pytest.raises(BadDataError, match="has 2 columns 'a'"):

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from agreement import are_nicknames
 from lookalike.errors import BadDataError, UsageError
+from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.fields.nicknames import LISTS, Nicknames, read_nicknames
-from lookalike.types import Column, strings_to_arrow
+from lookalike.types import strings_to_arrow
 
 NAME = st.sampled_from("abcdefgh")
 GROUPS = st.lists(st.lists(NAME, min_size=2, max_size=4, unique=True).map(tuple), min_size=1, max_size=6).map(tuple)
@@ -94,17 +95,17 @@ def test_a_file(tmp_path):
 @pytest.mark.parametrize(
     ("written", "said"),
     [
-        (b"robert bob\nrob\n", "line 2: 'rob' stands alone; write its other names beside it"),
-        (b"# ours\nzoe Zo\xc3\xab\n", "line 2: 'zoe' stands alone"),
-        (b"robert, bob, -- rob", "line 1: '--' is not one word of letters; write names between spaces"),
-        (b"anna-lisa anneliese", "line 1: 'anna-lisa' is not one word"),
-        (b"robert;bob", "line 1: 'robert;bob' is not one word"),
-        (b"# nothing\n\n", "no names in it; write a group a line"),
-        (b"", "no names in it"),
+        (b"robert bob\nrob\n", "line 2: 'rob' is alone on its line; add its other names"),
+        (b"# ours\nzoe Zo\xc3\xab\n", "line 2: 'zoe' is alone on its line"),
+        (b"robert, bob, -- rob", "line 1: '--' is not a single word; separate names by spaces"),
+        (b"anna-lisa anneliese", "line 1: 'anna-lisa' is not a single word"),
+        (b"robert;bob", "line 1: 'robert;bob' is not a single word"),
+        (b"# nothing\n\n", "no names found; write one group per line"),
+        (b"", "no names found"),
         (b"zo\xeb zoe", "not UTF-8"),
     ],
 )
-def test_a_bad_file_is_told_its_line_and_what_to_do(tmp_path, written, said):
+def test_an_error_names_the_line_and_the_remedy(tmp_path, written, said):
     path = tmp_path / "names.txt"
     path.write_bytes(written)
     with pytest.raises(BadDataError) as error:
@@ -114,7 +115,7 @@ def test_a_bad_file_is_told_its_line_and_what_to_do(tmp_path, written, said):
 
 
 def test_no_such_list(tmp_path):
-    with pytest.raises(UsageError, match="--nicknames klingon: no such file, and no list of that name; there is: engl"):
+    with pytest.raises(UsageError, match="--nicknames klingon: no such file, nor a list of that name; lists: english"):
         read_nicknames("klingon")
     with pytest.raises(UsageError, match="this is a folder"):
         read_nicknames(tmp_path)

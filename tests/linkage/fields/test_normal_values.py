@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from lookalike.engine.workers import Workers
 from lookalike.features.plain import pieces
 from lookalike.kernels.folding import GAP
-from lookalike.linkage.fields import fields as records
-from lookalike.linkage.fields import kinds
-from lookalike.linkage.fields.fields import FieldReader, columns_of, parse_fields
-from lookalike.linkage.fields.values import _STREET_WORDS, FILLER, PLACEHOLDERS, _short_words, fold_texts, normalise
+from lookalike.linkage.fields import reader as fields_reader
+from lookalike.linkage.fields.normalise import _STREET_WORDS, FILLER, PLACEHOLDERS, _short_words, fold_texts, normalise
+from lookalike.linkage.fields.reader import FieldReader, columns_of
+from lookalike.linkage.fields.spec import parse_fields
 
 COUNTRY = r"^(?:\+|00)\s*(?:1|7|20|27|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|\d\d\d)[^\d]*(?:\(0\))?"
 EXTENSION = r"\s*(?:ext\.?|extension|x|#)\s*\d{1,6}\s*\Z"
@@ -128,16 +128,15 @@ TABLE = {
 }
 
 
-def test_threads_slices_and_chunks_change_nothing(monkeypatch):
+def test_threads_slices_and_chunks_change_nothing():
     left = pa.table(TABLE)
     right = left.slice(13, 31)
     fields = parse_fields("name,born:date,price:number,phone:phone,empty")
     told, expected_notes = [], []
     expected = columns_of(left, right, fields, expected_notes.append)
-    monkeypatch.setattr(records, "SLICE", 3)
     chunked = pa.concat_tables([left.slice(0, 29), left.slice(29, 0), left.slice(29)])
     with Workers(3) as workers:
-        reader = FieldReader(chunked, right, fields, workers.map)
+        reader = FieldReader(chunked, right, fields, workers.map, values_at_once=3)
         found = reader.columns(told.append)
     assert [field.kind for field in reader.fields] == ["person", "date", "number", "phone", "text"]
     assert told == expected_notes
@@ -152,9 +151,8 @@ def test_threads_slices_and_chunks_change_nothing(monkeypatch):
 
 
 @pytest.mark.parametrize("right", [False, True])
-def test_kinds_are_told_by_distinct_texts(monkeypatch, right):
-    """Eight times of one day are one date, and values with spaces around them one text; as told by the column alone."""
-    monkeypatch.setattr(kinds, "SAMPLE", 4)
+def test_kinds_are_recognised_by_distinct_texts(monkeypatch, right):
+    """Eight timestamps of one day are one date, and values that differ in surrounding spaces are one text."""
     days = [datetime.datetime(2020, 1, 1, hour) for hour in range(8)] + [datetime.datetime(2020, 1, d) for d in (2, 3)]
     texts = ["a" + " " * spaces for spaces in range(6)] + ["b", "c", "n/a", "d"]
     table = pa.table({"day": days, "text": texts})
@@ -164,8 +162,8 @@ def test_kinds_are_told_by_distinct_texts(monkeypatch, right):
         seen[name] = (sample.values.to_pylist(), sample.rows, sample.distinct)
         return "text", "it was seen"
 
-    monkeypatch.setattr(records, "recognise_sample", look)
-    records.choose_kinds(table, table if right else None, parse_fields("day,text"))
+    monkeypatch.setattr(fields_reader, "recognise_sample", look)
+    FieldReader(table, table if right else None, parse_fields("day,text"), sample=4)
     rows = 20 if right else 10
     assert seen["day"] == (["2020-01-01", "2020-01-02", "2020-01-03"], rows, 6 if right else 3)
     assert seen["text"] == (["a", "b", "c", "d"], rows, 8 if right else 4)

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from lookalike.errors import UsageError
 from lookalike.linkage.scoring.monotone import rising
-from lookalike.linkage.scoring.pattern_counts import patterns_of
-from lookalike.linkage.scoring.patterns import check_levels
+from lookalike.linkage.scoring.patterns import check_levels, patterns_of
 from lookalike.linkage.scoring.points import deduct
 
 tables = st.integers(1, 30).flatmap(
@@ -97,11 +96,11 @@ def test_points_of_a_pair_are_the_sum_of_its_fields():
     ("options", "says"),
     [
         ({"sizes": [1]}, "two levels"),
-        ({"sizes": [2], "worth": [0]}, "above 0"),
-        ({"sizes": [2], "worth": [1, 2]}, "as many"),
+        ({"sizes": [2], "worth": [0]}, "must be positive"),
+        ({"sizes": [2], "worth": [1, 2]}, "points for 2"),
         ({"sizes": [3], "deductions": [[0, 1]]}, "one for each level"),
-        ({"sizes": [3], "deductions": [[0, 9, 1]]}, "must not fall"),
-        ({"sizes": [2], "missing": 2}, "0 to 1"),
+        ({"sizes": [3], "deductions": [[0, 9, 1]]}, "must not decrease"),
+        ({"sizes": [2], "missing": 2}, "between 0 and 1"),
     ],
 )
 def test_points_that_make_no_sense_are_refused(options, says):

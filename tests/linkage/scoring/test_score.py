@@ -6,11 +6,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookalike.linkage.blocking.find import Blocked
+from lookalike.linkage.blocking.find import CandidatePairs
+from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.scoring.dependence import Tree
 from lookalike.linkage.scoring.score import _add_frequencies, frequencies
 from lookalike.linkage.scoring.weights import Weights
-from lookalike.types import Column, strings_to_arrow
+from lookalike.types import strings_to_arrow
 
 SIZES = (3, 2, 4)
 
@@ -36,7 +37,7 @@ def worlds(draw):
         chances.append(made / made.sum(axis=1, keepdims=True))
     matches = tuple(np.ones(size + 1) for size in SIZES)
     weights = Weights(matches, Tree(parents, tuple(chances)), 100.0, 10.0, pairs, 1, True)
-    blocked = Blocked(left, left, np.zeros(pairs, np.uint8), [], ([], []))
+    blocked = CandidatePairs(left, left, np.zeros(pairs, np.uint8), [], ([], []))
     return columns, blocked, np.asfortranarray(levels), weights
 
 

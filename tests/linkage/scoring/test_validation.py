@@ -182,7 +182,7 @@ def test_a_handful_of_pairs(pairs):
 
 def test_what_cannot_be_validated_is_refused():
     scores, differences, random, *_ = world(1)
-    with pytest.raises(UsageError, match="does not tell matches from random"):
+    with pytest.raises(UsageError, match="does not distinguish matches from random"):
         validate(scores, random[: len(scores)], random)
     with pytest.raises(UsageError, match="only 3 random pairs"):
         validate(scores, differences, np.array([1.0, 2.0, 3.0, np.nan]))

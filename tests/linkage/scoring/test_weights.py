@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lookalike.errors import UsageError
 from lookalike.linkage.scoring import weights as module
 from lookalike.linkage.scoring.dependence import SMOOTH, grow_tree, independent
-from lookalike.linkage.scoring.pattern_counts import patterns_of
+from lookalike.linkage.scoring.patterns import patterns_of
 from lookalike.linkage.scoring.weights import adjust_by_frequency, fit_weights, frequency_beyond
 
 SIZES = (2, 3, 4, 2, 3)
@@ -79,7 +79,7 @@ def test_candidates_alone_are_not_all_pairs(simulated):
     levels, match, random, _ = simulated
     found = fit(levels, random, SIZES)
     assert found.expected > 1.5 * match.sum()
-    assert any("number of all pairs is not known" in note for note in found.notes)
+    assert any("number of all pairs is unknown" in note for note in found.notes)
 
 
 def plain_em(levels, counts, random, random_counts, sizes, rounds):
@@ -298,7 +298,7 @@ def test_one_field_alone_is_told_from_chance_by_its_frequency():
     one = np.array([[1], [2]], np.int8)
     found = fit_weights(one, np.array([3000, 90_000]), one, np.array([100, 99_900]), (2,), 2e6)
     assert found.expected == pytest.approx(1000, abs=100)  # 2,000 of two million are equal by chance
-    assert any("one field alone" in note for note in found.notes)
+    assert any("with a single field" in note for note in found.notes)
 
 
 def test_no_candidates_at_all():
@@ -313,7 +313,7 @@ def test_an_estimate_that_did_not_settle_says_so(simulated):
     found = fit(levels, random, SIZES, pairs=pairs, iterations=1)
     assert not found.converged
     assert found.iterations == module.ROUNDS
-    assert "did not settle" in found.notes[0]
+    assert "did not converge" in found.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -322,7 +322,7 @@ def test_an_estimate_that_did_not_settle_says_so(simulated):
         ({"sizes": (2, 1)}, "levels"),
         ({"pairs": 5}, "10 candidates among 5 pairs"),
         ({"random_counts": np.array([0])}, "no random pairs"),
-        ({"counts": np.array([1, 2])}, "as many counts"),
+        ({"counts": np.array([1, 2])}, "but 2 counts"),
         ({"levels": np.array([[3, 1]], np.int8)}, "field 0 has levels"),
     ],
 )

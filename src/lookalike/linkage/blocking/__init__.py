@@ -1,1 +1,1 @@
-"""Which records are worth comparing."""
+"""Candidate pairs: which records are worth comparing."""

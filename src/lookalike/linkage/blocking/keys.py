@@ -1,6 +1,6 @@
 """Ways to hash a record: by the values of fields, by the order of a field, by minhash bands over character shingles.
 
-What a record's key costs, and whether it is paid, is not known here: see blocking.py.
+How many pairs a key costs, and whether they are taken, is not known here: see budget.py.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.kernels import blocking as kernels
+from lookalike.linkage.fields.columns import Column
 from lookalike.types import (
     Bool,
-    Column,
     Float64,
     Int32,
     Int64,
@@ -29,43 +29,43 @@ from lookalike.types import (
 )
 
 ALL: Bool = np.empty(0, np.bool_)
-"""Chooses every record."""
+"""Selects every record."""
 CHUNK, SKETCHED = 1 << 16, 1 << 11
-"""Records that one thread sketches, and those whose signatures it has in its cache."""
+"""Records that a thread sketches at a time, and those whose signatures fit its cache."""
 TEXTS = ("person", "text", "email", "address")
-"""Kinds of fields of which shingles are taken."""
+"""Kinds of fields that are shingled."""
 BEGINNING, CELL = 5, 0.1
-"""How many characters begin a text; how large a cell of numbers is, as a difference of logarithms."""
+"""Characters in the start of a text; width of a cell of numbers, as a difference of natural logarithms."""
 LONG = 12
-"""Values of this many bytes on average are cut into shingles of 3 characters, shorter ones into shingles of 2."""
+"""Fields whose values have this many bytes or more on average get shingles of 3 characters, others of 2."""
 
 
 @dataclass(frozen=True, slots=True)
-class Hash:
-    """A way to give records keys, once or (bands) several times: records that share a key are candidates."""
+class BlockingHash:
+    """A way to give records one key or (for bands) several: records that share a key are candidates."""
 
     name: str
     group: int
-    """Bits: 1 of group A, 2 of group B, 0 of neither, since it looks at fields of both."""
+    """1 for group A, 2 for group B, 0 for neither, because it covers fields of both."""
     keys: Sequence[Callable[[], UInt64]]
-    """Each makes uint64[records], kernels.NO_KEY for a record without."""
+    """Each makes uint64[records]; kernels.NO_KEY for a record without a key."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordSignatures:
-    """Minhash signatures of records, several of which can share one."""
+    """Minhash signatures of records; several records may share one."""
 
     name: str
     group: int
     values: UInt32
     """uint32[slots, signatures]"""
     codes: Int32
-    """int32[records]: the signature of each record, -1 for none."""
+    """int32[records]: the number of each record's signature, -1 for none."""
 
-    def bands(self, rows: int, chosen: Sequence[Bool] = (), *, taken: int | None = None) -> Hash:
-        """So many bands as there are slots for, of so many rows (`taken`, if more rows are to be looked at).
+    def bands(self, rows: int, chosen: Sequence[Bool] = (), *, taken: int | None = None) -> BlockingHash:
+        """As many bands of `rows` rows as there are slots for; with `taken`, each key covers that many rows.
 
-        `chosen` tells for each band which records get a key.
+        `chosen` selects, for each band, the records that get a key.
         """
         taken = taken or rows
         bands = len(self.values) // rows
@@ -73,7 +73,7 @@ class RecordSignatures:
             lambda band=band: self._keys(band * rows, taken, chosen[band] if len(chosen) else ALL)
             for band in range(bands)
         ]
-        return Hash(f"{self.name}, {bands} bands of {taken}", self.group, makers)
+        return BlockingHash(f"{self.name}, {bands} bands of {taken}", self.group, makers)
 
     def _keys(self, first: int, rows: int, chosen: Bool) -> UInt64:
         of_signatures = np.empty(self.values.shape[1], np.uint64)
@@ -83,8 +83,8 @@ class RecordSignatures:
         return keys
 
 
-def value_hash(columns: Sequence[Column], group: int, chosen: Bool = ALL) -> Hash:
-    """Records with the same values in all of these columns.
+def value_hash(columns: Sequence[Column], group: int, chosen: Bool = ALL) -> BlockingHash:
+    """A hash by which records with equal values in all of these columns are candidates.
 
     Examples
     --------
@@ -100,14 +100,14 @@ def value_hash(columns: Sequence[Column], group: int, chosen: Bool = ALL) -> Has
         kernels.value_keys(np.stack([column.codes for column in columns]), chosen, keys)
         return keys
 
-    return Hash(" + ".join(column.name for column in columns), group, [make])
+    return BlockingHash(" + ".join(column.name for column in columns), group, [make])
 
 
 def coarsen(column: Column) -> list[Column]:
-    """What is left of a field's values where details may differ: how a text begins; about how large a number is.
+    """Coarse versions of a field, which ignore details: the start of a text; the approximate size of a number.
 
-    Numbers are put in two grids, so that those less than 5% apart share a cell of one of them. A field that would not
-    become coarser gives nothing.
+    Numbers are put into two grids, so that those less than 5% apart share a cell of one of them. A field that would not
+    become coarser has no coarse version.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def _coarsen_numbers(column: Column) -> list[Column]:
         sizes = to_numpy(column.values.cast(pa.float64()))
     except pa.ArrowInvalid:  # not all are numbers
         return []
-    # Far enough from 0 that numbers above and below 0 are kept apart.
+    # The offset keeps positive and negative numbers apart.
     cells = np.sign(sizes) * (1e4 + np.log(np.maximum(np.abs(sizes), 1e-99)) / CELL)
     made = []
     for shift, name in ((0.0, f"{column.name}, roughly"), (0.5, f"{column.name}, roughly (2)")):
@@ -146,9 +146,9 @@ def _renumbered(column: Column, name: str, values: pa.Array, number: Int64) -> C
 
 
 def power(column: Column) -> float:
-    """How much a field tells: bits by which an equal value narrows the search, times the share of records with one.
+    """How selective a field is: the bits by which an equal value narrows the search, times the share of known values.
 
-    The sum of squared shares is the chance that two random records agree; its logarithm is the collision entropy.
+    The sum of squared shares is the probability that two random records agree; its logarithm is the collision entropy.
 
     Examples
     --------
@@ -164,14 +164,14 @@ def power(column: Column) -> float:
     return float(-np.log2((shares**2).sum()) * known / len(column))
 
 
-def share_out(columns: Sequence[Column]) -> list[int]:
-    """The group of each field (1 or 2): the most telling first, each to the group that tells less (has fewer) so far.
+def assign_groups(columns: Sequence[Column]) -> list[int]:
+    """The group of each field (1 or 2): the most selective first, each to the group with less power (fewer) so far.
 
     Examples
     --------
     >>> from lookalike.types import strings_to_arrow
     >>> two = Column("sex", "code", np.array([0, 1], np.int32), strings_to_arrow(["f", "m"]))
-    >>> share_out([two, two, two])
+    >>> assign_groups([two, two, two])
     [1, 2, 1]
     """
     powers = [power(column) for column in columns]
@@ -179,16 +179,16 @@ def share_out(columns: Sequence[Column]) -> list[int]:
     groups = [0] * len(columns)
     for place in sorted(range(len(columns)), key=lambda place: (-powers[place], place)):
         groups[place] = 1 if total[1] <= total[2] else 2
-        told, fields = total[groups[place]]
-        total[groups[place]] = told + powers[place], fields + 1
+        sum_of_powers, fields = total[groups[place]]
+        total[groups[place]] = sum_of_powers + powers[place], fields + 1
     return groups
 
 
 def order_of(codes: Int32, ranks: UInt64, beside: tuple[Int32, UInt64] | None = None) -> Int32:
-    """Records with a value (by number, in `codes`) in the order of its rank; ties in the order of the field beside.
+    """Records that have a value (its number is in `codes`), by its rank; ties by the rank in a second field, `beside`.
 
-    Rank, rank beside, and record are packed in one word, because plain words sort fastest. If that is more than 64
-    bits, the rank beside is made coarse.
+    Both ranks and the record are packed into one word, because plain words sort fastest. If they need more than 64
+    bits, the second rank is made coarser.
     """
     known = np.flatnonzero(codes >= 0).astype(np.int32)
     words = ranks[codes[known]]
@@ -197,7 +197,7 @@ def order_of(codes: Int32, ranks: UInt64, beside: tuple[Int32, UInt64] | None = 
         others, places = beside
         wide = len(places).bit_length()
         bits = min(wide, 64 - record_bits - len(ranks).bit_length())
-        # Without a value: -1 takes the last rank, so that those come last.
+        # A missing value (-1) picks the last rank, so that those records come last.
         places = np.append(places, np.uint64(len(places))) >> np.uint64(wide - bits)
         words = words << np.uint64(bits) | places[others[known]]
     words = words << np.uint64(record_bits) | known.astype(np.uint64)
@@ -206,7 +206,7 @@ def order_of(codes: Int32, ranks: UInt64, beside: tuple[Int32, UInt64] | None = 
 
 
 def rank_values(column: Column, reverse: bool = False) -> UInt64:
-    """The place of each distinct value among all: of numbers by size, of all else by letters (read backwards).
+    """The rank of each distinct value: numbers by size, others by characters (`reverse`: read backwards).
 
     Examples
     --------
@@ -227,7 +227,7 @@ def rank_values(column: Column, reverse: bool = False) -> UInt64:
 
 
 def _order_texts(texts: pa.Array) -> Int64:
-    """The numbers of texts in the order of these: by eight bytes, those by as many of the next as fit, ties by all."""
+    """The numbers of texts in sorted order: by the first eight bytes, then by the next few, ties by all bytes."""
     data, offsets = text_arrays(texts)
     keys, next_keys = np.empty(len(texts), np.uint64), np.empty(len(texts), np.uint64)
     kernels.eight_bytes(data, offsets, 0, keys)
@@ -245,7 +245,7 @@ def _order_texts(texts: pa.Array) -> Int64:
 def sketch_columns(
     columns: Sequence[Column], name: str, group: int, slots: int, seed: int, each: Mapper
 ) -> RecordSignatures:
-    """Signatures of the shingles of these fields together; of one field, once for each distinct value."""
+    """Signatures of the shingles of these fields together; for a single field, one per distinct value."""
     width = shingle_width(columns)
     texts = [text_arrays(column.values) for column in columns]
     if len(columns) == 1:
@@ -255,10 +255,10 @@ def sketch_columns(
         some = np.any([one >= 0 for one in codes], axis=0)
         own = np.where(some, np.arange(len(some), dtype=np.int32), np.int32(-1))
     values = np.empty((slots, len(codes[0])), np.uint32)
-    room = 3 + max(int(np.diff(offsets).max(initial=0)) for _, offsets in texts)
+    longest = 3 + max(int(np.diff(offsets).max(initial=0)) for _, offsets in texts)
 
     def sketch(first: int) -> None:
-        scratch = np.empty(room, np.uint8), np.empty(room, np.int64), np.empty(room, np.uint32)
+        scratch = np.empty(longest, np.uint8), np.empty(longest, np.int64), np.empty(longest, np.uint32)
         for start in range(first, min(first + CHUNK, len(codes[0])), SKETCHED):
             least = np.full((min(SKETCHED, len(codes[0]) - start), slots), 0xFFFFFFFF, np.uint32)
             for own, (data, offsets) in zip(codes, texts):
@@ -271,7 +271,7 @@ def sketch_columns(
 
 
 def shingle_width(columns: Sequence[Column]) -> int:
-    """How many characters a shingle of these fields has: 2 for one short field, otherwise 3."""
+    """The number of characters per shingle: 2 for a single short field, otherwise 3."""
     if len(columns) > 1:
         return 3
     _, offsets = text_arrays(columns[0].values)

@@ -1,4 +1,4 @@
-"""How well two records agree in a field: a level for each pair, by kernels. Nothing here knows what that is worth."""
+"""How well two records agree in a field: a level for each pair. What a level is worth is not known here."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from lookalike.errors import UsageError
 from lookalike.kernels import agreement as kernels
 from lookalike.kernels.names import insert_nicknames
 from lookalike.linkage.compare.values import Values
-from lookalike.types import Column, Float64, Int8, Int32, Int64, Mapper, Span, UInt8, UInt64, WordGroups
+from lookalike.linkage.fields.columns import Column, WordGroups
+from lookalike.types import Float64, Int8, Int32, Int64, Mapper, Span, UInt8, UInt64
 
 CHUNK = 1 << 17
 """Pairs that a thread compares at a time."""
 Fill = Callable[..., None]
-"""Fills in the levels of pairs: codes, left, right, first, last, out."""
+"""Fills in the levels of pairs; takes codes, left, right, first, last, out."""
 Prepare = Callable[[Values], Fill]
 
 LEVELS: dict[str, tuple[str, ...]] = {
@@ -57,13 +58,13 @@ LEVELS: dict[str, tuple[str, ...]] = {
     ),
     "number": ("equal", "within 1%", "within 5%", "within 20%", "different"),
 }
-"""For each kind the names of its levels, from level 1, equal, down to different. Level 0 is: one has no value."""
+"""By kind, the names of its levels from level 1 (equal) down to different. Level 0 means that a value is missing."""
 NICKNAMES = "equal by nickname"
-"""The level after equal, where nicknames are known."""
+"""The level after equal, if nicknames are used."""
 
 
 def _scratch(values: Values) -> tuple[UInt64, UInt8]:
-    """Room for the positions of characters, and for marks on two values."""
+    """Working arrays for the positions of characters, and for marks on two values."""
     return np.zeros(values.strings.alphabet, np.uint64), np.empty(2 * values.strings.longest, np.uint8)
 
 
@@ -119,19 +120,19 @@ _PREPARE: dict[str, Prepare] = {
 }
 
 
-def spans_of(pairs: int) -> list[Span]:
-    """Pairs in lots that a thread compares at a time: first and last.
+def spans_of(pairs: int, chunk: int = CHUNK) -> list[Span]:
+    """Spans of pairs that a thread compares at a time, as (first, last).
 
     Examples
     --------
     >>> spans_of(CHUNK + 1)
     [(0, 131072), (131072, 131073)]
     """
-    return [(first, min(first + CHUNK, pairs)) for first in range(0, pairs, CHUNK)]
+    return [(first, min(first + chunk, pairs)) for first in range(0, pairs, chunk)]
 
 
 class Comparer:
-    """Compares the records of pairs in one field; what its values are made ready for is made once.
+    """Compares pairs of records in one field. The forms of values that this needs are made once.
 
     Examples
     --------
@@ -147,28 +148,31 @@ class Comparer:
     column
         The field.
     words
-        Of a field of names: its words, with their groups of nicknames. Then there is a level for these.
+        For a field of names: its words with their nickname groups, which adds a level for nicknames.
+    chunk
+        Pairs that a thread compares at a time.
     """
 
-    def __init__(self, column: Column, words: WordGroups | None = None) -> None:
+    def __init__(self, column: Column, words: WordGroups | None = None, *, chunk: int = CHUNK) -> None:
         self.codes = column.codes
+        self._chunk = chunk
         self._fill = _PREPARE[column.kind](Values(column.values))
         self._words = words
         equal, *others = LEVELS[column.kind]
         self.levels = (equal, *others) if words is None else (equal, NICKNAMES, *others)
-        """Their names, from level 1."""
+        """The names of the levels, from level 1."""
 
     def compare(self, left: Int32 | Int64, right: Int32 | Int64, each: Mapper = map, out: Int8 | None = None) -> Int8:
-        """The level of agreement of each pair of records: a number of `levels`, 0 where a value is missing.
+        """The level of agreement of each pair of records, numbered as in `levels`; 0 if a value is missing.
 
         Parameters
         ----------
         left, right : int[pairs]
             Numbers of records.
         each : Mapper
-            Like map; may use threads.
+            Like the built-in map; may use threads.
         out : int8[pairs]
-            Where the levels go; without it they are a new array.
+            Receives the levels; without it, a new array does.
         """
         levels = np.empty(len(left), np.int8) if out is None else out
 
@@ -177,12 +181,12 @@ class Comparer:
             if self._words is not None:
                 insert_nicknames(self.codes, left, right, *span, levels, *self._words)
 
-        list(each(work, spans_of(len(left))))
+        list(each(work, spans_of(len(left), self._chunk)))
         return levels
 
 
 def measure_records(column: Column) -> Float64:
-    """Each record's date in days since the beginning of 1970, or its number; NaN where it has none.
+    """Each record's date in days since the beginning of 1970, or its number; NaN if it has none.
 
     Examples
     --------
@@ -193,6 +197,6 @@ def measure_records(column: Column) -> Float64:
     """
     values = Values(column.values)
     if column.kind not in ("date", "number"):
-        raise UsageError(f"field {column.name}: only dates and numbers can be subtracted, and this is a {column.kind}")
+        raise UsageError(f"field {column.name}: only dates and numbers can be subtracted, not kind {column.kind}")
     measured = values.dates.days if column.kind == "date" else values.numbers
     return np.append(measured, np.nan)[column.codes]

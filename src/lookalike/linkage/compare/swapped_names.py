@@ -1,7 +1,8 @@
-"""Given name and surname in each other's field: pairs of records that changed two of their values with each other.
+"""Swapped names: pairs of records with given name and surname in each other's field.
 
-Such a pair differs in both fields, and would seem to be two people. Here it gets a level of its own, in that of the two
-fields that has more values and so tells more; the other field is no evidence, for the same fact must not count twice.
+Such a pair differs in both fields and would look like two people. It gets a level of its own, in the field with more
+distinct values, which is the more selective one; the other field becomes no evidence, so that one fact does not count
+twice.
 """
 
 from __future__ import annotations
@@ -14,26 +15,36 @@ import numpy as np
 import pyarrow.compute as pc
 
 from lookalike.kernels.names import EXCHANGED, mark_exchanged
-from lookalike.linkage.compare.levels import spans_of
-from lookalike.types import Column, Int8, Mapper, Span, UInt64, to_numpy
+from lookalike.linkage.compare.levels import CHUNK, spans_of
+from lookalike.linkage.fields.columns import Column
+from lookalike.types import Int8, Mapper, Span, UInt64, to_numpy
 
 NAMES = "person"
-"""The kind of fields whose values change places."""
+"""The kind of fields whose values may be swapped."""
 
 
 def insert_exchanged(
-    columns: Sequence[Column], pairs: Sequence[tuple[Any, Any]], levels: Sequence[Int8], each: Mapper = map
+    columns: Sequence[Column],
+    pairs: Sequence[tuple[Any, Any]],
+    levels: Sequence[Int8],
+    each: Mapper = map,
+    *,
+    chunk: int = CHUNK,
 ) -> dict[int, str]:
-    """Give pairs whose names changed places a level: the second, and each from the second on is one higher.
+    """Give pairs with swapped names level 2, and move every level from 2 on up by one.
 
     Parameters
     ----------
     columns
         The fields.
     pairs
-        Lots of pairs (left, right). A level that no pair of the first lot has is not inserted.
+        Collections of pairs (left, right). The level is inserted only if a pair of the first collection has it.
     levels
-        int8[fields, pairs] of each lot; changed here.
+        int8[fields, pairs] of each collection; modified in place.
+    each
+        Like the built-in map; may use threads.
+    chunk
+        Pairs that a thread works on at a time.
 
     Returns
     -------
@@ -50,48 +61,51 @@ def insert_exchanged(
     ({1: 'exchanged with given'}, [[0, 1], [2, 8]])
     """
     partners: dict[int, list[str]] = {}
+    spans = [spans_of(len(left), chunk) for left, _ in pairs]
     names = [place for place, column in enumerate(columns) if column.kind == NAMES]
     for both in combinations(names, 2):
         other, one = sorted(both, key=lambda place: (len(columns[place].values), -place))
         keys = _keys(columns[one], columns[other])
-        if keys.any() and _mark(pairs[0], levels[0], one, other, keys, each):
+        if keys.any() and _mark(pairs[0], levels[0], spans[0], one, other, keys, each):
             partners.setdefault(one, []).append(columns[other].name)
-            for more, lot in zip(pairs[1:], levels[1:]):
-                _mark(more, lot, one, other, keys, each)
-    # What each level becomes, a negative one at its place from the end.
+            for more in zip(pairs[1:], levels[1:], spans[1:]):
+                _mark(*more, one, other, keys, each)
+    # The new number of each level; negative levels count from the end.
     numbers = np.arange(256).astype(np.int8)
     numbers[2:127] += 1
     numbers[EXCHANGED] = 2
     for field in partners:
-        for lot in levels:
-            _renumber(lot[field], numbers, each)
+        for some, own in zip(levels, spans):
+            _renumber(some[field], numbers, own, each)
     return {field: f"exchanged with {' or '.join(others)}" for field, others in partners.items()}
 
 
-def _renumber(levels: Int8, numbers: Int8, each: Mapper) -> None:
+def _renumber(levels: Int8, numbers: Int8, spans: Sequence[Span], each: Mapper) -> None:
     def work(span: Span) -> None:
         some = levels[slice(*span)]
         some[:] = numbers[some.view(np.uint8)]
 
-    list(each(work, spans_of(len(levels))))
+    list(each(work, spans))
 
 
 def _keys(one: Column, other: Column) -> UInt64:
-    """The two values of each record, numbered as those of the one field; 0 where they can be in no exchange."""
+    """Both values of each record, numbered as values of field `one`; 0 if they cannot be swapped."""
     found = to_numpy(pc.fill_null(pc.index_in(other.values, value_set=one.values), -1)).astype(np.int64)
-    in_both = np.zeros(len(one.values) + 1, np.bool_)  # without a value: -1 is the last place
+    in_both = np.zeros(len(one.values) + 1, np.bool_)  # a missing value (-1) picks the last entry
     in_both[found[found >= 0]] = True
-    second = np.append(found, -1)[other.codes]
-    able = in_both[one.codes] & (second >= 0)
-    keys = (one.codes.astype(np.uint64) + np.uint64(1)) << np.uint64(32) | (second + 1).astype(np.uint64)
-    return np.where(able, keys, np.uint64(0))
+    others = np.append(found, -1)[other.codes]
+    possible = in_both[one.codes] & (others >= 0)
+    keys = (one.codes.astype(np.uint64) + np.uint64(1)) << np.uint64(32) | (others + 1).astype(np.uint64)
+    return np.where(possible, keys, np.uint64(0))
 
 
-def _mark(pairs: tuple[Any, Any], levels: Int8, one: int, other: int, keys: UInt64, each: Mapper) -> bool:
-    """Mark the pairs of a lot that changed these two fields; are there any?"""
+def _mark(
+    pairs: tuple[Any, Any], levels: Int8, spans: Sequence[Span], one: int, other: int, keys: UInt64, each: Mapper
+) -> bool:
+    """Mark the pairs that have these two fields swapped; return whether there are any."""
     left, right = pairs
 
     def work(span: Span) -> int:
         return int(mark_exchanged(levels[one], levels[other], left, right, keys, *span))
 
-    return sum(each(work, spans_of(len(left)))) > 0
+    return sum(each(work, spans)) > 0

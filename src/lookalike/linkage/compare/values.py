@@ -1,4 +1,4 @@
-"""The distinct values of a field in the forms that comparing needs: characters, words by hash, numbers, dates."""
+"""The distinct values of a field in the forms that comparisons need: characters, hashed words, numbers, dates."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import pyarrow.compute as pc
 
 from lookalike.kernels.agreement import hash_words, order_words
 from lookalike.kernels.characters import count_characters, find_characters, number_characters
-from lookalike.linkage.fields.date_levels import Dates
+from lookalike.linkage.fields.dates import Dates
 from lookalike.types import Float64, Int64, UInt8, UInt64, text_arrays, to_numpy
 
 ASCII = 128
 
 
 class Strings:
-    """Texts by number of character: ASCII characters have their own, others follow in the order of Unicode.
+    """Texts as numbered characters: ASCII characters keep their codes, others follow in the order of Unicode.
 
     Examples
     --------
@@ -30,11 +30,11 @@ class Strings:
     def __init__(self, texts: pa.Array) -> None:
         data, ends = text_arrays(texts)
         self.chars: Any = data
-        """uint8, or uint32 where there are more than 256 characters."""
+        """uint8, or uint32 if there are more than 256 distinct characters."""
         self.offsets = ends
-        """Where each text begins, and where the last one ends."""
+        """The start of each text, and the end of the last one."""
         self.alphabet = 2 * ASCII
-        """How many characters are numbered."""
+        """The number of distinct characters."""
         if not pc.all(pc.string_is_ascii(texts), min_count=0).as_py():
             self._number(data, ends)
 
@@ -51,24 +51,24 @@ class Strings:
 
     @property
     def longest(self) -> int:
-        """How many characters the longest text has."""
+        """The length of the longest text, in characters."""
         return int(np.diff(self.offsets).max(initial=0))
 
 
 class Values:
-    """The distinct values of a column in the forms that comparing needs, each made when it is first asked for."""
+    """The distinct values of a column in the forms that comparisons need, each made on first use."""
 
     def __init__(self, values: pa.Array) -> None:
         self.stored = values
 
     @cached_property
     def strings(self) -> Strings:
-        """By characters."""
+        """As characters."""
         return Strings(self.stored)
 
     @cached_property
     def words(self) -> tuple[Int64, UInt64]:
-        """Hashes of each value's distinct words: where each value's begin, and all of them."""
+        """Hashes of each value's distinct words: the start of each value's, and all hashes."""
         chars, offsets = self.strings.chars, self.strings.offsets
         stretch = chars[offsets[0] : offsets[-1]]
         indptr = np.empty(len(offsets), np.int64)
@@ -78,23 +78,23 @@ class Values:
 
     @cached_property
     def ordered(self) -> Any:
-        """The characters with the words of each value in alphabetical order."""
+        """The characters, with the words of each value sorted alphabetically."""
         ordered = self.strings.chars.copy()
         order_words(self.strings.chars, self.strings.offsets, ordered)
         return ordered
 
     @cached_property
     def numbers(self) -> Float64:
-        """As floats; NaN where a value is no number."""
+        """As floats; NaN for values that are not numbers."""
         plain = pc.match_substring_regex(self.stored, r"^-?\d+(?:\.\d+)?(?:e-?\d+)?$")
         return to_numpy(pc.if_else(plain, self.stored, "nan").cast(pa.float64()))
 
     @cached_property
     def dates(self) -> Dates:
-        """In parts."""
+        """As years, months and days."""
         return Dates.parse(self.stored)
 
     @cached_property
     def digits(self) -> Strings:
-        """Of dates what is left without hyphens."""
+        """Dates without their hyphens."""
         return Strings(pc.replace_substring(self.stored, "-", ""))

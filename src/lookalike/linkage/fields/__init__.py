@@ -1,1 +1,1 @@
-"""The fields of records: what kind each is, and its values cleaned."""
+"""The fields of records: the kind of each, and its values in normal form."""

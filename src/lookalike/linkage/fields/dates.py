@@ -1,20 +1,23 @@
-"""Dates as people write them to ISO dates, all values of a column at once.
+"""Dates: read as people write them, written as ISO dates, and split into year, month and day.
 
-Knows the common orders and English month names. It knows no calendar: 31 February is a date with a typing error, whose
-parts can still be compared.
+Works on all values of a column at once. Knows the common orders and English month names, but no calendar: 31 February
+is a date with a typing error, whose parts can still be compared.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.types import strings_to_arrow
+from lookalike.types import Float64, Int32, strings_to_arrow, to_numpy
 
 ORDERS = {"ymd": "year-month-day", "dmy": "day-month-year", "mdy": "month-day-year"}
-"""How the three parts can follow each other."""
+"""The orders in which the three parts of a date may be written."""
 PIVOT = "30"
-"""Years of two digits below this belong to 2000, the others to 1900. Fixed, so that results do not change with time."""
+"""Two-digit years below this belong to the 2000s, the others to the 1900s. Fixed, so that results never change."""
 
 _TIME = r"(?:[t ,]+\d{1,2}:.*)?$"
 _NUMERIC = r"^(?P<a>\d{1,2})[-/. ](?P<b>\d{1,2})[-/. ](?P<y>\d{4}|\d{2})" + _TIME
@@ -35,8 +38,9 @@ _NAMED = (
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _YEAR = r"^(?P<y>\d{4})$"
 _YEAR_MONTH = r"^(?P<y>\d{4})[-/.](?P<m>\d{1,2})$"
+_ISO = r"^(?P<y>\d{4})(?:-(?P<m>\d\d))?(?:-(?P<d>\d\d))?$"
 REAL = r"^(?:1[5-9]|20)\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$"
-"""An ISO date that can be one: of a year from 1500 to 2099, a month and a day that exist."""
+"""A plausible ISO date: a year from 1500 to 2099, and a month and a day that exist."""
 
 
 def _text(value: str) -> pa.Scalar:
@@ -58,7 +62,7 @@ def _two(part: pa.Array) -> pa.Array:
 
 
 def _extract(values: pa.Array, pattern: str) -> pa.Array:
-    """ISO dates by the groups y, m (or n, the month's name) and d of a pattern; null where it does not match."""
+    """ISO dates from the groups y, m (or n, the month's name) and d of a pattern; null if it does not match."""
     groups = pc.extract_regex(values, pattern)
     if "<n>" in pattern:
         begins = pc.utf8_slice_codeunits(pc.struct_field(groups, "n"), 0, 3)
@@ -73,7 +77,7 @@ def _count_real(dates: pa.Array) -> int:
 
 
 def find_order(values: pa.Array) -> str:
-    """In which order a column's dates are written, by all its values together; "" where nothing tells.
+    """The order in which a column's dates are written, judged by all its values; "" if they leave it open.
 
     Parameters
     ----------
@@ -97,14 +101,15 @@ def find_order(values: pa.Array) -> str:
 
 
 def iso_dates(values: pa.Array, order: str) -> pa.Array:
-    """Dates as yyyy-mm-dd, years as yyyy, months as yyyy-mm; null where a value is none of these.
+    """Dates as yyyy-mm-dd, years as yyyy, months as yyyy-mm; null for any other value.
 
     Parameters
     ----------
     values : large_string
         Stripped and in lower case.
     order : str
-        Of dates that are all digits, or begin with a day or a month; those that begin with a year are read as such.
+        The order of dates that consist of digits only, or begin with a day or a month. Dates that begin with a year
+        are read as such.
 
     Examples
     --------
@@ -121,3 +126,40 @@ def iso_dates(values: pa.Array, order: str) -> pa.Array:
     groups = pc.extract_regex(values, _YEAR_MONTH)
     month = _join(pc.struct_field(groups, "y"), _two(pc.struct_field(groups, "m")))
     return pc.coalesce(*written, month, pc.struct_field(pc.extract_regex(values, _YEAR), "y"))
+
+
+@dataclass(frozen=True, slots=True)
+class Dates:
+    """The year, month and day of each ISO date; 0 for a part that it does not have.
+
+    Examples
+    --------
+    >>> dates = Dates.parse(pa.array(["1990-04-03", "1990-03-04", "1990", "easter"], pa.large_string()))
+    >>> dates.year.tolist(), dates.month.tolist()
+    ([1990, 1990, 1990, 0], [4, 3, 0, 0])
+    """
+
+    year: Int32
+    month: Int32
+    day: Int32
+    days: Float64
+    """Days since the beginning of 1970 (for a month or year: of its first day); NaN if there is no such date."""
+
+    @classmethod
+    def parse(cls, values: pa.Array) -> Dates:
+        """Split yyyy, yyyy-mm and yyyy-mm-dd (large_string)."""
+        groups = pc.extract_regex(values, _ISO)
+        year, month, day = (_whole(pc.struct_field(groups, part)) for part in "ymd")
+        return cls(year, month, day, _count_days(year, month, day))
+
+
+def _whole(part: pa.Array) -> Int32:
+    filled = pc.if_else(pc.equal(pc.utf8_length(pc.fill_null(part, "")), 0), "0", part)
+    return to_numpy(filled.cast(pa.int32()))
+
+
+def _count_days(year: Int32, month: Int32, day: Int32) -> Float64:
+    month, day = np.maximum(month, 1), np.maximum(day, 1)
+    months = (year.astype(np.int64) - 1970) * 12 + month - 1
+    days = months.astype("datetime64[M]").astype("datetime64[D]").astype(np.float64) + day - 1
+    return np.where((year > 0) & (month <= 12) & (day <= 31), days, np.nan)

@@ -1,6 +1,6 @@
-"""Which kind of field a column is, by its values; its name is a hint where the values leave a choice.
+"""The kind of a field, recognised from its values; the column's name is a hint if the values leave a choice.
 
-Knows patterns and shares, and nothing of how values are normalised or compared.
+Knows patterns and shares, but not how values are normalised or compared.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.linkage.fields.dates import ORDERS, REAL, find_order, iso_dates
-from lookalike.linkage.fields.values import strip_texts, write_strings
+from lookalike.linkage.fields.normalise import strip_texts, write_strings
 from lookalike.types import to_arrow
 
 SAMPLE = 20_000
-"""Distinct values that are looked at, evenly spread over the column."""
+"""Distinct values examined, evenly spread over the column."""
 MOST = 0.8
-"""The share of values that must look alike; the others are typing errors."""
+"""The share of values that must fit a pattern; the others are taken for typing errors."""
 
 HINTS = {
     "phone": "phone telephone tel telefon mobile cell cellphone fax handy",
@@ -29,7 +29,7 @@ HINTS = {
     "code": "id code zip zipcode postcode plz postal number no nr num ssn isbn key sku ref",
     "date": "date dob born birth birthday birthdate year day created",
 }
-"""Words in names of columns that go with a kind."""
+"""Words in column names that suggest a kind."""
 
 _EMAIL = r"^[^@\s]+@[^@\s]+$"
 _PHONE = r"^(?:\+\s*)?[\d\s()./-]{6,24}(?:\s*(?:x|ext\.?)\s*\d+)?$"
@@ -43,7 +43,7 @@ _NUMBER_AND_WORDS = r"\d.*\pL{2}.*|\pL{2}.*\d"
 
 
 def _share(values: pa.Array, pattern: str) -> float:
-    """Of how many values the pattern is true, from 0 to 1."""
+    """The share of values that match the pattern."""
     return float(pc.mean(pc.match_substring_regex(values, pattern)).as_py() or 0.0)
 
 
@@ -52,37 +52,37 @@ def _percent(share: float) -> str:
 
 
 def _hints(name: str) -> set[str]:
-    """The kinds that a column's name speaks of."""
+    """The kinds that a column's name suggests."""
     words = set(re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()))
     return {kind for kind, listed in HINTS.items() if words & set(listed.split())}
 
 
-class Sample(NamedTuple):
-    """Some of a column's distinct values, as texts, and how many rows and distinct values it has (but for nulls)."""
+class ValueSample(NamedTuple):
+    """Some of a column's distinct values as texts, and its numbers of rows and distinct values (without nulls)."""
 
     values: pa.Array
     rows: int
     distinct: int
 
     @classmethod
-    def joined(cls, samples: list[Sample]) -> Sample:
-        """The samples of a field's columns as one; its distinct values are at most the sum of theirs."""
+    def joined(cls, samples: list[ValueSample], most: int = SAMPLE) -> ValueSample:
+        """The samples of a field's columns as one; its number of distinct values is at most the sum of theirs."""
         values = pa.concat_arrays([sample.values for sample in samples]).unique()
         rows, distinct = (sum(sample[place] for sample in samples) for place in (1, 2))
-        return cls(values, rows, min(distinct, len(values)) if distinct <= SAMPLE else distinct)
+        return cls(values, rows, min(distinct, len(values)) if distinct <= most else distinct)
 
 
-def take_sample(texts: pa.Array, rows: int, distinct: bool = False) -> Sample:
-    """At most SAMPLE distinct values of a column, evenly spread over it.
+def take_sample(texts: pa.Array, rows: int, distinct: bool = False, *, most: int = SAMPLE) -> ValueSample:
+    """At most `most` distinct values of a column, evenly spread over it.
 
     Parameters
     ----------
     texts : large_string
         The values as texts.
     rows : int
-        How many rows have one.
+        The number of rows that have one.
     distinct : bool
-        Is no text there twice?
+        Whether all texts differ.
 
     Examples
     --------
@@ -91,22 +91,22 @@ def take_sample(texts: pa.Array, rows: int, distinct: bool = False) -> Sample:
     (['3', '4'], 5, 2)
     """
     stripped = strip_texts(texts)
-    if distinct and pc.all(pc.equal(stripped, texts), min_count=0).as_py():  # as nearly always
+    if distinct and pc.all(pc.equal(stripped, texts), min_count=0).as_py():  # the usual case
         known = stripped.drop_null()
     else:
         known = stripped.drop_null().unique()
-    step = -(-len(known) // SAMPLE) or 1
+    step = -(-len(known) // most) or 1
     spread = known.take(to_arrow(np.arange(0, len(known), step)))
-    return Sample(spread, rows, len(known))
+    return ValueSample(spread, rows, len(known))
 
 
 def _as_dates(values: pa.Array, hints: set[str]) -> str:
-    """Why these are dates, or ""."""
+    """Why these are dates; "" if they are not."""
     lower = pc.utf8_lower(values)
     order = find_order(lower)
     share = _share(pc.fill_null(iso_dates(lower, order or "dmy"), ""), REAL)
     if share >= MOST:
-        known = f"in the order {ORDERS[order]}" if order else "(day or month first: nothing tells)"
+        known = f"in the order {ORDERS[order]}" if order else "(unclear whether day or month comes first)"
         return f"{_percent(share)} are dates {known}"
     years = _share(values, r"^(?:18[5-9]\d|19\d\d|20\d\d)$")
     if years >= 0.98 and ("date" in hints or "code" not in hints):
@@ -115,48 +115,48 @@ def _as_dates(values: pa.Array, hints: set[str]) -> str:
 
 
 def _as_digits(values: pa.Array, hints: set[str]) -> tuple[str, str] | None:
-    """Phones, numbers and codes of digits."""
+    """Phones, numbers and numeric codes."""
     share = _share(values, _PHONE)
     if share >= MOST:
         digits = _share(pc.replace_substring_regex(values, r"\D", ""), r"^\d{7,15}$")
         if digits >= MOST and ("phone" in hints or _share(values, _PHONE_MARKS) >= 0.5):
-            return "phone", f"{_percent(digits)} are 7 to 15 digits" + " in a column of that name" * ("phone" in hints)
+            return "phone", f"{_percent(digits)} are 7 to 15 digits" + " in a column named so" * ("phone" in hints)
     share = _share(values, _NUMBER)
     if share >= MOST:
         fractions = _share(values, _FRACTION)
         if fractions >= 0.2 and _share(values, _DIGITS) < MOST:
             return "number", f"{_percent(share)} are numbers, {fractions:.0%} with a fraction, a sign or a currency"
         if "number" in hints and "code" not in hints:
-            return "number", f"{_percent(share)} are numbers in a column of that name"
+            return "number", f"{_percent(share)} are numbers in a column named so"
         return "code", f"{_percent(share)} are whole numbers, which are compared digit by digit"
     return None
 
 
-def _as_words(sample: Sample, hints: set[str]) -> tuple[str, str]:
+def _as_words(sample: ValueSample, hints: set[str]) -> tuple[str, str]:
     """Codes with letters, addresses, names and texts."""
     values = sample.values
     short = _share(values, r"^.{1,3}$")
     if short >= 0.9:
         return "code", f"{_percent(short)} have at most three characters"
     if sample.distinct <= 3 and sample.rows >= 10 * sample.distinct:
-        return "code", f"there are only {sample.distinct} different values"
+        return "code", f"there are only {sample.distinct} distinct values"
     codes = _share(pc.filter(values, pc.match_substring_regex(values, _CODE)), r"\d") * _share(values, _CODE)
     if codes >= MOST and "address" not in hints:
-        return "code", f"{_percent(codes)} are one word with digits"
+        return "code", f"{_percent(codes)} are single words with digits"
     mixed = _share(values, _NUMBER_AND_WORDS)
     if "address" in hints and _share(values, r"\pL{2}") >= 0.5:
-        return "address", f"its name says so, and {_percent(mixed)} are words with numbers"
+        return "address", f"the column's name suggests it, and {_percent(mixed)} are words with numbers"
     if mixed >= MOST:
         return "address", f"{_percent(mixed)} are words with numbers"
     names = _share(values, _WORDS)
     if names >= MOST and _share(values, r"^.{1,40}$") >= 0.95:
         return "person", f"{_percent(names)} are one to four words of letters"
     words = float(pc.mean(pc.count_substring_regex(values, r"[\pL\d]+")).as_py())
-    return "text", f"its values look like nothing else, with {words:.1f} words on average"
+    return "text", f"its values fit no other kind; they have {words:.1f} words on average"
 
 
 def recognise(name: str, values: pa.Array | pa.ChunkedArray) -> tuple[str, str]:
-    """The kind of a column and why, in words that can follow "because".
+    """The kind of a column, and the reason.
 
     Examples
     --------
@@ -171,8 +171,8 @@ def recognise(name: str, values: pa.Array | pa.ChunkedArray) -> tuple[str, str]:
     return recognise_sample(name, sample)
 
 
-def recognise_sample(name: str, sample: Sample) -> tuple[str, str]:
-    """The kind of a column of which there is a sample. See `recognise`.
+def recognise_sample(name: str, sample: ValueSample) -> tuple[str, str]:
+    """The kind of a column, from a sample of its values; see `recognise`.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Nicknames: groups of names that one person may be called by, from the package's own list or from a file.
+"""Nicknames: groups of names that the same person may use, from the built-in list or from a file.
 
-A file has a group a line, names between spaces, such as `robert bob bobby rob`; what follows a # is a comment. A name
-may be in several groups (bert: robert, albert). How alike two records are is not known here.
+A file has one group per line, names separated by spaces, such as `robert bob bobby rob`; # starts a comment. A name may
+belong to several groups (bert: robert, albert). How similar two records are is not known here.
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.errors import BadDataError, UsageError
-from lookalike.linkage.fields.values import fold_texts
-from lookalike.types import Bool, Column, Int64, WordGroups, strings_to_arrow, to_arrow, to_numpy
+from lookalike.linkage.fields.columns import Column, WordGroups
+from lookalike.linkage.fields.normalise import fold_texts
+from lookalike.types import Bool, Int64, strings_to_arrow, to_arrow, to_numpy
 
 LISTS = {"english": Path(__file__).with_name("nicknames_english.txt")}
-"""The package's own, by name."""
+"""The built-in lists, by name."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nicknames:
-    """Groups of names, folded as the values of a field are.
+    """Groups of names, folded like the values of a field.
 
     Examples
     --------
@@ -36,9 +37,9 @@ class Nicknames:
     """
 
     source: str
-    """What was asked for: the name of a list or a file."""
+    """The name of the list or file, as given."""
     groups: tuple[tuple[str, ...], ...]
-    """Each begins with the name that stands for all of it."""
+    """The first name of each group stands for all of it."""
     _groups_of: dict[str, list[int]] = field(init=False, repr=False)
     """The groups of each name, ascending."""
     _lane_of: list[int] = field(init=False, repr=False)
@@ -56,7 +57,7 @@ class Nicknames:
         object.__setattr__(self, "_lane_of", lanes)
 
     def words_of(self, column: Column) -> WordGroups:
-        """The words of each value of a column, by number, and the groups of each that is a name."""
+        """The words of each value of a column, numbered, and the groups of each word that is a name."""
         lists = pc.split_pattern(column.values, " ")
         words = lists.flatten().dictionary_encode()
         known, names = self._number(words.dictionary), len(self._groups_of)
@@ -70,10 +71,10 @@ class Nicknames:
         )
 
     def coarsen(self, column: Column) -> list[Column]:
-        """The column with the first name of its group in place of each name, so that values of one group are equal.
+        """The column with each name replaced by the first name of its group, so that values of one group become equal.
 
-        A name of several groups has several first names, so there is a column for each lane of groups. In each, values
-        without a name of these groups, and those that are equal to no other value, count as missing.
+        A name of several groups has several first names, so there is one column per lane of groups. In each, values
+        without a name of these groups, and values that equal no other value, count as missing.
         """
         lists = pc.split_pattern(column.values, " ")
         starts, names = _starts(lists), self._number(lists.flatten())
@@ -92,14 +93,14 @@ class Nicknames:
         return made
 
     def _number(self, words: pa.Array) -> Int64:
-        """The place of each word among all names; one after the last for a word that is none."""
+        """The number of each word among all names; one past the last for other words."""
         places = pc.index_in(words, strings_to_arrow(list(self._groups_of)))
         return to_numpy(pc.fill_null(places, len(self._groups_of))).astype(np.int64)
 
     def _first_names(self, lane: int) -> tuple[pa.Array, Bool]:
-        """What stands for each name in a lane (null at the end, for no name), and whether it has a group there.
+        """The replacement of each name in a lane (null at the end, for other words), and whether it has a group there.
 
-        A name without is replaced too, so that two names of one value may differ, each in its lane.
+        A name without a group in the lane is replaced too, so that both names of a value may be nicknames.
         """
         owns = [[group for group in own if self._lane_of[group] == lane] for own in self._groups_of.values()]
         taken = [(own or other)[0] for own, other in zip(owns, self._groups_of.values())]
@@ -108,12 +109,12 @@ class Nicknames:
 
 
 def _starts(lists: pa.Array) -> Int64:
-    """Where the words of each value begin, and where the last one's end."""
+    """The start of each value's words, and the end of the last one's."""
     return np.concatenate([[0], np.cumsum(to_numpy(pc.list_value_length(lists)), dtype=np.int64)])
 
 
 def _shared(column: Column, name: str, values: Int64, replaced: pa.Array) -> Column:
-    """A column of what some values (by number) were replaced by, where that is the same for two of them or more."""
+    """A column of replacements of some values (by number), if two or more of them have the same replacement."""
     encoded = replaced.dictionary_encode()
     of_value = to_numpy(encoded.indices).astype(np.int64)
     kept = np.bincount(of_value, minlength=len(encoded.dictionary)) > 1
@@ -124,7 +125,7 @@ def _shared(column: Column, name: str, values: Int64, replaced: pa.Array) -> Col
 
 
 def read_nicknames(source: str | Path) -> Nicknames:
-    """The package's list of this name, or the groups in a file.
+    """The built-in list of this name, or the groups in a file.
 
     Examples
     --------
@@ -137,28 +138,28 @@ def read_nicknames(source: str | Path) -> Nicknames:
         lines = path.read_text("utf-8-sig").splitlines()
     except FileNotFoundError:
         known = ", ".join(LISTS)
-        raise UsageError(f"--nicknames {source}: no such file, and no list of that name; there is: {known}") from None
+        raise UsageError(f"--nicknames {source}: no such file, nor a list of that name; lists: {known}") from None
     except IsADirectoryError:
-        raise UsageError(f"--nicknames {source}: this is a folder; name a file with a group of names a line") from None
+        raise UsageError(f"--nicknames {source}: this is a folder; name a file with one group per line") from None
     except UnicodeDecodeError as error:
         raise BadDataError(f"--nicknames {source}: not UTF-8 ({error}); save it as UTF-8") from None
     parsed = [_parse_line(line, f"--nicknames {source}, line {number}") for number, line in enumerate(lines, 1)]
     groups = tuple(group for group in parsed if group)
     if not groups:
-        raise BadDataError(f"--nicknames {source}: no names in it; write a group a line, such as: robert bob rob")
+        raise BadDataError(f"--nicknames {source}: no names found; write one group per line, such as: robert bob rob")
     return Nicknames(str(source), groups)
 
 
 def _parse_line(line: str, place: str) -> tuple[str, ...]:
-    """The distinct names of a line, folded; none of an empty line or a comment."""
+    """The distinct names of a line, folded; none for an empty line or a comment."""
     written = line.partition("#")[0].split()
     folded = fold_texts(strings_to_arrow(written)).to_pylist()
     for name, plain in zip(written, folded):
         if not plain or " " in plain:
             raise BadDataError(
-                f"{place}: '{name}' is not one word of letters; write names between spaces, such as: robert bob rob"
+                f"{place}: '{name}' is not a single word; separate names by spaces, such as: robert bob rob"
             )
     group = tuple(dict.fromkeys(folded))
     if len(group) == 1:
-        raise BadDataError(f"{place}: '{group[0]}' stands alone; write its other names beside it, or take the line out")
+        raise BadDataError(f"{place}: '{group[0]}' is alone on its line; add its other names, or remove the line")
     return group

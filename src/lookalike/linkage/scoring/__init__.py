@@ -1,1 +1,1 @@
-"""From agreement to weights and probabilities, without labels."""
+"""From agreement to weights, scores and probabilities, without labels."""

@@ -1,8 +1,8 @@
-"""How often levels occur together among pairs that are no matches: fields that say the same are counted once.
+"""How often levels occur together among non-matches, so that fields with the same information count once.
 
-Fields are rarely independent: whoever lives in the same suburb has the same postcode. Multiplying their probabilities
-would make such a pair look like a match, and estimates that start from it go wrong. Here each field may depend on
-one other field (the tree that explains most of the dependence: Chow and Liu 1968), measured on random pairs.
+Fields are rarely independent: people in the same suburb have the same postcode. Multiplying their probabilities would
+make such a pair look like a match, and estimates that start from there go wrong. Here each field may depend on one
+other field (the tree that explains most of the dependence: Chow and Liu 1968), measured on random pairs.
 """
 
 from __future__ import annotations
@@ -17,35 +17,35 @@ from lookalike.linkage.scoring.patterns import Levels
 from lookalike.types import Float64
 
 SMOOTH = 0.5
-"""Added to the count of each level, so that one never seen is rare and not impossible."""
+"""Added to the count of each level, so that a level never seen is rare rather than impossible."""
 DOUBT = 10.0
-"""So many pairs of the field's own distribution are added to each distribution that depends on another field."""
+"""The number of pairs of the field's own distribution added to each of its conditional distributions."""
 CERTAIN = 5.0
-"""Two fields depend on each other if their G statistic is so many standard deviations above chance."""
+"""Two fields depend on each other if their G statistic is this many standard deviations above chance."""
 AGAINST = -1.0
-"""A field speaks against a match if its evidence is at most so many bits."""
+"""A field is evidence against a match if its weight is at most this many bits."""
 LEAST = -3.0
-"""However rarely matches are said to differ in a field, one in eight is thought to, since that is an estimate."""
+"""The lower bound of that evidence: at least one match in eight is assumed to differ in a field."""
 SUSPECT = 3.0
-"""Two fields depend on each other only if so many times more pairs go together than matches are left among them."""
+"""Two fields depend on each other only if the excess of pairs exceeds this multiple of the matches among them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """For each field the distribution of its levels, by the level of the field that it depends on."""
+    """By field, the distribution of its levels given the level of the field that it depends on."""
 
     parent: tuple[int, ...]
-    """The field that each depends on; -1 for none."""
+    """The field that each field depends on; -1 for none."""
     chances: tuple[Float64, ...]
-    """float64[levels of the parent + 1, levels]; row 0, for a parent that is missing or none, is the field's own."""
+    """float64[levels of the parent + 1, levels]; row 0, for a missing or no parent, is the marginal distribution."""
 
     def own(self, field: int) -> Float64:
-        """How often each level of the field occurs, whatever the others are."""
+        """The marginal distribution of the field's levels."""
         chances: Float64 = self.chances[field][0]
         return chances
 
     def logs(self, levels: Levels) -> Float64:
-        """log2 of the probability of each field's level, given the parent's: float64[patterns, fields], 0 if missing.
+        """log2 of the probability of each field's level given its parent's: float64[patterns, fields], 0 if missing.
 
         Examples
         --------
@@ -63,7 +63,7 @@ class Tree:
 
 
 def independent(levels: Levels, counts: Float64, sizes: tuple[int, ...]) -> Tree:
-    """The distribution of each field's levels on random pairs, as if no field depended on any.
+    """The distribution of each field's levels on random pairs, as if all fields were independent.
 
     Examples
     --------
@@ -76,17 +76,17 @@ def independent(levels: Levels, counts: Float64, sizes: tuple[int, ...]) -> Tree
 def grow_tree(levels: Levels, counts: Float64, sizes: tuple[int, ...], matches: Float64, prior: float) -> Tree:
     """Measure on random pairs how often levels occur, and which fields depend on each other.
 
-    Matches among the random pairs agree in everything, which must not pass for dependence. So whether two fields
-    depend on each other is seen on pairs of which the other fields say that they are no match.
+    Matches among the random pairs agree in everything, which must not be mistaken for dependence. So dependence between
+    two fields is measured on pairs that the other fields show to be non-matches.
 
     Parameters
     ----------
     levels, counts
-        int8[patterns, fields], and how many random pairs have each pattern.
+        int8[patterns, fields], and the number of random pairs of each pattern.
     sizes
-        How many levels each field has.
+        The number of levels of each field.
     matches
-        float64[patterns, fields]: log2 of how often the level occurs among matches; 0 where it is missing.
+        float64[patterns, fields]: log2 of the level's probability among matches; 0 if it is missing.
     prior
         The share of matches among random pairs.
 
@@ -101,7 +101,7 @@ def grow_tree(levels: Levels, counts: Float64, sizes: tuple[int, ...], matches: 
     pairs = _Pairs(levels, counts, sizes, matches - own.logs(levels), prior)
     parents = _spanning_forest(pairs)
     tree = _with_parents(own, parents, pairs)
-    # With dependence known, the matches can be told and taken out.
+    # Once dependence is known, the matches can be recognised and removed.
     scores = (matches - tree.logs(levels)).sum(axis=1)
     return _with_parents(independent(levels, counts * (1 - _likely(scores, prior)), sizes), parents, pairs)
 
@@ -122,7 +122,7 @@ def _own(column: Levels, counts: Float64, size: int) -> Float64:
 
 
 def _likely(scores: Float64, prior: float) -> Float64:
-    """How likely pairs of these scores are matches."""
+    """The probability that pairs of these scores are matches."""
     with np.errstate(over="ignore"):
         odds = prior * np.exp2(scores)
         return np.asarray(1 - 1 / (1 + odds), np.float64)
@@ -138,12 +138,13 @@ class _Pairs(NamedTuple):
     prior: float
 
     def joint(self, first: int, second: int) -> tuple[Float64, float]:
-        """How many pairs have each level of the one field and of the other, and how many of these may be matches.
+        """The number of pairs by level of both fields, and how many of them may be matches.
 
-        float64[levels, levels]; only pairs that have both, and whose other fields speak against a match: none for it.
+        float64[levels, levels]; only pairs that have both values, and whose other fields are evidence against a match,
+        with none in favour.
         """
         others = np.delete(self.evidence, [first, second], axis=1)
-        # The strongest field alone: that the others disagree as well may say the same once more.
+        # Only the strongest field counts: the other disagreements may repeat its information.
         against = others.min(axis=1, initial=0.0)
         counts = np.where((others.max(axis=1, initial=0.0) <= 0) & (against <= AGAINST), self.counts, 0.0)
         wide = self.sizes[second] + 1
@@ -154,7 +155,7 @@ class _Pairs(NamedTuple):
 
 
 def _information(together: Float64, doubtful: float) -> float:
-    """What one field tells of the other, in bits times pairs; 0 if that could be chance, or the doubtful pairs."""
+    """Mutual information of two fields, in bits times pairs; 0 if chance or the doubtful pairs could explain it."""
     total = together.sum()
     if total <= 0:
         return 0.0
@@ -162,25 +163,25 @@ def _information(together: Float64, doubtful: float) -> float:
     if np.maximum(together - expected, 0).sum() <= SUSPECT * doubtful:
         return 0.0
     ratio = np.divide(together, expected, out=np.ones_like(together), where=together > 0)
-    told = float((together * np.log(ratio)).sum())
+    nats = float((together * np.log(ratio)).sum())
     freedom = (together.shape[0] - 1) * (together.shape[1] - 1)
-    return told / math.log(2) if 2 * told > freedom + CERTAIN * math.sqrt(2 * freedom) else 0.0
+    return nats / math.log(2) if 2 * nats > freedom + CERTAIN * math.sqrt(2 * freedom) else 0.0
 
 
 def _spanning_forest(pairs: _Pairs) -> tuple[int, ...]:
-    """Each field's parent in the forest of most information; the first field of a tree is its root."""
+    """Each field's parent in the forest of most mutual information; the first field of a tree is its root."""
     fields = len(pairs.sizes)
-    told = np.zeros((fields, fields))
+    information = np.zeros((fields, fields))
     for first in range(fields):
         for second in range(first + 1, fields):
-            told[first, second] = told[second, first] = _information(*pairs.joint(first, second))
+            information[first, second] = information[second, first] = _information(*pairs.joint(first, second))
     parents, inside = [-1] * fields, np.zeros(fields, np.bool_)
     best, via = np.zeros(fields), np.full(fields, -1)
     for _ in range(fields):
-        # The field that the tree tells most of; where it tells nothing of any, the first one left starts a new tree.
+        # The field with most information about the tree; if there is none, the first one left starts a new tree.
         taken = int(np.argmax(np.where(inside, -1.0, best)))
         inside[taken] = True
         parents[taken] = int(via[taken])
-        closer = told[taken] > best
-        best[closer], via[closer] = told[taken][closer], taken
+        closer = information[taken] > best
+        best[closer], via[closer] = information[taken][closer], taken
     return tuple(parents)

@@ -1,4 +1,4 @@
-"""Numbers in order made to rise: the nearest rising sequence (pool adjacent violators)."""
+"""Isotonic regression: the nearest sequence that never falls (pool adjacent violators)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from lookalike.types import Float64
 
 
 def rising(values: Float64, weights: Float64) -> Float64:
-    """The sequence that never falls and is nearest to the values by weighted squares; weights are above 0.
+    """The non-decreasing sequence nearest to the values in weighted least squares; weights are positive.
 
-    Neighbours that fall are pooled to their mean until none do, so the weighted sum stays what it was.
+    Neighbours that decrease are pooled to their mean until none are left, so the weighted sum does not change.
 
     Examples
     --------

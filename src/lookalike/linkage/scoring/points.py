@@ -1,6 +1,6 @@
-"""The lecture's score: each field is worth so many points, with deductions for differences.
+"""Scores by points: each field is worth a number of points, with deductions for differences.
 
-No model and no estimate: what a difference costs is stated, and printed. Nothing here knows what a field holds.
+There is no model and no estimate: deductions are fixed, and printed. What a field contains is not known here.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from lookalike.linkage.scoring.patterns import Levels, LevelTables, check_levels
 from lookalike.types import Float64
 
 EACH = 100.0
-"""Points of a field in which two records are equal, unless stated."""
+"""The default number of points of a field in which two records are equal."""
 
 
 class PointsRow(NamedTuple):
-    """What one level of a field earns; level 0 is a missing value."""
+    """The points of one level of a field; level 0 is a missing value."""
 
     field: int
     level: int
@@ -29,7 +29,7 @@ class PointsRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """What each level of each field earns; a pair's score is the sum.
+    """The points of each level of each field; a pair's score is their sum.
 
     Examples
     --------
@@ -44,7 +44,7 @@ class Points:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many levels each field has."""
+        """The number of levels of each field."""
         return tuple(len(table) - 1 for table in self.earned)
 
     @property
@@ -53,7 +53,7 @@ class Points:
         return float(sum(table[1] for table in self.earned))
 
     def by_field(self, levels: Levels) -> Float64:
-        """What each field adds to the score of each pattern: float64[patterns, fields]."""
+        """The points of each field of each pattern: float64[patterns, fields]."""
         check_levels(levels, self.sizes)
         return look_up(levels, self.earned)
 
@@ -63,7 +63,7 @@ class Points:
         return scores
 
     def table(self) -> list[PointsRow]:
-        """What each level of each field earns, for people."""
+        """The points of each level of each field, as a table to print."""
         return [
             PointsRow(field, level, float(points))
             for field, table in enumerate(self.earned)
@@ -77,18 +77,18 @@ def deduct(
     deductions: Sequence[Sequence[float] | None] | None = None,
     missing: float = 0.5,
 ) -> Points:
-    """Points by level: all of a field's points for the best agreement, less by level.
+    """Points by level: all of a field's points for the best agreement, fewer for each weaker level.
 
     Parameters
     ----------
     sizes
-        How many levels each field has.
+        The number of levels of each field.
     worth
-        Points of each field; 100 each unless told.
+        The points of each field; by default 100.
     deductions
-        For each field the points taken off at levels 1, 2, ...; None for even steps down to no points at all.
+        By field, the points deducted at levels 1, 2, ...; None for even steps down to 0 points.
     missing
-        The share of its points that a field earns where a value is missing: a half says neither yes nor no.
+        The share of its points that a field earns if a value is missing: one half is neutral.
 
     Examples
     --------
@@ -100,9 +100,9 @@ def deduct(
     worth = [EACH] * len(sizes) if worth is None else worth
     deductions = [None] * len(sizes) if deductions is None else deductions
     if not len(sizes) == len(worth) == len(deductions):
-        raise UsageError(f"{len(sizes)} fields need as many points and deductions: {len(worth)}, {len(deductions)}")
+        raise UsageError(f"{len(sizes)} fields, but points for {len(worth)} and deductions for {len(deductions)}")
     if not 0 <= missing <= 1:
-        raise UsageError(f"missing must be a share from 0 to 1, not {missing}")
+        raise UsageError(f"missing must be between 0 and 1, not {missing}")
     return Points(tuple(_levels_of(*field, missing) for field in zip(range(len(sizes)), sizes, worth, deductions)))
 
 
@@ -110,10 +110,10 @@ def _levels_of(field: int, size: int, worth: float, deducted: Sequence[float] | 
     if size < 2:
         raise UsageError(f"field {field} needs at least two levels (equal, different), not {size}")
     if not worth > 0:
-        raise UsageError(f"the points of field {field} must be above 0, not {worth}")
+        raise UsageError(f"the points of field {field} must be positive, not {worth}")
     off = np.linspace(0, worth, size) if deducted is None else np.asarray(deducted, np.float64)
     if len(off) != size:
-        raise UsageError(f"field {field} has {size} levels but {len(off)} deductions: state one for each level")
+        raise UsageError(f"field {field} has {size} levels but {len(off)} deductions: give one for each level")
     if not (np.diff(off) >= 0).all() or off[0] < 0:
-        raise UsageError(f"the deductions of field {field} must not fall from level to level: {off.tolist()}")
+        raise UsageError(f"the deductions of field {field} must not decrease from level to level: {off.tolist()}")
     return np.concatenate([[missing * worth], worth - off])

@@ -1,95 +1,109 @@
-"""Candidate pairs of records are compared in every field, and what they agree in is made a score."""
+"""Compares candidate pairs in every field, and turns their agreement into scores."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from lookalike.engine.workers import Workers
+from lookalike.engine.run import Run
 from lookalike.kernels.scoring import add_frequencies, look_up_scores
-from lookalike.linkage.blocking.find import Blocked
+from lookalike.linkage.blocking.find import CandidatePairs
 from lookalike.linkage.compare.levels import LEVELS, Comparer, spans_of
 from lookalike.linkage.compare.swapped_names import insert_exchanged
-from lookalike.linkage.fields.nicknames import Nicknames
+from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.resume import LinkPieces
-from lookalike.linkage.scoring.pattern_counts import Patterns, patterns_of
+from lookalike.linkage.scoring.patterns import Patterns, patterns_of
 from lookalike.linkage.scoring.points import EACH, Points, deduct
 from lookalike.linkage.scoring.weights import Weights, adjust_by_frequency, fit_weights, frequency_beyond
 from lookalike.linkage.settings import LinkSettings
-from lookalike.types import Column, Float64, Int8, Int32, Int64, Mapper, Span
+from lookalike.types import Bool, Float64, Int8, Int32, Int64, Mapper, Span
+
+SURE = 0.999
+"""Pairs with a higher probability than this are taken for certain matches."""
 
 Pairs = tuple[Int32, Int32]
 
 
-def compare_pairs(
-    columns: Sequence[Column],
-    pairs: Pairs,
-    random: Pairs,
-    each: Mapper,
-    pieces: LinkPieces,
-    nicknames: Nicknames | None = None,
-) -> tuple[Int8, Int8, list[tuple[str, ...]]]:
-    """Agreement in every field of pairs, and of random pairs: int8[pairs, fields], each field's side by side.
+class Agreement(NamedTuple):
+    """How well pairs agree in each field."""
 
-    And for each field the names of its levels, from level 1. What a killed run has compared already is taken from its
-    pieces.
-    """
+    levels: Int8
+    """int8[pairs, fields] of the candidate pairs, each field's side by side in memory."""
+    random: Int8
+    """The same for random pairs."""
+    level_names: list[tuple[str, ...]]
+    """By field, the names of its levels, from level 1."""
+
+
+class Scores(NamedTuple):
+    """The score of each candidate pair, and the weights or points that it is made of."""
+
+    scoring: Weights | Points
+    score: Float64
+    probability: Float64 | None
+    """According to the model; None with points."""
+
+    def sure(self) -> Bool:
+        """Which pairs are taken for matches: by their probability; with points, those equal in every field."""
+        if isinstance(self.scoring, Points):
+            return np.asarray(self.score >= self.scoring.total)
+        assert self.probability is not None
+        return np.asarray(self.probability > SURE)
+
+
+def compare_pairs(columns: Sequence[Column], pairs: Pairs, random: Pairs, run: Run[LinkSettings]) -> Agreement:
+    """Compare pairs and random pairs in every field. What a killed run has already compared is reused."""
+    pieces, nicknames, each = LinkPieces(run.work), run.settings.nicknames, run.workers.map
     found, chance = (np.empty((len(columns), len(left)), np.int8) for left, _ in (pairs, random))
     names = []
     for place, column in enumerate(columns):
         words = nicknames.words_of(column) if nicknames is not None and column.kind == "person" else None
         comparer = Comparer(column, words)
         names.append(comparer.levels)
-        comparer.compare(random[0], random[1], each, chance[place])
-        pieces.levels(place, found[place], partial(comparer.compare, pairs[0], pairs[1], each, found[place]))
+        comparer.compare(*random, each, chance[place])
+        pieces.levels(place, found[place], partial(comparer.compare, *pairs, each, found[place]))
     for place, name in insert_exchanged(columns, (pairs, random), (found, chance), each).items():
         equal, *others = names[place]
         names[place] = (equal, name, *others)
-    return found.T, chance.T, names
+    return Agreement(found.T, chance.T, names)
 
 
 def score_pairs(
-    columns: list[Column],
-    names: list[tuple[str, ...]],
-    blocked: Blocked,
-    levels: Int8,
-    random: Int8,
-    all_pairs: int,
-    settings: LinkSettings,
-    workers: Workers,
-) -> tuple[Weights | Points, Float64, Float64 | None]:
-    """What each agreement is worth, the score of each candidate pair, and its probability (None by points).
-
-    `names` are those of the levels of each field.
-    """
-    sizes = [len(own) for own in names]
-    patterns = patterns_of(levels)
-    score = np.empty(len(levels), np.float64)
-    if settings.scoring == "points":
+    columns: Sequence[Column], pairs: CandidatePairs, agreement: Agreement, all_pairs: int, run: Run[LinkSettings]
+) -> Scores:
+    """The worth of each level of agreement, and the score and probability of each candidate pair."""
+    sizes, each = [len(names) for names in agreement.level_names], run.workers.map
+    patterns = patterns_of(agreement.levels)
+    score = np.empty(len(agreement.levels), np.float64)
+    if run.settings.scoring == "points":
         points = deduct(sizes, deductions=[_deductions(size, column.kind) for size, column in zip(sizes, columns)])
-        _look_up(points.score(patterns.levels), patterns, score, workers.map)
-        return points, score, None
-    if not len(random):  # nothing will be scored; a pair that differs in everything stands for chance
-        random = np.array([sizes], np.int8)
+        _look_up(points.score(patterns.levels), patterns, score, each)
+        return Scores(points, score, None)
+    # Without random pairs nothing is scored; a pair that differs in everything stands for chance.
+    random = agreement.random if len(agreement.random) else np.array([sizes], np.int8)
     chance, chances, _ = patterns_of(random)
     fields = [column.name for column in columns]
     weights = fit_weights(patterns.levels, patterns.counts, chance, chances, sizes, float(max(all_pairs, 1)), fields)
-    _look_up(weights.score(patterns.levels) + weights.prior_bits, patterns, score, workers.map)
-    _add_frequencies(columns, weights, blocked, levels, score, workers.map)
+    _look_up(weights.score(patterns.levels) + weights.prior_bits, patterns, score, each)
+    _add_frequencies(columns, weights, pairs, agreement.levels, score, each)
+    return Scores(weights, score, _probabilities(weights, score, each))
+
+
+def _probabilities(weights: Weights, score: Float64, each: Mapper) -> Float64:
     probability = np.empty_like(score)
 
     def fill(span: Span) -> None:
         probability[slice(*span)] = weights.probability_of(score[slice(*span)] - weights.prior_bits)
 
-    list(workers.map(fill, spans_of(len(score))))
-    return weights, score, probability
+    list(each(fill, spans_of(len(score))))
+    return probability
 
 
 def _deductions(size: int, kind: str) -> list[float] | None:
-    """Points taken off by level: levels of some data only, which follow equal, share the step to the next level."""
+    """Deductions by level: optional levels (which follow level 1) divide the step from level 1 to the next."""
     usual = len(LEVELS[kind])
     between = size - usual
     if not between:
@@ -103,14 +117,14 @@ def _look_up(table: Float64, patterns: Patterns, score: Float64, each: Mapper) -
 
 
 def _add_frequencies(
-    columns: list[Column], weights: Weights, blocked: Blocked, levels: Int8, score: Float64, each: Mapper
+    columns: Sequence[Column], weights: Weights, pairs: CandidatePairs, levels: Int8, score: Float64, each: Mapper
 ) -> None:
-    """Add to each score what the frequency of the values agreed on weighs."""
+    """Adjust each score for how common the shared values are."""
     nothing = np.empty(0, np.int8)
     for place, (column, parent) in enumerate(zip(columns, weights.others.parent)):
         often, equal = _frequencies_of_values(column, weights, place), float(weights.others.own(place)[0])
         table = adjust_by_frequency(np.ones(len(often), np.int8), often, equal)
-        given = levels[:, place], nothing if parent < 0 else levels[:, parent], column.codes, blocked.left, table
+        given = levels[:, place], nothing if parent < 0 else levels[:, parent], column.codes, pairs.left, table
         list(each(partial(_add_span, given, score), spans_of(len(score))))
 
 
@@ -119,13 +133,13 @@ def _add_span(given: tuple[Any, ...], score: Float64, span: Span) -> None:
 
 
 def _frequencies_of_values(column: Column, weights: Weights, place: int) -> Float64:
-    """How likely another record has each value of a field: the records beyond the two of a pair tell."""
+    """The probability that another record has each value of a field, judged by the records other than a pair."""
     counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
     return frequency_beyond(counts.astype(np.float64) - 2, max(1, len(column)), float(weights.others.own(place)[0]))
 
 
-def frequencies(columns: list[Column], weights: Weights, records: Int32 | Int64) -> Float64:
-    """How likely another record has each record's value, by field; NaN where it has none: records x fields."""
+def frequencies(columns: Sequence[Column], weights: Weights, records: Int32 | Int64) -> Float64:
+    """The probability that another record has each record's value: float64[records, fields]; NaN if it has none."""
     shares = [
         np.append(_frequencies_of_values(column, weights, place), np.nan)[column.codes[records]]
         for place, column in enumerate(columns)

@@ -1,11 +1,11 @@
-"""How many matches are valid, told by a field that was left out of the score (the lecture's creation date).
+"""The share of valid matches, estimated from a field that is not part of the score (in the book, a creation date).
 
 True matches differ little in the field, by d_match on average; random pairs by d_random. Pairs of a score, of which a
-fraction f is valid, differ by f d_match + (1 - f) d_random on average, so the mean x that they do differ by gives
-f = (d_random - x) / (d_random - d_match). No label is needed. That holds for any function of the difference, so large
-differences are cut off: a slip in the year then weighs no more than a random pair.
+fraction f is valid, differ by f d_match + (1 - f) d_random on average; so their observed mean difference x gives
+f = (d_random - x) / (d_random - d_match). No labels are needed. The same holds for any function of the difference, so
+large differences are capped: an error in the year then counts no more than a random pair.
 
-What it rests on: the field does not depend on the score, neither among matches nor among others.
+Assumption: the field is independent of the score, both among matches and among non-matches.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ from lookalike.tuning.intervals import student_quantile
 from lookalike.types import Bool, Float64, Int64
 
 BINS = 60
-"""The range of scores is cut into so many bins of one width, before thin ones are joined."""
+"""The number of bins of equal width that the scores are divided into, before sparse ones are merged."""
 FULL = 30
-"""A bin has at least so many pairs with a known difference."""
+"""A bin has at least this many pairs with a known difference."""
 SURE = 2000
-"""So many of the highest scores are taken for sure matches unless told, but at most a tenth of all pairs."""
+"""By default, this many of the highest scores are taken for certain matches, but at most a tenth of all pairs."""
 ENOUGH = 20
-"""Fewer sure matches than this tell no mean."""
+"""With fewer certain matches, their mean difference cannot be estimated."""
 QUANTILE = 0.9
-"""Differences beyond this quantile of random pairs are cut off there: up to a tenth of them may be nonsense."""
+"""Differences are capped at this quantile of the random ones: up to a tenth of them may be nonsense."""
 
 
-class Sample(NamedTuple):
-    """The mean of differences, their variance, and how many there are."""
+class SampleMean(NamedTuple):
+    """The mean of differences, their variance, and their number."""
 
     mean: float
     variance: float
     pairs: float
 
     @property
-    def doubt(self) -> float:
+    def squared_error(self) -> float:
         """The variance of the mean."""
         return self.variance / self.pairs
 
 
 class Precision(NamedTuple):
-    """The share of valid matches among the pairs of a cut or higher, with a 95% interval."""
+    """The share of valid matches among the pairs at or above a cut, with a 95% interval."""
 
     cut: float
     pairs: int
@@ -58,32 +58,32 @@ class Precision(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """Valid fraction by score, and the precision at each cut. All arrays are by bin, lowest scores first."""
+    """The valid fraction by score, and the precision at each cut. All arrays are by bin, lowest scores first."""
 
     cuts: Float64
-    """The lower bound of each bin: a pair is in the last bin whose bound it reaches."""
+    """The lower bound of each bin: a pair belongs to the last bin whose bound it reaches."""
     pairs: Int64
     known: Int64
-    """Pairs with a known difference, sure ones left out."""
+    """Pairs with a known difference, without the certain ones."""
     means: Float64
-    """Their mean difference; NaN where there is none."""
+    """Their mean difference; NaN if there are none."""
     fractions: Float64
-    """The valid fraction of all pairs of the bin; it never falls as scores rise."""
+    """The valid fraction of the pairs of the bin; it never falls as scores rise."""
     precision: Float64
-    """The valid fraction of the pairs of this bin and those above."""
+    """The valid fraction of the pairs of this bin and all higher ones."""
     low: Float64
     high: Float64
-    matching: Sample
-    random: Sample
+    matching: SampleMean
+    random: SampleMean
     notes: tuple[str, ...] = ()
     most: float = math.inf
-    """Larger differences were cut off here."""
+    """Larger differences were capped at this value."""
 
     def of(self, differences: Float64, sure: Bool | None = None) -> Precision:
-        """The precision of some pairs, by their own differences: of links that were chosen among those above a cut.
+        """The precision of some pairs, from their own differences; for links chosen among the pairs above a cut.
 
-        Whatever chose them did not look at the field. Those that are `sure` count as valid, if such were asked to tell
-        how much matches differ.
+        The choice must not depend on the field. Pairs that are `sure` count as valid, if such pairs were used to
+        estimate how much matches differ.
 
         Examples
         --------
@@ -101,21 +101,21 @@ class Validation:
         return Precision(math.nan, len(differences), precision, min(low, precision), max(high, precision))
 
     def at(self, cut: float) -> Precision:
-        """The precision of a cut: that of the bins from the one it falls in (the lowest bin if it is below all)."""
+        """The precision at a cut: of the bin that it falls in (the lowest if it is below all) and all higher ones."""
         bin_ = max(0, int(np.searchsorted(self.cuts, cut, side="right")) - 1)
         return self._row(bin_)
 
     def table(self) -> list[Precision]:
-        """The precision at the lower bound of each bin, for people."""
+        """The precision at the lower bound of each bin, as a table to print."""
         return [self._row(bin_) for bin_ in range(len(self.cuts))]
 
     def cut_for(self, precision: float, cautious: bool = False) -> Precision | None:
-        """The lowest cut with this precision, or whose interval lies above it if cautious; None if there is none.
+        """The lowest cut that reaches this precision (if cautious: with its whole interval); None if there is none.
 
-        Every higher cut has it as well.
+        Every higher cut reaches it as well.
         """
         if not 0 <= precision <= 1:
-            raise UsageError(f"precision must be from 0 to 1, not {precision}")
+            raise UsageError(f"precision must be between 0 and 1, not {precision}")
         reached = (self.low if cautious else self.precision) >= precision
         falls = np.flatnonzero(~reached)
         bin_ = int(falls[-1]) + 1 if len(falls) else 0
@@ -136,19 +136,19 @@ def valid_fraction(mean: float, random: float, matching: float = 0.0) -> float:
 
     Examples
     --------
-    The lecture: both records are created within 90 days, so bogus matches differ by 30 days on average; (30 - x)/30.
+    The book's example: all records were created within 90 days, so false matches differ by 30 days on average:
 
     >>> valid_fraction(12, random=30)
     0.6
 
-    Identical records differed by 10 days. With that taken into account the same 12 days tell of more:
+    Identical records differed by 10 days on average. Taking this into account, the same 12 days mean a higher fraction:
 
     >>> valid_fraction(12, random=30, matching=10)
     0.9
     """
     if not 0 <= matching < random:
         raise UsageError(
-            f"matches must differ less than random pairs do, not by {matching:g} and {random:g}: choose another field"
+            f"matches must differ less than random pairs, not by {matching:g} and {random:g}: choose another field"
         )
     return min(1.0, max(0.0, (random - mean) / (random - matching)))
 
@@ -169,16 +169,17 @@ def validate(
     scores
         float64[pairs].
     differences
-        float64[pairs]: how much the two records of each pair differ in the field; NaN where a value is missing.
+        float64[pairs]: the difference of the two records of each pair in the field; NaN if a value is missing.
     random
-        The same of random pairs that could have been candidates.
+        The same for random pairs that could have been candidates.
     sure
-        bool[pairs]: pairs taken for valid, which tell how much matches differ; the highest scores unless told.
+        bool[pairs]: pairs taken for valid, from which the mean difference of matches is estimated; by default those of
+        the highest scores.
     matching
-        The mean difference of matches, where it is known otherwise; 0 gives the lecture's (d_random - x) / d_random,
-        which is at most the true fraction.
+        The mean difference of matches, if known; 0 gives the book's (d_random - x) / d_random, a lower bound of the
+        true fraction.
     quantile
-        Differences beyond this quantile of the random ones are cut off; 1 cuts off none.
+        Differences are capped at this quantile of the random ones; 1 caps none.
 
     Examples
     --------
@@ -191,7 +192,7 @@ def validate(
     True
     """
     if not len(scores) == len(differences) or not len(scores):
-        raise UsageError(f"{len(scores)} scores and {len(differences)} differences: there must be as many, and some")
+        raise UsageError(f"{len(scores)} scores and {len(differences)} differences: need as many of both, at least one")
     if np.isnan(differences).all():
         raise UsageError("no candidate pair has a value in the validating field: choose another field")
     random = random[~np.isnan(random)]
@@ -204,42 +205,42 @@ def validate(
     sure = _highest(scores, differences) if sure is None and matching is None else sure
     taken = np.zeros(len(scores), np.bool_) if sure is None or matching is not None else sure
     close, notes = _matching(differences[taken], matching)
-    if notes:  # too few to measure by; then none is taken for valid either
+    if notes:  # too few for an estimate; then none is taken for valid either
         taken = np.zeros(len(scores), np.bool_)
     _check_apart(close, apart)
     return _by_score(scores, differences, taken, close, apart, bins, notes, most)
 
 
-def _sample(values: Float64) -> Sample:
+def _sample(values: Float64) -> SampleMean:
     variance = float(values.var(ddof=1)) if len(values) > 1 else 0.0
-    return Sample(float(values.mean()) if len(values) else 0.0, variance, float(len(values)))
+    return SampleMean(float(values.mean()) if len(values) else 0.0, variance, float(len(values)))
 
 
 def _highest(scores: Float64, differences: Float64) -> Bool:
-    """The pairs of the highest scores: so many, and those of the same score."""
+    """The pairs with the highest scores, including ties."""
     measured = np.sort(scores[~np.isnan(differences)])
     wanted = min(SURE, len(measured) // 10)
     return scores >= measured[-wanted] if wanted else np.zeros(len(scores), np.bool_)
 
 
-def _matching(differences: Float64, given: float | None) -> tuple[Sample, tuple[str, ...]]:
-    """How much matches differ: as stated, as measured on sure ones, or 0 where these are too few."""
+def _matching(differences: Float64, given: float | None) -> tuple[SampleMean, tuple[str, ...]]:
+    """The difference of matches: as given, as measured on certain ones, or 0 if these are too few."""
     measured = _sample(differences[~np.isnan(differences)])
     if given is not None:
-        return Sample(given, given**2, math.inf), ()  # as waiting times scatter; only the interval depends on it
+        return SampleMean(given, given**2, math.inf), ()  # as of an exponential distribution; only for the interval
     if measured.pairs >= ENOUGH:
         return measured, ()
-    return Sample(0.0, 0.0, math.inf), (
-        f"only {measured.pairs:.0f} sure matches have a value in the validating field: matches are taken to be equal "
-        "in it, so the precision shown is a lower bound",
+    return SampleMean(0.0, 0.0, math.inf), (
+        f"only {measured.pairs:.0f} certain matches have a value in the validating field: matches are assumed to be "
+        "equal in it, so the precision shown is a lower bound",
     )
 
 
-def _check_apart(close: Sample, apart: Sample) -> None:
-    if apart.mean - close.mean <= 4 * math.sqrt(apart.doubt + close.doubt):
+def _check_apart(close: SampleMean, apart: SampleMean) -> None:
+    if apart.mean - close.mean <= 4 * math.sqrt(apart.squared_error + close.squared_error):
         raise UsageError(
-            f"the validating field does not tell matches from random pairs: sure matches differ by {close.mean:.4g} "
-            f"on average, random pairs by {apart.mean:.4g}: choose another field"
+            "the validating field does not distinguish matches from random pairs: certain matches differ by "
+            f"{close.mean:.4g} on average, random pairs by {apart.mean:.4g}: choose another field"
         )
 
 
@@ -247,8 +248,8 @@ def _by_score(
     scores: Float64,
     differences: Float64,
     sure: Bool,
-    close: Sample,
-    apart: Sample,
+    close: SampleMean,
+    apart: SampleMean,
     bins: int,
     notes: tuple[str, ...],
     most: float,
@@ -261,11 +262,11 @@ def _by_score(
     share = np.divide(certain, pairs, out=np.zeros(len(cuts)), where=pairs > 0)
     means = np.divide(sums, known, out=np.full(len(cuts), np.nan), where=known > 0)
     valid = (apart.mean - means) / (apart.mean - close.mean)
-    if known.any():  # a bin without a known difference is taken to be like its neighbours
+    if known.any():  # a bin without a known difference is interpolated from its neighbours
         valid = np.interp(np.arange(len(cuts)), np.flatnonzero(known), valid[known > 0])
     mixed = np.where(share == 1, 1.0, share + (1 - share) * valid)
     whole = _from_top(pairs)
-    # Precision is made to rise as it is, not from fractions made to rise: the best of neighbours would be too good.
+    # Precision is made monotone itself, not computed from monotone fractions, which would be biased upwards.
     precision = np.clip(rising(_from_top(pairs * mixed) / whole, whole), 0, 1)
     rows = zip(whole, _from_top(certain), _from_top(known), _from_top(sums))
     low, high = np.array([_interval(close, apart, *row) for row in rows]).T
@@ -290,7 +291,7 @@ def _from_top(values: Float64) -> Float64:
 
 
 def _cuts(scores: Float64, known: Bool, bins: int) -> Float64:
-    """Lower bounds of bins of one width; those with few known pairs are joined with the next higher (top: lower)."""
+    """Lower bounds of bins of equal width; sparse ones are merged with the next higher one (top: lower)."""
     bounds = np.unique(np.linspace(scores.min(), scores.max(), bins + 1)[:-1])
     counts = np.bincount(np.searchsorted(bounds, scores, side="right") - 1, known, len(bounds))
     kept, held = [], 0.0
@@ -305,30 +306,30 @@ def _cuts(scores: Float64, known: Bool, bins: int) -> Float64:
 
 
 def _interval(
-    close: Sample, apart: Sample, pairs: float, sure: float, known: float, total: float
+    close: SampleMean, apart: SampleMean, pairs: float, sure: float, known: float, total: float
 ) -> tuple[float, float]:
-    """Bounds of the precision of the pairs above a cut: sure ones are valid, the others by their mean difference."""
+    """Bounds of the precision of the pairs above a cut: certain ones are valid, others by their mean difference."""
     share = sure / pairs
     low, high = _bounds(total / known, known, close, apart) if known else (float(share == 1), 1.0)
     return share + (1 - share) * low, share + (1 - share) * high
 
 
-def _bounds(mean: float, count: float, close: Sample, apart: Sample) -> tuple[float, float]:
-    """The fractions f under which a mean this far off is no surprise (a score interval, as Wilson's for shares).
+def _bounds(mean: float, count: float, close: SampleMean, apart: SampleMean) -> tuple[float, float]:
+    """The fractions f that are consistent with the observed mean (a score interval, like Wilson's for proportions).
 
-    Under f the mean of so many pairs has expectation f close + (1 - f) apart, and each difference the variance of the
-    mixture: f v_close + (1 - f) v_apart + f (1 - f) gap^2. That stays right where few are bogus and none was seen.
-    With the doubt about both means, |mean - expectation| <= z deviations is a quadratic inequality in f.
+    Under f, the mean of the pairs has expectation f close + (1 - f) apart, and each difference has the variance of the
+    mixture: f v_close + (1 - f) v_apart + f (1 - f) gap^2. That remains correct if few pairs are false and none was
+    seen. With the errors of both means, |mean - expectation| <= z deviations is a quadratic inequality in f.
     """
     gap, off = apart.mean - close.mean, apart.mean - mean
     squared = student_quantile(max(count - 1, 1.0)) ** 2
     # gap^2 f^2 - 2 off gap f + off^2 <= z^2 (c0 + c1 f + c2 f^2)
-    c0 = apart.variance / count + apart.doubt
-    c1 = (close.variance - apart.variance + gap**2) / count - 2 * apart.doubt
-    c2 = -(gap**2) / count + apart.doubt + close.doubt
+    c0 = apart.variance / count + apart.squared_error
+    c1 = (close.variance - apart.variance + gap**2) / count - 2 * apart.squared_error
+    c2 = -(gap**2) / count + apart.squared_error + close.squared_error
     a, b, c = gap**2 - squared * c2, -2 * off * gap - squared * c1, off**2 - squared * c0
     inside = b * b - 4 * a * c
     if a <= 0 or inside < 0:
-        return 0.0, 1.0  # too few to tell
+        return 0.0, 1.0  # too few pairs for any bound
     root = math.sqrt(inside)
     return tuple(min(1.0, max(0.0, (-b + sign * root) / (2 * a))) for sign in (-1, 1))  # type: ignore[return-value]

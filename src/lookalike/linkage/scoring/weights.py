@@ -1,16 +1,16 @@
 """From agreement to evidence: Fellegi-Sunter weights, estimated without labels.
 
-A level of a field weighs log2(m/u): how much more often it occurs among matches (m) than among pairs that are none (u).
-u is measured on random pairs, and m with the number of matches found by expectation-maximisation over the candidate
-pairs. A missing value is no evidence. Nothing here knows what a field holds or where pairs come from.
+The weight of a level is log2(m/u): how much more often it occurs among matches (m) than among non-matches (u). u is
+measured on random pairs; m and the number of matches are found by expectation-maximisation over the candidate pairs. A
+missing value is no evidence. What a field contains and where pairs come from is not known here.
 
-Three things keep the estimate at matches, and not at some other way to divide the candidates:
+Three things keep the estimate on matches, rather than on some other way to divide the candidates:
 
-- u stays what random pairs say. There are `pairs` of them in all, and all but a few are no match: so many of them agree
-  by chance in a field or two, and that is where most candidates come from. Only what is more frequent is evidence.
-- Fields that say the same (suburb, postcode) are counted once: `dependence`.
-- A better agreement never weighs less than a weaker one. Among all m with that property the likeliest is taken (m/u
-  pooled over neighbouring levels), so that a field cannot turn around: it tells nothing instead, and a note says so.
+- u stays as measured on random pairs. Nearly all of the `pairs` in total are non-matches, many of which agree by chance
+  in a field or two; most candidates are such pairs. Only agreement beyond that is evidence.
+- Fields with the same information (suburb, postcode) count once: see dependence.py.
+- A better agreement never weighs less than a weaker one. Of all m with that property the likeliest is taken (m/u pooled
+  over neighbouring levels), so that a field cannot be reversed: it gets no weight instead, and a note says so.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from lookalike.linkage.scoring.patterns import Levels, LevelTables, check_levels
 from lookalike.types import Float64, Int64
 
 AGREE = 0.9
-"""How often matches are thought to be equal in a field, to begin with."""
+"""The initial assumption of how often matches are equal in a field."""
 BELIEF = 1.0
-"""So many matches of that belief are added to those found: levels never seen are rare and not impossible."""
+"""The number of matches of that assumption added to those found: levels never seen are rare, not impossible."""
 ROUNDS = 3
-"""How often u is measured again, without the random pairs that turned out to be matches. The third changes little."""
+"""How often u is measured anew, without the random pairs that turned out to be matches. The third changes little."""
 BITS = 8.0
-"""Frequency changes the weight of a value by at most so many bits either way, unless told."""
+"""The default limit of the change of a weight by the frequency of the value, in bits either way."""
 FEW = 100
-"""Fewer candidates than this are too few to trust an estimate."""
+"""With fewer candidates, the estimate cannot be trusted."""
 
 
 class WeightsRow(NamedTuple):
-    """One level of a field: how often it occurs, and what it weighs in bits."""
+    """One level of a field: how often it occurs, and its weight in bits."""
 
     field: int
     level: int
@@ -49,42 +49,42 @@ class WeightsRow(NamedTuple):
     others: float
     weight: float
     parent: int
-    """The field that this one depends on; -1 for none."""
+    """The field that this field depends on; -1 for none."""
     weight_if_parent_agrees: float
-    """The weight where that field has its best level; the same as `weight` if there is none."""
+    """The weight if that field has its best level; the same as `weight` if there is no parent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What each level of each field weighs, how many matches there are, and how that was found."""
+    """The weight of each level of each field, the number of matches, and how they were estimated."""
 
     matches: LevelTables
-    """How often each level occurs among matches (m); place 0, for a missing value, is 1."""
+    """How often each level occurs among matches (m); entry 0, for a missing value, is 1."""
     others: Tree
-    """How often it occurs among other pairs (u)."""
+    """How often each level occurs among non-matches (u)."""
     pairs: float
-    """All the pairs that random ones stand for."""
+    """The number of all pairs, which the random ones represent."""
     expected: float
-    """How many candidates are matches, as estimated."""
+    """The estimated number of matches among the candidates."""
     candidates: int
     iterations: int
     converged: bool
     notes: tuple[str, ...] = ()
-    """What the user should know; empty if all is well."""
+    """Warnings for the user."""
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many levels each field has."""
+        """The number of levels of each field."""
         return tuple(len(table) - 1 for table in self.matches)
 
     @property
     def prior(self) -> float:
-        """The share of matches among all pairs: what the odds start from, since u is that of all pairs."""
+        """The share of matches among all pairs: the prior, because u is measured on all pairs."""
         return self.expected / self.pairs
 
     @property
     def prior_bits(self) -> float:
-        """log2 of the odds that two records are a match, before any field is looked at."""
+        """log2 of the odds that two records match, before any field is compared."""
         return _prior_bits(self.expected, self.pairs)
 
     @property
@@ -93,40 +93,40 @@ class Weights:
         return self.expected / self.candidates if self.candidates else 0.0
 
     def by_field(self, levels: Levels) -> Float64:
-        """What each field adds to the score of each pattern, in bits: float64[patterns, fields]."""
+        """The weight of each field in each pattern, in bits: float64[patterns, fields]."""
         check_levels(levels, self.sizes)
         return look_up(levels, _logs(self.matches)) - self.others.logs(levels)
 
     def score(self, levels: Levels) -> Float64:
-        """log2 of how much likelier each pattern is among matches; without the prior."""
+        """log2 of the likelihood ratio of each pattern, matches to non-matches; without the prior."""
         scores: Float64 = self.by_field(levels).sum(axis=1)
         return scores
 
     def probability(self, levels: Levels, adjust: Float64 | float = 0.0) -> Float64:
-        """How likely a pair of each pattern is a match, as the model has it.
+        """The model's probability that a pair of each pattern is a match.
 
-        `adjust` is added to the scores: the sums of `adjust_by_frequency`, for example.
+        `adjust` is added to the scores, for example the sums of `adjust_by_frequency`.
         """
         return self.probability_of(self.score(levels) + adjust)
 
     def probability_of(self, scores: Float64) -> Float64:
-        """How likely pairs of these scores are matches."""
+        """The probability that pairs of these scores are matches."""
         return _posterior(scores, self.expected, self.pairs)
 
     def adjust_by_frequency(
         self, levels: Levels, frequencies: Float64, strength: float = 1.0, bits: float = BITS
     ) -> Float64:
-        """What to add to each field's weight because the value agreed on is common or rare: float64[pairs, fields].
+        """The change of each field's weight because the shared value is common or rare: float64[pairs, fields].
 
-        A field whose parent agrees as well is left alone: that the value is shared is then no news.
+        A field whose parent agrees as well is not adjusted: that the value is shared is then no new information.
 
         Parameters
         ----------
         levels
             int8[pairs, fields].
         frequencies
-            float64[pairs, fields]: how likely another record has the value agreed on (`frequency_beyond`); NaN leaves
-            the weight as it is.
+            float64[pairs, fields]: the probability that another record has the shared value (`frequency_beyond`);
+            NaN for no adjustment.
         """
         check_levels(levels, self.sizes)
         added = np.zeros(levels.shape, np.float64)
@@ -138,7 +138,7 @@ class Weights:
         return added
 
     def table(self) -> list[WeightsRow]:
-        """The weight of each level of each field, for people."""
+        """The weight of each level of each field, as a table to print."""
         rows = []
         for field, (table, parent) in enumerate(zip(self.matches, self.others.parent)):
             chances = self.others.chances[field]
@@ -167,21 +167,21 @@ def fit_weights(
     Parameters
     ----------
     levels, counts
-        int8[patterns, fields], and how many candidate pairs have each pattern (`patterns_of`).
+        int8[patterns, fields], and the number of candidate pairs of each pattern (`patterns_of`).
     random, random_counts
-        The same of random pairs.
+        The same for random pairs.
     sizes
-        How many levels each field has.
+        The number of levels of each field.
     pairs
-        How many pairs of records there are in all, candidates or not. Without it the candidates are taken for all
-        there are, which is right only if candidates were chosen without a look at the fields.
+        The number of all pairs of records, candidates or not. Without it, the candidates are taken for all pairs, which
+        is right only if they were chosen independently of the fields.
     names
-        Of the fields, for notes.
+        The names of the fields, for notes.
     dependent
-        Whether fields may depend on each other among random pairs. That is seen only with three fields or more and
-        where `pairs` is known, since the matches among the random pairs must be told from those that are none.
+        Whether fields may depend on each other among random pairs. That can be measured only with three fields or more
+        and if `pairs` is known, because the matches among the random pairs must be recognised.
     iterations, tolerance
-        The estimate ends after so many iterations, or when no number moves by more than the tolerance.
+        The estimation ends after this many iterations, or when no number changes by more than the tolerance.
 
     Examples
     --------
@@ -200,16 +200,16 @@ def fit_weights(
     for given, often in ((levels, counts), (random, random_counts)):
         check_levels(given, sizes)
         if len(given) != len(often):
-            raise UsageError(f"{len(given)} patterns need as many counts, not {len(often)}")
+            raise UsageError(f"{len(given)} patterns, but {len(often)} counts")
     if not len(random) or not random_counts.sum():
-        raise UsageError("no random pairs to measure chance agreement on: draw some (at least thousands)")
+        raise UsageError("no random pairs to measure chance agreement on: draw at least some thousands")
     candidates = int(counts.sum())
     known = pairs is not None
     pairs = float(max(candidates, 1)) if pairs is None else float(pairs)
     if pairs < candidates:
-        raise UsageError(f"there are {candidates:,} candidates among {pairs:,.0f} pairs: pairs must count all of them")
+        raise UsageError(f"{candidates:,} candidates among {pairs:,.0f} pairs: pairs must be the number of all pairs")
     state = _begin(levels, counts, random, random_counts, sizes, pairs)
-    # A field or two cannot tell the matches among the random pairs, nor which fields depend on each other.
+    # One or two fields cannot reveal the matches among the random pairs, nor which fields depend on each other.
     enough = known and len(sizes) > 2
     for _ in range(ROUNDS if enough else 1):
         if enough:
@@ -221,22 +221,22 @@ def fit_weights(
 def adjust_by_frequency(
     levels: Levels, frequencies: Float64, equal: float, strength: float = 1.0, bits: float = BITS
 ) -> Float64:
-    """What to add to the weight of an agreement because its value is common (less) or rare (more).
+    """The change of the weight of an agreement because its value is common (less) or rare (more).
 
     Two random records agree with probability `equal`, but on this value with its frequency: log2(equal / frequency).
 
     Parameters
     ----------
     levels : int8[pairs]
-        Only level 1 is adjusted: at the others there is no one value.
+        Only level 1 is adjusted: at other levels there is no single value.
     frequencies : float64[pairs]
-        How likely another record has the value agreed on (`frequency_beyond`); NaN for no adjustment.
+        The probability that another record has the shared value (`frequency_beyond`); NaN for no adjustment.
     equal
         How often random pairs are equal in the field.
     strength
-        From 0 (none) to 1 (all of it).
+        From 0 (no adjustment) to 1 (full adjustment).
     bits
-        At most so much either way: a value seen once may be a slip of the pen.
+        The limit either way: a value seen once may be a typing error.
 
     Examples
     --------
@@ -245,26 +245,29 @@ def adjust_by_frequency(
     [-3.0, 6.64, 0.0]
     """
     if not 0 < equal <= 1 or not 0 <= strength <= 1 or not bits >= 0:
-        raise UsageError(f"equal must be above 0 to 1, strength 0 to 1, bits from 0; not {equal}, {strength}, {bits}")
-    asked = (levels == 1) & (frequencies > 0)  # NaN is not above 0
+        raise UsageError(
+            "equal must be above 0 and at most 1, strength between 0 and 1, and bits not negative; not "
+            f"{equal}, {strength}, {bits}"
+        )
+    adjusted = (levels == 1) & (frequencies > 0)  # false for NaN
     added = np.zeros(len(levels), np.float64)
-    added[asked] = np.clip(strength * np.log2(equal / frequencies[asked]), -bits, bits)
+    added[adjusted] = np.clip(strength * np.log2(equal / frequencies[adjusted]), -bits, bits)
     return added
 
 
 def frequency_beyond(spare: Float64, records: int, equal: float) -> Float64:
-    """How likely another record has the value that two agree on, from how many records have it beyond these two.
+    """The probability that another record has the value that two records share, from the number of others that have it.
 
-    The two themselves tell nothing of that: if they are a match they have the value for one reason. A value that no
-    third record has is as rare as half a record would make it, or as agreement is in general if that is rarer.
+    The two themselves are no evidence of that: if they match, they share the value for one reason. A value that no
+    third record has counts as occurring half a time, or as rarely as agreement in general if that is rarer.
 
     Parameters
     ----------
     spare
-        Of records with the value in one table, those beyond the pair: the count less 2 if both are of that table, else
-        less 1 (take the larger of two tables). NaN for no value agreed on.
+        The number of records with the value in one table, without the pair: the count less 2 if both are in that
+        table, else less 1 (take the larger of two tables). NaN if no value is shared.
     records
-        In that table.
+        The number of records in that table.
     equal
         How often random pairs are equal in the field.
 
@@ -281,7 +284,7 @@ def frequency_beyond(spare: Float64, records: int, equal: float) -> Float64:
 def _begin(
     levels: Levels, counts: Int64, random: Levels, random_counts: Int64, sizes: tuple[int, ...], pairs: float
 ) -> Weights:
-    """Matches agree in most fields; only how many there are is looked for."""
+    """Initial weights: matches agree in most fields; only their number is estimated."""
     others = independent(random, random_counts.astype(np.float64), sizes)
     state = Weights(tuple(_believed(size) for size in sizes), others, pairs, 0.0, int(counts.sum()), 0, False)
     scores = state.score(levels)
@@ -292,7 +295,7 @@ def _begin(
 
 
 def _measure_again(state: Weights, random: Levels, counts: Int64, dependent: bool) -> Tree:
-    """How often levels occur among random pairs that are no matches, as far as is known by now."""
+    """How often levels occur among random pairs that are not matches, as far as known by now."""
     if dependent:
         often = look_up(random, _logs(state.matches))
         return grow_tree(random, counts.astype(np.float64), state.sizes, often, state.prior)
@@ -301,7 +304,7 @@ def _measure_again(state: Weights, random: Levels, counts: Int64, dependent: boo
 
 
 def _believed(size: int) -> Float64:
-    """How often each level occurs among matches, before anything is seen: each half as often as the one before."""
+    """The initial assumption of how often each level occurs among matches: each half as often as the one before."""
     if size < 2:
         raise UsageError(f"a field needs at least two levels (equal, different), not {size}")
     rest = 0.5 ** np.arange(size - 1)
@@ -309,7 +312,7 @@ def _believed(size: int) -> Float64:
 
 
 def _maximise(state: Weights, levels: Levels, counts: Int64, iterations: int, tolerance: float) -> Weights:
-    """Expectation and maximisation in turn, until nothing moves; what is known of `others` stays."""
+    """Expectation-maximisation until nothing changes; `others` stays fixed."""
     others = state.others.logs(levels).sum(axis=1)
     owns = [state.others.own(field) for field in range(len(state.sizes))]
     believed = [_believed(size)[1:] * BELIEF for size in state.sizes]
@@ -335,21 +338,21 @@ def _maximise(state: Weights, levels: Levels, counts: Int64, iterations: int, to
 
 
 def _ordered(seen: Float64, own: Float64) -> Float64:
-    """The likeliest m for levels seen so often, such that m/u does not rise from a level to the next weaker one."""
+    """The likeliest m for these counts such that m/u never rises from a level to the next weaker one."""
     ratio = rising((seen / own)[::-1], own[::-1])[::-1]
     often = own * ratio
     return np.concatenate([[1.0], often / often.sum()])
 
 
 def _posterior(scores: Float64, expected: float, pairs: float) -> Float64:
-    """How likely pairs of these scores are matches where `expected` of `pairs` are."""
+    """The probability that pairs of these scores are matches, if `expected` of `pairs` are."""
     with np.errstate(over="ignore"):
         return np.asarray(1 / (1 + np.exp2(-(scores + _prior_bits(expected, pairs)))), np.float64)
 
 
 def _prior_bits(expected: float, pairs: float) -> float:
     few = max(expected, 1e-9)
-    # Where candidates are taken for all pairs every one of them may be a match; the odds stay finite.
+    # If candidates are taken for all pairs, every one of them may be a match; the odds stay finite.
     return math.log2(few) - math.log2(max(pairs - few, 1e-9 * pairs))
 
 
@@ -358,27 +361,25 @@ def _logs(tables: LevelTables) -> LevelTables:
 
 
 def _notes(state: Weights, levels: Levels, counts: Int64, names: Sequence[str], known: bool) -> list[str]:
-    """What the user should know of an estimate."""
+    """Warnings about an estimate."""
     notes = []
     if not state.converged:
-        notes.append(f"the weights did not settle within {state.iterations:,} iterations: take them for a guess")
+        notes.append(f"the weights did not converge within {state.iterations:,} iterations and may be unreliable")
     if state.candidates < FEW:
         notes.append(f"only {state.candidates} candidate pairs: too few to estimate weights from")
     if state.expected < 1:
-        notes.append("no matches found among the candidates: weights are those assumed at the start")
+        notes.append("no matches found among the candidates: the weights are the initial assumptions")
     if not known:
-        notes.append("the number of all pairs is not known: probabilities take the candidates for random pairs")
+        notes.append("the number of all pairs is unknown: probabilities treat the candidates as random pairs")
     if len(state.sizes) == 1:
-        notes.append("with one field alone, matches cannot be told from chance agreement except by its frequency")
+        notes.append("with a single field, only the frequency of a value distinguishes matches from chance agreement")
     found = counts * state.probability(levels)
     steps = np.arange(max(state.sizes))
     for field, name in enumerate(names):
         own = state.others.own(field)
         seen = np.bincount(levels[:, field], found, minlength=len(own) + 1)[1:]
         if not seen.any():
-            notes.append(f"{name}: no evidence, a value is missing in every match")
+            notes.append(f"{name}: no evidence, because a value is missing in every match")
         elif seen @ steps[: len(seen)] / seen.sum() > own @ steps[: len(own)]:
-            notes.append(
-                f"{name}: matches agree in it less often than random pairs, so it was given little or no weight"
-            )
+            notes.append(f"{name}: matches agree in it less often than random pairs do, so it has little or no weight")
     return notes

@@ -1,4 +1,4 @@
-"""A field of records as distinct values and codes."""
+"""A field of all records: its distinct values, and the number of each record's value among them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from lookalike.types import Int32, Int64
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One field of all records: each record's value by number among the distinct ones, -1 where there is none.
+    """One field of all records: the number of each record's value among the distinct ones, or -1 if it has none.
 
     Examples
     --------
+    >>> from lookalike.types import strings_to_arrow
     >>> column = Column("name", "person", np.array([1, -1, 0], np.int32), strings_to_arrow(["ann", "bob"]))
     >>> len(column), column.missing
     (3, 1)
@@ -26,7 +27,7 @@ class Column:
     kind: str
     """person, text, code, phone, email, date, number or address."""
     codes: Int32
-    """int32, one for each record."""
+    """int32[records]."""
     values: pa.Array
     """large_string, normalised and distinct; none is null or empty."""
 
@@ -35,16 +36,16 @@ class Column:
 
     @property
     def missing(self) -> int:
-        """How many records have no value."""
+        """The number of records without a value."""
         return int(np.count_nonzero(self.codes < 0))
 
 
 class WordGroups(NamedTuple):
-    """The words of each value of a column in order, by number, and the groups that words are in: of nicknames."""
+    """The words of each value of a column, numbered and in order, and the nickname groups that each word belongs to."""
 
     indptr: Int64
-    """Value v has words[indptr[v]:indptr[v + 1]]."""
+    """The words of value v are words[indptr[v]:indptr[v + 1]]."""
     words: Int32
     starts: Int64
-    """Word w is in groups[starts[w]:starts[w + 1]], ascending; in none if w is no place of `starts`."""
+    """Word w belongs to groups[starts[w]:starts[w + 1]], ascending; to none if w is beyond the end of `starts`."""
     groups: Int32

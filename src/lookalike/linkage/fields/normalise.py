@@ -1,7 +1,7 @@
-"""Values of a record's field in one normal form for each kind, so that the same thing is written the same way.
+"""Values in the normal form of their kind, so that the same thing is always written the same way.
 
-Works on all distinct values of a column at once and knows nothing of records or of other columns. What stands for
-"no value" (n/a, unknown, 0000000) becomes null.
+Works on all distinct values of a column at once, without knowledge of records or other columns. Placeholders for a
+missing value (n/a, unknown, 0000000) become null.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ from lookalike.kernels.values import LETTER_BITS, LONGEST_WORD, fold_words, repl
 from lookalike.linkage.fields.dates import find_order, iso_dates
 from lookalike.types import Int64, UInt8, strings_to_arrow, text_arrays
 
-KINDS = ("person", "text", "code", "phone", "email", "date", "number", "address")
-
 PLACEHOLDERS = strings_to_arrow(
     [
         *("-", "--", "---", ".", "?", "??", "xxx", "xxxx", "n/a", "n.a.", "n.a", "n / a", "#n/a", "<na>", "nan", "nat"),
@@ -32,9 +30,9 @@ PLACEHOLDERS = strings_to_arrow(
         *("tbd", "tba"),
     ]
 )
-"""In lower case; "NA" counts in capitals only, for there are people called Na."""
+"""In lower case; "NA" counts only in capitals, because Na is also a name."""
 FILLER = rf"^(?:00+|9{{5,}}|{'|'.join(f'{digit}{{7,}}' for digit in range(1, 9))}|0?123456789|1234567890|1234567)$"
-"""Codes and phones that are no number at all: a digit over and over, or the digits in order."""
+"""Dummy codes and phones: one digit repeated, or the digits in order."""
 NO_DATE = r"^(?:0000|9999)"
 _NONE = pa.scalar(None, pa.large_string())
 
@@ -43,14 +41,15 @@ _SHORT_COUNTRIES = r"1|7|20|27|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]"
 _COUNTRY = rf"^(?:\+|00)\s*(?:{_SHORT_COUNTRIES}|\d\d\d)[^\d]*(?:\(0\))?"
 _EXTENSION = r"\s*(?:ext\.?|extension|x|#)\s*\d{1,6}\s*$"
 _NATIONAL = r"^(?:[1-9()\s/-]|0[1-9()\s/-]|0$)[\d\s()/-]*$"
-"""Phones without a country, an extension or a point."""
+"""Phones without a country code, an extension or a point."""
 _TWO_DIGITS = "|".join(f"{digit}[{'0123456789'.replace(digit, '')}]" for digit in "23456789")
 _DONE = {
     "code": rf"^(?:[1-9]|(?:1[03-9]|{_TWO_DIGITS})\d*|[a-z][a-z0-9]*)$",
     "phone": rf"^(?:{_TWO_DIGITS})\d*$",
     "email": r"^[a-z0-9._+-]+@[a-z0-9.-]+$",
 }
-"""Most values in normal form: to look takes less than all the steps to it. Two different digits begin no filler."""
+"""Matches most values that are already normal: checking is faster than normalising. No filler begins with two
+different digits."""
 _WHOLE = r"^(?:0|-?[1-9]\d{0,17})$"
 _CANONICAL = r"^(?:0|-?[1-9]\d{0,17}(?:\.\d{0,17}[1-9])?|-?0\.\d{0,17}[1-9])$"
 _STREET_WORDS = {
@@ -60,7 +59,7 @@ _STREET_WORDS = {
     "apartment": "apt", "suite": "ste", "floor": "fl", "north": "n", "south": "s", "east": "e", "west": "w",
     "northeast": "ne", "northwest": "nw", "southeast": "se", "southwest": "sw", "saint": "st",
 }  # fmt: skip
-"""Words of addresses that are written out or cut short as it comes."""
+"""Words of addresses that some write out and others abbreviate."""
 
 
 def _replace(values: pa.Array, pattern: str, by: str) -> pa.Array:
@@ -68,7 +67,7 @@ def _replace(values: pa.Array, pattern: str, by: str) -> pa.Array:
 
 
 def _change(values: pa.Array, function: Callable[[pa.Array], pa.Array], where: pa.Array) -> pa.Array:
-    """Apply a function on values to those where `where` holds, and leave the others."""
+    """Apply a function to the values selected by `where`, and leave the others."""
     chosen = values.filter(where)
     if not len(chosen):
         return values
@@ -76,16 +75,16 @@ def _change(values: pa.Array, function: Callable[[pa.Array], pa.Array], where: p
 
 
 def _unlike(values: pa.Array, pattern: str) -> pa.Array:
-    """Where values are there and do not match."""
+    """Which values are not null and do not match."""
     return pc.fill_null(pc.invert(pc.match_substring_regex(values, pattern)), False)
 
 
 def _write(values: pa.Array, write: Callable[..., int], *tables: Any) -> pa.Array:
-    """The texts that a kernel writes, one for each value; null for null."""
+    """The texts that a kernel writes, one per value; null stays null."""
     data, offsets = text_arrays(values)
     out, ends = np.empty(int(offsets[-1] - offsets[0]), np.uint8), np.empty(len(offsets), np.int64)
     length = write(data, offsets, *tables, out, ends)
-    if length > len(out):  # there was too little room
+    if length > len(out):  # the buffer was too small
         out = np.empty(length, np.uint8)
         write(data, offsets, *tables, out, ends)
     buffers = [None, pa.py_buffer(ends), pa.py_buffer(out[:length])]
@@ -94,7 +93,7 @@ def _write(values: pa.Array, write: Callable[..., int], *tables: Any) -> pa.Arra
 
 
 def fold_texts(values: pa.Array) -> pa.Array:
-    """Texts folded, words between single spaces; apostrophes are dropped, for O'Brien is also written OBrien.
+    """Folded texts, words separated by single spaces; apostrophes are dropped, because O'Brien is also written OBrien.
 
     Examples
     --------
@@ -105,7 +104,7 @@ def fold_texts(values: pa.Array) -> pa.Array:
 
 
 def strip_texts(values: pa.Array) -> pa.Array:
-    """Texts without spaces around them; null where a text stands for "no value".
+    """Texts without surrounding whitespace; null for placeholders of a missing value.
 
     Examples
     --------
@@ -119,7 +118,7 @@ def strip_texts(values: pa.Array) -> pa.Array:
 
 
 def write_strings(values: pa.Array, place: str) -> pa.Array:
-    """Values of any plain type as large_string: whole numbers without a point, dates as ISO, lists joined by spaces.
+    """Values of any plain type as large_string: whole numbers without a point, ISO dates, lists joined by spaces.
 
     Examples
     --------
@@ -153,7 +152,7 @@ def _cast(values: pa.Array, kind: pa.DataType, place: str) -> pa.Array:
 
 
 def canonical_number(text: str, mark: str = ".") -> str | None:
-    """A number as plain decimal, without currency and separators; None where it is no number.
+    """A number in plain decimal notation, without currency and separators; None if it is not a number.
 
     Examples
     --------
@@ -171,13 +170,13 @@ def canonical_number(text: str, mark: str = ".") -> str | None:
     digits = "".join(map(str, written.digits)).lstrip("0")
     exponent = int(written.exponent) + len(digits) - len(digits.rstrip("0"))
     digits = digits.rstrip("0")
-    if abs(exponent) > 40:  # written out it could take any room
+    if abs(exponent) > 40:  # written out, it could be arbitrarily long
         return f"{'-' * written.sign}{digits}e{exponent}"
     return format(Decimal((written.sign, tuple(map(int, digits)), exponent)), "f")
 
 
 def find_mark(values: pa.Array) -> str:
-    """What a column's numbers have before their fractions, "," or "."; "" where nothing tells.
+    """The decimal mark of a column's numbers, "," or "."; "" if they leave it open.
 
     Examples
     --------
@@ -194,35 +193,35 @@ def find_mark(values: pa.Array) -> str:
     return "" if commas == points == 0 else "," if commas > points else "."
 
 
-READ = ("date", "number")
-"""Kinds whose values are read by what all of a column have in common."""
+CONVENTIONAL = ("date", "number")
+"""Kinds whose values can be read only by a convention that all values of a column share."""
 
 
-def find_reading(kind: str, values: pa.Array) -> str:
-    """How a column's values are to be read: the order of its dates, the decimal mark of its numbers; or ""."""
+def find_convention(kind: str, values: pa.Array) -> str:
+    """The convention of a column: the order of its dates, or the decimal mark of its numbers; "" if unclear."""
     if kind == "date":
         return find_order(pc.utf8_lower(values))
     return find_mark(values) if kind == "number" else ""
 
 
 def _drop_fillers(values: pa.Array) -> pa.Array:
-    """Null where a code or phone is no number at all."""
+    """Null instead of dummy codes and phones."""
     filler = pc.match_substring_regex(_replace(values, r"[-\s.()/]+", ""), FILLER)
     return pc.if_else(filler, _NONE, values)
 
 
 def _pack(values: pa.Array) -> pa.Array:
-    """Letters and digits alone, folded."""
+    """Letters and digits only, folded."""
     return pc.replace_substring(fold_texts(values), " ", "")
 
 
 def _normal_code(values: pa.Array) -> pa.Array:
-    whole = _replace(_drop_fillers(values), r"^(\d+)\.0+$", r"\1")  # a whole number that went through a table of floats
+    whole = _replace(_drop_fillers(values), r"^(\d+)\.0+$", r"\1")  # a whole number that was once stored as a float
     return _replace(_pack(whole), r"^0+(\d+)$", r"\1")
 
 
 def _digits_of_national(values: pa.Array) -> pa.Array:
-    """Of phones like _NATIONAL, which are but digits and marks between them."""
+    """The digits of phones like _NATIONAL, which are digits and separators only."""
     digits = _pack(values)
     return pc.if_else(pc.match_substring_regex(digits, FILLER), _NONE, digits)
 
@@ -235,7 +234,7 @@ def _digits_of_other(values: pa.Array) -> pa.Array:
 def _normal_phone(values: pa.Array) -> pa.Array:
     other = _unlike(values, _NATIONAL)
     digits = _change(_change(values, _digits_of_national, pc.invert(other)), _digits_of_other, other)
-    # North America writes its own country code without a plus sign too; elsewhere a zero precedes the area code.
+    # In North America the country code is also written without a plus sign; elsewhere a zero precedes the area code.
     return _replace(_replace(digits, r"^1([2-9]\d{9})$", r"\1"), "^0+", "")
 
 
@@ -252,7 +251,7 @@ def _normal_date(values: pa.Array, order: str) -> pa.Array:
 
 def _normal_number(values: pa.Array, mark: str) -> pa.Array:
     done = _WHOLE
-    if mark != ",":  # zeros at the end go here, so that hardly a value is left for the loop
+    if mark != ",":  # trailing zeros are removed here, so that few values are left for the loop
         values = _replace(_replace(values, r"^(-?\d+\.\d*[1-9])0+$", r"\1"), r"^(-?\d+)\.0*$", r"\1")
         done = _CANONICAL
 
@@ -267,7 +266,7 @@ def _normal_number(values: pa.Array, mark: str) -> pa.Array:
 
 @cache
 def _short_words() -> tuple[Int64, UInt8, Int64]:
-    """Words of addresses and what stands for each, as replace_words takes them."""
+    """Words of addresses and their abbreviations, in the form that replace_words takes."""
 
     def key(word: str) -> int:
         assert re.fullmatch(f"[a-z]{{1,{LONGEST_WORD}}}", word)
@@ -281,17 +280,17 @@ def _normal_address(values: pa.Array) -> pa.Array:
     return _write(fold_texts(values), replace_words, *_short_words())
 
 
-def normalise(kind: str, values: pa.Array, reading: str = "") -> pa.Array:
-    """Values in the normal form of their kind; null where there is none.
+def normalise(kind: str, values: pa.Array, convention: str = "") -> pa.Array:
+    """Values in the normal form of their kind; null for missing values.
 
     Parameters
     ----------
     kind : str
         One of KINDS.
     values : large_string
-        As they were found.
-    reading : str
-        What find_reading found, perhaps in another table's column of the same field.
+        As given.
+    convention : str
+        From find_convention, possibly of the other table's column.
 
     Examples
     --------
@@ -306,9 +305,9 @@ def normalise(kind: str, values: pa.Array, reading: str = "") -> pa.Array:
     elif kind == "address":
         normal = _normal_address(values)
     elif kind == "date":
-        normal = _normal_date(values, reading)
+        normal = _normal_date(values, convention)
     elif kind == "number":
-        normal = _normal_number(values, reading)
+        normal = _normal_number(values, convention)
     else:
         written = {"code": _normal_code, "phone": _normal_phone, "email": _normal_email}[kind]
         normal = _change(values, written, _unlike(values, _DONE[kind]))

@@ -1,0 +1,277 @@
+"""Reads the fields of records: what kind each field is, and its values in normal form.
+
+Records are rows of Arrow tables. How similar two values are is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain, islice
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lookalike.errors import BadDataError, UsageError
+from lookalike.linkage.fields.columns import Column
+from lookalike.linkage.fields.dates import ORDERS
+from lookalike.linkage.fields.kinds import SAMPLE, ValueSample, recognise_sample, take_sample
+from lookalike.linkage.fields.normalise import CONVENTIONAL, find_convention, normalise, strip_texts, write_strings
+from lookalike.linkage.fields.spec import Field
+from lookalike.types import Int32, Mapper, to_arrow, to_numpy
+
+SLICE = 1 << 16
+"""Values normalised at a time, which keeps intermediate arrays small."""
+LARGE = pa.large_string()
+
+Note = Callable[[str], None]
+"""Takes a sentence for the user."""
+
+
+def _column(table: pa.Table, name: str, side: str) -> pa.ChunkedArray:
+    places = table.schema.get_all_field_indices(name)
+    if len(places) == 1:
+        return table.column(places[0])
+    problem = f"has no column '{name}'" if not places else f"has {len(places)} columns '{name}'"
+    raise BadDataError(f"{side} {problem}; its columns are {', '.join(table.column_names) or 'none'}")
+
+
+def _sides(left: pa.Table, right: pa.Table | None, field: Field) -> list[tuple[str, pa.ChunkedArray]]:
+    """The field's column in each table, with a description for messages."""
+    if right is None:
+        if field.left != field.right:
+            raise UsageError(f"--fields: '{field.left}={field.right}' needs two tables, but there is only one")
+        return [(f"column {field.left}", _column(left, field.left, "the table"))]
+    return [
+        (f"column {field.left} of the left table", _column(left, field.left, "the left table")),
+        (f"column {field.right} of the right table", _column(right, field.right, "the right table")),
+    ]
+
+
+class _Encoded(NamedTuple):
+    """A column of a table: its distinct values as texts, and the number of each row's value (-1 for null)."""
+
+    codes: Int32
+    texts: pa.Array
+    rows: int
+    """Rows that have a value."""
+    distinct: bool
+    """Whether all texts differ. Two timestamps of one day become the same date."""
+
+
+def _encode(side: tuple[str, pa.ChunkedArray]) -> _Encoded:
+    place, values = side
+    rows = len(values) - values.null_count
+    if pa.types.is_nested(values.type) or pa.types.is_dictionary(values.type):
+        whole = values.combine_chunks() if len(values) else pa.nulls(0, values.type)
+        values = pa.chunked_array([write_strings(whole, place)])
+    if pa.types.is_string(values.type) or pa.types.is_binary(values.type):
+        # 32-bit offsets end at 2 GiB of text, which a whole column can exceed.
+        wide = pa.large_string() if pa.types.is_string(values.type) else pa.large_binary()
+        values = values.cast(wide)
+    if pa.types.is_null(values.type) or not len(values):
+        return _Encoded(np.full(len(values), -1, np.int32), pa.nulls(0, LARGE), rows, True)
+    codes, dictionary = _number(values)
+    return _Encoded(codes, write_strings(dictionary, place), rows, pa.types.is_large_string(dictionary.type))
+
+
+def _number(values: pa.ChunkedArray) -> tuple[Int32, pa.Array]:
+    """The distinct values in order of appearance, and the number of each value among them (-1 for null)."""
+    if not len(values):
+        return np.empty(0, np.int32), pa.nulls(0, values.type)
+    encoded = values.dictionary_encode().chunks  # all with the same dictionary
+    codes = np.concatenate([to_numpy(chunk.indices.fill_null(-1)) for chunk in encoded])
+    return codes.astype(np.int32, copy=False), encoded[-1].dictionary
+
+
+def _note_missing(field: Field, side: _Encoded, normal: pa.ChunkedArray, note: Note) -> None:
+    """Say which values count as missing, and how many records have one."""
+    if not normal.null_count:
+        return
+    places = np.flatnonzero(to_numpy(pc.cast(normal.is_null(), pa.int8())))
+    raw = side.texts.take(to_arrow(places))
+    empty = to_numpy(pc.cast(pc.fill_null(pc.equal(pc.utf8_trim_whitespace(raw), ""), True), pa.int8())) == 1
+    counts = np.bincount(side.codes[side.codes >= 0], minlength=len(side.texts))[places]
+    total = int(counts[~empty].sum())
+    if total:
+        often = raw[int(np.argmax(np.where(empty, -1, counts)))].as_py()
+        shown = often if len(often) <= 40 else often[:40] + "..."
+        note(f"{field.name}: values such as '{shown}' count as missing ({total:,} in total)")
+
+
+def _find_conventions(given: tuple[Field, list[_Encoded]]) -> tuple[list[str], list[str]]:
+    """The convention of each table's column, taken from the other table if one leaves it open; and notes."""
+    field, sides = given
+    if field.kind not in CONVENTIONAL:
+        return [""] * len(sides), []
+    raw, notes = [side.texts for side in sides], []
+    found = [find_convention(field.kind, strip_texts(values)) for values in raw]
+    known = next((convention for convention in found if convention), "")
+    if field.kind == "date" and not known and any(len(values) for values in raw):
+        known = "dmy"
+        if any(pc.any(pc.match_substring_regex(values, r"^\s*\d{1,2}[-/. ]\d{1,2}[-/. ]\d")).as_py() for values in raw):
+            notes.append(f"{field.name}: no value shows whether day or month comes first; read as {ORDERS[known]}")
+    return [convention or known for convention in found], notes
+
+
+def _note_odd_dates(field: Field, values: pa.Array, note: Note) -> None:
+    odd = int(pc.sum(pc.invert(pc.match_substring_regex(values, r"^\d{4}(-\d\d){0,2}$"))).as_py() or 0)
+    if odd:
+        note(f"{field.name}: some values are not dates and are compared as they are ({odd:,} distinct)")
+
+
+class _Normal(NamedTuple):
+    """A field whose values are in normal form, but not yet numbered across both tables."""
+
+    field: Field
+    codes: list[Int32]
+    """By side: the number of each row's value among the side's own values; -1 for null."""
+    values: list[pa.ChunkedArray]
+    """By side."""
+    notes: list[str]
+
+
+def _make_column(normal: _Normal) -> tuple[Column, list[str]]:
+    """The column of a field, and notes for the user."""
+    field, notes = normal.field, normal.notes
+    numbers, values = _number(pa.chunked_array([chunk for side in normal.values for chunk in side.chunks], LARGE))
+    codes, first = [], 0
+    for own, side in zip(normal.codes, normal.values):
+        codes.append(np.append(numbers[first : first + len(side)], np.int32(-1))[own])  # -1 picks the last entry
+        first += len(side)
+    if field.kind == "date":
+        _note_odd_dates(field, values, notes.append)
+    return Column(field.name, field.kind, np.concatenate(codes), values), notes
+
+
+class FieldReader:
+    """Reads the fields of one table or two: first their kinds, then their columns.
+
+    Parameters
+    ----------
+    left, right : pa.Table
+        The records; `right` is None if one table is compared with itself.
+    fields : sequence of Field
+        The kind of a field that has none yet is recognised from its values.
+    each : callable
+        Like the built-in map; may use threads.
+    values_at_once : int
+        Values normalised at a time; the outcome does not depend on it.
+    sample : int
+        Distinct values by which a kind is recognised.
+
+    Examples
+    --------
+    >>> from lookalike.linkage.fields.spec import parse_fields
+    >>> reader = FieldReader(pa.table({"phone": ["312-555-0123", "312-555-0199"]}), None, parse_fields("phone"))
+    >>> reader.fields[0].kind, reader.columns(print)[0].values.to_pylist()
+    ('phone', ['3125550123', '3125550199'])
+    """
+
+    def __init__(
+        self,
+        left: pa.Table,
+        right: pa.Table | None,
+        fields: Sequence[Field],
+        each: Mapper = map,
+        *,
+        values_at_once: int = SLICE,
+        sample: int = SAMPLE,
+    ) -> None:
+        self._each, self._values_at_once, self._sample = each, values_at_once, sample
+        sides = [_sides(left, right, field) for field in fields]
+        encoded = iter(list(each(_encode, chain.from_iterable(sides))))
+        self._encoded = [list(islice(encoded, len(some))) for some in sides]
+        """By field and side; consumed by columns()."""
+        self.fields: list[Field] = list(each(self._recognise, zip(fields, self._encoded)))
+        """With their kinds."""
+
+    def _recognise(self, given: tuple[Field, list[_Encoded]]) -> Field:
+        field, sides = given
+        if field.kind:
+            return field
+        samples = [take_sample(side.texts, side.rows, side.distinct, most=self._sample) for side in sides]
+        kind, why = recognise_sample(field.name, ValueSample.joined(samples, most=self._sample))
+        return replace(field, kind=kind, why=why)
+
+    def columns(self, note: Note) -> list[Column]:
+        """The fields of all records, as `columns_of` returns them; can be called once."""
+        columns = []
+        for field, (column, notes) in zip(self.fields, self._each(_make_column, self._normalised())):
+            for sentence in notes:
+                note(sentence)
+            if len(column.values) or not len(column):
+                columns.append(column)
+            else:
+                note(f"{field.name}: no record has a value; the field is ignored")
+        if not columns:
+            names = ", ".join(field.name for field in self.fields)
+            raise BadDataError(f"none of the fields {names} has a value in any record")
+        return columns
+
+    def _normalised(self) -> Iterator[_Normal]:
+        """Field by field. Each field's data is handed over, so that it is not kept longer than needed."""
+        known = list(self._each(_find_conventions, zip(self.fields, self._encoded)))
+        self._encoded.reverse()
+        for field, (conventions, notes) in zip(self.fields, known):
+            yield self._normalise(field, self._encoded.pop(), conventions, notes)
+
+    def _normalise(self, field: Field, sides: list[_Encoded], conventions: list[str], notes: list[str]) -> _Normal:
+        normal, step = [], self._values_at_once
+        for side, convention in zip(sides, conventions):
+            slices = ((field.kind, side.texts.slice(at, step), convention) for at in range(0, len(side.texts), step))
+            normal.append(pa.chunked_array(list(self._each(_normalise, slices)), LARGE))
+            _note_missing(field, side, normal[-1], notes.append)
+        return _Normal(field, [side.codes for side in sides], normal, notes)
+
+
+def _normalise(given: tuple[str, pa.Array, str]) -> pa.Array:
+    return normalise(*given)
+
+
+def choose_kinds(left: pa.Table, right: pa.Table | None, fields: Sequence[Field]) -> list[Field]:
+    """The same fields, each with the kind that was specified or that its values are recognised as.
+
+    Examples
+    --------
+    >>> from lookalike.linkage.fields.spec import parse_fields
+    >>> table = pa.table({"phone": ["312-555-0123", "312-555-0199"]})
+    >>> choose_kinds(table, None, parse_fields("phone"))[0].kind
+    'phone'
+    """
+    return FieldReader(left, right, fields).fields
+
+
+def has_values(left: pa.Table, right: pa.Table | None, field: Field) -> bool:
+    """Whether any record has a value of this field. Null, empty texts and placeholders such as n/a do not count.
+
+    Examples
+    --------
+    >>> has_values(pa.table({"born": ["n/a", None]}), None, Field("born", "born"))
+    False
+    """
+    stripped = [strip_texts(_encode(side).texts) for side in _sides(left, right, field)]
+    return any(texts.null_count < len(texts) for texts in stripped)
+
+
+def _ignore(sentence: str) -> None:
+    del sentence
+
+
+def columns_of(left: pa.Table, right: pa.Table | None, fields: Sequence[Field], note: Note = _ignore) -> list[Column]:
+    """The fields of all records, the left table's first, with normal values numbered across both tables.
+
+    `note` receives what the user should know: placeholders, and fields without values (which are ignored).
+
+    Examples
+    --------
+    >>> from lookalike.linkage.fields.spec import parse_fields
+    >>> left, right = pa.table({"zip": [60302, None]}), pa.table({"postcode": ["60302", "n/a"]})
+    >>> column, = columns_of(left, right, parse_fields("zip=postcode:code"), print)
+    zip: values such as 'n/a' count as missing (1 in total)
+    >>> column.codes.tolist(), column.values.to_pylist()
+    ([0, -1, 0, -1], ['60302'])
+    """
+    return FieldReader(left, right, fields).columns(note)

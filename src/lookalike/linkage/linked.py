@@ -1,0 +1,133 @@
+"""The outcome of linking tables: candidate pairs, their scores, and which of them are links."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lookalike.linkage.blocking.find import CandidatePairs
+from lookalike.linkage.fields.columns import Column
+from lookalike.linkage.notes import Notes
+from lookalike.linkage.scoring.points import Points
+from lookalike.linkage.scoring.score import Pairs, frequencies
+from lookalike.linkage.scoring.validation import Precision, Validation
+from lookalike.linkage.scoring.weights import Weights
+from lookalike.linkage.settings import LinkSettings
+from lookalike.types import Bool, Float64, Int64, strings_to_arrow, to_arrow
+
+RANDOM_PAIRS = 1_000_000
+"""Random pairs, on which agreement by chance is measured."""
+
+
+class TableSizes(NamedTuple):
+    """The number of records in each table."""
+
+    left: int
+    right: int | None
+    """None if one table is compared with itself."""
+
+    @property
+    def pairs(self) -> int:
+        """The number of all pairs.
+
+        Examples
+        --------
+        >>> TableSizes(4, None).pairs, TableSizes(4, 3).pairs, TableSizes(4, 0).pairs
+        (6, 12, 0)
+        """
+        return self.left * (self.left - 1) // 2 if self.right is None else self.left * self.right
+
+    @property
+    def records(self) -> int:
+        """The number of all records."""
+        return self.left + (self.right or 0)
+
+    def draw_pairs(self, seed: int, count: int = RANDOM_PAIRS) -> Pairs:
+        """Random pairs of records, of the two tables or of the one; none if there are no pairs."""
+        draw, count = np.random.default_rng(seed), count if self.pairs else 0
+        # 32 bits like candidates, because a kernel is compiled for each type that it is given.
+        if self.right is not None:
+            left, right = (draw.integers(0, max(size, 1), count).astype(np.int32) for size in (self.left, self.right))
+            return left, right + np.int32(self.left)
+        left, right = draw.integers(0, max(self.left, 1), (2, count)).astype(np.int32)
+        apart = left != right
+        return np.minimum(left, right)[apart], np.maximum(left, right)[apart]
+
+
+@dataclass(slots=True)
+class Linked:
+    """The outcome of linking one table or two."""
+
+    settings: LinkSettings
+    sizes: TableSizes
+    columns: list[Column]
+    candidates: CandidatePairs
+    levels: npt.NDArray[np.int8]
+    """int8[pairs, fields]."""
+    level_names: list[tuple[str, ...]]
+    """By field, from level 1."""
+    scoring: Weights | Points
+    score: Float64
+    probability: Float64 | None
+    """According to the model; None with points."""
+    validation: Validation | None
+    validated: Precision | None
+    """The precision of the links, according to the validating field."""
+    cut: float
+    cut_reason: str
+    chosen: Bool
+    """For each candidate pair, whether it is a link."""
+    refused: int
+    """Pairs at or above the cut that are not links, because they would join clusters against the majority."""
+    recall: tuple[float, float, float] | None
+    """The share of all matches that are candidates, estimated from two groups of hashes, with its interval."""
+    notes: Notes
+
+    def parts_of(self, places: Int64) -> tuple[Float64, Float64]:
+        """What each field adds to the score of some candidate pairs, without and with the frequency of its value."""
+        levels = self.levels[places]
+        plain: Float64 = self.scoring.by_field(levels)
+        if isinstance(self.scoring, Points):
+            return plain, plain
+        often = frequencies(self.columns, self.scoring, self.candidates.left[places])
+        return plain, np.asarray(plain + self.scoring.adjust_by_frequency(levels, often))
+
+    def agreements(self, places: Int64, field: int) -> pa.Array:
+        """The name of the level of agreement of some candidate pairs in a field."""
+        levels, codes = self.levels[places, field].astype(np.int64), self.columns[field].codes
+        known = (codes[self.candidates.left[places]] >= 0) & (codes[self.candidates.right[places]] >= 0)
+        # No level although both values are known: swapped with another field, whose level counts for both.
+        levels[known & (levels == 0)] = len(self.level_names[field]) + 1
+        return strings_to_arrow(["missing", *self.level_names[field], "exchanged"]).take(to_arrow(levels))
+
+    def level_facts(self, field: int, level: int) -> tuple[float | None, float | None, float]:
+        """How often a level occurs among matches and among non-matches, and its weight."""
+        if isinstance(self.scoring, Points):
+            return None, None, float(self.scoring.earned[field][level])
+        row = next(one for one in self.scoring.table() if (one.field, one.level) == (field, level))
+        return row.matches, row.others, row.weight
+
+    def fraction_at(self, score: float) -> float | None:
+        """The valid fraction of pairs of a score, according to the validating field; None if unknown."""
+        assert self.validation is not None
+        number = max(0, int(np.searchsorted(self.validation.cuts, score, side="right")) - 1)
+        fraction = float(self.validation.fractions[number])
+        return fraction if np.isfinite(fraction) else None
+
+    @property
+    def prior(self) -> float:
+        """The score of a pair before any field is compared, in bits."""
+        return self.scoring.prior_bits if isinstance(self.scoring, Weights) else 0.0
+
+    @property
+    def precision(self) -> tuple[float, float | None, float | None] | None:
+        """The share of valid links, with its interval if a field validates it; None if unknown."""
+        if not self.chosen.any():
+            return None
+        if self.validated is not None:
+            return self.validated.precision, self.validated.low, self.validated.high
+        return None if self.probability is None else (float(self.probability[self.chosen].mean()), None, None)

@@ -1,0 +1,60 @@
+"""The cut: the smallest score of a link."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from lookalike.linkage.fields.reader import Note
+from lookalike.linkage.scoring.points import Points
+from lookalike.linkage.scoring.score import Scores
+from lookalike.linkage.scoring.validation import Validation
+from lookalike.linkage.settings import LinkSettings
+
+
+class Cut(NamedTuple):
+    """The smallest score of a link (infinite if nothing is linked), and the reason."""
+
+    score: float
+    why: str
+
+
+def choose_cut(scores: Scores, validation: Validation | None, settings: LinkSettings, note: Note) -> Cut:
+    """The cut that reaches the precision asked for; without one, the default probability or share of points."""
+    wanted = settings.precision
+    if validation is not None and wanted is not None:
+        return _validated_cut(validation, wanted, settings, note)
+    if isinstance(scores.scoring, Points):
+        return Cut(0.75 * scores.scoring.total, f"three quarters of {scores.scoring.total:g} points")
+    assert scores.probability is not None
+    if wanted is not None:
+        return _model_cut(scores, wanted)
+    reached = scores.score[scores.probability >= settings.probability]
+    lowest = float(reached.min()) if len(reached) else math.inf
+    return Cut(lowest, f"the model's own probability is {settings.probability:g} or more")
+
+
+def _validated_cut(validation: Validation, wanted: float, settings: LinkSettings, note: Note) -> Cut:
+    found = validation.cut_for(wanted)
+    if found is not None:
+        return Cut(
+            found.cut,
+            f"{found.precision:.1%} of the pairs at or above it are valid ({found.low:.1%} to {found.high:.1%}), "
+            f"according to {settings.validate}; wanted: {wanted:.1%}",
+        )
+    note(f"no score reaches a precision of {wanted:.1%} according to {settings.validate}; nothing is linked")
+    return Cut(math.inf, f"no score reaches a precision of {wanted:.1%}")
+
+
+def _model_cut(scores: Scores, wanted: float) -> Cut:
+    """The lowest score whose pairs, together with all higher ones, have a mean probability as wanted."""
+    assert scores.probability is not None
+    order = np.argsort(-scores.score, kind="stable")
+    mean = np.cumsum(scores.probability[order]) / np.arange(1, len(order) + 1)
+    enough = np.flatnonzero(mean >= wanted)
+    if not len(enough):
+        return Cut(math.inf, f"no score reaches a precision of {wanted:.1%} according to the model")
+    why = f"{wanted:.1%} of the pairs at or above it are valid, according to the model's own probability"
+    return Cut(float(scores.score[order[enough[-1]]]), why)
