@@ -82,10 +82,12 @@ def test_whole_clusters_need_whole_parts(cramped):
     ],
 )
 def test_batches_and_blocks_change_no_pairs(cramped, options):
-    calm = la.pairs(TEXTS, **options)
+    texts = TEXTS[:150] if options.get("method") == "merge" else TEXTS  # DuckDB is started for each two blocks
+    calm = la.pairs(texts, **options)
+    assert calm.num_rows > 30
     for room in (40_000, 12_000):
         cramped(room, 4)
-        assert la.pairs(TEXTS, **options).equals(calm)
+        assert la.pairs(texts, **options).equals(calm)
 
 
 def test_a_bucket_larger_than_memory_is_compared_in_blocks(cramped):

@@ -18,6 +18,7 @@ from lookalike.features.texts import text_arrays
 from lookalike.features.vectors import fingerprints, rows_of, words_of
 from lookalike.kernels import minhash as sketching
 from lookalike.kernels import vectors as kernels
+from lookalike.kernels.chunks import CHUNK_BYTES
 from lookalike.types import Float64, Int64, Sets, UInt64, VectorKind, to_arrow, to_numpy
 
 if TYPE_CHECKING:
@@ -57,7 +58,8 @@ def digest(features: pa.Array, shingling: Shingling, seed: int, bands: int, rows
         sets = hash_lists(features, shingling.bag)
         return sketching.digest_sets(sets.indptr, sets.elements, np.uint64(seed), bands, rows)  # type: ignore[no-any-return]
     data, offsets = text_arrays(features)
-    return sketching.digest_texts(data, offsets, *shingling.arguments(), np.uint64(seed), bands, rows)  # type: ignore[no-any-return]
+    arguments = (data, offsets, *shingling.arguments(), np.uint64(seed), bands, rows, CHUNK_BYTES)
+    return sketching.digest_texts(*arguments)  # type: ignore[no-any-return]
 
 
 def vector_sets(features: pa.Array, kind: VectorKind) -> Sets:
