@@ -14,7 +14,7 @@ from matplotlib.patches import Rectangle
 from lookalike.families import Cells
 from lookalike.lecture.halving import Halving, chance_to_meet, hamming_candidates, pyramid, shuffle_rows
 from lookalike.lookup.fingerprints import find_prints
-from lookalike.lookup.minutiae import choose_grid, normalise
+from lookalike.lookup.grid import choose_grid, normalise
 from lookalike.lookup.simulated import draw_prints, recapture
 from lookalike.types import Sets
 

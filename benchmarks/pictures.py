@@ -11,7 +11,6 @@ import lookalike as la
 import people
 from lookalike.engine.digest import band_keys
 from lookalike.engine.progress import Progress
-from lookalike.engine.vector_plan import VectorPlan
 from lookalike.linkage.link import link_tables
 from lookalike.linkage.settings import LinkSettings
 from lookalike.types import VectorKind
@@ -71,7 +70,7 @@ def draw_vectors():
     across /= np.linalg.norm(across, axis=1, keepdims=True)
     other = cosines[:, None] * one + np.sqrt(1 - cosines[:, None] ** 2) * across
     kind = VectorKind(64, "float64")
-    plan = VectorPlan("cosine", 0.95, 0.95, 256, 13, 13, float("nan"))
+    plan = la.tune(threshold=0.95, recall=0.95, measure="cosine")
     keys = [band_keys(rows, plan, kind, seed=1) for rows in (one, other)]
     found = (keys[0] == keys[1]).any(axis=0).reshape(50, -1).mean(1)
     places = np.linspace(0.5, 1, 200)

@@ -1,39 +1,204 @@
-"""The examples in the pages on applications run as they stand, in a folder of their own."""
+"""The documentation is true: examples run as they stand, links and paths exist, tables list every option."""
+
+from __future__ import annotations
 
 import doctest
 import re
 import shlex
+import shutil
+import subprocess
 from pathlib import Path
 
+import click
+import numpy as np
 import pytest
 
+import lookalike as la
 from calling import caller
+from lookalike.cli.main import COMMANDS, group
+from lookalike.lookup.simulated import exact_rates
 
-DOCS = Path(__file__).parents[1] / "docs"
-PAGES = ["baskets.md", "faces.md", "fingerprints.md", "hamming-lsh.md", "kernel.md", "link.md", "news.md", "vectors.md"]
-SHELL = re.compile(r"^```sh\n(.*?)^```", re.DOTALL | re.MULTILINE)
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+RECORDS = [DOCS / "log.md", *sorted((DOCS / "decisions").glob("*.md"))]
+"""Written once and left as they were: names in them may be those of their day."""
+PAGES = [ROOT / "README.md", *sorted(set(DOCS.glob("*.md")) - set(RECORDS))]
+MAINTAINED = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "benchmarks" / "README.md"]
+
+EXAMPLES = {
+    "README.md": 4,
+    "docs/baskets.md": 8,
+    "docs/faces.md": 5,
+    "docs/families.md": 30,
+    "docs/fingerprints.md": 8,
+    "docs/guide.md": 8,
+    "docs/hamming-lsh.md": 6,
+    "docs/kernel.md": 10,
+    "docs/lecture.md": 15,
+    "docs/link.md": 20,
+    "docs/news.md": 10,
+    "docs/vectors.md": 10,
+}
+"""How many Python examples a page has at least."""
+APPLICATIONS = ["baskets", "faces", "fingerprints", "hamming-lsh", "kernel", "link", "news", "vectors"]
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_examples_run_as_they_stand(page, tmp_path, monkeypatch, capfd):
+def name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+
+
+def sessions(text: str) -> list[tuple[str, str]]:
+    """The commands of console blocks, each with the output that is shown below it."""
+    parts = [part for block in blocks(text, "console") for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]]
+    return [(command, output) for command, _, output in (part.partition("\n") for part in parts)]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A working folder in which `docs/news.jsonl` is where a checkout has it."""
+    (tmp_path / "docs").mkdir()
+    shutil.copy(DOCS / "news.jsonl", tmp_path / "docs")
     monkeypatch.chdir(tmp_path)
-    text = (DOCS / page).read_text("utf-8")
-    examples = doctest.DocTestParser().get_doctest(text, {}, page, page, 0)
-    told = []
-    result = doctest.DocTestRunner(verbose=False).run(examples, out=told.append)
-    assert result.attempted > 3
-    assert not result.failed, "".join(told)
+    return tmp_path
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name)
+@pytest.mark.usefixtures("folder")
+def test_examples_run_as_they_stand(path, monkeypatch, capfd):
+    text = path.read_text("utf-8")
+    report: list[str] = []
+    examples = doctest.DocTestParser().get_doctest(text, {}, path.name, str(path), 0)
+    result = doctest.DocTestRunner(verbose=False).run(examples, out=report.append)
+    assert not result.failed, "".join(report)
+    assert result.attempted >= EXAMPLES.get(name(path), 0)
     call = caller(capfd, monkeypatch)
-    for line in "".join(SHELL.findall(text)).splitlines():
-        name, *arguments = shlex.split(line)
+    for line in "".join(blocks(text, "sh")).splitlines():
+        program, *arguments = shlex.split(line, comments=True)
         done = call(*arguments)
-        assert (name, done.code) == ("lookalike", 0), done.err
+        assert (program, done.code) == ("lookalike", 0), done.err
         assert len(done.rows()) > ("--json" not in arguments)
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_pictures_and_links_lead_somewhere(page):
-    text = (DOCS / page).read_text("utf-8")
-    targets = re.findall(r"\]\(([^)#:]+)\)", text)
-    assert any(target.endswith(".svg") for target in targets)
-    assert [target for target in targets if not (DOCS / target).is_file()] == []
+@pytest.mark.parametrize("path", [path for path in PAGES if sessions(path.read_text("utf-8"))], ids=name)
+def test_console_sessions_show_what_is_printed(path, folder, monkeypatch, capfd):
+    (folder / "bad.jsonl").write_text('{"text": "a"}\n{"text": "b"}\n{"text":\n')
+    call, checker = caller(capfd, monkeypatch), doctest.OutputChecker()
+    for command, expected in sessions(path.read_text("utf-8")):
+        program, *arguments = shlex.split(command)
+        if program == "lookalike":
+            done = call(*arguments)
+            printed = done.out + done.err
+        else:
+            printed = subprocess.run(command, shell=True, capture_output=True, text=True, check=True).stdout
+        assert checker.check_output(expected, printed, doctest.ELLIPSIS), f"$ {command}\n{printed}"
+
+
+def anchors(path: Path) -> set[str]:
+    """What GitHub calls the headings of a page."""
+    headings = re.findall(r"^#+ (.*)$", path.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("path", [*MAINTAINED, *RECORDS, ROOT / "CHANGELOG.md"], ids=name)
+def test_links_lead_somewhere(path):
+    broken = []
+    for target in re.findall(r"\]\(([^)\s]+)\)", path.read_text("utf-8")):
+        if "://" in target:
+            continue
+        file, _, anchor = target.partition("#")
+        page = path.parent / file if file else path
+        if not page.exists() or (anchor and anchor not in anchors(page)):
+            broken.append(target)
+    assert broken == []
+
+
+@pytest.mark.parametrize("path", MAINTAINED, ids=name)
+def test_paths_that_are_mentioned_exist(path):
+    text = path.read_text("utf-8")
+    files = [file for file in re.findall(r"`((?:[\w.-]+/)*[\w.-]+\.py)`", text) if "NAME" not in file]
+    paths = re.findall(r"`((?:src|tests|benchmarks|docs)/[\w./-]*)`", text)
+    bases = [ROOT, ROOT / "src" / "lookalike", path.parent]
+    assert [one for one in [*files, *paths] if not any((base / one).exists() for base in bases)] == []
+
+
+@pytest.mark.parametrize("page", APPLICATIONS)
+def test_pages_on_applications_have_a_picture(page):
+    assert re.search(r"!\[[^\]]+\]\(images/[\w-]+\.svg\)", (DOCS / f"{page}.md").read_text("utf-8"))
+
+
+def test_the_index_links_every_page():
+    linked = set(re.findall(r"\]\(([^)#]+\.md)\)", (DOCS / "README.md").read_text("utf-8")))
+    assert {path.name for path in DOCS.glob("*.md")} - {"README.md"} - linked == set()
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name)
+def test_pages_use_public_names_only(path):
+    modules = re.findall(r"\blookalike(?:\.\w+)+", path.read_text("utf-8"))
+    assert {module for module in modules if not re.fullmatch(r"lookalike\.families(\.[A-Z]\w*)?", module)} == set()
+
+
+def listed_options() -> list[tuple[str, str, str]]:
+    """(command, option, default) of the tables in the guide, a row for each option and each of its commands."""
+    section = (DOCS / "guide.md").read_text("utf-8").partition("\n## Options\n")[2].partition("\n## ")[0]
+    rows = [
+        [cell.strip() for cell in line.split("|")[1:-1]] for line in section.splitlines() if line.startswith("| `-")
+    ]
+    return [
+        (command, option, default)
+        for options, commands, default, _ in rows
+        for command in (COMMANDS if commands == "all" else commands.split(", "))
+        for option in re.findall(r"`(-[\w-]+)", options)
+    ]
+
+
+def test_the_guide_lists_every_option_once():
+    listed = [(command, option) for command, option, _ in listed_options()]
+    context = click.Context(group)
+    actual = [
+        (command, option)
+        for command in COMMANDS
+        for parameter in group.get_command(context, command).params
+        if isinstance(parameter, click.Option) and not parameter.hidden
+        for option in parameter.opts
+    ]
+    assert sorted(listed) == sorted(actual)
+
+
+def test_the_guide_shows_the_defaults():
+    context = click.Context(group)
+    listed = {(command, option): default for command, option, default in listed_options()}
+    for command in COMMANDS:
+        for parameter in group.get_command(context, command).params:
+            default, known = parameter.default, isinstance(parameter, click.Option) and not parameter.hidden
+            if known and isinstance(default, str | int | float) and default not in (False, ""):
+                shown = listed[command, parameter.opts[-1]]
+                assert str(default) in re.split(r"[`,; ]+", shown), (command, parameter.opts, default)
+
+
+def test_figures_of_the_page_on_faces(folder, monkeypatch, capfd):
+    random = np.random.default_rng(1)
+    people = 100 + 10 * (0.7 * random.normal(size=(1000, 1)) + 0.7 * random.normal(size=(1000, 40)))
+    np.save("people.npy", people)
+    np.save("probes.npy", people[[3, 141, 592]] + random.normal(0, 0.2, (3, 40)))
+    call = caller(capfd, monkeypatch)
+    run = call("faces", "probes.npy", "--against", "people.npy", "-o", "found.csv", "--json", "--quiet").json()
+    assert (run["plan"]["functions"], run["plan"]["threshold"], round(100 * run["share"], 2)) == (3, 21, 0.13)
+    for noise, stated in ((0.02, 1.0), (0.08, 0.84), (0.15, 0.37)):
+        again = people + random.normal(size=people.shape) * noise * people.std(axis=0)
+        found = la.faces(again, people, threshold=1, k=1000)  # so that everybody who is compared is a match
+        share = np.mean(np.asarray(found["left"]) == np.asarray(found["right"])) * found.num_rows / len(people)
+        assert abs(share - stated) < 0.05, (noise, share)
+
+
+def test_figures_of_the_page_on_fingerprints():
+    table = re.findall(
+        r"^\| ([\d,]+) \| ([\d.]+)% \| ([\d.]+)% \|$", (DOCS / "fingerprints.md").read_text("utf-8"), re.M
+    )
+    assert len(table) == 4
+    for squares, negatives, positives in table:
+        rates = exact_rates(int(squares.replace(",", "")))
+        assert [round(100 * rate, 1) for rate in rates] == [float(negatives), float(positives)]

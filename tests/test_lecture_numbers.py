@@ -7,11 +7,11 @@ from math import comb
 import numpy as np
 import pytest
 
+from lookalike.families import And, MinHash, Or, fixed_point
 from lookalike.tuning.curves import (
     error_bound,
     false_negatives,
     false_positives,
-    fixed_point,
     hashes_needed,
     lecture_threshold,
     miss_probability,
@@ -122,7 +122,7 @@ def test_the_rule_for_bands_of_100_hashes():
 
 
 def test_the_fixed_point_of_the_curve():
-    point = fixed_point(bands=4, rows=4)
+    point = fixed_point(Or(And(MinHash(), 4), 4))
     assert 1 - (1 - point**4) ** 4 == pytest.approx(point, rel=1e-12)
     # The table of 4 bands of 4 rows crosses the diagonal between 0.7 and 0.8.
     assert TABLE_4_BANDS_OF_4[0.7] < 0.7 < point < 0.8 < TABLE_4_BANDS_OF_4[0.8]

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.candidates import exact
-from lookalike.candidates.exact import INDEXES, JoinStats, join_exact
+from lookalike.candidates.exact import INDEXES, JoinSizes, JoinStats, join_exact
 from lookalike.engine.workers import Workers
 from lookalike.errors import ResourceError, UsageError
 from lookalike.types import Numbered
@@ -81,11 +80,10 @@ def listed(chunks):
     return [pair for c in chunks for pair in zip(c.left.tolist(), c.right.tolist(), c.overlaps.tolist())]
 
 
-def join_way(patch, sets, rule, way, **options):
+def join_way(sets, rule, way, pairs=1 << 19, chunks=64, **options):
     """Join by a way that "best" would take for larger collections."""
-    patch.setattr(exact, "FEW", 0)
-    patch.setattr(exact, "SHORT", 0 if way == "marked" else 1 << 20)
-    return join_exact(sets, rule, index=way if way in INDEXES else "best", **options)
+    sizes = JoinSizes(short=0 if way == "marked" else 1 << 20, few=0, chunks=chunks, pairs=pairs)
+    return join_exact(sets, rule, index=way if way in INDEXES else "best", sizes=sizes, **options)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -96,10 +94,8 @@ def test_pairs_are_those_of_brute_force(way, threads, rows, threshold, measure, 
     threshold, rule = arguments(measure, threshold)
     sets, rows = number(rows)
     sides = np.array([random.random() < 0.5 for _ in rows], bool) if two_sided else None
-    with pytest.MonkeyPatch.context() as patch, Workers(threads) as workers:
-        patch.setattr(exact, "PAIRS", pairs)
-        patch.setattr(exact, "CHUNKS", 3)
-        got = listed(join_way(patch, sets, rule, way, sides=sides, threads=threads, each=workers.map))
+    with Workers(threads) as workers:
+        got = listed(join_way(sets, rule, way, pairs, 3, sides=sides, threads=threads, each=workers.map))
     assert len({(left, right) for left, right, _ in got}) == len(got)
     assert {(left, right): overlap for left, right, overlap in got} == brute(rows, measure, threshold, sides)
 
@@ -112,55 +108,52 @@ def random_rows(count, seed, kinds=400, size=60):
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("measure", sorted(NUMBERS))
-def test_same_pairs_in_the_same_order_whatever_the_threads_and_chunks(way, measure, monkeypatch):
+def test_same_pairs_in_the_same_order_whatever_the_threads_and_chunks(way, measure):
     threshold, rule = arguments(measure, Fraction(3, 5))
     sets, rows = number(random_rows(300, 1))
     sides = np.arange(len(rows)) % 3 == 0
-    once = listed(join_way(monkeypatch, sets, rule, way, sides=sides))
+    once = listed(join_way(sets, rule, way, sides=sides))
     assert {(left, right): overlap for left, right, overlap in once} == brute(rows, measure, threshold, sides)
     for pairs, chunks in [(0, 1), (5, 40), (1 << 19, 64)]:
-        monkeypatch.setattr(exact, "PAIRS", pairs)
-        monkeypatch.setattr(exact, "CHUNKS", chunks)
         with Workers(3) as workers:
-            again = join_way(monkeypatch, sets, rule, way, sides=sides, threads=3, each=workers.map)
+            again = join_way(sets, rule, way, pairs, chunks, sides=sides, threads=3, each=workers.map)
             assert listed(again) == once
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_chunks_that_come_out_of_order_lose_nothing(way, monkeypatch):
+def test_chunks_that_come_out_of_order_lose_nothing(way):
     def backwards(function, given):
         return reversed([function(one) for one in reversed(list(given))])
 
     _, rule = arguments("jaccard", Fraction(1, 2))
     sets, rows = number(random_rows(200, 2))
-    got = listed(join_way(monkeypatch, sets, rule, way, threads=2, each=backwards))
+    got = listed(join_way(sets, rule, way, threads=2, each=backwards))
     assert {(left, right): overlap for left, right, overlap in got} == brute(rows, "jaccard", Fraction(1, 2))
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_pairs_come_as_they_are_found(way, monkeypatch):
-    monkeypatch.setattr(exact, "PAIRS", 100)
+def test_pairs_come_as_they_are_found(way):
     sets, _ = number([{*range(10)} for _ in range(100)])
-    sizes = [len(chunk) for chunk in join_way(monkeypatch, sets, (0, 1, 1), way)]
+    sizes = [len(chunk) for chunk in join_way(sets, (0, 1, 1), way, pairs=100)]
     assert sum(sizes) == 4950
     assert max(sizes) <= 200
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_pair_that_bounds_in_floats_would_lose(way, monkeypatch):
+def test_a_pair_that_bounds_in_floats_would_lose(way):
     assert ceil(0.55 * 100) == 56  # 55.00000000000001
     sets, _ = number([{*range(55)}, {*range(100)}, {*range(55), *range(200, 300)}])
-    assert listed(join_way(monkeypatch, sets, (NUMBERS["jaccard"], 11, 20), way)) == [(0, 1, 55)]
-    assert (0, 1, 55) in listed(join_way(monkeypatch, sets, (NUMBERS["containment"], 11, 20), way))
+    assert listed(join_way(sets, (NUMBERS["jaccard"], 11, 20), way)) == [(0, 1, 55)]
+    assert (0, 1, 55) in listed(join_way(sets, (NUMBERS["containment"], 11, 20), way))
 
 
 @pytest.mark.parametrize("measure", sorted(NUMBERS))
-def test_each_filter_leaves_fewer_pairs_and_none_too_few(measure, monkeypatch):
+def test_each_filter_leaves_fewer_pairs_and_none_too_few(measure):
     _, rule = arguments(measure, Fraction(7, 10))
     sets, _ = number(random_rows(400, 3))
     stats = {way: JoinStats() for way in WAYS}
     for way in WAYS:
-        for _ in join_way(monkeypatch, sets, rule, way, stats=stats[way]):
+        for _ in join_way(sets, rule, way, stats=stats[way]):
             pass
     verified = [stats[way].verified for way in WAYS]
     assert verified[:4] == sorted(verified[:4], reverse=True)

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.candidates import neighbors
 from lookalike.candidates.neighbors import nearest
 from lookalike.errors import ResourceError
 from lookalike.kernels import neighbors as kernels
@@ -62,13 +61,13 @@ def brute(items, measure, k, threshold=None, sides=None):
     return {i: best for i, best in found.items() if best}
 
 
-def run(items, measure, k, threshold=None, sides=None, threads=1):
+def run(items, measure, k, threshold=None, sides=None, threads=1, **sizes):
     sets, ranks = number(items)
     fraction = None if threshold is None else (threshold.numerator, threshold.denominator)
     mine = None if sides is None else np.array(sides, bool)[ranks]
     with ThreadPoolExecutor(threads) as pool:
         found = nearest(
-            sets, ranks, NUMBERS[measure], k, threshold=fraction, sides=mine, threads=threads, each=pool.map
+            sets, ranks, NUMBERS[measure], k, threshold=fraction, sides=mine, threads=threads, each=pool.map, **sizes
         )
     best = {}
     for i in range(len(sets)):
@@ -101,10 +100,7 @@ def test_the_nearest_are_those_of_brute_force(measure, signed, items, k, thresho
     if threshold is not None:
         threshold = Fraction(data.draw(st.integers(1, 4)) if measure == "overlap" else threshold)
     sides = data.draw(st.none() | st.lists(st.booleans(), min_size=len(items), max_size=len(items)))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(neighbors, "SIGNED_SIZE", 1000 if signed else 0)
-        patch.setattr(neighbors, "ROOM", 8)
-        found = run(items, measure, k, threshold, sides, threads)
+    found = run(items, measure, k, threshold, sides, threads, signed_size=1000 if signed else 0, room=8)
     assert found == brute(items, measure, k, threshold, sides)
 
 
@@ -120,13 +116,11 @@ def test_many_sets_of_many_sizes(measure):
         assert run(items, measure, k, threads=2) == {item: others[:k] for item, others in ranked.items()}
 
 
-def test_counting_and_walking_agree(monkeypatch):
+def test_counting_and_walking_agree():
     rng = np.random.default_rng(4)
     items = [frozenset(rng.integers(0, 60, rng.integers(1, 50)).tolist()) for _ in range(200)]
-    monkeypatch.setattr(neighbors, "SIGNED_SIZE", 0)  # then most are counted
-    counted = run(items, "jaccard", 3)
-    monkeypatch.setattr(neighbors, "SIGNED_SIZE", 1000)
-    assert counted == run(items, "jaccard", 3) == brute(items, "jaccard", 3)
+    counted = run(items, "jaccard", 3, signed_size=0)  # without signatures, most are counted
+    assert counted == run(items, "jaccard", 3, signed_size=1000) == brute(items, "jaccard", 3)
 
 
 def test_copies_of_one_set_are_not_all_compared():
@@ -163,10 +157,9 @@ def test_sets_of_one_size_must_be_in_input_order():
         nearest(sets, np.array([1, 0]), 0, 1)
 
 
-def test_too_many_neighbours_are_refused(monkeypatch):
-    monkeypatch.setattr(neighbors, "MOST_NEIGHBORS", 10)
+def test_too_many_neighbours_are_refused():
     with pytest.raises(ResourceError, match="-k"):
-        run([frozenset({1})] * 9, "jaccard", 5)
+        run([frozenset({1})] * 9, "jaccard", 5, most=10)
 
 
 def test_masks_of_neighbouring_tokens():

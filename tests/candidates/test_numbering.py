@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lookalike.candidates import numbering
 from lookalike.candidates.numbering import number_elements
 from lookalike.engine.workers import Workers
 from lookalike.errors import ResourceError
@@ -39,17 +38,14 @@ def as_lists(numbered, order):
 @pytest.mark.parametrize("partition", [1, 7, 1 << 17])
 @given(rows)
 def test_equal_to_the_definition(partition, lists):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(numbering, "PARTITION_ELEMENTS", partition)
-        assert as_lists(*number_elements(as_sets(lists))) == numbered_plainly(lists)
+    assert as_lists(*number_elements(as_sets(lists), partition=partition)) == numbered_plainly(lists)
 
 
 @given(rows, st.integers(2, 5))
 @settings(max_examples=50)
 def test_threads_change_nothing(lists, threads):
-    with Workers(2) as workers, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(numbering, "PARTITION_ELEMENTS", 3)
-        got = number_elements(as_sets(lists), threads=threads, each=workers.map)
+    with Workers(2) as workers:
+        got = number_elements(as_sets(lists), threads=threads, each=workers.map, partition=3)
     assert as_lists(*got) == numbered_plainly(lists)
 
 
@@ -80,7 +76,6 @@ def test_one_element_in_every_set_and_no_sets():
     assert as_lists(*number_elements(as_sets([]))) == ([], [], 0, 0)
 
 
-def test_more_elements_than_numbers(monkeypatch):
-    monkeypatch.setattr(numbering, "MOST_TOKENS", 3)
+def test_more_elements_than_numbers():
     with pytest.raises(ResourceError, match="4 different elements"):
-        number_elements(as_sets([{1, 2}, {3, 4}]))
+        number_elements(as_sets([{1, 2}, {3, 4}]), most=3)

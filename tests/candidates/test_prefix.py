@@ -12,7 +12,7 @@ from lookalike.verify.measures import NUMBERS
 from reference import holds
 
 
-def buckets_of(rows, measure, threshold):
+def buckets_of(rows, measure, threshold, limit=prefix.OVERSIZE):
     indptr = np.cumsum([0, *map(len, rows)]).astype(np.int64)
     elements = hash_integers(np.array([v for row in rows for v in sorted(row)], np.uint64))
     indptr, elements = distinct_rows(indptr, elements)
@@ -20,7 +20,7 @@ def buckets_of(rows, measure, threshold):
     items = np.arange(len(rows), dtype=np.int64)
     return prefix.join_prefixes(
         items, indptr[:-1], indptr[1:], elements, NUMBERS[measure], threshold.numerator, threshold.denominator,
-        (floor.numerator, floor.denominator),
+        (floor.numerator, floor.denominator), limit,
     )  # fmt: skip
 
 
@@ -41,9 +41,7 @@ def test_every_similar_pair_meets(limit, measure, data):
     boilerplate = set(range(data.draw(st.integers(0, 12))))
     rows = data.draw(st.lists(st.sets(st.integers(0, 30), min_size=1, max_size=15), min_size=2, max_size=12))
     rows = [row | boilerplate for row in rows]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prefix, "OVERSIZE", limit)  # 0: every bucket is looked at for hopeless members
-        met = pairs_met(buckets_of(rows, measure, threshold))
+    met = pairs_met(buckets_of(rows, measure, threshold, limit))  # 0: every bucket is checked for hopeless members
     similar = {(i, j) for j in range(len(rows)) for i in range(j) if holds(measure, rows[i], rows[j], threshold)}
     assert similar <= met
 

@@ -74,7 +74,7 @@ def test_wrong_options_of_dedup_are_usage_errors(cli, news, tmp_path, options, s
         (["news.jsonl", "absent.jsonl"], "absent.jsonl: no such file"),
         (["*.csv"], "*.csv: no file matches"),
         (["nosuch://place/a.jsonl"], "nosuch://place/a.jsonl"),
-        (["hollow"], "hollow: no files in it"),
+        (["hollow"], "hollow: the folder has no files"),
         ([""], "empty"),
         ([], "INPUT"),
     ],
@@ -119,9 +119,9 @@ BAD = {
     "not.parquet": (b"PAR1 nonsense", "not.parquet"),
     "void.parquet": (b"", "void.parquet"),
     "nocolumn.csv": (b"id,body\n1,x\n", "nocolumn.csv: no column 'text'"),
-    "twice.csv": (b"id,text,text\n1,x,y\n", "twice.csv: the header names column 'text' more than once"),
-    "ragged.csv": (b"id,text\n1,x\n2,y,z\n", "ragged.csv:3: 3 fields where the header has 2"),
-    "lines.csv": (b'id,text\n1,"x\ny"\n2\n', "lines.csv:4: 1 fields where the header has 2"),
+    "twice.csv": (b"id,text,text\n1,x,y\n", "twice.csv: the header has column 'text' more than once"),
+    "ragged.csv": (b"id,text\n1,x\n2,y,z\n", "ragged.csv:3: expected 2 fields as in the header, found 3"),
+    "lines.csv": (b'id,text\n1,"x\ny"\n2\n', "lines.csv:4: expected 2 fields as in the header, found 1"),
     "notutf8.csv": (b"id,text\n1,x\n2,caf\xe9\n", "notutf8.csv:3: not valid UTF-8"),
     "returns.csv": (b"id,text\r1,x\r", "returns.csv:1"),
     "notutf8.txt": (b"x\ny\ncaf\xe9\n", "notutf8.txt:3: not valid UTF-8"),
@@ -147,7 +147,7 @@ def test_a_parquet_column_must_be_the_only_one_of_its_name(cli, tmp_path):
     pq.write_table(table, tmp_path / "a.parquet")
     done = cli("dedup", "a.parquet", "-o", "out")
     assert done.code == 3
-    assert "a.parquet: column 'text' is there more than once" in done.err
+    assert "a.parquet: column 'text' occurs more than once" in done.err
     pq.write_table(table.select([0, 2, 3]), tmp_path / "a.parquet")
     assert cli("dedup", "a.parquet", "-o", "out").code == 0
     assert pq.read_schema(tmp_path / "out/kept/a.parquet").names == ["text", "n", "n"]

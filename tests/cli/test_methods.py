@@ -67,7 +67,7 @@ def test_every_index_gives_the_same_and_tells_what_it_left(cli, sets, index):
 def test_explain_tells_and_does_nothing(cli, sets, tmp_path):
     done = cli("pairs", *sets, "--explain", "-o", "pairs.csv")
     assert done.code == 0
-    assert "expected to be the cheapest way" in done.out
+    assert "predicted to be the fastest" in done.out
     assert names(tmp_path) == ["a.dat", "b.dat"]
     told = cli("pairs", *sets, "--explain", "--json", "-o", "x.csv").json()
     assert set(told) == {"method", "predicted_seconds", "why"}

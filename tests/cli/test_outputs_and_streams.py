@@ -18,7 +18,7 @@ import pytest
 from calling import COPY, FOX, IDEAS, LOOKALIKE, Done, environment, jsonl, kept, names, process, removed, start
 from lookalike.write import write_tsv
 
-STAGES = ["reading", "joining bands", "writing", "remembering"]
+STAGES = ["reading", "joining bands", "writing", "saving pair graph"]
 
 
 def test_the_output_folder_has_what_the_contract_lists(cli, news, tmp_path):
@@ -63,9 +63,9 @@ def test_the_method_that_was_chosen_is_told_with_its_plan(cli, tmp_path):
     assert first.startswith("Method: items are long (about 1,")
     assert second.startswith("Plan: ")
     assert "with probability 95." in third
-    assert "(wanted: 95%)" in third
+    assert "(target: 95%)" in third
     done = cli("pairs", "long.jsonl", "--recall", "1")
-    assert re.search(r"Method: (exact|brute) .*only exact methods give what was asked for\.\nPlan: ", done.err)
+    assert re.search(r"Method: (exact|brute) .*only exact methods reach the recall\.\nPlan: ", done.err)
 
 
 def test_quiet_is_silent(cli, news, tmp_path):
@@ -84,7 +84,7 @@ def test_an_existing_output_is_refused_and_replaced_on_demand(cli, news, tmp_pat
     assert cli("dedup", news, "-o", "out").code == 0
     refused = cli("dedup", news, "-o", "out", "--threshold", "0.5")
     assert refused.code == 2
-    assert "out: exists already" in refused.err
+    assert "out: already exists" in refused.err
     assert "--overwrite" in refused.err
     assert "Plan:" not in refused.err
     assert json.loads((tmp_path / "out/run.json").read_text())["options"]["threshold"] == 0.8
@@ -243,6 +243,6 @@ def test_a_full_disk_is_exit_4_and_leaves_nothing(tmp_path, kind):
     done = process(*arguments, preexec_fn=limit)
     assert done.code == 4, done.err
     assert "no space left" in done.err.splitlines()[-1]
-    assert ("go on with --resume" in done.err) == (kind != "pairs")
+    assert ("continue with --resume" in done.err) == (kind != "pairs")
     assert "free some space" in done.err
     assert names(tmp_path) == [source.name]

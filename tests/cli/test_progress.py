@@ -4,17 +4,20 @@ import itertools
 import json
 import re
 import time
+from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from calling import jsonl
 from corpora import corpus
-from lookalike.cli import progress as talking
-from lookalike.cli.bar import BarProgress
 from lookalike.cli.progress import PlainProgress, Stage
+from lookalike.cli.progress_bar import BarProgress
 from lookalike.engine import usage
 from lookalike.engine.memory import Budget
 from lookalike.engine.progress import Progress
+from lookalike.engine.settings import Settings
+from lookalike.jobs.dedup import dedup_to_folder
 
 
 @pytest.mark.parametrize(
@@ -46,9 +49,8 @@ def test_memory_is_that_of_now(monkeypatch, tmp_path):
     del held
 
 
-def test_plain_lines_come_while_a_stage_works_and_once_at_the_end(monkeypatch, capfd):
-    monkeypatch.setattr(talking, "PLAIN_SECONDS", 0.05)
-    progress = PlainProgress()
+def test_plain_lines_come_while_a_stage_works_and_once_at_the_end(capfd):
+    progress = PlainProgress(every_seconds=0.05)
     with progress.stage("reading", 100, "B"):
         time.sleep(0.12)  # nothing advances, as in a long kernel
     for _ in range(30):
@@ -70,9 +72,8 @@ def test_plain_lines_come_while_a_stage_works_and_once_at_the_end(monkeypatch, c
     assert len(during) < 20
 
 
-def test_a_stage_within_another_interrupts_it(monkeypatch, capfd):
-    monkeypatch.setattr(talking, "PLAIN_SECONDS", 0.03)
-    progress = PlainProgress()
+def test_a_stage_within_another_interrupts_it(capfd):
+    progress = PlainProgress(every_seconds=0.03)
     with progress.stage("outer"):
         time.sleep(0.05)
         with progress.stage("inner"):
@@ -101,12 +102,28 @@ def test_the_bar_takes_any_unit_and_goes_on_where_a_stage_is_entered_again(capfd
     assert said.count("refining ") == said.count("verifying ") == 1
 
 
-def test_a_run_in_many_batches_names_each_stage_once(cli, tmp_path, monkeypatch):
-    monkeypatch.setattr(Budget, "sets_bytes", property(lambda self: 20_000))
+def test_a_run_in_many_batches_names_each_stage_once(tmp_path, capfd):
+    settings = Settings.parse()
+    small = replace(settings, execution=replace(settings.execution, budget=Budget(1 << 30, 0, sets_bytes=20_000)))
     (tmp_path / "a.jsonl").write_bytes(jsonl(*[{"text": text} for text in corpus(500, seed=12)]))
-    done = cli("dedup", "a.jsonl", "-o", "out")
-    assert done.code == 0
-    assert done.err.count("  verifying ") == done.err.count("  reading ") == 1
+    progress = Counting()
+    dedup_to_folder([tmp_path / "a.jsonl"], tmp_path / "out", small, progress=progress)
+    progress.finish()
+    said = capfd.readouterr().err
+    assert progress.starts["verifying"] > 3
+    assert said.count("  verifying ") == said.count("  reading ") == 1
+
+
+class Counting(PlainProgress):
+    """Knows how often each stage was entered."""
+
+    def __init__(self):
+        super().__init__()
+        self.starts = Counter()
+
+    def start(self, name, total, unit):
+        super().start(name, total, unit)
+        self.starts[name] += 1
 
 
 def test_bytes_are_counted_by_stage(cli, tmp_path):

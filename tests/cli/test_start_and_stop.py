@@ -131,7 +131,7 @@ def test_the_demo_shows_plan_findings_and_a_cluster(cli, sources, tmp_path):
     done = cli("demo")
     assert done.code == 0
     assert done.out == ""
-    for text in ("Plan:", "4 items: kept 2, removed 2", "most telling cluster (3 files)", "one/vendored/real.py"):
+    for text in ("Plan:", "4 items: kept 2, removed 2", "most interesting cluster (3 files)", "one/vendored/real.py"):
         assert text in done.err
     assert len(removed(tmp_path / "lookalike-demo")) == 2
     again = cli("demo")

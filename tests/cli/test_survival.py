@@ -167,7 +167,7 @@ def short_of_space(done, place):
     assert done.code == 4, done.err
     said = done.err.splitlines()[-1]
     assert re.match(rf"lookalike: {re.escape(str(place))}\S*: no space left on the disk \([\d,]+ MB free\); ", said)
-    assert said.endswith("free some space and go on with --resume, or choose another place with -o")
+    assert said.endswith("free some space and continue with --resume, or choose another location with -o")
 
 
 def many_copies(folder):
@@ -246,7 +246,7 @@ def test_out_of_space_with_standard_input(small_disk, more):
     done = process("dedup", "-", "-o", place / "out", program=SMALL, stdin=given)
     assert done.code == 4, done.err
     # it cannot be read again: nothing to go on with, and no word about it
-    assert done.err.splitlines()[-1].endswith("; free some space or choose another place")
+    assert done.err.splitlines()[-1].endswith("; free some space or choose another location")
     assert names(place) == []
 
 

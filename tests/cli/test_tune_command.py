@@ -27,6 +27,7 @@ def test_text_has_the_plan_the_table_the_curve_and_the_lecture():
     assert "threshold 0.8 ▲" in text
     assert any("⠀" < character <= "⣿" for character in text)
     assert "16 bands of 16 rows: (1/16)^(1/16) = 0.841" in text
+    assert "Pairs of similarity 0.635 have a 50% chance of becoming candidates." in text
     assert "\x1b" not in text
 
 
@@ -43,7 +44,7 @@ def test_json_is_one_object_on_standard_output():
 
 def test_one_band_is_not_called_bands():
     text = run("--threshold", "1").stdout
-    assert "The lecture's rule takes 1 band of 256 rows" in text
+    assert "The rule of the book takes 1 band of 256 rows" in text
     assert "1 bands" not in text
 
 
@@ -53,7 +54,7 @@ def test_quiet_leaves_the_plan_alone():
 
 MEASURES = {
     "dice": ["--threshold", "0.7"],
-    "cosine": ["--threshold", "0.95"],
+    "cosine": ["--threshold", "0.9"],
     "euclidean": ["--threshold", "2"],
     "hamming": ["--threshold", "7", "--bits", "64"],
 }
@@ -72,11 +73,11 @@ def test_text_and_json_of_other_measures(measure, tmp_path):
     assert (summary["measure"], summary["threshold"], summary["bands"]) == (measure, threshold, plan.bands)
     points = {point[noun]: point["probability"] for point in summary["curve"]}
     assert points[threshold] == pytest.approx(plan.recall, abs=1e-9)
-    table = [line.split() for line in text.split("lecture rule\n")[1].split("\n\n")[0].splitlines()]
+    table = [line.split() for line in text.split("by the rule\n")[1].split("\n\n")[0].splitlines()]
     assert [float(row[0]) for row in table] == pytest.approx(list(points), rel=1e-5)
     assert (summary["areas"]["false_negatives"], summary["areas"]["false_positives"]) == plan.areas()
     assert f"threshold {threshold:g} ▲" in text
-    assert "the chance that one hash agrees at the threshold" in text
+    assert f"the probability that one {plan.scale.function} agrees at the threshold" in text
 
 
 def test_the_width_of_buckets_can_be_set():
@@ -119,7 +120,7 @@ def test_an_existing_plot_stays_unless_overwrite_is_given(tmp_path):
         (["--recall", "1"], "--method exact"),
         (["--measure", "euclidean"], "needs a threshold"),
         (["--measure", "hamming", "--threshold", "3"], "needs bits"),
-        (["--measure", "cosine", "--width", "3"], "width is for euclidean alone"),
+        (["--measure", "cosine", "--width", "3"], "width applies to euclidean only"),
         (["--measure", "containment"], "--method exact"),
         (["--hashes", "0"], "hashes must be a whole number"),
         (["--threshold", "0.05", "--hashes", "16"], "set hashes to 90"),

@@ -10,7 +10,6 @@ from lookalike.cluster import keepers
 from lookalike.cluster.components import connect
 from lookalike.engine.workers import Workers
 from lookalike.types import Buckets
-from lookalike.verify import pairs
 from lookalike.verify.measures import NUMBERS, Measure
 from lookalike.verify.pairs import all_pairs, list_pairs
 from reference import components, exact, greedy, holds
@@ -38,11 +37,9 @@ def arguments(measure, threshold):
 @settings(max_examples=40)
 def test_decisions_are_the_greedy_ones(threads, block, rows, threshold, measure, fixed):
     threshold, numbers = arguments(measure, threshold)
-    with pytest.MonkeyPatch.context() as patch, Workers(threads) as workers:
-        patch.setattr(keepers, "BLOCK", block)
-        got = keepers.decide(
-            all_together(np.arange(len(rows))), arrays_of(rows), numbers, fixed, 0, None, threads, workers.map
-        )
+    with Workers(threads) as workers:
+        buckets = all_together(np.arange(len(rows)))
+        got = keepers.decide(buckets, arrays_of(rows), numbers, fixed, 0, None, threads, workers.map, block=block)
     want = greedy(rows, range(len(rows)), measure, threshold, fixed)
     assert [k if k >= 0 else None for k in got.keeper.tolist()] == [want[i] for i in range(len(rows))]
     for item, keeper in want.items():
@@ -83,11 +80,11 @@ def test_components_are_those_of_all_pairs(rows, threshold, measure):
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_more_pairs_than_there_is_room_for(monkeypatch, threads):
-    monkeypatch.setattr(pairs, "ROOM", 1)  # then it is twice the number of sets
+def test_more_pairs_than_there_is_room_for(threads):
     rows = [set(range(20)) | {100 + i} for i in range(150)]
     with Workers(threads) as workers:
-        parts = list(list_pairs(all_together(np.arange(150)), arrays_of(rows), (0, 1, 2), 0, workers.map))
+        # the least room is for twice the number of sets
+        parts = list(list_pairs(all_together(np.arange(150)), arrays_of(rows), (0, 1, 2), 0, workers.map, room=1))
     assert len(parts) > 30
     assert max(len(part.left) for part in parts) <= 300
     found = all_pairs(iter(parts))

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from corpora import corpus
-from lookalike.engine.forecast import foresee
+from lookalike.engine.forecast import forecast_run
 from lookalike.engine.progress import Progress
 from lookalike.engine.settings import Settings
 from lookalike.engine.stores.digests import Digests
@@ -35,7 +35,7 @@ def write(path: Path, texts: list[str]) -> Path:
 @pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.txt", "a.parquet"])
 def test_the_number_of_items_is_known_or_well_guessed(tmp_path: Path, name: str) -> None:
     texts = corpus(6000, seed=2)
-    found = foresee(open_inputs([write(tmp_path / name, texts)]), [], Settings.parse())
+    found = forecast_run(open_inputs([write(tmp_path / name, texts)]), [], Settings.parse())
     assert found.exact == (name == "a.parquet")
     assert 0.8 * len(texts) < found.items < 1.25 * len(texts)
     assert not found.exact or found.items == len(texts)
@@ -44,7 +44,7 @@ def test_the_number_of_items_is_known_or_well_guessed(tmp_path: Path, name: str)
 def test_of_many_files_some_are_asked(tmp_path: Path) -> None:
     for number in range(200):
         write(tmp_path / f"{number:03}.jsonl", ["a few words"] * 50)
-    found = foresee(open_inputs([str(tmp_path / "*.jsonl")]), [], Settings.parse())
+    found = forecast_run(open_inputs([str(tmp_path / "*.jsonl")]), [], Settings.parse())
     assert 9_000 < found.items < 11_000
     assert not found.exact
 
@@ -73,7 +73,9 @@ def test_a_full_disk_is_feared_before_it_is_met(tmp_path, monkeypatch) -> None:
 
 
 def test_memory_that_is_foreseen_grows_with_the_items_up_to_what_is_given(tmp_path: Path) -> None:
-    small = foresee(open_inputs([write(tmp_path / "a.parquet", ["a"] * 10)]), [], Settings.parse(memory="1GiB"))
-    large = foresee(open_inputs([write(tmp_path / "b.parquet", ["a"] * 2_000_000)]), [], Settings.parse(memory="1GiB"))
+    small = forecast_run(open_inputs([write(tmp_path / "a.parquet", ["a"] * 10)]), [], Settings.parse(memory="1GiB"))
+    large = forecast_run(
+        open_inputs([write(tmp_path / "b.parquet", ["a"] * 2_000_000)]), [], Settings.parse(memory="1GiB")
+    )
     assert small.memory_bytes < large.memory_bytes <= 1 << 30
     assert small.work_bytes == 0 < large.work_bytes

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 import lookalike as la
 from corpora import corpus
+from cramped import dedup_cramped, pairs_cramped
 from lookalike.candidates.bands import key_ranges
 from lookalike.candidates.parts import connected_parts, pack_parts
 from lookalike.engine.memory import BASE_BYTES, ITEM_BYTES, JOIN_BYTES, Budget, machine_memory, parse_memory
-from lookalike.engine.stores import sets as setstore
 from lookalike.engine.stores.sets import SetStore
 from lookalike.engine.stores.work import WorkFolder
 from lookalike.errors import ResourceError, UsageError
@@ -21,16 +21,9 @@ from lookalike.types import Buckets, Sets
 TEXTS = corpus(500, seed=12)
 
 
-@pytest.fixture
-def cramped(monkeypatch):
-    """So little room that sets go to disk, are compared in many batches, and bands are joined in ranges of keys."""
-
-    def room(nbytes, ranges=1):
-        monkeypatch.setattr(Budget, "sets_bytes", property(lambda self: nbytes))
-        monkeypatch.setattr(Budget, "joining_ranges", lambda self, items, threads: ranges)
-        monkeypatch.setattr(setstore, "WAITING_BYTES", 5000)
-
-    return room
+def room(nbytes, ranges=1):
+    """So little that sets go to disk, are compared in many batches, and bands are joined in ranges of keys."""
+    return {"sets_bytes": nbytes, "set_buffer_bytes": 5000, "ranges": ranges}
 
 
 OPTIONS = [
@@ -45,12 +38,11 @@ OPTIONS = [
 
 
 @pytest.mark.parametrize("options", OPTIONS)
-def test_neither_batches_nor_blocks_nor_ranges_change_anything(cramped, options):
+def test_neither_batches_nor_blocks_nor_ranges_change_anything(options):
     calm = la.dedup(TEXTS, **options)
     assert calm.run["counts"]["removed"] > 50
-    for room, ranges in ((150_000, 2), (40_000, 3), (12_000, 7)):
-        cramped(room, ranges)
-        tight = la.dedup(TEXTS, **options)
+    for nbytes, ranges in ((150_000, 2), (40_000, 3), (12_000, 7)):
+        tight = dedup_cramped(TEXTS, room(nbytes, ranges), threads=2, **options)
         assert tight.removed.equals(calm.removed)
         assert tight.clusters.equals(calm.clusters)
         # which pairs rare elements bring together depends on what is looked at together; the similar ones are the same
@@ -60,13 +52,11 @@ def test_neither_batches_nor_blocks_nor_ranges_change_anything(cramped, options)
         }
 
 
-def test_whole_clusters_need_whole_parts(cramped):
+def test_whole_clusters_need_whole_parts():
     calm = la.dedup(TEXTS, policy="connected")
-    cramped(150_000)
-    assert la.dedup(TEXTS, policy="connected").removed.equals(calm.removed)
-    cramped(12_000)
+    assert dedup_cramped(TEXTS, room(150_000), policy="connected").removed.equals(calm.removed)
     with pytest.raises(ResourceError, match="--policy direct"):
-        la.dedup(TEXTS, policy="connected")
+        dedup_cramped(TEXTS, room(12_000), policy="connected")
 
 
 @pytest.mark.parametrize(
@@ -81,43 +71,40 @@ def test_whole_clusters_need_whole_parts(cramped):
         {"method": "exact", "against": TEXTS[100:250]},
     ],
 )
-def test_batches_and_blocks_change_no_pairs(cramped, options):
+def test_batches_and_blocks_change_no_pairs(options):
     texts = TEXTS[:150] if options.get("method") == "merge" else TEXTS  # DuckDB is started for each two blocks
     calm = la.pairs(texts, **options)
     assert calm.num_rows > 30
-    for room in (40_000, 12_000):
-        cramped(room, 4)
-        assert la.pairs(texts, **options).equals(calm)
+    for nbytes in (40_000, 12_000):
+        assert pairs_cramped(texts, room(nbytes, 4), **options).equals(calm)
 
 
-def test_a_bucket_larger_than_memory_is_compared_in_blocks(cramped):
+def test_a_bucket_larger_than_memory_is_compared_in_blocks():
     stamp = "all of these pages begin with the very same words of the house that nobody reads at all "
     draw = np.random.default_rng(3)
     words = ["".join(chr(c) for c in draw.integers(97, 123, 5)) for _ in range(4000)]
     texts = [stamp * 3 + " ".join(draw.choice(words, 12)) for _ in range(400)]
     texts += [text + " more" for text in texts[::10]]
     calm = la.dedup(texts)
-    cramped(50_000)
-    tight = la.dedup(texts)
+    tight = dedup_cramped(texts, room(50_000))
     assert tight.removed.equals(calm.removed)
     assert len(calm.removed) >= 40
 
 
-def test_what_cannot_fit_is_refused_with_advice(cramped):
-    cramped(1_000)
+def test_what_cannot_fit_is_refused_with_advice():
     with pytest.raises(ResourceError, match="--memory"):
-        la.dedup(TEXTS)
+        dedup_cramped(TEXTS, room(1_000))
     with pytest.raises(ResourceError, match="--reference"):
-        Budget(BASE_BYTES + (1 << 20)).check_items(1_000_000)
-    Budget(2 << 30).check_items(12_000_000)
+        Budget.split(BASE_BYTES + (1 << 20)).check_items(1_000_000)
+    Budget.split(2 << 30).check_items(12_000_000)
     with pytest.raises(ResourceError, match="split"):
-        Budget(1 << 50).check_items(1 << 31)
+        Budget.split(1 << 50).check_items(1 << 31)
 
 
 def test_a_band_that_does_not_fit_is_joined_in_ranges():
-    assert Budget(4 << 30).joining_ranges(1_000_000, 2) == 1
+    assert Budget.split(4 << 30).joining_ranges(1_000_000, 2) == 1
     free = (1 << 30) - BASE_BYTES - ITEM_BYTES * 10_000_000
-    assert Budget(1 << 30).joining_ranges(10_000_000, 2) == -(-2 * JOIN_BYTES * 10_000_000 // free)
+    assert Budget.split(1 << 30).joining_ranges(10_000_000, 2) == -(-2 * JOIN_BYTES * 10_000_000 // free)
     for count in (1, 2, 3, 7):
         ranges = key_ranges(count)
         assert ranges[0][0] == 0

@@ -4,9 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lookalike as la
-from lookalike.engine.memory import Budget
+from cramped import pairs_cramped
 from lookalike.engine.stores.pairs import PAIR, PairStore
-from lookalike.matching import list_pairs as listing
 
 ROW = st.tuples(st.integers(0, 20), st.integers(0, 20), st.floats(0, 1))
 PAIRS = st.lists(ROW, max_size=60, unique_by=lambda pair: pair[:2])
@@ -36,12 +35,11 @@ def test_one_item_with_more_pairs_than_fit(tmp_path):
 
 
 @pytest.mark.parametrize("measure", ["jaccard", "containment"])
-def test_copies_are_expanded_bit_by_bit(monkeypatch, measure):
+def test_copies_are_expanded_bit_by_bit(measure):
     texts = ["one two three four five six"] * 9 + ["one two three four five six seven"] * 8 + ["else"]
     calm = la.pairs(texts, threshold=0.6, measure=measure, method="brute")
-    monkeypatch.setattr(listing, "EXPANDED", 7)
-    monkeypatch.setattr(Budget, "sets_bytes", property(lambda self: 2000))
-    assert la.pairs(texts, threshold=0.6, measure=measure, method="brute").equals(calm)
+    sizes = {"sets_bytes": 2000, "expanded": 7}
+    assert pairs_cramped(texts, sizes, threshold=0.6, measure=measure, method="brute").equals(calm)
     ways = 2 if measure == "containment" else 1
     across = 72 if measure == "jaccard" else 2 * 72
     assert len(calm) == ways * (36 + 28) + across

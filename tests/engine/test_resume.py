@@ -1,27 +1,32 @@
 import errno
 import json
 import os
+from dataclasses import replace
 
 import pyarrow.parquet as pq
 import pytest
 
 from corpora import corpus
-from lookalike.engine.memory import Budget
+from cramped import cramp
 from lookalike.engine.settings import Settings
-from lookalike.engine.stores import digests
+from lookalike.engine.stores.work import WorkFolder
 from lookalike.errors import ResourceError, UsageError
 from lookalike.jobs import dedup
-from lookalike.jobs.dedup import dedup_to_folder
-from lookalike.read import lines, streams
+from lookalike.jobs.dedup import DedupOptions, dedup_to_folder
+from lookalike.read import lines
+from lookalike.types import ReadLimits
 
 TEXTS = corpus(600, seed=21)
 
 
+def parse(**options):
+    """Settings with which the file below has many blocks, whose digests go to disk in many small pieces."""
+    settings = cramp(Settings.parse(**options), piece_bytes=20_000)
+    return replace(settings, execution=replace(settings.execution, limits=ReadLimits(block_bytes=4000)))
+
+
 @pytest.fixture
-def source(tmp_path, monkeypatch):
-    """A file of many small blocks, whose digests go to disk in many small pieces."""
-    monkeypatch.setattr(streams, "BLOCK_BYTES", 4000)
-    monkeypatch.setattr(digests, "PIECE_BYTES", 20_000)
+def source(tmp_path):
     path = tmp_path / "in.jsonl"
     rows = [json.dumps({"id": i, "text": t}) for i, t in enumerate(TEXTS)]
     rows[7] = "broken"
@@ -39,7 +44,7 @@ class Stop(KeyboardInterrupt):
 
 def stop_after(monkeypatch, count):
     """Interrupt the run when so many pieces are on disk."""
-    add = digests.WorkFolder._add
+    add = WorkFolder._add
     saved = []
 
     def counting(self, line):
@@ -48,13 +53,13 @@ def stop_after(monkeypatch, count):
         if len(saved) == count:
             raise Stop
 
-    monkeypatch.setattr(digests.WorkFolder, "_add", counting)
+    monkeypatch.setattr(WorkFolder, "_add", counting)
     return saved
 
 
 @pytest.mark.parametrize("pieces", [1, 3, 6])
 def test_an_interrupted_run_goes_on_to_the_same_result(tmp_path, source, monkeypatch, pieces):
-    settings = Settings.parse(threads=2, on_error="skip")
+    settings = parse(threads=2, on_error="skip")
     dedup_to_folder([source], tmp_path / "calm", settings)
     with monkeypatch.context() as patch:
         stop_after(patch, pieces)
@@ -62,7 +67,7 @@ def test_an_interrupted_run_goes_on_to_the_same_result(tmp_path, source, monkeyp
             dedup_to_folder([source], tmp_path / "out", settings)
     assert not (tmp_path / "out").exists()
     with pytest.raises(UsageError, match="threshold changed"):
-        dedup_to_folder([source], tmp_path / "out", Settings.parse(threshold=0.7, on_error="skip"), resume=True)
+        dedup_to_folder([source], tmp_path / "out", parse(threshold=0.7, on_error="skip"), resume=True)
     run = dedup_to_folder([source], tmp_path / "out", settings, resume=True)
     assert len(run["reused"]) == pieces
     assert result(tmp_path / "out") == result(tmp_path / "calm")
@@ -70,19 +75,15 @@ def test_an_interrupted_run_goes_on_to_the_same_result(tmp_path, source, monkeyp
     assert not (tmp_path / "out/work").exists()
 
 
-@pytest.fixture
-def cramped(monkeypatch):
+def test_every_stage_goes_on_where_it_was(tmp_path, source, monkeypatch):
     """Sets go to disk and are compared in batches, and some of them in blocks."""
-    monkeypatch.setattr(Budget, "sets_bytes", property(lambda self: 40_000))
-
-
-def test_every_stage_goes_on_where_it_was(tmp_path, source, monkeypatch, cramped):
-    settings = Settings.parse(threads=2, on_error="skip", method="lsh")
+    settings = cramp(parse(threads=2, on_error="skip", method="lsh"), sets_bytes=40_000)
+    longest = DedupOptions(keep="longest")
     other = tmp_path / "more.jsonl"
     other.write_bytes(source.read_bytes())
     with monkeypatch.context() as patch:
         names = stop_after(patch, -1)
-        dedup_to_folder([source, other], tmp_path / "calm", settings, keep="longest")
+        dedup_to_folder([source, other], tmp_path / "calm", settings, longest)
     kinds = [name.split("-")[0] for name in names]
     stages = ["digests", "band", "sets", "graph", "settled", "kept/in.jsonl", "kept/more.jsonl"]
     assert list(dict.fromkeys(kinds)) == stages
@@ -93,12 +94,12 @@ def test_every_stage_goes_on_where_it_was(tmp_path, source, monkeypatch, cramped
         with monkeypatch.context() as patch:
             stop_after(patch, pieces)
             with pytest.raises(Stop):
-                dedup_to_folder([source, other], out, settings, keep="longest")
+                dedup_to_folder([source, other], out, settings, longest)
         reading = []
         with monkeypatch.context() as patch:
             made = stop_after(patch, -1)
             note_what_is_parsed(patch, reading)
-            run = dedup_to_folder([source, other], out, settings, keep="longest", resume=True)
+            run = dedup_to_folder([source, other], out, settings, longest, resume=True)
         # what is remembered of a batch is written again where it is not known what became of it
         assert not {name for name in run["reused"] if not name.startswith("graph")} & set(made)
         assert set(run["reused"]) <= set(names[:pieces])
@@ -119,7 +120,7 @@ def note_what_is_parsed(monkeypatch, reading):
 
 
 def test_work_can_go_to_another_folder(tmp_path, source, monkeypatch):
-    settings = Settings.parse(on_error="skip")
+    settings = parse(on_error="skip")
     dedup_to_folder([source], tmp_path / "calm", settings)
     elsewhere = tmp_path / "fast disk"
     with monkeypatch.context() as patch:
@@ -138,12 +139,12 @@ def test_files_of_another_run_are_not_taken_for_ours(tmp_path, source):
     stale = tmp_path / ".out.partial/kept/stale.jsonl"
     stale.parent.mkdir(parents=True)
     stale.write_text("from who knows where")
-    dedup_to_folder([source], tmp_path / "out", Settings.parse(on_error="skip"), resume=True)
+    dedup_to_folder([source], tmp_path / "out", parse(on_error="skip"), resume=True)
     assert [path.name for path in (tmp_path / "out/kept").iterdir()] == ["in.jsonl"]
 
 
 def test_a_changed_input_is_refused(tmp_path, source, monkeypatch):
-    settings = Settings.parse(on_error="skip")
+    settings = parse(on_error="skip")
     with monkeypatch.context() as patch:
         stop_after(patch, 2)
         with pytest.raises(Stop):
@@ -154,7 +155,7 @@ def test_a_changed_input_is_refused(tmp_path, source, monkeypatch):
 
 
 def test_a_lost_piece_is_made_again(tmp_path, source, monkeypatch):
-    settings = Settings.parse(on_error="skip")
+    settings = parse(on_error="skip")
     dedup_to_folder([source], tmp_path / "calm", settings)
     with monkeypatch.context() as patch:
         stop_after(patch, 4)
@@ -169,17 +170,17 @@ def test_a_run_without_room_for_its_record_goes_on(tmp_path, source, monkeypatch
     def full(path, _):
         raise OSError(errno.ENOSPC, "No space left on device", str(path))
 
-    settings = Settings.parse(on_error="skip")
+    settings = parse(on_error="skip")
     with monkeypatch.context() as patch:
         patch.setattr(dedup, "write_json", full)
-        with pytest.raises(ResourceError, match="go on with --resume"):
+        with pytest.raises(ResourceError, match="continue with --resume"):
             dedup_to_folder([source], tmp_path / "out", settings)
     assert sorted(path.name for path in (tmp_path / ".out.partial").iterdir()) == ["kept", "lock", "work"]
     assert len(dedup_to_folder([source], tmp_path / "out", settings, resume=True)["reused"]) > 5
 
 
 def test_nothing_to_resume_is_a_new_run(tmp_path, source):
-    settings = Settings.parse(on_error="skip")
+    settings = parse(on_error="skip")
     assert dedup_to_folder([source], tmp_path / "out", settings, resume=True)["reused"] == []
     with pytest.raises(UsageError, match="standard input"):
         dedup_to_folder(["-"], tmp_path / "else", settings, resume=True)

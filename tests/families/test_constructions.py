@@ -176,14 +176,25 @@ def test_fingerprints_of_the_lecture():
 # Fixed points and slopes.
 
 
+@given(st.integers(2, 3000), st.integers(2, 3000))
+def test_the_fixed_point_of_bands_divides_the_curve_of_the_plans(bands, rows):
+    point = fixed_point(Or(And(MinHash(), rows), bands))
+    assert 0 < point < 1
+    assert curves.miss_probability(point, bands, rows) == pytest.approx(1 - point, rel=1e-6)
+    assert curves.probability(point, bands, rows) == pytest.approx(point, rel=1e-6)
+    assert curves.probability(point * 0.99, bands, rows) < point * 0.99
+    above = 1 - (1 - point) * 0.99
+    assert curves.miss_probability(above, bands, rows) < 1 - above
+
+
 @given(st.integers(2, 40), st.integers(2, 40))
-def test_shapes_of_bands_agree_with_those_of_the_plans(bands, rows):
-    construction = Or(And(MinHash(), rows), bands)
-    assert fixed_point(construction) == pytest.approx(curves.fixed_point(bands, rows), rel=1e-9)
-    where, slope = steepest(construction)
-    exact_where, exact_slope = curves.steepest_slope(bands, rows)
-    assert slope == pytest.approx(exact_slope, rel=1e-9)
-    assert where == pytest.approx(exact_where, rel=1e-4)
+def test_the_steepest_point_of_bands(bands, rows):
+    """Setting the second derivative to 0 gives p^rows = (rows - 1)/(bands rows - 1)."""
+    where, slope = steepest(Or(And(MinHash(), rows), bands))
+    power = (rows - 1) / (bands * rows - 1)
+    exact = power ** (1 / rows)
+    assert slope == pytest.approx(bands * rows * exact ** (rows - 1) * (1 - power) ** (bands - 1), rel=1e-9)
+    assert where == pytest.approx(exact, rel=1e-4)
 
 
 @given(layers(5, 4))

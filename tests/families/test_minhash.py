@@ -1,11 +1,15 @@
 import math
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import lookalike as la
-from lookalike.errors import ResourceError, UsageError
-from lookalike.families.minhash import METHODS, MinHash
+from lookalike.errors import BadDataError, ResourceError, UsageError
+from lookalike.families.minhash import METHODS, MinHash, as_sets
+from lookalike.features.shingles import hash_lists
 from lookalike.kernels.minhash import band_keys, digest_sets
 from lookalike.kernels.sets import distinct_rows, hash_integers
 from lookalike.tuning.curves import probability
@@ -117,3 +121,40 @@ def test_wrong_parameters_are_refused():
             MinHash(**wrong)
     with pytest.raises(ResourceError, match="fast"):
         MinHash(65536, method="permutation").signatures(sets_of([range(5000)]))
+
+
+def test_one_class_for_both_kinds_of_sets():
+    assert la.MinHash is MinHash
+
+
+@given(st.lists(st.lists(st.text(st.characters(codec="utf-8"))) | st.lists(st.just("a"))))
+def test_collections_of_strings_are_the_sets_of_token_lists(rows):
+    got, want = as_sets(rows), hash_lists(pa.array(rows, pa.list_(pa.string())))
+    assert got.indptr.tolist() == want.indptr.tolist()
+    assert got.elements.tolist() == want.elements.tolist()
+
+
+@given(st.lists(st.frozensets(st.integers(-(1 << 63), (1 << 63) - 1))))
+def test_collections_of_integers_are_the_sets_of_token_lists(rows):
+    got, want = as_sets(rows), hash_lists(pa.array([list(row) for row in rows], pa.list_(pa.int64())))
+    assert got.indptr.tolist() == want.indptr.tolist()
+    assert got.elements.tolist() == want.elements.tolist()
+    assert as_sets(got) is got
+
+
+def test_numpy_integers_and_large_ones_are_elements():
+    assert as_sets([np.arange(3)]).elements.tolist() == as_sets([[0, 1, 2]]).elements.tolist()
+    large = hash_lists(pa.array([[(1 << 64) - 1]], pa.list_(pa.uint64())))
+    assert as_sets([[(1 << 64) - 1]]).elements.tolist() == large.elements.tolist()
+
+
+@pytest.mark.parametrize("row", [["a", 1], [1.5], [True], [None], [b"a"]])
+def test_other_elements_are_refused(row):
+    with pytest.raises(BadDataError, match="strings only or integers only"):
+        MinHash(4).signatures([row])
+
+
+@pytest.mark.parametrize("value", [1 << 64, -(1 << 63) - 1])
+def test_integers_beyond_64_bits_are_refused(value):
+    with pytest.raises(BadDataError, match="64 bits"):
+        MinHash(4).signatures([[value]])

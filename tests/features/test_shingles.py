@@ -11,8 +11,8 @@ from lookalike.errors import BadDataError, UsageError
 from lookalike.features import plain, unicode
 from lookalike.features.shingles import Shingling, hash_lists, shingle_texts
 from lookalike.features.stopwords import stop_words
-from lookalike.features.texts import text_arrays
 from lookalike.features.unicode import UNICODE_VERSION, build_table, folding_table
+from lookalike.types import text_arrays
 from reference import fold, shingles, tokens
 
 SPECS = ["word:1", "word:2", "word:5", "char:1", "char:2", "char:9", "stopword:2"]

@@ -6,12 +6,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from corpora import corpus
-from lookalike.engine.memory import Budget
+from cramped import cramp
 from lookalike.engine.settings import Settings
 from lookalike.errors import UsageError
-from lookalike.jobs.dedup import dedup_to_folder
+from lookalike.jobs.dedup import DedupOptions, dedup_to_folder
 from lookalike.jobs.dedup_again import dedup_again
-from lookalike.matching import pair_graph as graph
 from lookalike.read import lines
 
 TEXTS = corpus(400, seed=31)
@@ -34,12 +33,6 @@ def result(out):
     return *tables, (out / "kept/in.jsonl").read_bytes(), counts, kinds
 
 
-@pytest.fixture
-def parts(monkeypatch):
-    """Remember all pairs, or all buckets."""
-    return lambda size: monkeypatch.setattr(graph, "PAIRS_PER_SET", size)
-
-
 @pytest.mark.parametrize("size", [-1, 2, 10_000])
 @pytest.mark.parametrize("options", [{}, {"measure": "dice"}, {"measure": "containment"}, {"bag": True}])
 @pytest.mark.parametrize("asked", [
@@ -51,29 +44,29 @@ def parts(monkeypatch):
     {"policy": "connected"},
     {"policy": "connected", "keep": "shortest", "threshold": 0.95},
 ])  # fmt: skip
-def test_asked_again_it_is_as_a_new_run(tmp_path, source, parts, size, options, asked):
+def test_asked_again_it_is_as_a_new_run(tmp_path, source, size, options, asked):
     """By brute force, all pairs are candidates at every threshold: both runs must agree."""
-    parts(size)
     common = {"method": "brute", "on_error": "skip", "threads": 2, **options}
     before = Settings.parse(**common, threshold=0.7)
-    dedup_to_folder([source], tmp_path / "out", before, reference=[tmp_path / "ref.jsonl"])
+    saved = DedupOptions(pairs_per_set=size)  # all pairs are saved, or all buckets, or some of both
+    dedup_to_folder([source], tmp_path / "out", before, saved, reference=[tmp_path / "ref.jsonl"])
     again = {"keep": "first", "policy": "direct", "threshold": 0.7, **asked}
     dedup_again(tmp_path / "out", tmp_path / "again", **asked)
     settings = Settings.parse(**common, threshold=again.pop("threshold"))
-    dedup_to_folder([source], tmp_path / "new", settings, reference=[tmp_path / "ref.jsonl"], **again)
+    dedup_to_folder([source], tmp_path / "new", settings, DedupOptions(**again), reference=[tmp_path / "ref.jsonl"])
     assert result(tmp_path / "again") == result(tmp_path / "new")
     assert len(result(tmp_path / "new")[0]) > 50
 
 
 @pytest.mark.parametrize("size", [-1, 1, 10_000])
-def test_by_bands_the_same_question_has_the_same_answer(tmp_path, source, parts, size, monkeypatch):
-    parts(size)
+def test_by_bands_the_same_question_has_the_same_answer(tmp_path, source, size):
     settings = Settings.parse(on_error="skip", recall=0.7, hashes=64)
-    dedup_to_folder([source], tmp_path / "out", settings)
+    saved = DedupOptions(pairs_per_set=size)
+    dedup_to_folder([source], tmp_path / "out", settings, saved)
     dedup_again(tmp_path / "out", tmp_path / "again")
     assert result(tmp_path / "again") == result(tmp_path / "out")
-    monkeypatch.setattr(Budget, "sets_bytes", property(lambda self: 30_000))  # parts are cut into blocks
-    dedup_to_folder([source], tmp_path / "cramped", settings)
+    tight = cramp(settings, sets_bytes=30_000)  # parts are cut into blocks
+    dedup_to_folder([source], tmp_path / "cramped", tight, saved)
     dedup_again(tmp_path / "cramped", tmp_path / "again2")
     assert result(tmp_path / "again2") == result(tmp_path / "cramped") == result(tmp_path / "out")
 
@@ -87,9 +80,8 @@ def test_overlaps_are_remembered_too(tmp_path, source):
     assert 0 < len(result(tmp_path / "new")[0]) < len(result(tmp_path / "out")[0])
 
 
-def test_no_text_is_read_where_pairs_are_remembered(tmp_path, source, parts, monkeypatch):
-    parts(10_000)
-    dedup_to_folder([source], tmp_path / "out", Settings.parse(on_error="skip"))
+def test_no_text_is_read_if_pairs_are_saved(tmp_path, source, monkeypatch):
+    dedup_to_folder([source], tmp_path / "out", Settings.parse(on_error="skip"), DedupOptions(pairs_per_set=10_000))
 
     def unexpected(*_):
         raise AssertionError("the text was parsed")
@@ -108,7 +100,7 @@ def test_what_cannot_be_asked_is_refused(tmp_path, source):
     with pytest.raises(UsageError, match="is not an output"):
         dedup_again(tmp_path, tmp_path / "again")
     dedup_again(tmp_path / "out", tmp_path / "again")
-    with pytest.raises(UsageError, match="nothing is remembered"):
+    with pytest.raises(UsageError, match="holds no pair graph"):
         dedup_again(tmp_path / "again", tmp_path / "third")
     source.write_text(source.read_text() + json.dumps({"id": "new", "text": "new"}) + "\n")
     with pytest.raises(UsageError, match="has changed"):

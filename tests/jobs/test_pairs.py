@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 import lookalike as la
 from corpora import corpus
+from cramped import pairs_cramped
 from lookalike.errors import ResourceError
-from lookalike.matching import list_pairs as listing
 from reference import exact, holds, shingles
 
 texts = st.lists(
@@ -75,10 +75,9 @@ def test_ids_are_given_where_asked_for():
     assert la.pairs(table, id="id")["right"].to_pylist() == ["y"]
 
 
-def test_too_many_pairs_are_refused_before_they_fill_the_memory(monkeypatch):
-    monkeypatch.setattr(listing, "MOST_PAIRS", 100)
+def test_too_many_pairs_are_refused_before_they_fill_the_memory():
     with pytest.raises(ResourceError, match="lookalike dedup"):
-        la.pairs(["one two three"] * 50)
+        pairs_cramped(["one two three"] * 50, {"most_pairs": 100})
 
 
 @pytest.mark.parametrize("count", [1000, 2500])

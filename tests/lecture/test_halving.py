@@ -10,8 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookalike.errors import UsageError
-from lookalike.lecture.halving import Halving, Level, chance_to_meet, hamming_candidates, pyramid, shuffle_rows
-from lookalike.lecture.hamming_pairs import find_hamming_pairs
+from lookalike.lecture.halving import (
+    Halving,
+    Level,
+    chance_to_meet,
+    find_hamming_pairs,
+    hamming_candidates,
+    pyramid,
+    shuffle_rows,
+)
 from lookalike.types import Sets
 
 

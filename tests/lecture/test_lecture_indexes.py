@@ -13,7 +13,7 @@ from lookalike.kernels.sets import JACCARD
 from lookalike.lecture.indexes import (
     buckets_of,
     buckets_to_probe,
-    last_place,
+    last_position,
     partner_lengths,
     prefix_length,
     suffixes_match,
@@ -50,7 +50,7 @@ def test_s_and_t_share_a_bucket_but_their_places_say_that_they_differ():
 def test_six_buckets_of_the_position_example():
     probe = "adegjkmprz"
     assert prefix_length(len(probe), FIFTH) == 3
-    assert [last_place(10, i, FIFTH) for i in (1, 2, 3)] == [3, 2, 1]
+    assert [last_position(10, i, FIFTH) for i in (1, 2, 3)] == [3, 2, 1]
     want = [("a", 1), ("a", 2), ("a", 3), ("d", 1), ("d", 2), ("e", 1)]
     assert buckets_to_probe(probe, FIFTH, "position") == want
 

@@ -158,11 +158,11 @@ def test_wrong_arguments_are_usage_errors():
     for modulus in (0, 2**31 + 1):
         with pytest.raises(UsageError, match="modulus must be"):
             universal_signatures([{1}], [1], [0], modulus)
-    with pytest.raises(UsageError, match="from 0, not -3"):
+    with pytest.raises(UsageError, match="non-negative integers, not -3"):
         universal_signatures([{-3}], [1], [0], 5)
-    with pytest.raises(UsageError, match="no position twice"):
+    with pytest.raises(UsageError, match="no repeated or negative positions"):
         permutation_signatures([{0}], [[0, 0, 1]])
     with pytest.raises(UsageError, match="element 3 is outside the universe of 3 rows"):
         permutation_signatures([{3}], [[0, 1, 2]])
-    with pytest.raises(UsageError, match="from 0, not -1"):
+    with pytest.raises(UsageError, match="non-negative integers, not -1"):
         permutation_signatures([{-1}], [[0, 1, 2]])

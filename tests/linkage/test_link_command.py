@@ -169,7 +169,7 @@ def test_a_validating_field_that_tells_nothing(cli, tables, people, tmp_path):
     assert done.code == 0, done.err
     assert "Note: --validate same: the validating field does not tell matches from random pairs" in done.err
     assert "of the links are valid, by the model's own probability." in done.err
-    assert "Nothing outside of the model confirms it" in (tmp_path / "links" / "report.html").read_text("utf-8")
+    assert "Nothing outside the model confirms it" in (tmp_path / "links" / "report.html").read_text("utf-8")
 
 
 def test_nicknames_of_the_list_and_of_a_file(cli, tmp_path):

@@ -14,11 +14,13 @@ import pytest
 from calling import SMALL, names, process, start, wait_for
 from linking import f1, make_people, pairs_of
 from lookalike.cli.main import run
+from lookalike.engine.progress import Progress
 from lookalike.errors import ResourceError
 from lookalike.linkage import memory as link_memory
+from lookalike.linkage.job import link_files
 from lookalike.linkage.memory import START_BYTES, check_columns, expect_bytes
-from lookalike.read import streams
-from lookalike.types import Column, strings_to_arrow
+from lookalike.linkage.settings import LinkSettings
+from lookalike.types import Column, ReadLimits, strings_to_arrow
 
 FIELDS = ("--fields", "name,address,phone")
 PIECES = ["candidates.arrow", "levels-0.arrow", "levels-1.arrow", "levels-2.arrow"]
@@ -145,15 +147,14 @@ def test_too_little_memory_is_said_before_candidates_are_made(cli, tables, tmp_p
     assert names(tmp_path) == []
 
 
-def test_too_little_memory_is_said_while_lines_are_read(cli, tmp_path, monkeypatch):
+def test_too_little_memory_is_said_while_lines_are_read(tmp_path, monkeypatch):
     """Nobody knows how many there are; the line that is no record is never come to."""
-    monkeypatch.setattr(streams, "BLOCK_BYTES", 4000)
     monkeypatch.setattr(link_memory, "PAIR_BYTES", 10_000)
     rows = "".join(f'{{"name": "name {n}"}}\n' for n in range(2000))
     (tmp_path / "a.jsonl").write_text(rows + "broken\n")
-    done = cli("link", tmp_path / "a.jsonl", "--fields", "name", "-o", tmp_path / "out", "--memory", "600MiB")
-    assert done.code == 4
-    assert "records need at least" in done.err
+    settings, limits = LinkSettings.parse("name", memory="600MiB"), ReadLimits(block_bytes=4000)
+    with pytest.raises(ResourceError, match="records need at least"):
+        link_files([tmp_path / "a.jsonl"], [], tmp_path / "out", settings, Progress(), limits=limits)
     assert names(tmp_path) == ["a.jsonl"]
 
 

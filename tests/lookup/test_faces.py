@@ -8,8 +8,8 @@ import pytest
 
 from lookalike.errors import BadDataError, UsageError
 from lookalike.families.cells import Cells
-from lookalike.lookup import faces
-from lookalike.lookup.faces import expected_recall, find_faces, plan_faces
+from lookalike.lookup.face_plan import expected_recall, plan_faces
+from lookalike.lookup.faces import find_faces
 
 
 def people(items=300, measurements=12, seed=1):
@@ -21,7 +21,7 @@ def people(items=300, measurements=12, seed=1):
 
 
 def plain_faces(probes, gallery, plan, k, alone):
-    """Everything as the lecture says it, one pair at a time."""
+    """Everything as the book describes it, one pair at a time."""
     rows, looked_at = [], []
     both = plan.cells.hash(np.concatenate([probes, gallery]), plan.functions)
     for p, probe in enumerate(probes):
@@ -46,14 +46,13 @@ def plain_faces(probes, gallery, plan, k, alone):
 
 @pytest.mark.parametrize("alone", [False, True])
 @pytest.mark.parametrize("edge", [0.0, 0.3])
-def test_matches_are_those_of_the_plain_reference(alone, edge, monkeypatch):
-    monkeypatch.setattr(faces, "PROBES_AT_ONCE", 7)
+def test_matches_are_those_of_the_plain_reference(alone, edge):
     gallery = people(40, 6)
     gallery[7] = gallery[3]  # a tie, settled by input order
     gallery[9, :2] = gallery[3, :2]
     probes = gallery if alone else gallery[3:15] + np.random.default_rng(2).normal(0, 3, (12, 6))
     plan = plan_faces(gallery, noise=0.3, threshold=2, close=0.5, edge=edge, functions=4)
-    found = find_faces(probes, None if alone else gallery, plan=plan, k=3)
+    found = find_faces(probes, None if alone else gallery, plan=plan, k=3, probes_at_once=7)
     want, looked_at = plain_faces(probes, gallery, plan, 3, alone)
     assert len(want) > 10
     assert [tuple(row.values()) for row in found.table().to_pylist()] == want

@@ -5,11 +5,10 @@ import math
 import pytest
 
 from lookalike.errors import UsageError
-from lookalike.lookup import fingerprints
 from lookalike.lookup.fingerprints import find_prints
-from lookalike.lookup.minutiae import normalise
+from lookalike.lookup.grid import normalise
+from lookalike.lookup.prints import Prints
 from lookalike.lookup.simulated import draw_prints, exact_rates, lecture_rates, recapture, simulate_rates
-from lookalike.types import Prints
 
 
 def within(rate, expected, draws, deviations=4):
@@ -45,11 +44,10 @@ def jaccard(one, other):
 
 
 @pytest.mark.parametrize("alone", [False, True])
-def test_matches_are_those_of_the_plain_reference(alone, monkeypatch):
-    monkeypatch.setattr(fingerprints, "PROBES_AT_ONCE", 7)
+def test_matches_are_those_of_the_plain_reference(alone):
     gallery = Prints.joined([draw_prints(15)] * 2)  # copies: ties
     probes = gallery if alone else recapture(draw_prints(25))
-    found = find_prints(probes, None if alone else gallery, triples=200, threshold=0.15, k=4)
+    found = find_prints(probes, None if alone else gallery, triples=200, threshold=0.15, k=4, probes_at_once=7)
     plan = found.plan
     mine, theirs = (plan.grid.occupy(normalise(one)) for one in (probes, gallery))
     triples = [plan.triples.triple(number) for number in range(200)]

@@ -36,7 +36,7 @@ def test_probes_are_found_in_the_gallery(cli, people):
     done = cli("faces", *people)
     assert done.code == 0
     assert done.rows() == [COLUMNS, *ROWS]
-    assert "2 looked up among 30: 2 have a match, 2 in all" in done.err
+    assert "2 looked up among 30: 2 matched, 2 matches in all" in done.err
     assert cli("faces", *people, "--quiet").err == ""
 
 
@@ -86,12 +86,15 @@ def test_other_files_are_read_too(cli, people, tmp_path):
     assert cli("faces", "g.parquet", "--against", "g.parquet", "--quiet").rows()[1] == ["100", "100", "6", "1"]
 
 
-@pytest.mark.parametrize(("value", "shown"), [("", "nothing"), ("nan", "'nan'"), ("inf", "'inf'"), ("tall", "'tall'")])
-def test_a_bad_measurement_is_named(cli, people, tmp_path, value, shown):
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [("", "the value is missing"), *((value, f"'{value}' is not a number") for value in ("nan", "inf", "tall"))],
+)
+def test_a_bad_measurement_is_named(cli, people, tmp_path, value, problem):
     (tmp_path / "bad.csv").write_text(f"a,b,c\n1,2,3\n4,{value},6\n")
     done = cli("faces", "bad.csv")
     assert done.code == 3
-    assert f"bad.csv: row 1, column b: {shown} is no measurement" in done.err
+    assert f"bad.csv: row 1, column b: {problem}; remove" in done.err
 
 
 def test_mistakes(cli, people, tmp_path):
@@ -142,7 +145,7 @@ def test_prints_are_found_in_the_gallery(cli, prints, probes):
         [name, f"gallery.fmr#{number}", "1"] for name, number in zip(names, (2, 5, 8))
     ]
     assert all(0.4 <= float(row[2]) <= 1 for row in done.rows()[1:])
-    assert "3 looked up among 12: 3 have a match" in done.err
+    assert "3 looked up among 12: 3 matched" in done.err
 
 
 def test_prints_among_themselves_and_by_options(cli, prints):

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookalike.errors import BadDataError, LookalikeError, UsageError
+from lookalike.lookup.prints import Prints
 from lookalike.lookup.read_prints import read_prints
 from lookalike.lookup.read_templates import parse_template, write_template
 from lookalike.lookup.simulated import draw_prints
-from lookalike.types import Prints
 
 
 def shown(prints):
@@ -59,7 +59,7 @@ def test_bad_tables_are_named(tmp_path):
     with pytest.raises(LookalikeError, match="y"):
         read_prints([tmp_path / "a.csv"])
     (tmp_path / "a.csv").write_text("x,y\n1,2\n3,\n")
-    with pytest.raises(BadDataError, match=r"a\.csv: row 1, column y: nothing"):
+    with pytest.raises(BadDataError, match=r"a\.csv: row 1, column y: the value is missing"):
         read_prints([tmp_path / "a.csv"])
     with pytest.raises(UsageError):
         read_prints([tmp_path / "absent.xyt"])

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lookalike.engine.progress import Progress
-from lookalike.engine.stores import digests as digests_room
+from lookalike.engine.digest import Digest
+from lookalike.engine.run import open_run
+from lookalike.engine.settings import Settings
 from lookalike.engine.stores.buckets import BucketStore
-from lookalike.engine.stores.digests import LARGEST_KEY, Digests, Part
+from lookalike.engine.stores.digests import LARGEST_KEY, DigestedBlock, Digests
 from lookalike.engine.stores.work import WorkFolder
-from lookalike.engine.workers import Workers
 from lookalike.matching.find import collapse_copies, join_bands, members_of, places_of
 from lookalike.types import Buckets
 
@@ -24,16 +24,16 @@ KEYS = st.sampled_from([0, 1, 5, 2**63 - 1, 2**63, 2**64 - 1])
 def add_block(digests: Digests, number: int, keys: list[list[int]], prints: list[tuple[int, int]]) -> None:
     count = len(prints)
     digests.add(
-        Part(
+        DigestedBlock(
             0,
             number,
-            np.array(keys, np.uint64).reshape(digests.bands, count),
-            np.ones(count, np.int64),
-            np.array(prints, np.uint64).reshape(count, 2).T.copy(),
-            np.zeros(count, np.int64),
+            Digest(
+                np.array(keys, np.uint64).reshape(digests.bands, count),
+                np.ones(count, np.int64),
+                np.array(prints, np.uint64).reshape(count, 2).T.copy(),
+                np.zeros(count, np.int64),
+            ),
             {"id": pa.array([f"{number}-{k}" for k in range(count)])},
-            [],
-            None,
         )
     )
     digests.finish()
@@ -51,8 +51,8 @@ def test_ranges_and_pieces_find_what_a_dictionary_finds(blocks, data):
     first = collapse_copies(digests, place_of, len(order), ranges)
     prints = [rows[item][2:] for item in order]
     assert first.tolist() == [prints.index(one) for one in prints]
-    with Workers(2) as workers:
-        store = join_bands(digests, place_of, ranges, workers, Progress())
+    with open_run(Settings.parse(threads=2)) as run:
+        store = join_bands(run, digests, place_of, ranges)
     for band, found in enumerate(store):
         groups = defaultdict(list)
         for place, item in enumerate(order):
@@ -65,15 +65,15 @@ def test_ranges_and_pieces_find_what_a_dictionary_finds(blocks, data):
 
 
 @pytest.mark.parametrize("spilled", [False, True])
-def test_some_items_of_a_column_in_any_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spilled: bool) -> None:
-    monkeypatch.setattr(digests_room, "PIECE_BYTES", 1)
-    digests = Digests(1, WorkFolder(tmp_path / "work", {}, resume=False) if spilled else None)
+def test_some_items_of_a_column_in_any_order(tmp_path: Path, spilled: bool) -> None:
+    work = WorkFolder(tmp_path / "work", {}, resume=False) if spilled else None
+    digests = Digests(1, work, piece_bytes=1)
     for number in range(5):
         add_block(digests, number, [[10 * number, 10 * number + 1]], [(1, 1), (2, 2)])
     assert digests.pick("column id", np.array([9, 0, 3, 0])).to_pylist() == ["4-1", "0-0", "1-1", "0-0"]
     assert digests.pick("key 0", np.array([8, 2])).to_pylist() == [40, 10]
     assert digests.pick("column id", np.array([], np.int64)).type == pa.string()
-    assert (digests.work is not None) == spilled
+    assert (work is not None and work.in_use) == spilled
     places, (keys,) = digests.gather(["key 0"], np.arange(10, dtype=np.int32)[::-1].copy(), 11, LARGEST_KEY)
     assert places.tolist() == list(range(7))
     assert keys.tolist() == [41, 40, 31, 30, 21, 20, 11]
@@ -82,9 +82,10 @@ def test_some_items_of_a_column_in_any_order(tmp_path: Path, monkeypatch: pytest
 def test_ids_of_several_types_have_one_type_wherever_they_are_asked_for() -> None:
     digests = Digests(0)
     for number, ids in enumerate([pa.array([1, 2]), pa.array(["a", "b"]), pa.nulls(2)]):
-        block = Part(0, number, np.empty((0, 2), np.uint64), np.ones(2, np.int64), np.zeros((2, 2), np.uint64),
-                     np.zeros(2, np.int64), {"id": ids}, [], None)  # fmt: skip
-        digests.add(block)
+        none = Digest(
+            np.empty((0, 2), np.uint64), np.ones(2, np.int64), np.zeros((2, 2), np.uint64), np.zeros(2, np.int64)
+        )
+        digests.add(DigestedBlock(0, number, none, {"id": ids}))
         digests.finish()
     for items in ([0, 1], [2], [5, 0], []):
         assert pa.types.is_large_string(digests.pick("column id", np.array(items, np.int64)).type)

@@ -12,14 +12,13 @@ from hypothesis import strategies as st
 import lookalike as la
 from calling import caller
 from corpora import corpus
-from lookalike.engine.memory import Budget
+from cramped import dedup_cramped, pairs_cramped
 from lookalike.engine.progress import Progress
 from lookalike.engine.settings import Settings
 from lookalike.errors import UsageError
 from lookalike.jobs.audit import audit_folder
-from lookalike.jobs.dedup import dedup_to_folder
+from lookalike.jobs.dedup import DedupOptions, dedup_to_folder
 from lookalike.jobs.dedup_again import dedup_again
-from lookalike.matching import pair_graph as graph
 from reference import exact, holds, shingles
 
 MEASURES = ["jaccard", "dice", "cosine", "containment", "overlap"]
@@ -148,13 +147,12 @@ def test_pairs_of_other_length_are_no_candidates():
 
 
 @pytest.mark.parametrize("method", ["lsh", "exact", "brute"])
-def test_blocks_that_do_not_fit_give_the_same(method, monkeypatch):
+def test_blocks_that_do_not_fit_give_the_same(method):
     options = {"method": method, "length_ratio": RATIO, **COMMON}
     pairs, removed = la.pairs(TEXTS, **options), la.dedup(TEXTS, **options).removed
     assert len(pairs) > 100
-    monkeypatch.setattr(Budget, "sets_bytes", property(lambda self: 60_000))
-    assert la.pairs(TEXTS, **options) == pairs
-    assert la.dedup(TEXTS, **options).removed == removed
+    assert pairs_cramped(TEXTS, {"sets_bytes": 60_000}, **options) == pairs
+    assert dedup_cramped(TEXTS, {"sets_bytes": 60_000}, **options).removed == removed
 
 
 @pytest.fixture
@@ -166,23 +164,21 @@ def source(tmp_path):
 
 @pytest.mark.parametrize("size", [-1, 10_000])
 @pytest.mark.parametrize("policy", ["direct", "connected"])
-def test_a_finished_run_asked_again_keeps_its_ratio(tmp_path, source, size, policy, monkeypatch):
-    """Whether pairs are remembered, or buckets."""
-    monkeypatch.setattr(graph, "PAIRS_PER_SET", size)
+def test_a_finished_run_asked_again_keeps_its_ratio(tmp_path, source, size, policy):
+    """Whether pairs are saved, or buckets."""
     first = Settings.parse(method="brute", length_ratio=RATIO, **COMMON)
-    dedup_to_folder([source], tmp_path / "out", first)
+    dedup_to_folder([source], tmp_path / "out", first, DedupOptions(pairs_per_set=size))
     dedup_again(tmp_path / "out", tmp_path / "again", threshold=0.6, policy=policy)
     stricter = Settings.parse(method="brute", length_ratio=RATIO, **{**COMMON, "threshold": 0.6})
-    run = dedup_to_folder([source], tmp_path / "new", stricter, policy=policy)
+    run = dedup_to_folder([source], tmp_path / "new", stricter, DedupOptions(policy=policy))
     assert pq.read_table(tmp_path / "again/removed.parquet") == pq.read_table(tmp_path / "new/removed.parquet")
     assert run["options"]["length_ratio"] == 0.9
     assert json.loads((tmp_path / "again/run.json").read_text())["options"]["length_ratio"] == 0.9
 
 
 def test_the_audit_counts_pairs_of_similar_length_only(tmp_path, source):
-    run = dedup_to_folder(
-        [source], tmp_path / "out", Settings.parse(method="lsh", length_ratio=RATIO, **COMMON), audit_items=len(TEXTS)
-    )
+    settings = Settings.parse(method="lsh", length_ratio=RATIO, **COMMON)
+    run = dedup_to_folder([source], tmp_path / "out", settings, DedupOptions(audit_items=len(TEXTS)))
     wanted = sum(similar("jaccard", a, b, "0.5", RATIO) for a, b in combinations(SETS, 2))
     assert run["audit"]["pairs"] == 2 * wanted  # every item is in the sample
     assert run["audit"]["found"] >= 0.98 * run["audit"]["pairs"]
@@ -211,5 +207,5 @@ def test_vectors_have_no_ratio():
 
 
 def test_neighbours_have_no_ratio():
-    with pytest.raises(UsageError, match="goes with pairs and dedup"):
+    with pytest.raises(TypeError, match="length_ratio"):
         la.neighbors(["a"], length_ratio=0.5)

@@ -1,6 +1,8 @@
 """Vectors and bit strings through pairs, dedup, neighbors and the audit, against plain NumPy."""
 
 import os
+from dataclasses import replace
+from itertools import combinations
 from math import ceil
 from pathlib import Path
 
@@ -12,18 +14,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lookalike as la
-from lookalike.engine.memory import Budget
+from cramped import dedup_cramped, pairs_cramped
+from lookalike.candidates.brute import all_together
+from lookalike.engine.digest import band_keys
 from lookalike.engine.method import choose
 from lookalike.engine.progress import Progress
 from lookalike.engine.settings import Settings
-from lookalike.engine.vector_plan import Look, for_vectors, plan_vectors
+from lookalike.engine.workers import Workers
 from lookalike.errors import BadDataError, ResourceError, UsageError
-from lookalike.jobs.pairs import find_similar_pairs
+from lookalike.features.vectors import words_of
+from lookalike.jobs.pairs import find_similar_pairs, pairs_of_files
 from lookalike.matching import refine as refining
-from lookalike.matching import vectors
 from lookalike.matching.join import JoinOptions
+from lookalike.matching.vectors import near_pairs
 from lookalike.read import open_data
+from lookalike.tuning.plan import tune
 from lookalike.types import VectorKind
+from lookalike.verify.measures import Measure
+from lookalike.verify.pairs import all_pairs, list_pairs_of_band
 
 MEASURES = ("cosine", "euclidean", "hamming")
 
@@ -141,17 +149,16 @@ def test_small_collections_equal_brute_force(measure, dimension, numbers, thresh
 
 @pytest.mark.parametrize("measure", MEASURES)
 @pytest.mark.parametrize("method", ["lsh", "brute"])
-def test_threads_and_memory_change_nothing(measure, method, monkeypatch):
+def test_threads_and_memory_change_nothing(measure, method):
     rows = near_copies(measure, 3000, seed=8)
     rows[100:140] = rows[7]
     options = {"measure": measure, "threshold": THRESHOLDS[measure], "method": method, "recall": 0.9}
     want, kept = la.pairs(rows, **options), la.dedup(rows, **options)
     assert want.num_rows > 900
     assert la.pairs(rows, threads=1, **options).equals(want)
-    monkeypatch.setattr(Budget, "sets_bytes", property(lambda _: 60_000))  # some hundred vectors at a time
-    monkeypatch.setattr(vectors, "SIDE", 256)
-    assert la.pairs(rows, **options).equals(want)
-    assert la.dedup(rows, **options).removed.equals(kept.removed)
+    few = {"sets_bytes": 60_000}  # some hundred vectors at a time
+    assert pairs_cramped(rows, few, **options).equals(want)
+    assert dedup_cramped(rows, few, **options).removed.equals(kept.removed)
     other = la.pairs(pa.table({"text": pa.chunked_array([want_rows(rows[:999]), want_rows(rows[999:])])}), **options)
     assert other.equals(want)
 
@@ -160,11 +167,69 @@ def want_rows(rows):
     return pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), rows.shape[1])
 
 
-def test_a_plan_does_not_depend_on_how_the_input_is_cut():
+@pytest.mark.parametrize("measure", ["cosine", "euclidean"])
+@pytest.mark.parametrize("earlier", [0, 250])
+def test_the_size_of_blocks_changes_nothing(measure, earlier):
+    rows = np.random.default_rng(8).permutation(near_copies(measure, 700, seed=8).astype(np.float64))
+    kind, wanted = VectorKind(24, "float64"), replace(Measure.parse(measure, THRESHOLDS[measure]), of_vectors=True)
+    begins = np.arange(0, rows.size, 24)
+    found = []
+    for side in (2048, 100):
+        with Workers(2) as workers:
+            parts = list(near_pairs(kind, wanted, (begins, begins + 24, rows.ravel()), earlier, workers, side))
+        found.append({(int(i), int(j)) for part in parts for i, j in zip(part.left, part.right)})
+    assert found[0] == found[1]
+    assert len(found[0]) > 50
+
+
+def test_the_choice_does_not_depend_on_how_the_input_is_cut():
     rows = near_copies("cosine", 5000, seed=4)
     halves = [open_data(rows[:1700], "text"), open_data(rows[1700:], "text")]
     options = Settings.parse(measure="cosine", threshold=0.9)
-    assert choose(halves, options)[0].matching.plan == choose([open_data(rows, "text")], options)[0].matching.plan
+    assert choose(halves, options) == choose([open_data(rows, "text")], options)
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize("count", [2, 60, 3000])
+def test_tune_gives_the_plan_of_every_job_whatever_the_items(measure, count, tmp_path):
+    options = {"measure": measure, "threshold": THRESHOLDS[measure], "recall": 0.95, "hashes": 128}
+    plan = tune(**options, bits=384 if measure == "hamming" else None).to_dict()
+    rows = near_copies(measure, count, seed=count)
+    assert la.dedup(rows, method="lsh", **options).run["plan"] == plan
+    np.save(tmp_path / "rows.npy", rows)
+    settings = Settings.parse(method="lsh", **options)
+    assert pairs_of_files([tmp_path / "rows.npy"], settings, tmp_path, Progress())[1]["plan"] == plan
+
+
+def test_auto_compares_all_with_all_where_no_plan_reaches_the_recall():
+    bits = near_copies("hamming", 200, seed=1)
+    options = {"measure": "hamming", "threshold": 370, "hashes": 8}
+    assert plan_of(bits, **options)[0].matching.method == "brute"
+    with pytest.raises(UsageError, match=r"set hashes to 16 or more.*or use --method brute"):
+        la.pairs(bits, method="lsh", **options)
+
+
+@pytest.mark.parametrize("method", ["auto", "lsh"])
+@pytest.mark.parametrize("threshold", [384, 385, 10_000])
+def test_every_pair_is_within_as_many_bits_as_there_are(method, threshold):
+    bits = near_copies("hamming", 40, seed=1)
+    assert la.pairs(bits, measure="hamming", threshold=threshold, method=method).num_rows == 780
+
+
+@pytest.mark.parametrize("method", ["auto", "lsh", "brute"])
+def test_at_distance_0_only_equal_items_are_found(method):
+    for measure in ("euclidean", "hamming"):
+        rows = near_copies(measure, 60, seed=2)
+        rows[40] = rows[3]
+        got = found_by(la.pairs(rows, measure=measure, threshold=0, method=method))
+        assert got == dict.fromkeys(pairs_of(measure, values_of(measure, rows), 0), 0.0)
+        assert (3, 40) in got
+        assert la.dedup(rows, measure=measure, threshold=0, method=method).removed["row"].to_pylist() == sorted(
+            {j for _, j in got}
+        )
+    rows = near_copies("cosine", 60, seed=2)
+    rows[40] = rows[3]
+    assert (3, 40) in found_by(la.pairs(rows, measure="cosine", threshold=1, method=method))
 
 
 @pytest.mark.parametrize("measure", MEASURES)
@@ -269,7 +334,7 @@ def test_what_is_no_vector_is_refused_with_what_would_do():
         la.pairs([[1.5], [2.5]])
     with pytest.raises(UsageError, match="rows of a matrix"):
         la.pairs(np.zeros(3), measure="cosine")
-    with pytest.raises(UsageError, match="merge is for sets"):
+    with pytest.raises(UsageError, match="merge works on sets"):
         la.pairs(np.ones((3, 2)), measure="euclidean", threshold=1, method="merge")
     rows, options = open_data(np.eye(3), "text"), Settings.parse(measure="cosine", method="exact")
     with pytest.raises(UsageError, match="--index prefix is for sets"):
@@ -306,21 +371,21 @@ def test_equal_vectors_are_not_compared_in_another_order():
     assert la.pairs(rows, measure="euclidean", threshold=0.1).num_rows == 0
 
 
-def test_more_similar_vectors_than_a_chunk_has_room_for(monkeypatch):
-    from lookalike.verify import pairs as listing
-
-    monkeypatch.setattr(listing, "ROOM", 1)
-    monkeypatch.setattr(listing, "BAND_CHUNK", 100)
+def test_more_similar_vectors_than_a_chunk_has_room_for():
     rows = np.random.default_rng(3).standard_normal((300, 4)) * 0.001 + 1
-    table = la.pairs(rows, measure="cosine", threshold=0.9, method="lsh", recall=0.99)
-    assert table.num_rows == 300 * 299 // 2
+    kind, wanted = VectorKind(4, "float64"), replace(Measure.parse("cosine", 0.9), of_vectors=True)
+    sets = words_of(rows, np.ones(300, bool), kind)
+    given = kind.as_rows(sets.indptr[:-1], sets.indptr[1:], sets.elements)
+    parts = list(list_pairs_of_band(all_together(np.arange(300)), given, wanted.arguments, room=1, chunk=100))
+    assert max(len(part.left) for part in parts) <= 300
+    found = all_pairs(iter(parts))
+    assert sorted(zip(found.left.tolist(), found.right.tolist())) == list(combinations(range(300), 2))
 
 
-def test_many_repeated_pairs_go_to_disk_and_come_back_once(monkeypatch):
+def test_many_repeated_pairs_go_to_disk_and_come_back_once():
     rows = np.random.default_rng(3).standard_normal((200, 4)) * 0.001 + 1
     want = la.pairs(rows, measure="cosine", threshold=0.9, method="lsh")
-    monkeypatch.setattr(Budget, "sets_bytes", property(lambda _: 50_000))
-    assert la.pairs(rows, measure="cosine", threshold=0.9, method="lsh").equals(want)
+    assert pairs_cramped(rows, {"sets_bytes": 50_000}, measure="cosine", threshold=0.9, method="lsh").equals(want)
     assert want.num_rows == 200 * 199 // 2
 
 
@@ -423,15 +488,13 @@ def pairs_at(measure, threshold, count, seed):
 )
 def test_pairs_right_at_the_threshold_are_found_as_often_as_the_plan_says(measure, threshold, recall):
     kind = VectorKind(128, "bits") if measure == "hamming" else VectorKind(32, "float64")
-    options = Settings.parse(measure=measure, threshold=threshold, recall=recall, method="lsh")
-    seen = Look(kind, 100_000, np.full(100, {"cosine": 0.0, "euclidean": 8.0, "hamming": 64.0}[measure]))
-    plan, _ = plan_vectors(seen, for_vectors(options, kind))
+    plan = tune(threshold, recall, measure=measure, bits=128 if measure == "hamming" else None)
     assert recall <= plan.recall
     assert plan.rows > 1
     found = []
     for seed in range(8):  # other pairs with other functions, since one set of functions favours some directions
         one, other = pairs_at(measure, threshold, 500, seed)
-        keys = [vectors.band_keys(rows, plan, kind, seed) for rows in (one, other)]
+        keys = [band_keys(rows, plan, kind, seed) for rows in (one, other)]
         found.append((keys[0] == keys[1]).any(axis=0))
     share = np.mean(found)
     spread = 5 * np.sqrt(plan.recall * (1 - plan.recall) / 4000) + 0.004

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,9 @@ from hypothesis import strategies as st
 
 from lookalike.errors import BadDataError
 from lookalike.read import csv as csv_format
-from lookalike.read import lines, open_inputs, streams
-from lookalike.types import Source, Wanted
-from looking import column, features, rejected, stored_bytes, write
+from lookalike.read import open_inputs
+from lookalike.types import ReadLimits, Source, Wanted
+from looking import SMALL, column, features, rejected, stored_bytes, write
 
 
 def source_of(folder: Path, data: bytes, name: str = "in.csv", **options: Any) -> Source:
@@ -40,14 +41,11 @@ def test_any_rows_come_back(
     delimiter = "," if suffix == ".csv" else "\t"
     csv.writer(out, delimiter=delimiter, lineterminator=end, quoting=quoting).writerows([("id", "text", "z"), *rows])
     data = out.getvalue().encode()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streams, "BLOCK_BYTES", nbytes)
-        patch.setattr(lines, "FEW_ROWS", 2)
-        source = source_of(tmp_path, data, "in" + suffix)
-        assert features(source) == [row[1].strip() for row in rows]
-        assert column(source, "id").to_pylist() == [row[0].strip() for row in rows]
-        assert stored_bytes(source) == data
-        assert source.column_names() == ["id", "text", "z"]
+    source = source_of(tmp_path, data, "in" + suffix, limits=ReadLimits(block_bytes=nbytes, few_rows=2))
+    assert features(source) == [row[1].strip() for row in rows]
+    assert column(source, "id").to_pylist() == [row[0].strip() for row in rows]
+    assert stored_bytes(source) == data
+    assert source.column_names() == ["id", "text", "z"]
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
@@ -60,12 +58,9 @@ def test_names_and_values_are_stripped(tmp_path: Path, suffix: str) -> None:
 
 
 @pytest.mark.parametrize("few", [1, 64])
-def test_stray_quotes_within_a_field_mean_themselves(
-    tmp_path: Path, few: int, monkeypatch: pytest.MonkeyPatch, small_blocks: None
-) -> None:
-    monkeypatch.setattr(lines, "FEW_ROWS", few)
+def test_stray_quotes_within_a_field_mean_themselves(tmp_path: Path, few: int) -> None:
     rows = [b'1,a 5" disk\n', b'2,"two\nlines, ""quoted"""\n', b"3,plain\n"] * 5
-    source = source_of(tmp_path, b"id,text\n" + b"".join(rows))
+    source = source_of(tmp_path, b"id,text\n" + b"".join(rows), limits=replace(SMALL, few_rows=few))
     assert features(source) == ['a 5" disk', 'two\nlines, "quoted"', "plain"] * 5
     assert stored_bytes(source, lambda row: row % 3 == 1) == b"id,text\n" + rows[1] * 5
 
@@ -73,17 +68,17 @@ def test_stray_quotes_within_a_field_mean_themselves(
 @pytest.mark.parametrize(
     ("row", "says"),
     [
-        (b"1,2,3\n", "3 fields where the header has 2"),
-        (b"1\n", "1 fields where the header has 2"),
-        (b'1,"a"b,c\n', "3 fields"),
+        (b"1,2,3\n", "expected 2 fields as in the header, found 3"),
+        (b"1\n", "expected 2 fields as in the header, found 1"),
+        (b'1,"a"b,c\n', "expected 2 fields as in the header, found 3"),
         (b"1,\xff\n", "not valid UTF-8"),
         (b"\xff,a\n", "not valid UTF-8"),
-        (b"1,a\rb,c\n", "3 fields"),
+        (b"1,a\rb,c\n", "expected 2 fields as in the header, found 3"),
     ],
 )
-def test_a_bad_row_is_named(tmp_path: Path, row: bytes, says: str, small_blocks: None) -> None:
+def test_a_bad_row_is_named(tmp_path: Path, row: bytes, says: str) -> None:
     good = b'1,"a\nb"\n'
-    source = source_of(tmp_path, b"id,text\n" + good * 8 + row + good * 8, "bad.csv")
+    source = source_of(tmp_path, b"id,text\n" + good * 8 + row + good * 8, "bad.csv", limits=SMALL)
     with pytest.raises(BadDataError, match=r"bad\.csv:18: ") as caught:
         features(source)
     assert says in str(caught.value)
@@ -91,8 +86,8 @@ def test_a_bad_row_is_named(tmp_path: Path, row: bytes, says: str, small_blocks:
     assert stored_bytes(source) == b"id,text\n" + good * 16
 
 
-def test_a_quote_that_is_never_closed(tmp_path: Path, small_blocks: None) -> None:
-    source = source_of(tmp_path, b'id,text\n1,a\n2,"b\n' + b"3,c\n" * 100)
+def test_a_quote_that_is_never_closed(tmp_path: Path) -> None:
+    source = source_of(tmp_path, b'id,text\n1,a\n2,"b\n' + b"3,c\n" * 100, limits=SMALL)
     with pytest.raises(BadDataError, match=r"in\.csv:3: not valid CSV: a quote is not closed"):
         features(source)
 
@@ -112,8 +107,8 @@ def test_no_items(tmp_path: Path, data: bytes) -> None:
     assert stored_bytes(source).strip() == data.strip()
 
 
-def test_blank_lines_are_no_items(tmp_path: Path, small_blocks: None) -> None:
-    source = source_of(tmp_path, b"\ntext\n\na\n\r\nb\n" + b"\n" * 100 + b"c")
+def test_blank_lines_are_no_items(tmp_path: Path) -> None:
+    source = source_of(tmp_path, b"\ntext\n\na\n\r\nb\n" + b"\n" * 100 + b"c", limits=SMALL)
     assert features(source) == ["a", "b", "c"]
     assert stored_bytes(source) == b"\ntext\na\nb\nc"
 
@@ -127,14 +122,14 @@ def test_carriage_returns_that_end_no_row(tmp_path: Path) -> None:
     source = source_of(tmp_path, data)
     assert features(source) == ["a\rb", '"x', "p\rq"]
     assert stored_bytes(source) == data
-    with pytest.raises(BadDataError, match=r"in\.csv:1: in the header: carriage returns"):
+    with pytest.raises(BadDataError, match=r"in\.csv:1: in the header: lines end in carriage"):
         features(source_of(tmp_path, b"id,text\r1,a\r"))
 
 
-def test_a_long_field(tmp_path: Path, small_blocks: None) -> None:
+def test_a_long_field(tmp_path: Path) -> None:
     text = "word, " * 50_000 + "end\n" * 1000
     # a stray quote sends the row to Python's parser, which has a limit of its own
-    source = source_of(tmp_path, f'id,text\n1,"{text}"\n2,5" disk\n'.encode())
+    source = source_of(tmp_path, f'id,text\n1,"{text}"\n2,5" disk\n'.encode(), limits=SMALL)
     assert features(source) == [text.strip(), '5" disk']
 
 
@@ -145,7 +140,7 @@ def test_columns_missing_or_named_twice(tmp_path: Path) -> None:
         column(source_of(tmp_path, b"text\n1\n"), "id")
     twice = source_of(tmp_path, b"id,text,id\n1,a,2\n")
     assert features(twice) == ["a"]
-    with pytest.raises(BadDataError, match="names column 'id' more than once"):
+    with pytest.raises(BadDataError, match="has column 'id' more than once"):
         column(twice, "id")
 
 

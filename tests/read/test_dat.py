@@ -13,10 +13,10 @@ import lookalike as la
 from lookalike.engine.settings import Settings
 from lookalike.errors import BadDataError
 from lookalike.jobs.dedup import dedup_to_folder
-from lookalike.read import open_inputs, streams
+from lookalike.read import open_inputs
 from lookalike.read.dat import parse_sets
 from lookalike.read.lines import Rows, line_ends
-from lookalike.types import Source
+from lookalike.types import ReadLimits, Source
 from looking import features, rejected, stored_bytes, write
 
 NUMBERS = st.integers(-(2**63), 2**63 - 1) | st.integers(-20, 20)
@@ -36,11 +36,9 @@ def source_of(folder: Path, data: bytes, name: str = "in.dat", **options: Any) -
 )
 def test_any_sets_come_back(tmp_path, rows, gap, end, nbytes, suffix):
     data = "".join(gap.join(map(str, row)) + end for row in rows).encode()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streams, "BLOCK_BYTES", nbytes)
-        source = source_of(tmp_path, data, "in.dat" + suffix)
-        assert features(source) == rows
-        assert stored_bytes(source) == data
+    source = source_of(tmp_path, data, "in.dat" + suffix, limits=ReadLimits(block_bytes=nbytes))
+    assert features(source) == rows
+    assert stored_bytes(source) == data
 
 
 def python_reads(line: bytes) -> list[int] | None:
@@ -76,7 +74,7 @@ def test_numbers_of_64_bits_fit(tmp_path, number):
 )
 def test_what_is_no_number_is_named_or_set_aside(tmp_path, bad):
     data = f"1 2\n3 {bad} 4\n\n5\n".encode()
-    with pytest.raises(BadDataError, match=r"in.dat:2: not whole numbers"):
+    with pytest.raises(BadDataError, match=r"in.dat:2: not 64-bit integers"):
         features(source_of(tmp_path, data))
     source = source_of(tmp_path, data)
     assert [one.line for one in rejected(source)] == [2]

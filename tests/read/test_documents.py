@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from lookalike.errors import BadDataError
-from lookalike.read import documents, open_inputs
-from lookalike.types import Wanted
-from looking import features, rejected, stored, write
+from lookalike.read import open_inputs
+from lookalike.types import ReadLimits, Wanted
+from looking import SMALL, features, rejected, stored, write
 
 
 def folder_of(folder: Path, files: dict[str, bytes]) -> Path:
@@ -19,9 +19,9 @@ def folder_of(folder: Path, files: dict[str, bytes]) -> Path:
     return folder / "in"
 
 
-def test_a_folder_of_text_files(tmp_path: Path, small_blocks: None) -> None:
+def test_a_folder_of_text_files(tmp_path: Path) -> None:
     files = {f"{n % 3}/{n:02}.txt": f"text\nnumber {n}\n".encode() for n in range(10)}
-    (source,) = open_inputs([folder_of(tmp_path, files)])
+    (source,) = open_inputs([folder_of(tmp_path, files)], limits=SMALL)
     names = sorted(files)
     assert features(source) == [files[name].decode() for name in names]
     assert [source.locate(row) for row in range(10)] == [(str(tmp_path / "in" / name), 0) for name in names]
@@ -34,15 +34,15 @@ def test_a_folder_of_text_files(tmp_path: Path, small_blocks: None) -> None:
         source.locate(10)
 
 
-def test_blocks_are_cut_by_size_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(documents, "BLOCK_BYTES", 100)
-    (source,) = open_inputs([folder_of(tmp_path, {f"{n}.md": b"x" * 45 for n in range(5)} | {"9.md": b"x" * 500})])
+def test_blocks_are_cut_by_size_too(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {f"{n}.md": b"x" * 45 for n in range(5)} | {"9.md": b"x" * 500})
+    (source,) = open_inputs([folder], limits=ReadLimits(block_bytes=100))
     assert [block.nbytes for block in source.blocks()] == [90, 90, 45, 500]
 
 
-def test_bad_files_are_set_aside(tmp_path: Path, small_blocks: None) -> None:
+def test_bad_files_are_set_aside(tmp_path: Path) -> None:
     files = {f"{n}.txt": b"\xff\xfe" if n in (1, 4) else b"good %d" % n for n in range(8)}
-    (source,) = open_inputs([folder_of(tmp_path, files)])
+    (source,) = open_inputs([folder_of(tmp_path, files)], limits=SMALL)
     with pytest.raises(BadDataError, match=r"1\.txt: not valid utf-8"):
         features(source)
     assert [(one.file, one.line, one.raw) for one in rejected(source)] == [

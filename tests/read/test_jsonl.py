@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lookalike.errors import BadDataError
-from lookalike.read import jsonl, lines, open_inputs, streams
-from lookalike.types import Source, Wanted
-from looking import column, features, rejected, stored_bytes, write
+from lookalike.read import open_inputs
+from lookalike.types import ReadLimits, Source, Wanted
+from looking import SMALL, column, features, rejected, stored_bytes, write
 
 GOOD = b'{"id": "a", "text": "x y z"}\n'
 
@@ -44,23 +45,20 @@ objects = st.fixed_dictionaries(
 )
 def test_any_rows_come_back(tmp_path: Path, rows: list[Any], ascii_only: bool, end: str, nbytes: int) -> None:
     data = "".join(json.dumps(row, ensure_ascii=ascii_only) + end for row in rows).encode()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streams, "BLOCK_BYTES", nbytes)
-        patch.setattr(lines, "FEW_ROWS", 2)
-        source = source_of(tmp_path, data)
-        assert features(source) == [row["text"] for row in rows]
-        ids = [row.get("id") for row in rows]
-        wanted = ids
-        if any(isinstance(one, str) for one in ids) or any(one is not None and abs(one) >= 2**63 for one in ids):
-            wanted = [one if one is None or isinstance(one, str) else str(one) for one in ids]
-        assert column(source, "id").to_pylist() == wanted
-        assert stored_bytes(source) == data
+    source = source_of(tmp_path, data, limits=ReadLimits(block_bytes=nbytes, few_rows=2))
+    assert features(source) == [row["text"] for row in rows]
+    ids = [row.get("id") for row in rows]
+    wanted = ids
+    if any(isinstance(one, str) for one in ids) or any(one is not None and abs(one) >= 2**63 for one in ids):
+        wanted = [one if one is None or isinstance(one, str) else str(one) for one in ids]
+    assert column(source, "id").to_pylist() == wanted
+    assert stored_bytes(source) == data
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
-def test_compressed(tmp_path: Path, suffix: str, small_blocks: None) -> None:
+def test_compressed(tmp_path: Path, suffix: str) -> None:
     data = b"".join(b'{"text": "number %d"}\n' % n for n in range(40))
-    source = source_of(tmp_path, data, "in.jsonl" + suffix)
+    source = source_of(tmp_path, data, "in.jsonl" + suffix, limits=SMALL)
     assert features(source) == [f"number {n}" for n in range(40)]
     assert source.layout().compression == {"": None, ".gz": "gzip", ".zst": "zstd"}[suffix]
     assert stored_bytes(source, lambda row: row % 2 == 0).count(b"\n") == 20
@@ -93,12 +91,9 @@ def test_several_gzip_members(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("few", [2, 64])
-def test_a_bad_line_is_named(
-    tmp_path: Path, line: bytes, says: str, few: int, small_blocks: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(lines, "FEW_ROWS", few)
+def test_a_bad_line_is_named(tmp_path: Path, line: bytes, says: str, few: int) -> None:
     data = GOOD * 5 + b"\n" + line + b"\n" + GOOD * 3
-    source = source_of(tmp_path, data, "broken.jsonl")
+    source = source_of(tmp_path, data, "broken.jsonl", limits=replace(SMALL, few_rows=few))
     with pytest.raises(BadDataError, match=r"broken\.jsonl:7: ") as caught:
         features(source)
     assert says in str(caught.value)
@@ -115,10 +110,10 @@ def test_rows_that_straddle_lines_are_refused(tmp_path: Path) -> None:
     assert [one.line for one in rejected(source_of(tmp_path, data))] == [1, 2, 3]
 
 
-def test_blank_and_bad_lines_do_not_shift_rows(tmp_path: Path, small_blocks: None) -> None:
+def test_blank_and_bad_lines_do_not_shift_rows(tmp_path: Path) -> None:
     rows = [b'{"text": "t%d"}\n' % n for n in range(30)]
     data = b"".join(row + (b"oops\n" if n % 4 == 0 else b"  \r\n") for n, row in enumerate(rows))
-    source = source_of(tmp_path, data)
+    source = source_of(tmp_path, data, limits=SMALL)
     assert len(rejected(source)) == 8
     seen = []
     for block in source.blocks():
@@ -131,10 +126,10 @@ def test_blank_and_bad_lines_do_not_shift_rows(tmp_path: Path, small_blocks: Non
     assert stored_bytes(source, lambda row: row % 3 == 0) == b"".join(rows[::3])
 
 
-def test_stored_needs_the_right_number_of_rows(tmp_path: Path) -> None:
+def test_kept_rows_needs_the_right_number_of_rows(tmp_path: Path) -> None:
     (block,) = source_of(tmp_path, GOOD * 2).blocks()
     with pytest.raises(ValueError, match="3 rows to choose from, but the block has 2"):
-        block.stored(np.ones(3, bool))
+        block.kept_rows(np.ones(3, bool))
 
 
 @pytest.mark.parametrize("data", [b"", b"\n \n"])
@@ -174,19 +169,18 @@ def test_types_of_other_columns(tmp_path: Path, cells: str, kind: pa.DataType, w
     assert (found.type, found.to_pylist()) == (kind, wanted)
 
 
-def test_types_that_the_sample_did_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jsonl, "SAMPLED_ROWS", 2)
+def test_types_that_the_sample_did_not_show(tmp_path: Path) -> None:
     rows = [b'{"text": "t", "id": %d}\n' % n for n in range(500)]
     rows[100] = b'{"text": "t", "id": "x"}\n'
-    assert column(source_of(tmp_path, b"".join(rows)), "id").to_pylist() == [
+    assert column(source_of(tmp_path, b"".join(rows), limits=ReadLimits(sampled_rows=2)), "id").to_pylist() == [
         "x" if n == 100 else str(n) for n in range(500)
     ]
 
 
 @pytest.mark.parametrize("tokens", [["a", "b"], [3, 5]])
-def test_token_lists(tmp_path: Path, tokens: list[Any], small_blocks: None) -> None:
+def test_token_lists(tmp_path: Path, tokens: list[Any]) -> None:
     rows = [{"text": tokens}, {"text": []}, {"text": None}, {"text": tokens * 2}] * 4
-    source = source_of(tmp_path, "".join(json.dumps(row) + "\n" for row in rows).encode())
+    source = source_of(tmp_path, "".join(json.dumps(row) + "\n" for row in rows).encode(), limits=SMALL)
     (found,) = {block.items(Wanted("text")).features.type for block in source.blocks()} - {pa.large_string()}
     assert pa.types.is_list(found)
     assert features(source) == [row["text"] for row in rows]
@@ -196,16 +190,16 @@ def test_the_column_compared_may_be_asked_for_beside(tmp_path: Path) -> None:
     assert column(source_of(tmp_path, GOOD), "text").to_pylist() == ["x y z"]
 
 
-def test_last_line_without_newline(tmp_path: Path, small_blocks: None) -> None:
+def test_last_line_without_newline(tmp_path: Path) -> None:
     data = GOOD * 4 + GOOD.rstrip()
-    source = source_of(tmp_path, data)
+    source = source_of(tmp_path, data, limits=SMALL)
     assert len(features(source)) == 5
     assert stored_bytes(source) == data
     assert stored_bytes(source, lambda row: row < 2) == GOOD * 2
 
 
-def test_blocks_may_be_parsed_in_any_order_on_threads(tmp_path: Path, small_blocks: None) -> None:
-    source = source_of(tmp_path, b"".join(b'{"text": "t%d"}\n' % n for n in range(200)))
+def test_blocks_may_be_parsed_in_any_order_on_threads(tmp_path: Path) -> None:
+    source = source_of(tmp_path, b"".join(b'{"text": "t%d"}\n' % n for n in range(200)), limits=SMALL)
     blocks = list(source.blocks())
     with ThreadPoolExecutor(4) as pool:
         parts = list(pool.map(lambda block: block.items(Wanted("text")).features.to_pylist(), blocks[::-1]))
@@ -241,8 +235,8 @@ def test_a_file_that_changes_is_refused(tmp_path: Path) -> None:
         features(source)
 
 
-def test_a_file_that_changes_while_a_pass_is_under_way(tmp_path: Path, small_blocks: None) -> None:
-    source = source_of(tmp_path, GOOD * 10)
+def test_a_file_that_changes_while_a_pass_is_under_way(tmp_path: Path) -> None:
+    source = source_of(tmp_path, GOOD * 10, limits=SMALL)
     blocks = source.blocks()
     next(blocks)
     os.utime(tmp_path / "in.jsonl", ns=(1, 1))

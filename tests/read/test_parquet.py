@@ -14,8 +14,8 @@ import pytest
 
 from lookalike.errors import BadDataError, UsageError
 from lookalike.read import open_inputs, parquet
-from lookalike.types import Source, Wanted
-from looking import column, features, rejected, stored
+from lookalike.types import READ_LIMITS, ReadLimits, Source, Wanted
+from looking import SMALL, column, features, rejected, stored
 
 ROWS = 20
 TABLE = pa.table(
@@ -29,14 +29,16 @@ TABLE = pa.table(
 ).replace_schema_metadata({"origin": "a test"})
 
 
-def source_of(folder: Path, table: pa.Table = TABLE, name: str = "in.parquet", **options: Any) -> Source:
+def source_of(
+    folder: Path, table: pa.Table = TABLE, name: str = "in.parquet", limits: ReadLimits = READ_LIMITS, **options: Any
+) -> Source:
     pq.write_table(table, folder / name, **options)
-    return open_inputs([folder / name])[0]
+    return open_inputs([folder / name], limits=limits)[0]
 
 
 @pytest.mark.parametrize("group", [4, 7, 100])
-def test_rows_come_back_whole(tmp_path: Path, group: int, small_blocks: None) -> None:
-    source = source_of(tmp_path, row_group_size=group)
+def test_rows_come_back_whole(tmp_path: Path, group: int) -> None:
+    source = source_of(tmp_path, row_group_size=group, limits=SMALL)
     assert features(source) == TABLE["text"].to_pylist()
     assert column(source, "id").equals(TABLE["id"])
     assert max(block.items(Wanted("text")).features.nbytes for block in source.blocks()) > 0
@@ -55,14 +57,14 @@ def test_layout(tmp_path: Path) -> None:
     assert source_of(tmp_path, TABLE.slice(0, 0)).layout().row_group_rows in (0, None)
 
 
-def test_views_of_strings(tmp_path: Path, small_blocks: None) -> None:
+def test_views_of_strings(tmp_path: Path) -> None:
     views = pa.table(
         {
             "text": pa.array(["a", "b", "c"], pa.string_view()),
             "more": pa.array([["x"], None, []], pa.list_(pa.string_view())),
         }
     )
-    source = source_of(tmp_path, views)
+    source = source_of(tmp_path, views, limits=SMALL)
     (kept,) = stored(source, lambda row: row != 1)
     assert kept.schema.field("text").type == source.layout().schema.field("text").type == pa.string_view()
     assert kept.to_pydict() == {"text": ["a", "c"], "more": [["x"], []]}
@@ -70,8 +72,8 @@ def test_views_of_strings(tmp_path: Path, small_blocks: None) -> None:
     assert block.items(Wanted("text"), np.array([2])).features.to_pylist() == ["c"]
 
 
-def test_only_some_rows(tmp_path: Path, small_blocks: None) -> None:
-    source = source_of(tmp_path, row_group_size=10)
+def test_only_some_rows(tmp_path: Path) -> None:
+    source = source_of(tmp_path, row_group_size=10, limits=SMALL)
     found = [
         block.items(Wanted("text", ("id",)), np.array([1]))
         for block in source.blocks()
@@ -118,10 +120,12 @@ def test_missing_columns_are_named(tmp_path: Path) -> None:
     assert source.column_names() == ["id", "body"]
 
 
-def test_text_that_is_no_utf8(tmp_path: Path, small_blocks: None) -> None:
+def test_text_that_is_no_utf8(tmp_path: Path) -> None:
     raw = [b"good %d" % n for n in range(10)]
     raw[4] = raw[8] = b"\xff"
-    source = source_of(tmp_path, pa.table({"text": pa.array(raw, pa.binary()).view(pa.string()), "id": range(10)}))
+    source = source_of(
+        tmp_path, pa.table({"text": pa.array(raw, pa.binary()).view(pa.string()), "id": range(10)}), limits=SMALL
+    )
     with pytest.raises(BadDataError, match=r"in\.parquet: row 4: column 'text': not valid UTF-8"):
         features(source)
     assert [one.line for one in rejected(source)] == [5, 9]
@@ -161,9 +165,9 @@ def test_compressed_parquet_is_refused(tmp_path: Path) -> None:
         open_inputs([tmp_path / "in.parquet.gz"])
 
 
-def test_slices_in_any_order_on_threads(tmp_path: Path, small_blocks: None) -> None:
+def test_slices_in_any_order_on_threads(tmp_path: Path) -> None:
     table = pa.table({"text": [f"t{n}" for n in range(300)]})
-    source = source_of(tmp_path, table, row_group_size=100)
+    source = source_of(tmp_path, table, row_group_size=100, limits=SMALL)
     blocks = list(source.blocks())
     with ThreadPoolExecutor(4) as pool:
         parts = list(pool.map(lambda block: block.items(Wanted("text")).features.to_pylist(), blocks[::-1]))
@@ -171,18 +175,18 @@ def test_slices_in_any_order_on_threads(tmp_path: Path, small_blocks: None) -> N
     assert [block.items(Wanted("text")).features[0].as_py() for block in blocks[:3]] == ["t0", "t3", "t6"]
 
 
-def test_a_row_group_is_decoded_once(tmp_path: Path, small_blocks: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_row_group_is_decoded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = []
     open_ = parquet.ParquetSource.open
     monkeypatch.setattr(parquet.ParquetSource, "open", lambda self: opened.append(1) or open_(self))
-    source = source_of(tmp_path, pa.table({"text": [f"t{n}" for n in range(60)]}), row_group_size=30)
+    source = source_of(tmp_path, pa.table({"text": [f"t{n}" for n in range(60)]}), row_group_size=30, limits=SMALL)
     with ThreadPoolExecutor(3) as pool:
         list(pool.map(lambda block: block.items(Wanted("text")), source.blocks()))
     assert len(opened) == 2
 
 
-def test_slices_that_nobody_holds_are_not_kept(tmp_path: Path, small_blocks: None) -> None:
-    source = source_of(tmp_path, pa.table({"text": [f"t{n}" for n in range(30)]}))
+def test_slices_that_nobody_holds_are_not_kept(tmp_path: Path) -> None:
+    source = source_of(tmp_path, pa.table({"text": [f"t{n}" for n in range(30)]}), limits=SMALL)
     last = None
     for block in source.blocks():
         last = block

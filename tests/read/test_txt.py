@@ -9,9 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lookalike.errors import BadDataError, UsageError
-from lookalike.read import open_inputs, streams
-from lookalike.types import Source
-from looking import column, features, rejected, stored_bytes, write
+from lookalike.read import open_inputs
+from lookalike.read.streams import resolve_byte_order
+from lookalike.types import ReadLimits, Source
+from looking import SMALL, column, features, rejected, stored_bytes, write
 
 
 def source_of(folder: Path, data: bytes, name: str = "in.txt", **options: Any) -> Source:
@@ -33,21 +34,19 @@ def test_any_lines_come_back(
     tmp_path: Path, rows: list[str], end: str, encoding: str, nbytes: int, suffix: str
 ) -> None:
     data = "".join(row + end for row in rows).encode(encoding)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streams, "BLOCK_BYTES", nbytes)
-        source = source_of(tmp_path, data, "in.txt" + suffix, encoding=encoding)
-        assert features(source) == rows
-        assert stored_bytes(source) == data
+    source = source_of(tmp_path, data, "in.txt" + suffix, encoding=encoding, limits=ReadLimits(block_bytes=nbytes))
+    assert features(source) == rows
+    assert stored_bytes(source) == data
 
 
 @pytest.mark.parametrize("suffix", [".txt", ".csv", ".jsonl"])
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-16-le", "shift-jis", "utf-8"])
-def test_encodings(tmp_path: Path, encoding: str, suffix: str, small_blocks: None) -> None:
+def test_encodings(tmp_path: Path, encoding: str, suffix: str) -> None:
     word = "日本" if encoding == "shift-jis" else "l'été à Noël"
     texts = [f"{word} {n}" for n in range(20)]
     head, row = {".txt": ("", "{}\n"), ".csv": ("text\n", "{}\n"), ".jsonl": ("", '{{"text": "{}"}}\n')}[suffix]
     data = (head + "".join(row.format(text) for text in texts)).encode(encoding)
-    source = source_of(tmp_path, data, "in" + suffix, encoding=encoding)
+    source = source_of(tmp_path, data, "in" + suffix, encoding=encoding, limits=SMALL)
     assert features(source) == texts
     assert stored_bytes(source) == data
     half = (head + "".join(row.format(text) for text in texts[::2])).encode(encoding)
@@ -69,9 +68,9 @@ def test_a_byte_order_mark_is_no_text_and_is_kept(tmp_path: Path, suffix: str, e
     ("encoding", "bad"),
     [("utf-8", b"\xff\xfe"), ("cp1252", b"\x81"), ("ascii", "é".encode()), ("shift-jis", b"\x81\x20")],
 )
-def test_bad_bytes_are_named(tmp_path: Path, encoding: str, bad: bytes, small_blocks: None) -> None:
+def test_bad_bytes_are_named(tmp_path: Path, encoding: str, bad: bytes) -> None:
     data = b"a good line\n" * 20 + b"a " + bad + b" line\n" + b"a good line\n" * 20
-    source = source_of(tmp_path, data, "bad.txt", encoding=encoding)
+    source = source_of(tmp_path, data, "bad.txt", encoding=encoding, limits=SMALL)
     with pytest.raises(BadDataError, match=r"bad\.txt:21: not valid"):
         features(source)
     assert [one.line for one in rejected(source)] == [21]
@@ -104,11 +103,11 @@ def test_an_unknown_encoding_is_a_usage_error(tmp_path: Path, encoding: str) -> 
 
 
 def test_the_marks_of_both_orders() -> None:
-    assert streams.settle_encoding("utf-16", codecs.BOM_UTF16_BE + b"\0a") == "utf-16-be"
-    assert streams.settle_encoding("utf-16", codecs.BOM_UTF16_LE + b"a\0") == "utf-16-le"
-    assert streams.settle_encoding("utf-16", b"a\0") == "utf-16-le"
+    assert resolve_byte_order("utf-16", codecs.BOM_UTF16_BE + b"\0a") == "utf-16-be"
+    assert resolve_byte_order("utf-16", codecs.BOM_UTF16_LE + b"a\0") == "utf-16-le"
+    assert resolve_byte_order("utf-16", b"a\0") == "utf-16-le"
 
 
-def test_a_line_much_longer_than_a_block(tmp_path: Path, small_blocks: None) -> None:
+def test_a_line_much_longer_than_a_block(tmp_path: Path) -> None:
     long = "x" * 100_000
-    assert features(source_of(tmp_path, f"a\n{long}\nb\n".encode())) == ["a", long, "b"]
+    assert features(source_of(tmp_path, f"a\n{long}\nb\n".encode(), limits=SMALL)) == ["a", long, "b"]

@@ -33,7 +33,7 @@ def test_npy_of_any_numbers(tmp_path, kind):
     np.save(tmp_path / "a.npy", rows)
     source = opened(tmp_path / "a.npy")
     assert vectors_in(source) == rows.tolist()
-    assert (source.about_rows(), source.column_names(), source.locate(2)[1]) == ((4, True), ["text"], 2)
+    assert (source.estimate_rows(), source.column_names(), source.locate(2)[1]) == ((4, True), ["text"], 2)
     assert source.holds_vectors
 
 
@@ -57,9 +57,9 @@ def test_vectors_after_their_dimension(tmp_path, suffix, kind):
     ("rows", "extra", "says"),
     [
         ([[1, 2], [1, 2, 3], [1, 2]], b"", "row 1: dimension 3; the vectors before it have dimension 2"),
-        ([[1, 2], [1, 2]], b"\x02\x00\x00\x00\x01", "row 2: is cut off"),
-        ([[]], b"", "row 0: does not begin with the dimension"),
-        ([], b"\x01", "row 0: does not begin with the dimension"),
+        ([[1, 2], [1, 2]], b"\x02\x00\x00\x00\x01", "row 2: the file ends within it"),
+        ([[]], b"", "row 0: does not start with the dimension"),
+        ([], b"\x01", "row 0: does not start with the dimension"),
     ],
 )
 def test_bad_records_are_named(tmp_path, rows, extra, says):
@@ -73,12 +73,12 @@ def test_bad_records_are_named(tmp_path, rows, extra, says):
 @pytest.mark.parametrize(
     ("array", "says"),
     [
-        (np.arange(3.0), "two dimensions"),
-        (np.zeros((2, 2, 2)), "two dimensions"),
-        (np.zeros((2, 0)), "no numbers"),
-        (np.array([["a"]]), "two dimensions"),
+        (np.arange(3.0), "save a matrix of numbers"),
+        (np.zeros((2, 2, 2)), "save a matrix of numbers"),
+        (np.zeros((2, 0)), "dimension 0"),
+        (np.array([["a"]]), "save a matrix of numbers"),
         (np.zeros((2, 2), ">f8"), "save them as float32 or float64"),
-        (np.zeros((2, 2), np.complex64), "two dimensions"),
+        (np.zeros((2, 2), np.complex64), "save a matrix of numbers"),
         (np.zeros((2, 2), np.longdouble), "save them as float32 or float64"),
     ],
 )
@@ -90,7 +90,7 @@ def test_other_arrays_are_refused(tmp_path, array, says):
 
 def test_nothing_in_a_file_is_run(tmp_path):
     np.save(tmp_path / "a.npy", np.array([[{"x": 1}]], object), allow_pickle=True)
-    with pytest.raises(BadDataError, match=r"a\.npy: holds \(1, 1\) of objects"):
+    with pytest.raises(BadDataError, match=r"a\.npy: has an array of shape \(1, 1\), type object"):
         vectors_in(opened(tmp_path / "a.npy"))
     (tmp_path / "b.npy").write_bytes(b"no array at all")
     with pytest.raises(BadDataError, match=r"b\.npy"):
@@ -106,7 +106,7 @@ def test_kept_rows_are_a_file_that_numpy_reads(tmp_path, rows):
     with open_kept(tmp_path, source) as writer:
         first = 0
         for block in source.blocks():
-            writer.write(block.stored(kept[first : first + block.length]))
+            writer.write(block.kept_rows(kept[first : first + block.length]))
             first += block.length
     raw = (tmp_path / "kept" / "a.npy").read_bytes()
     assert np.array_equal(np.load(io.BytesIO(raw)), given[:rows])

@@ -12,8 +12,10 @@ import pyarrow as pa
 import zstandard
 
 from lookalike.read import join_column
-from lookalike.types import Rejected, Source, Wanted
+from lookalike.types import ReadLimits, Rejected, Source, Wanted
 
+SMALL = ReadLimits(block_bytes=64, block_rows=3, block_files=3)
+"""Blocks of a few rows, so that every test crosses their borders."""
 COMPRESS: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".zst": zstandard.compress}
 
 
@@ -38,7 +40,7 @@ def stored(source: Source, keep: Callable[[int], bool] = lambda row: True) -> li
     lengths = [len(block.items(Wanted("text", skip_errors=True))) for block in source.blocks()]
     found, row = [], 0
     for length, block in zip(lengths, source.blocks(), strict=True):
-        found.append(block.stored(np.array([keep(row + number) for number in range(length)], bool)))
+        found.append(block.kept_rows(np.array([keep(row + number) for number in range(length)], bool)))
         row += length
     return found
 

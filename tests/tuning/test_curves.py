@@ -13,13 +13,11 @@ from lookalike.tuning.curves import (
     error_bound,
     false_negatives,
     false_positives,
-    fixed_point,
     hashes_needed,
     lecture_threshold,
     miss_probability,
     probability,
     similarity_at,
-    steepest_slope,
 )
 
 small = st.integers(1, 12)
@@ -78,9 +76,8 @@ def test_similarities_out_of_range_are_refused(similarity):
 
 @pytest.mark.parametrize(("bands", "rows"), [(0, 5), (20, 0), (2.5, 4), (-1, 3)])
 def test_bands_and_rows_must_be_whole_numbers_from_1(bands, rows):
-    for function in (lecture_threshold, fixed_point, steepest_slope):
-        with pytest.raises(UsageError, match="bands and rows"):
-            function(bands, rows)
+    with pytest.raises(UsageError, match="bands and rows"):
+        lecture_threshold(bands, rows)
     with pytest.raises(UsageError, match="bands and rows"):
         probability(0.5, bands, rows)
 
@@ -88,36 +85,6 @@ def test_bands_and_rows_must_be_whole_numbers_from_1(bands, rows):
 @given(st.floats(0.001, 0.999), st.integers(1, 500), st.integers(1, 500))
 def test_similarity_at_inverts_the_curve(chance, bands, rows):
     assert probability(similarity_at(chance, bands, rows), bands, rows) == pytest.approx(chance, rel=1e-9)
-
-
-@given(st.integers(2, 3000), st.integers(2, 3000))
-def test_fixed_point_is_fixed_and_divides_the_curve(bands, rows):
-    point = fixed_point(bands, rows)
-    assert 0 < point < 1
-    assert miss_probability(point, bands, rows) == pytest.approx(1 - point, rel=1e-6)
-    assert probability(point, bands, rows) == pytest.approx(point, rel=1e-6)
-    assert probability(point * 0.99, bands, rows) < point * 0.99
-    above = 1 - (1 - point) * 0.99
-    assert miss_probability(above, bands, rows) < 1 - above
-
-
-def test_fixed_point_of_one_band_or_one_row():
-    assert fixed_point(bands=1, rows=5) == 1.0
-    assert fixed_point(bands=5, rows=1) == 0.0
-    with pytest.raises(UsageError, match="no single fixed point"):
-        fixed_point(1, 1)
-
-
-@given(st.integers(1, 60), st.integers(1, 60))
-def test_steepest_slope_is_the_steepest_of_all(bands, rows):
-    where, slope = steepest_slope(bands, rows)
-    grid = np.linspace(0, 1, 2001)
-    steps = np.diff(probability(grid, bands, rows)) / np.diff(grid)
-    assert steps.max() <= slope * (1 + 1e-9)
-    assert steps.max() >= slope * 0.98
-    nearest = (grid[:-1] + grid[1:])[steps.argmax()] / 2
-    if bands * rows > 1:
-        assert nearest == pytest.approx(where, abs=0.01)
 
 
 def exact_area(start: Fraction, end: Fraction, bands: int, rows: int) -> Fraction:

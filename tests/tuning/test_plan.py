@@ -111,7 +111,7 @@ def test_too_few_hashes_says_how_many_would_do():
     assert tune(threshold=0.05, hashes=90).bands == 90
     with pytest.raises(UsageError, match="set hashes to 90 or more"):
         tune(threshold=0.05, hashes=89)
-    with pytest.raises(UsageError, match="nor can the most there may be"):
+    with pytest.raises(UsageError, match="nor can the maximum of 65536"):
         tune(threshold=1e-6)
 
 

@@ -15,7 +15,7 @@ from lookalike.errors import UsageError
 from lookalike.tuning.collisions import line_collision
 from lookalike.tuning.curves import false_negatives, false_positives, probability
 from lookalike.tuning.plan import Plan, lecture_plan, tune
-from lookalike.tuning.scales import PLANNED, Scale, make_scale
+from lookalike.tuning.scales import FUNCTIONS_PER_HASH, MOST_ROWS, PLANNED, Scale, make_scale
 
 MEASURES = {
     "jaccard": {"threshold": 0.7},
@@ -47,11 +47,12 @@ def test_every_measure_is_tried():
 def test_the_plan_is_the_best_of_all_that_reach_the_recall(measure, recall, hashes):
     plan = tune(recall=recall, hashes=hashes, measure=measure, **MEASURES[measure])
     p = one_hash(measure, plan.threshold, plan.threshold)
+    limit = hashes * FUNCTIONS_PER_HASH.get(measure, 1)
     good = [
         (-rows, bands)
-        for rows in range(1, min(hashes, 500) + 1)
+        for rows in range(1, (MOST_ROWS if measure in FUNCTIONS_PER_HASH else min(hashes, 500)) + 1)
         for bands in [math.ceil(math.log(1 - recall) / math.log1p(-(p**rows)) - 1e-9)]
-        if bands * rows <= hashes
+        if bands * rows <= limit
     ]
     assert (-plan.rows, plan.bands) == min(good)
     assert plan.recall == pytest.approx(1 - (1 - p**plan.rows) ** plan.bands, abs=1e-9)
@@ -86,17 +87,29 @@ def test_a_scale_read_backwards_is_itself(measure, value):
 def test_thresholds_become_exact_chances_where_they_can():
     assert Scale("dice").chance_at(Fraction(9, 10)) == Fraction(9, 11)
     assert Scale("hamming", bits=100).chance_at(Fraction(55)) == Fraction(45, 100)
-    # 1 - (1 - 3/4)^1 = 0.75 is met exactly by one band of one row.
-    assert tune(threshold=16, recall=0.75, hashes=1, measure="hamming", bits=64).recall == 0.75
+    # 1 - (1 - 1/2)^2 = 0.75 is reached exactly by two bands of one row.
+    assert tune(threshold=32, recall=0.75, hashes=1, measure="hamming", bits=64).recall == 0.75
     assert Scale("cosine").chance_at(Fraction(1)) == 1
     cut = Scale("cosine").chance_at(Fraction(1, 2))
     assert cut < Fraction(2, 3) < cut + Fraction(2, 10**12)
 
 
-def test_cosine_one_takes_one_band_of_all_hashes():
-    plan = tune(threshold=1, measure="cosine")
-    assert (plan.bands, plan.rows, plan.recall) == (1, 256, 1.0)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"measure": "cosine", "threshold": 1},
+        {"measure": "euclidean", "threshold": 0},
+        {"measure": "hamming", "threshold": 0, "bits": 64},
+    ],
+)
+def test_equal_vectors_take_one_band_of_the_most_rows(options):
+    plan = tune(**options)
+    assert (plan.bands, plan.rows, plan.recall) == (1, MOST_ROWS, 1.0)
+    assert plan.curve(plan.threshold) == 1
     assert "one of" not in plan.describe()
+    assert "one at" not in plan.describe()
+    assert plan.axis[0] == 0 < plan.axis[1]
+    assert plan.areas()[0] == pytest.approx(0)
 
 
 def test_the_width_is_three_thresholds_and_seldom_far_from_the_best():
@@ -163,22 +176,26 @@ def test_json_has_the_measure_and_what_the_user_gave(measure):
 
 def test_descriptions_speak_of_distances_where_they_are():
     text = tune(threshold=2, measure="euclidean").describe()
-    assert "A pair at distance 2 is found with probability 99.16% (wanted: 99%), one at 1 with" in text
+    assert "99 bands of 10 rows, using 990 of 1,024 lines." in text
+    assert "A pair at distance 2 is found with probability 99.01% (target: 99%), one at 1 with" in text
     assert "of pairs at distance 4 and" in text
     assert "those at 8." in text
-    assert "The chance is even at distance 3.664." in text
-    assert "buckets 6 wide" in text
+    assert "Pairs at distance 3.008 have a 50% chance of becoming candidates." in text
+    assert "buckets are 6 wide" in text
     assert "similarity" not in text
     near_all = tune(threshold=40, recall=0.9, measure="hamming", bits=64).describe()
     assert "false candidates" not in near_all  # twice the threshold is beyond the last bit
-    assert "One hash agrees for a pair of similarity 0.8 with probability 0.6667." in tune(measure="dice").describe()
+    assert "One hash agrees on a pair of similarity 0.8 with probability 0.6667." in tune(measure="dice").describe()
 
 
 def test_the_lectures_rule_goes_by_the_chance_of_one_hash():
     for measure, options in MEASURES.items():
         plan = lecture_plan(hashes=128, measure=measure, **options)
         p = one_hash(measure, plan.threshold, plan.threshold)
-        distances = {b: abs((1 / b) ** (b / 128) - p) for b in (1, 2, 4, 8, 16, 32, 64, 128)}
+        limit = 128 * FUNCTIONS_PER_HASH.get(measure, 1)
+        divisors = (1 << power for power in range(limit.bit_length()))
+        distances = {b: abs((1 / b) ** (b / limit) - p) for b in divisors}
+        assert plan.used_hashes == limit
         assert distances[plan.bands] == min(distances.values())
         assert plan.recall == pytest.approx(probability(p, plan.bands, plan.rows), abs=1e-9)
         assert plan.measure == measure
@@ -188,21 +205,20 @@ def test_the_lectures_rule_goes_by_the_chance_of_one_hash():
     ("options", "message"),
     [
         ({"measure": "euclidean"}, "euclidean needs a threshold: the largest distance"),
-        ({"measure": "euclidean", "threshold": 0}, "threshold must be above 0 for euclidean"),
-        ({"measure": "euclidean", "threshold": -1}, "threshold must be above 0 for euclidean"),
+        ({"measure": "euclidean", "threshold": -1}, "threshold must be 0 or more for euclidean"),
         ({"measure": "euclidean", "threshold": "far"}, "threshold must be a number"),
         ({"measure": "euclidean", "threshold": 1, "width": 0}, "width must be a number above 0"),
         ({"measure": "euclidean", "threshold": 1, "width": "wide"}, "width must be a number above 0"),
-        ({"measure": "euclidean", "threshold": 1, "bits": 8}, "bits is for hamming alone"),
+        ({"measure": "euclidean", "threshold": 1, "bits": 8}, "bits applies to hamming only"),
         ({"measure": "hamming", "threshold": 3}, "hamming needs bits"),
-        ({"measure": "hamming", "threshold": 0, "bits": 8}, "above 0 for hamming"),
+        ({"measure": "hamming", "threshold": -1, "bits": 8}, "a whole number of bits from 0 for hamming"),
         ({"measure": "hamming", "threshold": 2.5, "bits": 8}, "a whole number of bits"),
-        ({"measure": "hamming", "threshold": 3, "bits": 0}, "bits must be a whole number from 1"),
-        ({"measure": "hamming", "threshold": 3, "bits": 2.5}, "bits must be a whole number from 1"),
+        ({"measure": "hamming", "threshold": 3, "bits": 0}, "bits must be a whole number of at least 1"),
+        ({"measure": "hamming", "threshold": 3, "bits": 2.5}, "bits must be a whole number of at least 1"),
         ({"measure": "hamming", "threshold": 64, "bits": 64}, "threshold must be below 64, the number of bits"),
-        ({"measure": "hamming", "threshold": 3, "bits": 64, "width": 1}, "width is for euclidean alone"),
+        ({"measure": "hamming", "threshold": 3, "bits": 64, "width": 1}, "width applies to euclidean only"),
         ({"measure": "cosine", "threshold": 1.5}, "threshold must be above 0 and at most 1 for cosine"),
-        ({"measure": "cosine", "threshold": 0.5, "width": 1}, "width is for euclidean alone"),
+        ({"measure": "cosine", "threshold": 0.5, "width": 1}, "width applies to euclidean only"),
         ({"measure": "containment"}, "minhash cannot promise a recall"),
         ({"measure": "overlap", "threshold": 3}, "minhash cannot promise a recall"),
         ({"measure": "manhattan"}, "measure must be one of jaccard, dice, cosine, euclidean, hamming"),
@@ -216,7 +232,7 @@ def test_what_makes_no_sense_is_a_usage_error(options, message):
 
 def test_too_few_hashes_says_how_many_would_do():
     with pytest.raises(
-        UsageError, match=r"16 hashes cannot find pairs at distance 60 with recall 0.99: set hashes to 72"
+        UsageError, match=r"8 hashes cannot find pairs at distance 60 with recall 0.99: set hashes to 9 or more"
     ):
-        tune(threshold=60, hashes=16, measure="hamming", bits=64)
-    assert tune(threshold=60, hashes=72, measure="hamming", bits=64).rows == 1
+        tune(threshold=60, hashes=8, measure="hamming", bits=64)
+    assert tune(threshold=60, hashes=9, measure="hamming", bits=64).rows == 1

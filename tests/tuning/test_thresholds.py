@@ -91,7 +91,7 @@ def test_overlap_counts():
     assert check_threshold("overlap", 5) == 5
     assert check_threshold("overlap", "5.0") == 5
     for value in (0, -1, 0.8, 1.5):
-        with pytest.raises(UsageError, match="whole number from 1 for overlap"):
+        with pytest.raises(UsageError, match="whole number of at least 1 for overlap"):
             check_threshold("overlap", value)
 
 

@@ -11,7 +11,7 @@ import pytest
 import zstandard
 
 from lookalike.types import Layout
-from lookalike.write import kept, open_kept
+from lookalike.write import open_kept
 
 
 class Stored:
@@ -20,17 +20,17 @@ class Stored:
     name = "in"
     nbytes = 0
 
-    def __init__(self, kept_name: str, layout: Layout) -> None:
-        self.kept_name = kept_name
+    def __init__(self, kept_path: str, layout: Layout) -> None:
+        self.kept_path = kept_path
         self._layout = layout
 
     def layout(self) -> Layout:
         return self._layout
 
 
-def write(folder: Path, name: str, layout: Layout, parts: list[Any]) -> Path:
+def write(folder: Path, name: str, layout: Layout, parts: list[Any], **options: int) -> Path:
     source: Any = Stored(name, layout)
-    with open_kept(folder, source) as writer:
+    with open_kept(folder, source, **options) as writer:
         for part in parts:
             writer.write(part)
     return folder / "kept" / name
@@ -84,11 +84,10 @@ def test_no_rows_at_all(tmp_path: Path) -> None:
     assert pq.read_table(path).equals(TABLE.slice(0, 0))
 
 
-def test_row_groups_are_bounded_in_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "GROUP_BYTES", 2000)
+def test_row_groups_are_bounded_in_bytes(tmp_path: Path) -> None:
     wide = pa.table({"text": ["x" * 100] * 100})
     layout = Layout("table", b"", "zstd", wide.schema, None)
-    path = write(tmp_path, "in.parquet", layout, [wide.slice(n, 10) for n in range(0, 100, 10)])
+    path = write(tmp_path, "in.parquet", layout, [wide.slice(n, 10) for n in range(0, 100, 10)], group_bytes=2000)
     assert pq.read_table(path).equals(wide)
     assert pq.ParquetFile(path).metadata.num_row_groups == 5
 

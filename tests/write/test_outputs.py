@@ -43,7 +43,7 @@ def test_what_exists_is_refused(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "folder")
     for name in ("file", "folder", "link"):
-        with pytest.raises(UsageError, match="exists already"):
+        with pytest.raises(UsageError, match="already exists"):
             OutputFolder(tmp_path / name)
 
 
@@ -93,7 +93,7 @@ def test_the_old_output_comes_back_where_renaming_fails(tmp_path: Path, monkeypa
 
 
 def test_a_name_taken_meanwhile_is_not_replaced(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="exists already"), OutputFolder(tmp_path / "out"):  # noqa: PT012
+    with pytest.raises(UsageError, match="already exists"), OutputFolder(tmp_path / "out"):  # noqa: PT012
         (tmp_path / "out").mkdir()
         (tmp_path / "out/theirs").write_text("theirs")
     assert names(tmp_path) == ["out", "out/theirs"]
@@ -133,9 +133,8 @@ def test_everything_is_flushed_before_it_gets_its_name(tmp_path: Path, monkeypat
 
 def test_many_files_are_flushed_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced = []
-    monkeypatch.setattr(outputs, "MANY_FILES", 3)
     monkeypatch.setattr(outputs.os, "sync", lambda: synced.append((tmp_path / "out").exists()))
-    with OutputFolder(tmp_path / "out") as folder:
+    with OutputFolder(tmp_path / "out", many_files=3) as folder:
         fill(folder)
     assert synced == [False]
 
@@ -164,7 +163,7 @@ def test_output_files_are_checked_beforehand(tmp_path: Path) -> None:
     assert output_file(tmp_path / "new.CSV") == tmp_path / "new.CSV"
     assert output_file(tmp_path / "old.csv", overwrite=True) == tmp_path / "old.csv"
     for name, says in (
-        ("old.csv", "exists already"),
+        ("old.csv", "already exists"),
         ("folder.csv", "is a folder"),
         ("a.xls", "must end in .parquet"),
     ):

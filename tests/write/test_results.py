@@ -32,7 +32,7 @@ def test_by_name(tmp_path: Path) -> None:
         assert rows[0] == ["left", "n", "similarity"]
         assert [row[:2] for row in rows[1:]] == [["a", "1"], ['say "b"', ""], ["c,d\te\nf", "3"]]
         assert [float(row[2]) for row in rows[1:]] == TABLE["similarity"].to_pylist()
-    with pytest.raises(UsageError, match=r"t\.xls: the name must end in \.parquet"):
+    with pytest.raises(UsageError, match=r"t\.xls: the file name must end in \.parquet"):
         write_table(tmp_path / "t.xls", TABLE)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["t.JSONL", "t.csv", "t.parquet", "t.tsv"]
 

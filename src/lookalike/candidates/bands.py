@@ -6,7 +6,7 @@ from lookalike.candidates.buckets import group_keys
 from lookalike.types import Buckets, Int32, UInt64
 
 KEYS = 1 << 64
-"""There are so many bucket keys."""
+"""The number of possible bucket keys."""
 
 
 def join_band(keys: UInt64, places: Int32) -> Buckets:
@@ -16,7 +16,7 @@ def join_band(keys: UInt64, places: Int32) -> Buckets:
     ----------
     keys : uint64[n]
     places : int32[n], ascending
-        What has each key.
+        The place (position in the order of items) that has each key.
 
     Returns
     -------
@@ -33,7 +33,7 @@ def join_band(keys: UInt64, places: Int32) -> Buckets:
 
 
 def key_ranges(count: int) -> list[tuple[int, int]]:
-    """All keys as `count` ranges (first, last): a band that is too large is joined range by range.
+    """Split all keys into `count` ranges (first, last): a band that is too large is joined range by range.
 
     Examples
     --------

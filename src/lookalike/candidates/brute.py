@@ -1,4 +1,4 @@
-"""Candidates by brute force: everything with everything, for small collections and for checking."""
+"""Candidates by brute force: every pair, for small collections and for checking."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Buckets: grouping by key, choosing among them, and putting them together."""
+"""Buckets: group by key, select, concatenate and renumber."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lookalike.types import Bool, Buckets, Int32, Int64, UInt64
 def group_keys(keys: UInt64) -> Buckets:
     """Buckets of the indices that share a key with another, ascending within each.
 
-    Upper key bits and index are packed in one word, because sorting plain 64-bit integers is vectorised and
+    The upper bits of a key and its index are packed in one word, because sorting 64-bit integers is vectorised and
     several times as fast as an argsort.
 
     Examples
@@ -30,7 +30,7 @@ def group_keys(keys: UInt64) -> Buckets:
 
 
 def group_prints(halves: UInt64, others: UInt64) -> Int64:
-    """For each item the first item with the same fingerprint, given as two halves of 64 bits.
+    """For each item, the first item with the same fingerprint, given as two halves of 64 bits.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def group_prints(halves: UInt64, others: UInt64) -> Int64:
 
 
 def concatenate(parts: Sequence[Buckets]) -> Buckets:
-    """The buckets of several ways of finding them, as one.
+    """Concatenate buckets.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def select(buckets: Buckets, chosen: Bool) -> Buckets:
 
 
 def renumber(buckets: Buckets, number: Int32) -> Buckets:
-    """Give every member its new number; drop members without one (-1) and buckets left with fewer than two.
+    """Renumber the members; drop members without a number (-1) and buckets left with fewer than two.
 
     Numbers must rise with the members.
 

@@ -1,8 +1,7 @@
 """The exact join: every pair of sets that reaches a threshold, none lost, with its overlap.
 
 Sets are in order of size and their elements in order of rarity. Each set is probed against the earlier ones through
-an index of the rare elements at the front of each (the lecture's methods for high similarity). One measure differs
-from another only by the overlap that a pair needs.
+an index of the rare elements at the front of each. Measures differ only in the overlap that a pair needs.
 """
 
 from __future__ import annotations
@@ -25,36 +24,45 @@ LEVELS = {
     "suffix": exact_plain.BY_SUFFIX,
 }
 INDEXES = (*LEVELS, "best")
-"""What can be indexed: the lecture's ways, and what is fastest."""
-SHORT = 32
-"""Elements of a set on average up to which signatures lie in the postings: 4 times as fast at 10, even at 31,
-a fifth of the speed at 190 (threshold 0.5)."""
-FEW = 1 << 14
-"""Elements of all sets up to which masks and threads cost more than they save. (Below 1 ms either way.)"""
+"""What can be indexed: the methods of the book, and the fastest of ours."""
 ENCODED = 4
-"""Pieces for each thread when sets are encoded: those with many elements of their own are done sooner."""
-CHUNKS = 64
-"""Pieces that the sets are cut in for each thread at most: the last to finish is then not far behind."""
+"""Pieces per thread when sets are encoded: sets with many elements of their own are finished sooner."""
 CHUNK_ELEMENTS = 1 << 14
-"""Elements of a piece at least: to hand one to a thread costs as much as probing some thousand."""
-PAIRS = 1 << 19
-"""Pairs that a kernel has room for beside one set's; then it hands over what it found."""
+"""The least number of elements of a piece: handing one to a thread costs as much as probing a few thousand."""
+
+
+@dataclass(frozen=True, slots=True)
+class JoinSizes:
+    """Sizes that decide how the work is done; the pairs are the same for any."""
+
+    short: int = 32
+    """Up to this mean number of elements, signatures are stored in the postings: 4 times as fast at 10, equal at 31,
+    a fifth of the speed at 190 (threshold 0.5)."""
+    few: int = 1 << 14
+    """Up to this many elements in total, masks and threads cost more than they save. (Below 1 ms either way.)"""
+    chunks: int = 64
+    """The most pieces per thread, so that the last thread finishes soon after the others."""
+    pairs: int = 1 << 19
+    """Pairs that a kernel collects, beyond those of one set, before it returns them."""
+
+
+SIZES = JoinSizes()
 
 
 @dataclass(slots=True)
 class JoinStats:
-    """How many pairs are left after each filter; 0 for one that the index does not apply or count by itself."""
+    """The number of pairs left after each filter; 0 for a filter that the index does not apply or count separately."""
 
     postings: int = 0
-    """Entries of posting lists that were looked at."""
+    """Entries of posting lists that were examined."""
     length: int = 0
-    """Pairs whose sizes allow it."""
+    """Pairs whose sizes allow the overlap needed."""
     prefix: int = 0
     """Pairs that share a token of their prefixes."""
     position: int = 0
-    """Pairs that share it early enough."""
+    """Pairs that share it at an early enough position."""
     suffix: int = 0
-    """Pairs with enough behind it in both sets."""
+    """Pairs with enough tokens after it in both sets."""
     signature: int = 0
     """Pairs whose signatures differ in few bits."""
     verified: int = 0
@@ -62,7 +70,7 @@ class JoinStats:
     found: int = 0
 
     def add(self, counts: Int64, length: int, index: str) -> None:
-        """Add what the kernels counted."""
+        """Add the counts of the kernels."""
         self.length += length
         postings, prefix, position, suffix, signature, found = map(int, counts)
         self.postings += postings
@@ -75,7 +83,7 @@ class JoinStats:
 
 
 @dataclass(slots=True)
-class _Room:
+class _WorkArrays:
     """The arrays that one thread works in."""
 
     cursors: UInt32
@@ -88,8 +96,8 @@ class _Room:
     counts: Int64 = field(default_factory=lambda: np.zeros(6, np.int64))
 
     @classmethod
-    def make(cls, sets: int, starts: UInt32, span: int, inline: bool) -> _Room:
-        pairs = sets + min(PAIRS, sets * sets)
+    def make(cls, sets: int, starts: UInt32, span: int, inline: bool, most: int) -> _WorkArrays:
+        pairs = sets + min(most, sets * sets)
         left, right, overlaps = (np.empty(pairs, np.int32) for _ in range(3))
         return cls(
             starts.copy(),
@@ -101,20 +109,20 @@ class _Room:
         )
 
     def go_to(self, first: int, starts: UInt32) -> None:
-        """Be ready for a set: cursors only move forward, so for an earlier one they start again."""
+        """Prepare for a set: cursors only move forward, so for an earlier set they are reset."""
         if first < self.state[exact_plain.NEXT]:
             self.cursors[:] = starts
             self.stops[:] = starts[: len(self.stops)]
 
     def take(self) -> Overlapping:
-        """Copy what was found out of the room."""
+        """A copy of the pairs found."""
         left, right, overlaps = (values[: self.state[exact_plain.WRITTEN]].copy() for values in self.out)
         return Overlapping(left, right, overlaps)
 
 
 @dataclass(slots=True)
 class _Join:
-    """All that is prepared for probing."""
+    """Everything that is prepared for probing."""
 
     index: str
     rule: Rule
@@ -123,10 +131,13 @@ class _Join:
     classes: Classes
     encoded: Encoded
     postings: Postings
-    rooms: list[_Room] = field(default_factory=list)
+    most: int
+    rooms: list[_WorkArrays] = field(default_factory=list)
 
     @classmethod
-    def prepare(cls, sets: Numbered, rule: Rule, index: str, sides: Bool | None, threads: int, each: Mapper) -> _Join:
+    def prepare(
+        cls, sets: Numbered, rule: Rule, index: str, sides: Bool | None, threads: int, each: Mapper, most: int
+    ) -> _Join:
         given = sets.indptr, sets.tokens, np.uint32(sets.singles), np.zeros(0, np.bool_) if sides is None else sides
         parts = split_evenly(sets.indptr, threads)
         span = sets.distinct - sets.singles
@@ -139,10 +150,10 @@ class _Join:
             postings = Postings(empty, empty, empty, empty, np.zeros(0, np.uint64), np.zeros(0, np.uint8))
         else:
             postings = Postings.make(given, rule, classes, encoded, span, index == "inline", parts, each)
-        return cls(index, rule, given, span, classes, encoded, postings)
+        return cls(index, rule, given, span, classes, encoded, postings, most)
 
     def probe(self, chunk: Span) -> tuple[Overlapping, int, int]:
-        """Pairs of a chunk, as many as there is room for; where it stopped, and where the chunk ends."""
+        """Pairs of a chunk, as many as there is room for; where it stopped; and where the chunk ends."""
         room = self._room()
         room.go_to(chunk[0], self.postings.starts)
         self._call(chunk, room)
@@ -150,14 +161,15 @@ class _Join:
         self.rooms.append(room)
         return found, stopped, chunk[1]
 
-    def _room(self) -> _Room:
-        """A room that no other thread works in."""
+    def _room(self) -> _WorkArrays:
+        """Work arrays that no other thread is using."""
         try:
             return self.rooms.pop()
         except IndexError:
-            return _Room.make(len(self.classes.of), self.postings.starts, self.span, self.index == "inline")
+            sets, inline = len(self.classes.of), self.index == "inline"
+            return _WorkArrays.make(sets, self.postings.starts, self.span, inline, self.most)
 
-    def _call(self, chunk: Span, room: _Room) -> None:
+    def _call(self, chunk: Span, room: _WorkArrays) -> None:
         known = self.rule, self.given, self.classes.arguments
         lists, coded = self.postings, self.encoded
         after = room.out, room.state, room.counts
@@ -173,7 +185,7 @@ class _Join:
             exact_plain.probe_plain(*chunk, LEVELS[self.index], *known, plain, room.marks, *after)
 
     def pairs_by_length(self) -> int:
-        """How many pairs the sizes allow."""
+        """The number of pairs whose sizes allow the overlap needed."""
         numbers = np.arange(len(self.classes.of))
         lowest = np.minimum(self.classes.starts[self.classes.lowest[self.classes.of]], numbers)
         sides = self.given[3]
@@ -184,13 +196,13 @@ class _Join:
         return int(np.sum(np.where(sides, numbers - lowest - partners, partners)))
 
 
-def _way(sets: Numbered, index: str) -> str:
-    """What "best" is for these sets."""
+def _resolve_index(sets: Numbered, index: str, sizes: JoinSizes) -> str:
+    """The index that "best" stands for with these sets."""
     if index != "best":
         return index
-    if len(sets.tokens) <= FEW:
+    if len(sets.tokens) <= sizes.few:
         return "suffix"
-    return "inline" if len(sets.tokens) <= SHORT * len(sets) else "marked"
+    return "inline" if len(sets.tokens) <= sizes.short * len(sets) else "marked"
 
 
 def _check(sets: Numbered, index: str, sides: Bool | None) -> None:
@@ -211,26 +223,29 @@ def join_exact(
     threads: int = 1,
     each: Mapper = map,
     stats: JoinStats | None = None,
+    sizes: JoinSizes = SIZES,
 ) -> Iterator[Overlapping]:
-    """Every pair of sets whose overlap is at least what `kernels.sets.needed_overlap` says, as it is found.
+    """Yield every pair of sets with at least the overlap of `kernels.sets.needed_overlap`, as it is found.
 
-    Pairs come ordered by `right`; the same ones in the same order whatever the threads. Containment counts if either
-    set is contained in the other: the caller works out the directions.
+    Pairs are ordered by `right`; pairs and order do not depend on the threads. For containment, a pair is listed if
+    either set is contained in the other: the caller works out the directions.
 
     Parameters
     ----------
     sets
-        In order of size, none empty; equal ones are allowed.
+        In order of size, none empty; equal sets are allowed.
     measure
         Number of the measure, numerator and denominator of the threshold, which is above 0.
     index
         "length", "prefix", "position", "suffix" (each with all filters before it) or "best". The pairs are the same.
     sides : bool[sets]
-        If given, only pairs of sets of different sides: a join of two collections.
+        If given, only pairs of sets on different sides are listed: a join of two collections.
     threads, each
-        How many threads the work is cut for, and a map that uses them.
+        The number of threads to divide the work for, and a map that uses them.
     stats
-        Counted up once all pairs were taken.
+        Updated once all pairs have been taken.
+    sizes
+        How the work is divided; the pairs are the same for any.
 
     Examples
     --------
@@ -240,23 +255,30 @@ def join_exact(
     ([0], [1], [2])
     """
     _check(sets, index, sides)
-    return _join(sets, measure, _way(sets, index), sides, threads, each, stats)
+    if len(sets.tokens) <= sizes.few:
+        threads, each = 1, map
+    return _join(sets, measure, _resolve_index(sets, index, sizes), sides, threads, each, stats, sizes)
 
 
 def _join(
-    sets: Numbered, rule: Rule, index: str, sides: Bool | None, threads: int, each: Mapper, stats: JoinStats | None
+    sets: Numbered,
+    rule: Rule,
+    index: str,
+    sides: Bool | None,
+    threads: int,
+    each: Mapper,
+    stats: JoinStats | None,
+    sizes: JoinSizes,
 ) -> Iterator[Overlapping]:
     if len(sets) < 2:
         return
-    if len(sets.tokens) <= FEW:
-        threads, each = 1, map
-    join = _Join.prepare(sets, rule, index, sides, threads, each)
-    chunks = split_evenly(sets.indptr, _pieces(len(sets.tokens), threads))
+    join = _Join.prepare(sets, rule, index, sides, threads, each, sizes.pairs)
+    chunks = split_evenly(sets.indptr, _count_pieces(len(sets.tokens), threads, sizes.chunks))
     yield from filter(len, stretch_by_stretch(join.probe, each, chunks))
     if stats is not None:
         stats.add(np.sum([room.counts for room in join.rooms], axis=0), join.pairs_by_length(), index)
 
 
-def _pieces(elements: int, threads: int) -> int:
-    """How many pieces keep all threads busy to the end."""
-    return min(CHUNKS * threads, max(threads, elements // CHUNK_ELEMENTS)) if threads > 1 else 1
+def _count_pieces(elements: int, threads: int, chunks: int) -> int:
+    """The number of pieces that keeps all threads busy to the end."""
+    return min(chunks * threads, max(threads, elements // CHUNK_ELEMENTS)) if threads > 1 else 1

@@ -1,8 +1,8 @@
-"""Divide, compute, merge: the lecture's method, with disk between the steps.
+"""Divide, compute, merge: pairs counted by element, with disk between the steps.
 
-(element, set) rows are brought together by element, paired, and the pairs counted. DuckDB does it, since it puts on
-disk what does not fit in memory. Elements that occur once pair with nothing and go first; pairs whose sizes alone
-rule them out are not counted. Identical sets are the caller's business.
+(element, set) rows are grouped by element and paired, and the pairs are counted. DuckDB does the work, since it spills
+to disk what does not fit in memory. Elements that occur once are dropped first; pairs ruled out by their sizes alone
+are not counted. Identical sets are left to the caller.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     import duckdb
 
 BATCH_ROWS = 1 << 16
-"""Pairs handed over at a time."""
+"""Pairs returned at a time."""
 
 ENTRY_ROWS = 1 << 20
-"""About how many (element, set) rows are handed to DuckDB at a time."""
+"""The approximate number of (element, set) rows passed to DuckDB at a time."""
 
 
 def join_merge(
@@ -40,28 +40,28 @@ def join_merge(
     threads: int = 1,
     common: Fraction | None = None,
 ) -> Iterator[Overlapping]:
-    """All pairs of sets that reach the threshold, in order, a batch at a time.
+    """Yield all pairs of sets that reach the threshold, in order, in batches.
 
     Parameters
     ----------
     sets
-        Sets, or batches of them whose rows count on.
+        Sets, or batches of sets, numbered continuously.
     measure
         Its number and the threshold's numerator and denominator; containment holds if either direction does.
     sides
-        For each set the collection it is from: then only pairs of different collections count.
+        The collection of each set; only pairs from different collections count.
     memory_bytes, threads
-        What DuckDB may use.
+        The limits for DuckDB.
     folder
-        Where a folder for what does not fit in memory is made, and removed at the end; None: the system's.
+        Where to create a temporary folder for spilled data, removed at the end; None: the system default.
     common
-        Elements in more than this share of the sets do not make pairs. Every pair that is found is still right,
-        with its true overlap, but pairs that share nothing else are missed.
+        Elements in more than this share of the sets are not used to find pairs. Every pair found is still correct,
+        with its exact overlap, but pairs that share nothing else are missed.
 
     Raises
     ------
     ResourceError
-        If memory or disk do not suffice.
+        If memory or disk space runs out.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def join_merge(
 
 @contextmanager
 def _advice(memory_bytes: int, place: str) -> Iterator[None]:
-    """Say what to do where DuckDB runs out of memory or disk."""
+    """Turn errors of DuckDB about memory and disk into advice."""
     import duckdb
     import pyarrow as pa
 
@@ -94,7 +94,7 @@ def _advice(memory_bytes: int, place: str) -> Iterator[None]:
     except duckdb.IOException as error:
         raise ResourceError(f"pairing cannot use {place}: {_first_line(error)} Free some disk there") from error
     except (duckdb.OutOfMemoryException, pa.ArrowException, OSError) as error:
-        # What goes wrong after the first batch comes as an error of Arrow's stream.
+        # Errors after the first batch are raised by the Arrow stream.
         if not isinstance(error, duckdb.OutOfMemoryException) and "Out of Memory" not in str(error):
             raise
         raise ResourceError(
@@ -156,7 +156,7 @@ def _insert(connection: duckdb.DuckDBPyConnection, table: str, columns: dict[str
 
 
 def _select_elements(connection: duckdb.DuckDBPyConnection, common: Fraction | None) -> None:
-    """Keep the entries whose element occurs twice or more; set apart those that are too common to make pairs."""
+    """Keep the entries whose element occurs at least twice; separate those too common to find pairs by."""
     limit = "true"
     if common is not None:
         limit = (
@@ -175,9 +175,9 @@ def _select_elements(connection: duckdb.DuckDBPyConnection, common: Fraction | N
 
 
 def _condition(measure: tuple[int, int, int], overlap: str) -> str:
-    """Does the measure of two sets of sizes n and m reach the threshold? In whole numbers that cannot overflow.
+    """SQL for whether the measure of two sets of sizes n and m reaches the threshold, in integers without overflow.
 
-    Sizes and overlaps are below 2^31; 128 bits are several times as slow as 64, and this is asked for every pair.
+    Sizes and overlaps are below 2^31; 128 bits are several times as slow as 64, and this is evaluated for every pair.
     """
     kind, num, den = measure
     wide = "HUGEINT" if kind == COSINE or max(num, den) >= 1 << 29 else "BIGINT"
@@ -203,7 +203,7 @@ def _pairs_query(measure: tuple[int, int, int], two_sides: bool, some_frequent: 
         JOIN items x ON x.item = a JOIN items y ON y.item = b"""
     total = f"SELECT a, b, n, m, rare AS total FROM ({counted})"
     if some_frequent:
-        # Of a candidate the frequent elements are counted too, so that its overlap is the true one.
+        # Frequent elements of a candidate are counted too, so that its overlap is exact.
         total = f"""
         WITH counted AS MATERIALIZED ({counted})
         SELECT a, b, n, m, rare + coalesce(frequent, 0) AS total

@@ -11,20 +11,20 @@ from lookalike.kernels import neighbors as kernels
 from lookalike.types import Bool, Int64, Mapper, Numbered, UInt32, UInt64
 
 SIGNED_SIZE = 32
-"""Up to this mean size entries of posting lists carry signatures: of larger sets the bits would be too full."""
+"""Up to this mean size, entries of posting lists carry signatures; of larger sets, too many bits would be set."""
 CHUNKS_PER_THREAD = 16
-"""Pieces of work per thread, so that threads that are done early find more."""
+"""Pieces of work per thread, so that a thread that finishes early finds more to do."""
 ROOM = 1 << 18
-"""Neighbours that a thread writes before it hands them over."""
+"""Neighbours that a thread collects before it returns them."""
 MOST_NEIGHBORS = 1 << 30
-"""Beyond this a list of neighbours (24 bytes each, and more as a table) helps nobody."""
+"""A longer list of neighbours (24 bytes each, and more as a table) is of no use."""
 
 
-class Nearest(NamedTuple):
-    """Of set i, neighbours[starts[i]:starts[i + 1]], the nearest first."""
+class NearestSets(NamedTuple):
+    """The neighbours of set i are neighbours[starts[i]:starts[i + 1]], nearest first."""
 
     starts: Int64
-    """int64, one more than there are sets."""
+    """int64, one more entry than sets."""
     neighbours: UInt32
     overlaps: UInt32
 
@@ -39,25 +39,30 @@ def nearest(
     sides: Bool | None = None,
     threads: int = 1,
     each: Mapper = map,
-) -> Nearest:
-    """The k most similar other sets of each set; sets that share nothing are never among them.
+    signed_size: int = SIGNED_SIZE,
+    room: int = ROOM,
+    most: int = MOST_NEIGHBORS,
+) -> NearestSets:
+    """The k most similar other sets of each set; a set that shares no element is never among them.
 
     Parameters
     ----------
     sets
-        Those of one size in input order.
+        In order of size; sets of one size in input order.
     ranks
-        The place of each set in the input: of equally similar ones the earlier comes first.
+        The position of each set in the input: of equally similar sets, the earlier comes first.
     measure
-        By number, as kernels know it (containment: of the set in its neighbour).
+        Its number in the kernels (containment: of the set in its neighbour).
     threshold
-        Numerator and denominator of the smallest similarity; None: any above 0.
+        Numerator and denominator of the least similarity; None: any above 0.
     sides
-        True for the sets that neighbours are sought among, false for those that get some; None: all are both.
+        True for the sets to search among, false for those to find neighbours of; None: all sets are both.
     threads
-        How many pieces to cut the work into; the outcome is the same for any number.
+        Determines how many pieces the work is cut into; the result is the same for any number.
     each
         Runs the pieces.
+    signed_size, room, most
+        Sizes that do not change the result; see the constants of this module.
 
     Examples
     --------
@@ -71,7 +76,7 @@ def nearest(
     found: Int64 = np.zeros(len(sets), np.int64)
     if not k or not len(probes):
         return _join(found, [])
-    search = _Search(sets, ranks, indexed, (measure, *(threshold or (0, 1))), k)
+    search = _Search(sets, ranks, indexed, (measure, *(threshold or (0, 1))), k, signed_size, room)
     pieces = _cut(sets.indptr, probes, CHUNKS_PER_THREAD * threads)
     parts = []
     total = 0
@@ -79,35 +84,44 @@ def nearest(
         found[piece] = counts
         parts.append(part)
         total += len(part[0])
-        if total > MOST_NEIGHBORS:
-            raise ResourceError(f"more than {MOST_NEIGHBORS:,} neighbours would be listed; ask for fewer with -k")
+        if total > most:
+            raise ResourceError(f"more than {most:,} neighbours would be listed; ask for fewer with -k")
     return _join(found, parts)
 
 
-def _join(found: Int64, parts: list[list[UInt32]]) -> Nearest:
-    """Pieces one after the other: probes ascend, and sets that are none have no neighbours."""
+def _join(found: Int64, parts: list[list[UInt32]]) -> NearestSets:
+    """Concatenate the pieces: probes ascend, and sets that are not probed have no neighbours."""
     starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(found)])
     neighbours, overlaps = (np.concatenate([np.empty(0, np.uint32), *(part[i] for part in parts)]) for i in (0, 1))
-    return Nearest(starts, neighbours, overlaps)
+    return NearestSets(starts, neighbours, overlaps)
 
 
 def _cut(indptr: Int64, probes: Int64, pieces: int) -> list[Int64]:
-    """Consecutive probes with about equally many tokens."""
+    """Consecutive probes with about equal numbers of tokens."""
     sizes = np.cumsum(indptr[probes + 1] - indptr[probes])
     cuts = np.unique(np.searchsorted(sizes, np.linspace(0, sizes[-1], pieces + 1)[1:-1]))
     return [piece for piece in np.split(probes, cuts) if len(piece)]
 
 
 class _Search:
-    """The index and what threads work in."""
+    """The index, and the arrays that threads work in."""
 
-    def __init__(self, sets: Numbered, ranks: Int64, indexed: Bool, rule: tuple[int, int, int], k: int) -> None:
+    def __init__(
+        self,
+        sets: Numbered,
+        ranks: Int64,
+        indexed: Bool,
+        rule: tuple[int, int, int],
+        k: int,
+        signed_size: int,
+        room: int,
+    ) -> None:
         sizes = sets.sizes
         if np.any((np.diff(sizes) == 0) & (np.diff(ranks) < 0)):
             raise ValueError("sets of one size must be in input order")
         first_of_size = np.searchsorted(sizes, np.arange(int(sizes[-1]) + 2)).astype(np.int64)
         postings = kernels.list_postings(sets.indptr, sets.tokens, sets.distinct, sets.singles, indexed, first_of_size)
-        signed = len(sets.tokens) <= SIGNED_SIZE * len(sets)
+        signed = len(sets.tokens) <= signed_size * len(sets)
         signs: UInt64 = np.empty((0, kernels.SIGN_WORDS), np.uint64)
         encoded = np.empty(0, np.int64), np.empty(0, np.uint32), np.empty(0, np.uint64)
         entry_signs = np.empty(0, np.uint64)
@@ -119,12 +133,12 @@ class _Search:
         self.sets = (sets.indptr, sets.tokens, *encoded, ranks.astype(np.int64), first_of_size, signs)
         self.index = (*postings, entry_signs)
         self.rule = rule
-        self.k = k
+        self.k, self.room = k, room
         self.words = sets.distinct // 64 + 1
         self.idle: list[Any] = []
 
     def _work(self) -> tuple[Any, ...]:
-        """What a thread works in: one that is not in use, or another."""
+        """The arrays of one thread: a set that is not in use, or a new one."""
         try:
             return self.idle.pop()  # type: ignore[no-any-return]
         except IndexError:
@@ -133,10 +147,10 @@ class _Search:
             return (marks, counts, touched, np.zeros(self.words, np.uint64), np.empty((self.k, 4), np.int64))
 
     def run(self, probes: Int64) -> tuple[Int64, UInt32, UInt32]:
-        """How many neighbours each of some sets has, and all of them with the overlaps."""
+        """The number of neighbours of each probe, and all neighbours with their overlaps."""
         work = self._work()
         found: Int64 = np.empty(len(probes), np.int64)
-        room: UInt32 = np.empty((2, max(self.k, min(ROOM, self.k * len(probes)))), np.uint32)
+        room: UInt32 = np.empty((2, max(self.k, min(self.room, self.k * len(probes)))), np.uint32)
         parts = [room[:, :0]]
         at = 0
         while at < len(probes):
@@ -148,10 +162,10 @@ class _Search:
 
 
 def about_bytes(elements: int, sets: int, threads: int) -> int:
-    """About how much memory the search takes, the sets and their numbering included.
+    """An estimate of the memory that the search needs, including the sets and their numbering.
 
-    Per element: itself and its number (12), masks (12) and an entry with its signature (24); 40 more while elements
-    are numbered.
+    Per element: the element and its number (12), masks (12) and an entry with its signature (24); 40 more while
+    elements are numbered.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""From elements to numbers by ascending frequency, as the exact join wants its sets.
+"""Number the elements of sets by ascending frequency, as the exact join needs them.
 
 Nothing here knows measures or pairs.
 """
@@ -16,7 +16,7 @@ from lookalike.kernels import numbering as kernels
 from lookalike.types import Bool, Int64, Mapper, Numbered, Sets, UInt32, UInt64
 
 PARTITION_ELEMENTS = 3 << 15
-"""At most about so many elements in a partition: they fill a table of 2^17 slots (1.5 MB, in the cache) to 3/4."""
+"""The approximate size of a partition: its elements fill a table of 2^17 slots (1.5 MB, in the cache) to 3/4."""
 
 MOST_PARTITION_BITS = 12
 """More partitions at once cost more (a cursor, a cache line and a page each) than smaller tables save."""
@@ -25,23 +25,32 @@ MOST_TOKENS = 2**32 - 1
 """Numbers are 32 bits wide."""
 
 TASKS_PER_THREAD = 4
-"""Pieces of work per thread, so that threads that are done early find more."""
+"""Pieces of work per thread, so that a thread that finishes early finds more to do."""
 
 
-def number_elements(sets: Sets, *, threads: int = 1, each: Mapper = map) -> tuple[Numbered, Int64]:
-    """The sets in order of size, their elements numbered by frequency, and for each of them its row in `sets`.
+def number_elements(
+    sets: Sets,
+    *,
+    threads: int = 1,
+    each: Mapper = map,
+    partition: int = PARTITION_ELEMENTS,
+    most: int = MOST_TOKENS,
+) -> tuple[Numbered, Int64]:
+    """The sets in order of size with their elements numbered by frequency, and the row of each in `sets`.
 
-    Elements that occur in fewer sets get smaller numbers. Those that occur in equally many are numbered in the order
-    in which they are first seen, set by set: elements of one set then have neighbouring numbers.
+    Elements that occur in fewer sets get smaller numbers. Elements that occur equally often are numbered in the order
+    of their first occurrence, set by set, so that elements of one set have adjacent numbers.
 
     Parameters
     ----------
     sets
         None of them empty.
     threads
-        How many pieces to cut the work into; the outcome is the same for any number.
+        Determines how many pieces the work is cut into; the result is the same for any number.
     each
         Runs the pieces.
+    partition, most
+        The size of a partition, and the most distinct elements.
 
     Examples
     --------
@@ -52,9 +61,9 @@ def number_elements(sets: Sets, *, threads: int = 1, each: Mapper = map) -> tupl
     """
     if not len(sets):
         return Numbered(np.zeros(1, np.int64), np.empty(0, np.uint32), 0, 0), np.empty(0, np.int64)
-    table = _Partitions(sets, threads, each)
+    table = _Partitions(sets, threads, each, partition)
     table.fill()
-    distinct, singles = table.number()
+    distinct, singles = table.number(most)
     rows = np.argsort(sets.sizes, kind="stable").astype(np.int64, copy=False)
     indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(sets.sizes[rows])])
     places = np.empty(len(sets), np.int64)
@@ -63,12 +72,12 @@ def number_elements(sets: Sets, *, threads: int = 1, each: Mapper = map) -> tupl
 
 
 class _Partitions:
-    """The elements of sets by their top bits, and the steps from there to numbers; see kernels/numbering.py."""
+    """The elements of sets, partitioned by their top bits, and the steps to numbers (kernels/numbering.py)."""
 
-    def __init__(self, sets: Sets, threads: int, each: Mapper) -> None:
+    def __init__(self, sets: Sets, threads: int, each: Mapper, partition: int) -> None:
         self.sets = sets
         self.each = each
-        wanted = (len(sets.elements) // PARTITION_ELEMENTS).bit_length()
+        wanted = (len(sets.elements) // partition).bit_length()
         self.bits = min(max(1, wanted), MOST_PARTITION_BITS)
         tasks = TASKS_PER_THREAD * threads if threads > 1 else 1
         self.rows = _cut_rows(sets.indptr, tasks)
@@ -80,12 +89,12 @@ class _Partitions:
         self.fresh: Int64 = np.empty_like(self.bounds)
 
     def run(self, step: Callable[..., Any], given: Any) -> None:
-        """Run one step for everything given, and wait."""
+        """Run one step for each argument, and wait."""
         for _ in self.each(step, given):
             pass
 
     def stretch(self, chunk: int) -> tuple[UInt64, int, int, int]:
-        """The elements of a chunk, as kernels take them."""
+        """The arguments that describe the elements of a chunk to the kernels."""
         begin, end = self.sets.indptr[self.rows[chunk]], self.sets.indptr[self.rows[chunk + 1]]
         return self.sets.elements, int(begin), int(end), self.bits
 
@@ -101,15 +110,15 @@ class _Partitions:
             range(self.chunks),
         )
 
-    def number(self) -> tuple[int, int]:
-        """Put numbers in the place of elements; return how many there are, and how many occur once."""
+    def number(self, most: int) -> tuple[int, int]:
+        """Replace elements by numbers; return how many there are, and how many occur once."""
         used: Bool = np.zeros(len(self.sets) + 1, np.bool_)
         tables = self.words, self.bounds, self.fresh
         self.run(lambda r: kernels.number_partitions(*r, self.bits, self.spread, *tables, used), self.ranges)
         distinct = int(self.fresh[-1].sum())
-        if distinct > MOST_TOKENS:
+        if distinct > most:
             raise ResourceError(
-                f"{distinct:,} different elements are more than an exact join can number ({MOST_TOKENS:,}); "
+                f"{distinct:,} different elements are more than an exact join can number ({most:,}); "
                 "use --method lsh, or join the collection in parts"
             )
         class_of = (np.cumsum(used) - 1).astype(np.uint32)
@@ -121,7 +130,7 @@ class _Partitions:
         return distinct, int(counts[:, 0].sum()) if used[1] else 0
 
     def collect(self, places: Int64, distinct: int, singles: int) -> UInt32:
-        """The numbers of each set, ascending, at its place."""
+        """The numbers of each set, ascending, at its new position."""
         tokens: UInt32 = np.empty(len(self.sets.elements), np.uint32)
         passes = max(1, ((distinct - 1).bit_length() + 7) // 8)
         given = self.sets.indptr, self.sets.elements
@@ -134,19 +143,19 @@ class _Partitions:
 
 
 def _starts_by_class(counts: Int64) -> Int64:
-    """The first number of each class in each chunk (chunks x classes): class by class, in it chunk by chunk."""
+    """The first number of each class in each chunk (chunks x classes): ordered by class, then by chunk."""
     by_class = counts.T.ravel()
     starts = np.cumsum(by_class) - by_class
     return np.ascontiguousarray(starts.reshape(counts.shape[::-1]).T)
 
 
 def _cut_rows(indptr: Int64, pieces: int) -> list[int]:
-    """Where to cut the sets so that about equally many elements lie between: ascending rows, from 0 to all."""
+    """Where to cut the sets into pieces of about equally many elements: ascending rows, from 0 to the last."""
     wanted = np.linspace(0, indptr[-1], pieces + 1)
     return np.unique(np.searchsorted(indptr, wanted)).tolist()  # type: ignore[no-any-return]
 
 
 def _cut_evenly(count: int, pieces: int) -> list[tuple[int, int]]:
-    """Consecutive ranges that cover 0..count-1."""
+    """Consecutive ranges that cover 0 to count - 1."""
     cuts = np.linspace(0, count, min(pieces, count) + 1).astype(np.int64).tolist()
     return list(pairwise(cuts))

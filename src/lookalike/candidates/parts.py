@@ -1,4 +1,4 @@
-"""Independent parts: items that no chain of buckets connects are never compared with each other."""
+"""Independent parts: items that are not connected by any chain of buckets are never compared with each other."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lookalike.types import Buckets, Int32, Int64
 
 
 def connected_parts(bands: Iterable[Buckets], items: int) -> Int32:
-    """For each of the items 0..items-1 the smallest item that buckets of any band connect it with.
+    """For each of the items 0..items-1, the smallest item that it is connected to by buckets of any band.
 
     Examples
     --------
@@ -32,32 +32,32 @@ def connected_parts(bands: Iterable[Buckets], items: int) -> Int32:
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """Members in *blocks* that fit in memory, and blocks in *batches* that can be dealt with one after the other.
+    """Members in *blocks* that fit in memory, and blocks in *batches* that can be processed one after the other.
 
     A batch is one block of whole parts, or several blocks that together are one part too large to fit: any two of its
-    blocks fit at the same time.
+    blocks fit in memory together.
     """
 
     block_of: Int32
-    """For each member its block."""
+    """The block of each member."""
     batches: list[range]
-    """For each batch its blocks; those of a large part hold its members in ascending order."""
+    """The blocks of each batch; those of a large part hold its members in ascending order."""
 
     @property
     def blocks(self) -> int:
-        """How many blocks there are."""
+        """The number of blocks."""
         return self.batches[-1].stop if self.batches else 0
 
 
 def pack_parts(part_of: Int32, nbytes: Int64, limit: int) -> Packing:
-    """Put whole parts together into blocks of at most `limit` bytes, and cut the parts that are larger.
+    """Combine whole parts to blocks of at most `limit` bytes, and split larger parts.
 
     Parameters
     ----------
     part_of : int32[members]
         The part of each member; members are in ascending order.
     nbytes : int64[members]
-        How much memory each takes.
+        The memory that each takes.
 
     Examples
     --------
@@ -86,14 +86,14 @@ def pack_parts(part_of: Int32, nbytes: Int64, limit: int) -> Packing:
 
 
 def _cut(taken: Int64, start: int, end: int, limit: int) -> list[int]:
-    """Cut one part into blocks of at most `limit` bytes."""
+    """Split one part into blocks of at most `limit` bytes."""
     cuts = [start]
     while cuts[-1] < end:
         cut = min(end, int(np.searchsorted(taken, taken[cuts[-1]] + limit, side="right")) - 1)
         if cut == cuts[-1]:
             needed = int(taken[cut + 1] - taken[cut])
             raise ResourceError(
-                f"the set of one item takes {needed / 2**20:,.0f} MiB; {limit / 2**20:,.0f} MiB are free for one. "
+                f"the set of one item takes {needed / 2**20:,.0f} MiB; {limit / 2**20:,.0f} MiB are available for one. "
                 "Give more --memory, or leave the largest items out"
             )
         cuts.append(cut)

@@ -1,6 +1,6 @@
-"""What the exact join prepares: size classes with their bounds, sets as bit masks, and the posting lists.
+"""The data that the exact join prepares: size classes with bounds, sets as bit masks, and posting lists.
 
-How these are probed is exact.py's business.
+exact.py probes them.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from lookalike.kernels import exact_bounds, exact_encode, exact_index
 from lookalike.types import Int64, Mapper, Span, UInt8, UInt32, UInt64
 
 Rule = tuple[int, int, int]
-"""A measure by number, and the numerator and denominator of its threshold."""
+"""The number of a measure, and the numerator and denominator of its threshold."""
 
 
 @dataclass(frozen=True, slots=True)
 class Classes:
-    """Sets by size, and what each size can meet; see kernels/exact_bounds.py."""
+    """Sets by size, and the bounds of each size; see kernels/exact_bounds.py."""
 
     of: UInt32
     sizes: Int64
@@ -32,13 +32,13 @@ class Classes:
 
     @classmethod
     def make(cls, indptr: Int64, rule: Rule) -> Classes:
-        """Group the sets by size and work out the bounds of each size."""
+        """Group the sets by size and compute the bounds of each size."""
         of, sizes, starts = exact_bounds.size_classes(indptr)
         return cls(of, sizes, starts, *exact_bounds.bound_classes(*rule, sizes))
 
     @property
     def arguments(self) -> tuple[Any, ...]:
-        """What the probing kernels want to know."""
+        """The arguments of the probing kernels."""
         return self.of, self.sizes, self.starts, self.lowest, self.probing
 
 
@@ -49,11 +49,11 @@ class Encoded:
     alone: UInt32
     masks: tuple[Int64, UInt32, UInt64]
     prints: tuple[Int64, UInt64]
-    """Signatures; none where they are to lie in the postings."""
+    """Signatures; empty if they are stored in the postings."""
 
     @classmethod
     def make(cls, given: tuple[Any, ...], signatures: bool, parts: Sequence[Span], each: Mapper) -> Encoded:
-        """Encode sets (as kernels know them), on threads by parts."""
+        """Encode sets (in the form of the kernels), part by part on threads."""
         indptr, tokens, singles, _ = given
         alone = np.empty(len(indptr) - 1, np.uint32)
         words = np.zeros(len(indptr), np.int64)
@@ -78,7 +78,7 @@ NOT_ENCODED = Encoded(
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """The lists of sets by token; see kernels/exact_index.py. Arrays that are not asked for have size 0."""
+    """The lists of sets by token; see kernels/exact_index.py. Arrays that are not needed have size 0."""
 
     starts: UInt32
     owners: UInt32
@@ -99,9 +99,9 @@ class Postings:
         parts: Sequence[Span],
         each: Mapper,
     ) -> Postings:
-        """List the prefixes of all sets, on threads by parts. Sets that are not encoded get their places listed.
+        """List the prefixes of all sets, part by part on threads. For sets that are not encoded, positions are listed.
 
-        `span` is the number of tokens that have a list, `inline` whether signatures are to lie in the postings.
+        `span` is the number of tokens that have a list, `inline` whether signatures are stored in the postings.
         """
         lists = span * (2 if given[3].size else 1)
         cursors = np.zeros((len(parts), lists), np.uint32)
@@ -156,7 +156,7 @@ class Postings:
 
 
 def split_evenly(indptr: Int64, parts: int) -> list[Span]:
-    """Cut the sets into at most this many runs of about as many elements each.
+    """Split the sets into at most this many runs with about equally many elements.
 
     Examples
     --------

@@ -1,10 +1,9 @@
 """Candidates by rare elements, for items in oversize buckets: exact, and no pair is lost.
 
-Boilerplate puts thousands of different items in one bucket. Comparing them all is quadratic, and cutting the
-bucket with further rows would lose pairs. Instead the lecture's index for high similarity is used: put each
-set's elements in one fixed order, rare ones first. Two sets of sizes n and m that share at least o elements
-share one among the first n - o + 1 of the one and the first m - o + 1 of the other. Boilerplate is common,
-so it comes last and brings nobody together.
+Boilerplate puts thousands of different items in one bucket. Comparing them all is quadratic, and splitting the bucket
+by further rows would lose pairs. Instead, the elements of each set are put in one fixed order, rare ones first. Two
+sets of sizes n and m that share at least o elements share one among the first n - o + 1 of the one and the first
+m - o + 1 of the other. Boilerplate is common, so it comes last and makes no candidates.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from lookalike.kernels import prefix as kernels
 from lookalike.types import Bool, Buckets, Int64, UInt64
 
 OVERSIZE = 200
-"""Members above which a bucket is refined. The pairs are the same for any value, the time nearly so (docs/log.md)."""
+"""A bucket with more members is refined. The pairs are the same for any value, and the time nearly so (docs/log.md)."""
 
 
 def oversize(buckets: Buckets) -> Bool:
-    """Which buckets have more members than are to be paired.
+    """Which buckets have too many members to compare all their pairs.
 
     Examples
     --------
@@ -39,6 +38,7 @@ def join_prefixes(
     num: int,
     den: int,
     floor: tuple[int, int],
+    limit: int = OVERSIZE,
 ) -> Buckets:
     """Buckets in which every similar pair of `items` meets.
 
@@ -49,7 +49,9 @@ def join_prefixes(
     measure, num, den
         The measure and its threshold num/den.
     floor
-        The smallest share (numerator, denominator) of a set that a similar one can have in common with it.
+        The least share (numerator, denominator) of its elements that a set has in common with a similar one.
+    limit
+        Entries with more members are checked for members that cannot be in a similar pair.
     """
     counters = kernels.count_elements(items, begins, ends, elements)
     starts, symbols, places = kernels.list_prefixes(items, begins, ends, elements, counters, *floor)
@@ -58,7 +60,7 @@ def join_prefixes(
     entry_items = owners[entries.members]
     sizes = (ends - begins)[items][entry_items]
     useful = kernels.useful_entries(
-        entries.starts, sizes, places[entries.members].astype(np.int64), OVERSIZE, measure, num, den
+        entries.starts, sizes, places[entries.members].astype(np.int64), limit, measure, num, den
     )
     return _keep_entries(entries, useful, items[entry_items].astype(np.int32))
 

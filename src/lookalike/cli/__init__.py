@@ -1,1 +1,4 @@
-"""The cli room."""
+"""The terminal: commands, their options, progress and summaries. Only this folder knows click and rich.
+
+Commands import what they need when they run, so that `lookalike --help` answers at once.
+"""

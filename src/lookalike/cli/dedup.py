@@ -1,17 +1,16 @@
-"""`lookalike dedup`: near-duplicates out, with a reason for each."""
+"""`lookalike dedup`: remove near-duplicates, with a reason for each removal."""
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from lookalike.cli.options import CONTEXT, length_option, settings_from, shared_options, talking_options
 
 if TYPE_CHECKING:
     from lookalike.engine.progress import Progress
-    from lookalike.engine.settings import Settings
 
 _EXAMPLE = """\b
 Examples:
@@ -21,26 +20,25 @@ Examples:
   zcat big.jsonl.gz | lookalike dedup - -o out --json
   lookalike dedup --from out --threshold 0.9 -o stricter
 """
-_AGAIN = {"out", "earlier", "threshold", "keep", "policy", "threads", "memory", "overwrite", "as_json", "quiet"}
-"""What can be said with --from."""
+_CHANGEABLE = ("threshold", "keep", "policy", "threads", "memory")
+"""Options of a finished run that --from can change."""
+_WITH_FROM = {*_CHANGEABLE, "out", "earlier", "overwrite", "as_json", "quiet"}
 
 
 @click.command("dedup", epilog=_EXAMPLE, context_settings=CONTEXT)
 @click.argument("inputs", nargs=-1, metavar="INPUT...")
 @click.option("-o", "--out", required=True, metavar="OUT", help="The output folder; must not exist yet.")
-@shared_options
-@length_option
 @click.option(
     "--keep",
     default="first",
     show_default=True,
-    help="Who stays: first, last, longest, shortest, max:COL or min:COL.",
+    help="Which item stays: first, last, longest, shortest, max:COL or min:COL.",
 )
 @click.option(
     "--policy",
     default="direct",
     show_default=True,
-    help="direct (a kept item resembles each removed one) or connected (one per cluster).",
+    help="direct (a kept item resembles each removed one) or connected (one item per cluster).",
 )
 @click.option(
     "--reference",
@@ -48,17 +46,19 @@ _AGAIN = {"out", "earlier", "threshold", "keep", "policy", "threads", "memory", 
     metavar="INPUT",
     help="Items that stay and remove what resembles them, such as the OUT of an earlier run; may be repeated.",
 )
+@shared_options()
+@length_option
 @click.option("--audit", type=int, default=0, metavar="N", help="Measure the recall on a random sample of N items.")
-@click.option("--resume", is_flag=True, help="Go on with a run into OUT that was killed or ran out of disk.")
-@click.option("--work", metavar="DIR", help="Where work files go while the run lasts. [default: beside OUT]")
-@click.option("--overwrite", is_flag=True, help="Replace an output folder of an earlier run.")
 @click.option(
     "--from",
     "earlier",
     metavar="OUT",
-    help="Ask a finished run again, at a higher --threshold or with another --keep, without reading the text again; "
-    "its --length-ratio stays.",
+    help="Re-threshold a finished run (a higher --threshold), or apply another --keep or --policy, without "
+    "reading the texts again; its --length-ratio stays.",
 )
+@click.option("--resume", is_flag=True, help="Continue a run into OUT that was interrupted or ran out of disk space.")
+@click.option("--work", metavar="DIR", help="Folder for work files during the run. [default: beside OUT]")
+@click.option("--overwrite", is_flag=True, help="Replace the output folder of an earlier run.")
 @talking_options
 @click.pass_context
 def command(
@@ -80,59 +80,68 @@ def command(
 ) -> None:
     """Remove near-duplicates from INPUT and write the rest, with a reason for every removal.
 
-    INPUT is files, folders, globs, URLs, or - for JSONL on stdin; .parquet .jsonl .ndjson .csv .tsv .txt .html,
-    text formats also .gz and .zst. OUT gets kept/ (the surviving rows as they were), removed.parquet,
+    INPUT is files, folders, globs or URLs, or - for JSONL on stdin: .parquet .jsonl .ndjson .csv .tsv .txt .html .dat
+    .npy .fvecs, text formats also .gz and .zst. OUT gets kept/ (the surviving rows, unchanged), removed.parquet,
     clusters.parquet and run.json.
     """
+    from lookalike.cli.output import print_record
     from lookalike.cli.progress import open_progress
-    from lookalike.cli.talk import say_run
+    from lookalike.cli.summary import summarize_dedup
 
     progress = open_progress(quiet)
     if earlier is not None:
-        run = _again(context, earlier, out, overwrite, progress)
+        run = _dedup_again(earlier, out, overwrite, _changes(context), progress)
     else:
-        settings = settings_from(options)
-        asked = {"keep": keep, "policy": policy, "reference": reference, "overwrite": overwrite, "resume": resume}
-        run = _dedup(inputs, out, settings, {**asked, "work_folder": work, "audit_items": audit}, progress)
+        places = {"reference": reference, "overwrite": overwrite, "resume": resume, "work_folder": work}
+        run = _dedup(inputs, out, options, (keep, policy, audit), places, progress)
     if as_json:
-        click.echo(json.dumps(run))
-    say_run(run, out, progress)
+        print_record(run)
+    summarize_dedup(run, out, progress)
 
 
-def _dedup(inputs: tuple[str, ...], out: str, settings: Settings, asked: dict[str, Any], progress: Progress) -> Any:
-    from lookalike.cli.talk import warm_up
-    from lookalike.engine.settings import check_policy, parse_keep
+def _dedup(
+    inputs: tuple[str, ...],
+    out: str,
+    options: dict[str, Any],
+    own_options: tuple[str, str, int],
+    places: dict[str, Any],
+    progress: Progress,
+) -> dict[str, Any]:
+    """Check everything that can be wrong with the command before the kernels are compiled, then run it."""
+    from lookalike.cli.warmup import warm_up
     from lookalike.errors import UsageError
-    from lookalike.jobs.dedup import dedup_to_folder
+    from lookalike.jobs.dedup import DedupOptions, dedup_to_folder
     from lookalike.read import check_inputs
     from lookalike.write import OutputFolder
 
-    # what is wrong with the rest of the command is said now too, before the plan and the compiling
+    settings = settings_from(options)
+    choices = DedupOptions.parse(settings.matching.method, *own_options)
     if not inputs:
         raise UsageError("INPUT is missing: files, folders, globs or URLs, or - for JSONL on standard input")
-    parse_keep(asked["keep"])
-    check_policy(asked["policy"])
-    check_inputs([*inputs, *asked["reference"]])
-    OutputFolder(out, asked["overwrite"])
+    check_inputs([*inputs, *places["reference"]])
+    OutputFolder(out, places["overwrite"])
     warm_up(progress)
-    return dedup_to_folder(inputs, out, settings, progress=progress, **asked)
+    return dedup_to_folder(inputs, out, settings, choices, progress=progress, **places)
 
 
-def _again(context: click.Context, earlier: str, out: str, overwrite: bool, progress: Progress) -> Any:
-    from click.core import ParameterSource
-
-    from lookalike.cli.talk import warm_up
+def _changes(context: click.Context) -> dict[str, Any]:
+    """The options that --from changes; any other option that was given is refused."""
     from lookalike.errors import UsageError
-    from lookalike.jobs.dedup_again import dedup_again
 
     given = {name for name in context.params if context.get_parameter_source(name) != ParameterSource.DEFAULT}
     if context.params["inputs"]:
         raise UsageError("--from takes its input from the earlier run; leave INPUT out")
-    given.discard("inputs")
-    if given - _AGAIN:
-        names = ", ".join(f"--{name.strip('_').replace('_', '-')}" for name in sorted(given - _AGAIN))
+    if fixed := given - _WITH_FROM - {"inputs"}:
+        names = ", ".join(f"--{name.strip('_').replace('_', '-')}" for name in sorted(fixed))
         raise UsageError(f"--from: {names} cannot change; run dedup on the input again")
-    changeable = ("threshold", "keep", "policy", "threads", "memory")
+    return {name: context.params[name] for name in _CHANGEABLE if name in given}
+
+
+def _dedup_again(
+    earlier: str, out: str, overwrite: bool, changes: dict[str, Any], progress: Progress
+) -> dict[str, Any]:
+    from lookalike.cli.warmup import warm_up
+    from lookalike.jobs.dedup_again import dedup_again
+
     warm_up(progress)
-    asked = {name: context.params[name] for name in changeable if name in given}
-    return dedup_again(earlier, out, overwrite=overwrite, progress=progress, **asked)
+    return dedup_again(earlier, out, overwrite=overwrite, progress=progress, **changes)

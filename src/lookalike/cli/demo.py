@@ -1,4 +1,4 @@
-"""`lookalike demo`: the main job on the Python sources of this machine, where vendored copies are real duplicates."""
+"""`lookalike demo`: dedup on the Python sources of this machine, where vendored copies are real duplicates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 SHOWN = 8
-"""How many members of a cluster are listed."""
+"""Members of a cluster that are listed."""
 
 _EXAMPLE = "\b\nExample:\n  lookalike demo --threshold 0.7"
 
@@ -23,18 +23,18 @@ _EXAMPLE = "\b\nExample:\n  lookalike demo --threshold 0.7"
 @click.command("demo", epilog=_EXAMPLE, context_settings=CONTEXT)
 @click.option("-o", "--out", default="lookalike-demo", show_default=True, help="The output folder.")
 @click.option("--threshold", default="0.8", show_default=True, help="Smallest similarity of a pair.")
-@click.option("--threads", type=int, help="How many processors to use. [default: all]")
-@click.option("--overwrite", is_flag=True, help="Replace an output folder of an earlier run.")
+@click.option("--threads", type=int, help="Number of threads. [default: all processors]")
+@click.option("--overwrite", is_flag=True, help="Replace the output folder of an earlier run.")
 @talking_options
 def command(out: str, threshold: str, threads: int | None, overwrite: bool, as_json: bool, quiet: bool) -> None:
     """Deduplicate the Python source files of this installation and its packages.
 
-    Nothing is deleted: the files that stay are copied to OUT/kept, and OUT/removed.parquet says why the others went.
+    Nothing is deleted: kept files are copied to OUT/kept, and OUT/removed.parquet has the reason for each removal.
     """
-    import json
-
+    from lookalike.cli.output import print_record
     from lookalike.cli.progress import open_progress
-    from lookalike.cli.talk import say_run, warm_up
+    from lookalike.cli.summary import summarize_dedup
+    from lookalike.cli.warmup import warm_up
     from lookalike.engine.settings import Settings
     from lookalike.jobs.dedup import dedup_to_folder, read_result
     from lookalike.write import OutputFolder
@@ -49,8 +49,8 @@ def command(out: str, threshold: str, threads: int | None, overwrite: bool, as_j
         [f"{folder}/**/*.py" for folder in sources], out, settings, overwrite=overwrite, progress=progress
     )
     if as_json:
-        click.echo(json.dumps(run))
-    say_run(run, out, progress)
+        print_record(run)
+    summarize_dedup(run, out, progress)
     progress.say("")
     for line in describe_cluster(read_result(Path(out)).removed, sources):
         progress.say(line)
@@ -58,28 +58,28 @@ def command(out: str, threshold: str, threads: int | None, overwrite: bool, as_j
 
 
 def find_sources() -> list[Path]:
-    """Where Python keeps its library and its packages; folders inside another are left out."""
+    """The folders of Python's library and packages, without those inside another."""
     found = [sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"), *site.getsitepackages()]
     folders = sorted({Path(folder).resolve() for folder in found if folder and Path(folder).is_dir()})
     return [one for one in folders if not any(other in one.parents for other in folders)]
 
 
 def describe_cluster(removed: pa.Table, sources: list[Path]) -> list[str]:
-    """The most telling cluster: copies of one file, not all identical, in the largest number of packages."""
+    """The most interesting cluster: copies of one file, not all identical, in the most packages."""
     by_keeper: dict[str, list[tuple[str, float]]] = {}
     for row in removed.select(["file", "kept_file", "similarity"]).to_pylist():
         by_keeper.setdefault(row["kept_file"], []).append((row["file"], row["similarity"]))
     if not by_keeper:
-        return ["No near-duplicates here; try a lower --threshold."]
+        return ["No near-duplicates found; try a lower --threshold."]
 
-    def tells(keeper: str) -> tuple[bool, int, int]:
+    def interest(keeper: str) -> tuple[bool, int, int]:
         members = by_keeper[keeper]
         packages = {_package(file, sources) for file, _ in members} | {_package(keeper, sources)}
         return any(similarity < 1 for _, similarity in members), len(packages), len(members)
 
-    keeper = max(sorted(by_keeper), key=tells)
+    keeper = max(sorted(by_keeper), key=interest)
     members = sorted(by_keeper[keeper], key=lambda member: (-member[1], member[0]))
-    lines = [f"The most telling cluster ({len(members) + 1} files):", f"  kept     {_short(keeper, sources)}"]
+    lines = [f"The most interesting cluster ({len(members) + 1} files):", f"  kept     {_short(keeper, sources)}"]
     lines += [f"  {similarity:7.4f}  {_short(file, sources)}" for file, similarity in members[:SHOWN]]
     return lines + ([f"  ... and {len(members) - SHOWN} more"] if len(members) > SHOWN else [])
 

@@ -1,38 +1,48 @@
-"""`lookalike faces`: who has nearly the same measurements."""
+"""`lookalike faces`: find people, or anything else that is measured, by their measurements."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from lookalike.cli.lookups import look_up, lookup_options
+from lookalike.cli.lookups import Output, lookup_options, run_lookup
 from lookalike.cli.options import CONTEXT
 
-_EXAMPLE = """\b
+if TYPE_CHECKING:
+    from lookalike.engine.progress import Progress
+    from lookalike.lookup.face_plan import FacePlan
+    from lookalike.lookup.files import Paths
+    from lookalike.lookup.matches import Matches
+    from lookalike.lookup.read_numbers import Measurements
+
+_EXAMPLES = """\b
 Examples:
   lookalike faces new.csv --against people.csv --id name
-  lookalike faces people.npy -o doubles.parquet --noise 0.05
+  lookalike faces people.csv --columns 'face_*' --without face_id -o duplicates.csv
+  lookalike faces people.npy --noise 0.05 -k 1 -o duplicates.parquet
 """
+_OPTIONS = [
+    click.option("--id", metavar="COLUMN", help="Column with the id of an item. [default: id, or FILE:ROW]"),
+    click.option("--columns", metavar="NAME,...", default="",
+                 help="Columns that are measurements; * is a wildcard. [default: if the first row has a number]"),
+    click.option("--without", metavar="NAME,...", default="", help="Columns that are not measurements."),
+    click.option("--noise", type=float, default=0.02, show_default=True,
+                 help="Typical difference between two measurements of one person, in standard deviations."),
+    click.option("--recall", type=float, default=0.999, show_default=True, help="Target recall."),
+    click.option("--close", type=float,
+                 help="Largest difference of a close measurement, in standard deviations. [default: 3 x noise]"),
+    click.option("--threshold", type=int,
+                 help="Number of close measurements that makes a match. [default: estimated from the gallery]"),
+    click.option("-r", "r", type=int, default=3, show_default=True, help="Measurements per hash function."),
+    click.option("--edge", type=float, default=0.1, show_default=True,
+                 help="Also search the adjacent cell if a value is closer to it than this share of the cell's width."),
+]  # fmt: skip
 
 
-@click.command("faces", epilog=_EXAMPLE, context_settings=CONTEXT)
+@click.command("faces", epilog=_EXAMPLES, context_settings=CONTEXT)
 @click.argument("inputs", nargs=-1, required=True, metavar="PROBES...")
-@click.option("--id", metavar="COLUMN", help="The column that names an item. [default: id, or FILE:ROW]")
-@click.option("--columns", metavar="NAME,...", default="",
-              help="The measurements; * stands for anything. [default: columns that start with a number]")  # fmt: skip
-@click.option("--without", metavar="NAME,...", default="", help="Columns that are no measurements.")
-@click.option("--noise", type=float, default=0.02, show_default=True,
-              help="How far measurements of one person are apart, in standard deviations.")  # fmt: skip
-@click.option("--recall", type=float, default=0.999, show_default=True, help="Share of such persons to find.")
-@click.option(
-    "--close", type=float, help="Standard deviations within which a measurement is close. [default: 3 x noise]"
-)
-@click.option("--threshold", type=int, help="How many close measurements make a match. [default: by the data]")
-@click.option("-r", "r", type=int, default=3, show_default=True, help="How many measurements a cell is made of.")
-@click.option("--edge", type=float, default=0.1, show_default=True,
-              help="Nearer than this share of a cell to its edge, also look in the next.")  # fmt: skip
-@lookup_options
+@lookup_options(_OPTIONS)
 def command(
     inputs: tuple[str, ...],
     against: tuple[str, ...],
@@ -46,19 +56,29 @@ def command(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Find who in GALLERY has nearly the same measurements as each of PROBES: left, right, score, rank.
+    """Find the people in GALLERY with nearly the same measurements as each of PROBES.
 
-    Files are .csv, .tsv, .parquet or .npy, with a row for each person (or anything else that is measured). The score
-    is the number of measurements that are close. Only those are compared that share a cell of some hash function.
+    Files are .csv, .tsv, .parquet, .npy or .fvecs, with one row per person (or anything else that is measured). The
+    output has columns left, right, score and rank; the score is the number of measurements that are close. Only people
+    who share a cell of some hash function are compared.
     """
-    from lookalike.lookup.files import faces_of_files
+    from lookalike.lookup.faces import find_faces
+    from lookalike.lookup.files import match_files
+    from lookalike.lookup.read_numbers import read_measurements
 
-    named = {"columns": _names(columns), "without": _names(without)}
-    reading: dict[str, Any] = {"id": id, **named, "encoding": encoding}
-    look_up(
-        lambda progress: faces_of_files(inputs, against, reading, progress, **options),
-        [*inputs, *against], out, overwrite, as_json, quiet,
-    )  # fmt: skip
+    reading: dict[str, Any] = {"id": id, "columns": _names(columns), "without": _names(without), "encoding": encoding}
+
+    def read(paths: Paths, probes: Measurements | None) -> Measurements:
+        return read_measurements(paths, **reading, names=None if probes is None else probes.names)
+
+    def find(probes: Measurements, gallery: Measurements | None, progress: Progress) -> Matches[FacePlan]:
+        return find_faces(probes.values, None if gallery is None else gallery.values, progress=progress, **options)
+
+    run_lookup(
+        lambda progress: match_files(inputs, against, read, find, {**reading, **options}, progress),
+        [*inputs, *against],
+        Output(out, overwrite, as_json, quiet),
+    )
 
 
 def _names(text: str) -> list[str]:

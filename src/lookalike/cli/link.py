@@ -118,7 +118,7 @@ def command(
 
 def _say_links(run: dict[str, Any], out: str, progress: Progress) -> None:
     """What was found, how sure it is, and what to do next."""
-    from lookalike.cli.talk import count
+    from lookalike.types.wording import count
 
     progress.finish()
     counts, precision, recall = run["counts"], run["precision"], run["candidate_recall"]

@@ -1,4 +1,4 @@
-"""The command line: `lookalike COMMAND`. Commands are imported only when they are called."""
+"""The command line: `lookalike COMMAND`. A command is imported only when it is called."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from lookalike.errors import LookalikeError, ResourceError, UsageError
 from lookalike.version import __version__
 
 COMMANDS = {
-    "dedup": "Remove near-duplicates: the main job.",
+    "dedup": "Remove near-duplicates, with a reason for each removal.",
     "pairs": "List all similar pairs.",
     "neighbors": "List the most similar items of each item.",
-    "link": "Find records that are the same entity, and how sure it is.",
+    "link": "Find records that are the same entity.",
     "faces": "Find who has nearly the same measurements.",
-    "fingerprints": "Find which prints are of the same finger.",
-    "audit": "Measure the recall that a finished dedup reached.",
-    "tune": "Threshold and recall to a plan, with its S-curve.",
-    "demo": "The main job on text found on this machine.",
+    "fingerprints": "Find which prints come from the same finger.",
+    "audit": "Measure the recall of a finished dedup run.",
+    "tune": "Show the plan for a threshold and a recall, with its S-curve.",
+    "demo": "Run dedup on the Python files of this machine.",
 }
-"""Each is a module of this package with a click command named `command`."""
+"""Each is a module of this package that defines a click command named `command`."""
 
 INTERRUPTED = 130
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class LazyGroup(click.Group):
-    """Knows the commands by name and imports one only to run it: `--help` answers at once."""
+    """Knows the commands by name, and imports one only to run it, so that `--help` answers at once."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """In the order of their use."""
+        """In the order of `COMMANDS`."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
@@ -45,7 +45,7 @@ class LazyGroup(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """One line each, without importing them."""
+        """A line per command, without importing it."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
@@ -57,25 +57,28 @@ class LazyGroup(click.Group):
 )
 @click.version_option(__version__, message="lookalike %(version)s")
 def group() -> None:
-    """Find similar items: near-duplicate documents and similar sets, each pair verified."""
+    """Find similar items: near-duplicate documents, similar sets and vectors, records of the same entity.
+
+    Every pair that is reported was verified. `lookalike COMMAND -h` explains a command.
+    """
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line; ends the process with the documented exit code."""
+    """Run the command line, and end the process with the documented exit code."""
     code = run(arguments)
     with contextlib.suppress(AttributeError, OSError, ValueError):
         sys.stderr.flush()
-    # All is written and closed. Taking the interpreter, LLVM and their memory down in order takes a tenth of a
-    # second, which a small job would notice.
+    # Everything is written and closed. An orderly shutdown of the interpreter and LLVM takes a tenth of a second,
+    # which matters for a small job.
     os._exit(code)
 
 
 def run(arguments: list[str] | None = None) -> int:
-    """Run a command and return its exit code; problems are said in one line on stderr."""
+    """Run a command and return its exit code; an error is one line on stderr."""
     try:
         group.main(arguments, prog_name="lookalike", standalone_mode=False)
         if sys.stdout is not None:
-            # the last of the data: if it cannot be written, the run has failed
+            # if the last of the data cannot be written, the run has failed
             sys.stdout.flush()
     except LookalikeError as error:
         _complain(str(error))
@@ -83,16 +86,16 @@ def run(arguments: list[str] | None = None) -> int:
     except click.ClickException as error:
         error.show()
         return error.exit_code if not isinstance(error, click.FileError) else 2
-    except (KeyboardInterrupt, click.exceptions.Abort):  # click makes the one of the other
+    except (KeyboardInterrupt, click.exceptions.Abort):  # click turns one into the other
         _complain("interrupted")
         return INTERRUPTED
     except MemoryError:
         _complain("out of memory; use fewer --threads or split the input")
         return 4
     except BrokenPipeError:
-        # Whoever read our output has gone (`| head`): that is not an error.
+        # The reader of our output has gone (`| head`), which is not an error.
         return 0
-    except SystemExit:  # what click makes of a broken pipe
+    except SystemExit:  # how click handles a broken pipe
         return 0
     except OSError as error:
         _complain(f"{error.filename or 'standard output'}: {error.strerror or error}")

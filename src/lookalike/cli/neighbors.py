@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from lookalike.cli.options import CONTEXT, check_transpose, shared_options_but, talking_options, transpose_option
-from lookalike.errors import UsageError
+from lookalike.cli.options import CONTEXT, check_transpose, shared_options, talking_options, transpose_option
 
 if TYPE_CHECKING:
     from lookalike.engine.progress import Progress
-    from lookalike.jobs.neighbors import Nearby
+    from lookalike.jobs.neighbors import NeighborSettings
 
 _EXAMPLE = """\b
 Examples:
@@ -29,20 +26,31 @@ Examples:
 
 @click.command("neighbors", epilog=_EXAMPLE, context_settings=CONTEXT)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option("-k", type=int, default=10, show_default=True, help="How many neighbours an item has at most.")
-@click.option("--against", multiple=True, metavar="OTHER", help="Seek them among these items; may be repeated.")
-@click.option("-o", "--out", metavar="FILE", help=".parquet, .csv, .tsv or .jsonl. [default: TSV on stdout]")
+@click.option("-k", type=int, default=10, show_default=True, help="Largest number of neighbours per item.")
+@click.option(
+    "-o",
+    "--out",
+    metavar="FILE",
+    help="Write the neighbours to a .parquet, .csv, .tsv or .jsonl file. [default: TSV on stdout]",
+)
+@click.option(
+    "--against",
+    multiple=True,
+    metavar="OTHER",
+    help="Look for neighbours among the items of OTHER instead; may be repeated.",
+)
 @click.option(
     "--threshold", help="Smallest similarity of a neighbour (overlap: a count), or largest distance. [default: any]"
 )
-@click.option("--measure", default="jaccard", show_default=True, metavar="MEASURE",
-              help="Of sets: jaccard, dice, cosine, containment (of the item in its neighbour), overlap. Of vectors: "
-                   "cosine, euclidean, hamming.")  # fmt: skip
-@shared_options_but("threshold", "measure", "method", "recall", "hashes", "seed")
-@click.option("--method", default="exact", hidden=True)
-@click.option("--recall", type=float, default=0.99, hidden=True)  # as all jobs take them; exact ones need none
-@click.option("--hashes", type=int, default=256, hidden=True)
-@click.option("--seed", type=int, default=1, hidden=True)
+@click.option(
+    "--measure",
+    default="jaccard",
+    show_default=True,
+    metavar="MEASURE",
+    help="For sets: jaccard, dice, cosine, containment (of the item in its neighbour), overlap. For vectors: "
+    "cosine, euclidean, hamming.",
+)
+@shared_options(without=("threshold", "measure", "method", "recall", "hashes", "seed"))
 @transpose_option
 @click.option("--overwrite", is_flag=True, help="Replace FILE if it exists.")
 @talking_options
@@ -59,56 +67,50 @@ def command(
 ) -> None:
     """List the K most similar other items of each item in INPUT, as left, right, similarity (or distance), rank.
 
-    Every one is found: nothing is estimated. Items come in input order, each with its nearest first, and of
-    equally similar ones the earlier first. Sets that share nothing are no neighbours.
+    The search is exact. Items are in input order, each with its nearest neighbour first; ties are in input order. Sets
+    that share nothing are not neighbours.
     """
-    from lookalike.cli.pairs import set_aside
+    from lookalike.cli.output import TableOutput, print_record
     from lookalike.cli.progress import open_progress
-    from lookalike.cli.talk import warm_up
-    from lookalike.jobs.neighbors import Nearby, neighbors_of_files
+    from lookalike.cli.warmup import warm_up
+    from lookalike.jobs.neighbors import NeighborSettings, neighbors_of_files
     from lookalike.read import check_inputs
-    from lookalike.write import TABLE_SUFFIXES, output_file, write_table, write_tsv
 
-    if out is None and sys.stdout is None:
-        raise UsageError("standard output is closed; name a file with -o")
-    if as_json and out is None:
-        raise UsageError("--json and the neighbours would both go to stdout; name a file with -o")
     check_transpose(transpose, against, options)
-    wanted = Nearby.parse(k, id=options.pop("id_"), **options)
+    settings = NeighborSettings.parse(k, id=options.pop("id_"), **options)
     check_inputs([*inputs, *against])
-    target = output_file(out, TABLE_SUFFIXES, overwrite) if out is not None else None
+    output = TableOutput.check(out, overwrite, as_json, "neighbours")
     progress = open_progress(quiet)
-    _say_plan(wanted, progress)
+    _announce(settings, progress)
     warm_up(progress)
     with tempfile.TemporaryDirectory(prefix="lookalike-") as spool:
-        table, rejected, run = neighbors_of_files(inputs, against, wanted, Path(spool), progress, transpose)
-    if target is None:
-        write_tsv(sys.stdout.buffer, [table])
-    else:
-        write_table(target, table)
-    aside = set_aside(rejected, target)
+        table, rejected, run = neighbors_of_files(inputs, against, settings, Path(spool), progress, transpose)
+    output.write([table])
+    named = output.write_rejected(rejected)
     if as_json:
-        click.echo(json.dumps(run))
-    _say_neighbors(run["counts"], out, aside, progress)
+        print_record(run)
+    _summarize(run["counts"], out, named, progress)
 
 
-def _say_plan(wanted: Nearby, progress: Progress) -> None:
-    measure = wanted.settings.matching.measure
-    least = f" of {measure.name} {measure.written} or more" if wanted.bounded else f" by {measure.name}"
-    progress.say(f"Plan: exact search. The {wanted.k:,} nearest items{least}; none is missed.")
+def _announce(settings: NeighborSettings, progress: Progress) -> None:
+    """The plan, before the work."""
+    measure = settings.measure
+    limit = f" by {measure.name}"
+    if settings.bounded:
+        limit = f" of {measure.name} {measure.written} or {'less' if measure.column == 'distance' else 'more'}"
+    progress.say(f"Plan: exact search. The {settings.k:,} nearest items{limit}; none is missed.")
 
 
-def _say_neighbors(counts: dict[str, int], out: str | None, aside: str, progress: Progress) -> None:
-    """What was found."""
-    from lookalike.cli.talk import count
+def _summarize(counts: dict[str, int], out: str | None, rejected: str, progress: Progress) -> None:
+    from lookalike.types.wording import count
 
     progress.finish()
-    among = f" among {count(counts['against'], 'other')}" if counts["against"] else ""
+    among = f" among {count(counts['against'], 'other item')}" if counts["against"] else ""
     progress.say(
         f"{count(counts['items'], 'item')} ({counts['empty']:,} empty): {counts['with_neighbors']:,} have neighbours"
         f"{among}, {counts['neighbors']:,} in all."
     )
     if counts["rejected"]:
-        progress.say(f"{count(counts['rejected'], 'bad line')} left out: {aside}")
+        progress.say(f"{count(counts['rejected'], 'bad line')} skipped: {rejected}")
     if out is not None:
         progress.say(f"Results: {out}")

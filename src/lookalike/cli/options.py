@@ -1,8 +1,8 @@
-"""Options that several commands share, and what they become."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -14,49 +14,49 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 
-_SHARED = [
-    click.option("--column", default="text", show_default=True, help="The column that is compared."),
-    click.option("--id", "id_", metavar="COLUMN", help="The column that names an item. [default: id, or FILE:ROW]"),
-    click.option("--threshold", default="0.8", show_default=True,
-                 help="Smallest similarity of a pair (overlap: a count), or largest distance."),
-    click.option("--recall", type=float, default=0.99, show_default=True, help="Share of similar pairs to find."),
-    click.option("--hashes", type=int, default=256, show_default=True, help="Minhash values per item at most."),
-    click.option("--shingle", default="word:5", show_default=True, help="word:W, char:K or stopword:N."),
-    click.option("--bag", is_flag=True, help="Count repeated shingles."),
-    click.option("--language", default="en", show_default=True, help="Whose stop words, for --shingle stopword:N."),
-    click.option("--measure", default="jaccard", show_default=True, metavar="MEASURE",
-                 help="Of sets: jaccard, dice, cosine; containment and overlap but by lsh. Of vectors: cosine, "
-                      "euclidean, hamming."),
-    click.option("--method", default="auto", show_default=True, metavar="METHOD",
-                 help="lsh (recall as asked); exact, brute, for pairs merge (nothing missed); auto: the cheapest."),
-    click.option("--seed", type=int, default=1, show_default=True, help="Another seed draws other hash functions."),
-    click.option("--memory", metavar="SIZE",
-                 help="How much memory to use, such as 4GiB. [default: half of the machine's]"),
-    click.option("--threads", type=int, help="How many processors to use. [default: all]"),
-    click.option("--on-error", default="stop", show_default=True, metavar="[stop|skip]",
-                 help="At a bad line: stop, or skip it and set it aside."),
-    click.option("--encoding", default="utf-8", show_default=True, help="How text files are encoded."),
-]  # fmt: skip
+_SHARED: dict[str, Callable[[Any], Any]] = {
+    "threshold": click.option(
+        "--threshold", default="0.8", show_default=True,
+        help="Smallest similarity of a pair (overlap: a count), or largest distance."),
+    "measure": click.option(
+        "--measure", default="jaccard", show_default=True, metavar="MEASURE",
+        help="For sets: jaccard, dice, cosine; except with lsh also containment and overlap. For vectors: cosine, "
+             "euclidean, hamming."),
+    "recall": click.option(
+        "--recall", type=float, default=0.99, show_default=True, help="Target recall: share of similar pairs to find."),
+    "column": click.option("--column", default="text", show_default=True, help="The column to compare."),
+    "id": click.option("--id", "id_", metavar="COLUMN", help="The column with ids. [default: id, or FILE:ROW]"),
+    "shingle": click.option(
+        "--shingle", default="word:5", show_default=True, help="How texts are cut: word:W, char:K or stopword:N."),
+    "bag": click.option("--bag", is_flag=True, help="Count repeated shingles."),
+    "language": click.option(
+        "--language", default="en", show_default=True, help="Language of the stop words, for --shingle stopword:N."),
+    "method": click.option(
+        "--method", default="auto", show_default=True, metavar="METHOD",
+        help="lsh reaches the target recall; exact, brute and (for pairs) merge miss nothing; auto: the cheapest."),
+    "hashes": click.option(
+        "--hashes", type=int, default=256, show_default=True, help="Largest number of minhash values per item."),
+    "seed": click.option("--seed", type=int, default=1, show_default=True, help="Seed of the hash functions."),
+    "on_error": click.option(
+        "--on-error", default="stop", show_default=True, metavar="[stop|skip]",
+        help="At a bad line: stop, or set it aside and continue."),
+    "encoding": click.option("--encoding", default="utf-8", show_default=True, help="Encoding of text files."),
+    "memory": click.option(
+        "--memory", metavar="SIZE", help="Memory to use, such as 4GiB. [default: half of the machine's]"),
+    "threads": click.option("--threads", type=int, help="Number of threads. [default: all processors]"),
+}  # fmt: skip
 _TALKING = [
-    click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON object on stdout."),
-    click.option("--quiet", is_flag=True, help="No plan, progress or summary."),
+    click.option("--json", "as_json", is_flag=True, help="Print the run record as one JSON object on stdout."),
+    click.option("--quiet", is_flag=True, help="Print no plan, progress or summary."),
 ]
 
 
-def shared_options(command: Command) -> Command:
-    """Add the options that describe what is similar."""
-    return _add(_SHARED, command)
-
-
-def shared_options_but(*names: str) -> Callable[[Command], Command]:
-    """Add these options without some, by the names of their parameters."""
+def shared_options(*, without: Iterable[str] = ()) -> Callable[[Command], Command]:
+    """Add the options that say what items are, what is similar and how the run is executed, but for some."""
+    left_out = set(without)
 
     def add(command: Command) -> Command:
-        before = list(getattr(command, "__click_params__", []))
-        command = _add(_SHARED, command)
-        added = [option for option in command.__click_params__ if option not in before]  # type: ignore[attr-defined]
-        command.__click_params__ = before + [option for option in added if option.name not in names]  # type: ignore[attr-defined]
-        return command
+        return _add([option for name, option in _SHARED.items() if name not in left_out], command)
 
     return add
 
@@ -66,8 +66,8 @@ def length_option(command: Command) -> Command:
     return click.option(
         "--length-ratio",
         metavar="R",
-        help="Compare only items of similar length: shorter / longer at least R, where the length of an item is its "
-        "number of distinct shingles. [default: items of any length]",
+        help="Compare only items of similar length: shorter / longer at least R, by the number of distinct shingles. "
+        "[default: items of any length]",
     )(command)
 
 
@@ -80,15 +80,6 @@ def transpose_option(command: Command) -> Command:
     )(command)
 
 
-def check_transpose(transpose: bool, against: Sequence[str], options: dict[str, Any]) -> None:
-    """Refuse what does not go with --transpose."""
-    from lookalike.errors import UsageError
-
-    others = {"--against": against, "--id": options["id_"], "--on-error skip": options["on_error"] == "skip"}
-    for name in [name for name, given in others.items() if transpose and given]:
-        raise UsageError(f"--transpose: elements are the items, and name themselves; {name} does not go with it")
-
-
 def talking_options(command: Command) -> Command:
     """Add --json and --quiet."""
     return _add(_TALKING, command)
@@ -98,6 +89,15 @@ def _add(options: Sequence[Callable[[Any], Any]], command: Command) -> Command:
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def check_transpose(transpose: bool, against: Sequence[str], options: dict[str, Any]) -> None:
+    """Refuse options that cannot be combined with --transpose."""
+    from lookalike.errors import UsageError
+
+    others = {"--against": against, "--id": options["id_"], "--on-error skip": options["on_error"] == "skip"}
+    for name in [name for name, given in others.items() if transpose and given]:
+        raise UsageError(f"--transpose: the items are the elements, which are their own ids; leave {name} out")
 
 
 def settings_from(options: dict[str, Any]) -> Settings:

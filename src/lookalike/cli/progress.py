@@ -1,4 +1,4 @@
-"""How commands talk while they work: a line that moves on terminals (cli/bar.py), plain lines elsewhere."""
+"""Progress on stderr while a command works: a moving line on terminals (cli/progress_bar.py), plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from lookalike.engine.progress import Progress
 from lookalike.engine.usage import resident_bytes
 
 PLAIN_SECONDS = 10.0
-"""How often a long job says where it is when stderr is no terminal."""
+"""Seconds between progress lines if stderr is not a terminal."""
 
 
 def open_progress(quiet: bool) -> Progress:
-    """The progress that fits: silent, a bar, or plain lines."""
-    if quiet or sys.stderr is None:  # None: it was closed by whoever started us
+    """Progress that fits stderr: none, a bar, or plain lines."""
+    if quiet or sys.stderr is None:  # None: the parent process closed it
         return Progress()
     if not sys.stderr.isatty():
-        return PlainProgress()
-    from lookalike.cli.bar import BarProgress  # rich takes a while to import
+        return PlainProgress(PLAIN_SECONDS)
+    from lookalike.cli.progress_bar import BarProgress  # rich takes a while to import
 
     return BarProgress()
 
 
 @dataclass(slots=True)
 class Stage:
-    """A stage that is going on."""
+    """The current stage."""
 
     name: str
     total: int | None
     unit: str
-    """"B" for bytes, otherwise what is counted."""
+    """`B` for bytes, otherwise what is counted."""
     started: float
     done: int = 0
 
     def describe(self, now: float, memory_bytes: int) -> str:
-        """How far it is, how fast, how long it will take, and the memory.
+        """Share done, rate, time left, and memory in use.
 
         Examples
         --------
@@ -81,65 +81,66 @@ def _seconds(number: float) -> str:
     return f"{number / 60:.0f} min" if number < 6000 else f"{number / 3600:.1f} h"
 
 
-class TalkingProgress(Progress):
-    """Knows the stage that is going on, and says at the end what each took: once, however often it was entered."""
+class VisibleProgress(Progress):
+    """Progress that knows the current stage, and says at the end how long each stage took in all."""
 
     def __init__(self) -> None:
         super().__init__()
         self._stage: Stage | None = None
 
     def start(self, name: str, total: int | None, unit: str) -> None:
-        """A stage begins."""
+        """Begin a stage."""
         self._stage = Stage(name, total, unit, time.perf_counter())
 
     def advance(self, amount: int) -> None:
-        """So much more of it is done."""
+        """Count more work as done."""
         if self._stage:
             self._stage.done += amount
 
     def stop(self) -> None:
-        """The stage is over, for now."""
+        """End the stage, or interrupt it."""
         self._stage = None
 
     def finish(self) -> None:
         """Say how long each stage took."""
         for name, seconds in self.seconds.items():
-            self.say(f"  {name:<15} {seconds:7.2f} s")
+            self.say(f"  {name:<18} {seconds:7.2f} s")
 
 
-class PlainProgress(TalkingProgress):
-    """A line now and then."""
+class PlainProgress(VisibleProgress):
+    """A line every so many seconds."""
 
-    def __init__(self) -> None:
+    def __init__(self, every_seconds: float = PLAIN_SECONDS) -> None:
         super().__init__()
+        self._every_seconds = every_seconds
         self._said = time.perf_counter()
         self._over = threading.Event()
         self._saying = threading.Lock()
 
     def start(self, name: str, total: int | None, unit: str) -> None:
-        """Watch the stage."""
+        """Begin a stage, and watch it."""
         super().start(name, total, unit)
         self._over = threading.Event()
-        # from a thread: a stage may be at work in a kernel for long without a word
+        # in a thread: a stage may spend a long time in one kernel
         threading.Thread(target=self._watch, args=(self._stage, self._over), daemon=True).start()
 
     def _watch(self, stage: Stage, over: threading.Event) -> None:
-        # counted from the last line, not from the stage's start: many short stages are worth a line, too
-        while not over.wait(max(0.0, self._said + PLAIN_SECONDS - time.perf_counter())):
+        # counted from the last line, not from the start of the stage: many short stages get a line, too
+        while not over.wait(max(0.0, self._said + self._every_seconds - time.perf_counter())):
             with self._saying:
-                if over.is_set():  # while it waited for its turn
+                if over.is_set():  # since it waited for the lock
                     return
                 self._said = time.perf_counter()
                 self.say(f"  {stage.name}: {stage.describe(self._said, resident_bytes())}")
 
     def stop(self) -> None:
-        """The stage is over, for now."""
+        """End the stage, or interrupt it."""
         super().stop()
-        with self._saying:  # a stage that is over says no more
+        with self._saying:  # nothing is said about a stage that is over
             self._over.set()
 
     def say(self, text: str) -> None:
-        """A line on stderr; that nobody listens any more is no reason to stop the work."""
+        """Write a line to stderr; a closed stderr does not stop the work."""
         with contextlib.suppress(OSError, ValueError):
-            sys.stderr.write(text + "\n")  # in one piece, whatever the watching thread says
+            sys.stderr.write(text + "\n")  # in one call, so that lines of two threads do not mix
             sys.stderr.flush()

@@ -1,6 +1,6 @@
-"""`lookalike tune`: threshold and recall in, the plan and its S-curve out. Computes nothing itself.
+"""`lookalike tune`: show the plan for a threshold and a recall, and its S-curve. Computes nothing itself.
 
-NumPy and what stands on it are imported when the command runs: `lookalike --help` must not wait for them.
+NumPy and packages built on it are imported when the command runs: `lookalike --help` must not wait for them.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ Example:
 @click.option(
     "--threshold",
     metavar="NUMBER",
-    help="Similarity from which pairs are wanted; for euclidean and hamming the largest distance.  "
-    "[default: 0.8 where it is a similarity]",
+    help="Least similarity of the pairs to find; for euclidean and hamming, their largest distance.  "
+    "[default: 0.8 for a similarity]",
 )
 @click.option(
     "--measure",
@@ -39,24 +39,29 @@ Example:
     metavar="MEASURE",
     help="jaccard, dice; cosine, euclidean (of vectors); hamming (of bits).",
 )
-@click.option("--bits", type=int, metavar="N", help="How many bits items have (hamming).")
+@click.option("--bits", type=int, metavar="N", help="Number of bits of an item (hamming).")
 @click.option(
     "--width",
     metavar="NUMBER",
-    help="How wide the buckets on a line are (euclidean).  [default: three times the threshold]",
+    help="Width of the buckets on a line (euclidean).  [default: three times the threshold, as in all jobs]",
 )
 @click.option(
     "--recall",
     default="0.99",
     metavar="NUMBER",
     show_default=True,
-    help="Share of the pairs at the threshold to be found.",
+    help="Target recall: the share of pairs at the threshold to find.",
 )
-@click.option("--hashes", default=256, show_default=True, help="Values that a signature may have.")
-@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the curve: FILE.svg or FILE.png.")
+@click.option(
+    "--hashes",
+    default=256,
+    show_default=True,
+    help="Most values of a signature. For vectors, one stands for 8 hyperplanes, 8 sampled bits or 4 lines.",
+)
+@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the curve to FILE.svg or FILE.png.")
 @click.option("--overwrite", is_flag=True, help="Replace the plot if it exists.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--quiet", is_flag=True, help="Print the plan alone: no table, no curve, no messages.")
+@click.option("--quiet", is_flag=True, help="Print only the plan: no table, no curve, no messages.")
 def tune(
     threshold: str | None,
     measure: str,
@@ -69,10 +74,11 @@ def tune(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Show the plan for a threshold and a recall: how many bands and rows, and what they find.
+    """Show the plan for a threshold and a recall: how many bands and rows, and which pairs they find.
 
-    A pair becomes a candidate pair if its signatures agree in all rows of some band. Of the plans that reach
-    the recall, this is the one with the fewest false candidates.
+    A pair becomes a candidate pair if its signatures agree in all rows of at least one band. Of the plans that reach
+    the recall, this is the one with the fewest false candidates. `dedup` and `pairs` use the same plan with
+    `--method lsh`.
     """
     from lookalike.tuning.plan import lecture_plan
     from lookalike.tuning.plan import tune as make_plan
@@ -110,7 +116,7 @@ def _summary(plan: Plan, rule: Plan, plot: Path | None) -> dict[str, Any]:
 
 
 def _values(plan: Plan) -> list[float]:
-    """Ten similarities or distances along the axis, and the threshold where it is none of the tenths of jaccard."""
+    """Ten similarities or distances along the axis; for measures other than jaccard, also the threshold."""
     if plan.measure == "hamming":
         steps = sorted({round(plan.axis[1] * tenth / 10) for tenth in range(1, 11)} - {0})
         return sorted({*map(float, steps), plan.threshold})
@@ -119,7 +125,7 @@ def _values(plan: Plan) -> list[float]:
 
 
 def _table(plan: Plan, rule: Plan) -> list[str]:
-    """How likely pairs are to become candidate pairs, beside what the lecture's rule would give."""
+    """The probability of becoming a candidate pair, by this plan and by the rule of the book."""
     from lookalike.tuning.plan import percent
 
     def chance(of: Plan, value: float) -> str:
@@ -128,7 +134,7 @@ def _table(plan: Plan, rule: Plan) -> list[str]:
     def number(value: float) -> str:
         return f"{value:.1f}" if plan.measure == "jaccard" else f"{value:g}"
 
-    heading = f"{plan.scale.noun:>10}  {'candidate pair':>14}  {'lecture rule':>14}"
+    heading = f"{plan.scale.noun:>10}  {'candidate pair':>14}  {'by the rule':>14}"
     lines = [f"{number(x):>10}  {chance(plan, x):>14}  {chance(rule, x):>14}" for x in _values(plan)]
     return [heading, *lines]
 
@@ -140,16 +146,17 @@ def _comparison(plan: Plan, rule: Plan) -> list[str]:
     aim = f"(1/{rule.bands})^(1/{rule.rows}) = {lecture_threshold(rule.bands, rule.rows):.3f}"
     goal = "the threshold"
     if plan.measure != "jaccard":
-        goal = f"{plan.scale.collision(plan.threshold):.3f}, the chance that one hash agrees at the threshold"
+        chance = plan.scale.collision(plan.threshold)
+        goal = f"{chance:.3f}, the probability that one {plan.scale.function} agrees at the threshold"
     found = f"{percent(rule.recall)} of the pairs at {plan.threshold:g}; this plan finds {percent(plan.recall)}"
     return [
-        f"The lecture's rule takes {rule.banding}: {aim} is nearest {goal}.",
+        f"The rule of the book takes {rule.banding}: {aim} is closest to {goal}.",
         f"It finds {found}.",
     ]
 
 
 def _drawing(plan: Plan) -> str:
-    """The curve, in plain characters where the terminal has no others."""
+    """The curve, in ASCII if the terminal has no Unicode."""
     from lookalike.report.curve import terminal_curve
 
     drawing = terminal_curve(plan, width=max(44, min(76, shutil.get_terminal_size().columns - 1)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lookalike.engine.progress import Progress
 from lookalike.engine.settings import Settings
-from lookalike.jobs.dedup import find_duplicates
+from lookalike.jobs.dedup import dedup_in_memory
 from lookalike.kernels.compile import is_compiled
 from lookalike.kernels.join import settle_block
 from lookalike.read import open_data
@@ -17,8 +17,16 @@ _TEXTS = [
 ]
 
 
+def warm_up(progress: Progress) -> None:
+    """Compile the kernels of the main job if they are not compiled yet, and say so."""
+    if not is_warm():
+        progress.say("Compiling kernels, once after each install (about 15 seconds) ...")
+        with progress.stage("compiling"):
+            compile_kernels()
+
+
 def is_warm() -> bool:
-    """Is there machine code from an earlier use?
+    """Whether an earlier use has left compiled kernels.
 
     Examples
     --------
@@ -29,6 +37,5 @@ def is_warm() -> bool:
 
 
 def compile_kernels() -> None:
-    """Run the main job on a few words, which compiles what it needs."""
-    settings = Settings.parse(threads=1)
-    find_duplicates([open_data(_TEXTS, "text")], [], settings, "first", "direct", Progress())
+    """Run the main job on a few words, which compiles the kernels that it needs."""
+    dedup_in_memory([open_data(_TEXTS, "text")], [], Settings.parse(threads=1))

@@ -1,4 +1,4 @@
-"""Whole clusters: sets that hang together through pairs, however long the chain."""
+"""Connected clusters: sets joined by pairs, however long the chain."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lookalike.types import Buckets, Int32, Int64, UInt64
 
 
 class Components(NamedTuple):
-    """For each set its cluster's first set, and the pair by which it hangs on its cluster."""
+    """For each set, the first set of its cluster, and the pair that connects it to the cluster."""
 
     root: Int32
     partner: Int32
@@ -30,9 +30,9 @@ def connect(
     direct: Decisions,
     ratio: tuple[int, int] = (0, 1),
 ) -> Components:
-    """Join what the direct decisions left apart: every bucket is looked at for pairs between two clusters.
+    """Join what the direct decisions left apart: every bucket is searched for pairs between two clusters.
 
-    The direct decisions already hang most sets together, so few pairs remain to be compared.
+    The direct decisions already connect most sets, so few pairs remain to be compared.
     """
     count = len(direct.keeper)
     parent = np.arange(count, dtype=np.int32)

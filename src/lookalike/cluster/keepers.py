@@ -1,4 +1,4 @@
-"""Who stays: in order of priority, a set goes if an earlier one that stays is similar enough."""
+"""Choose the keepers: in order of priority, a set is removed if an earlier kept set is similar enough."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from lookalike.kernels import join
 from lookalike.types import Bool, Buckets, Int32, Int64, Mapper, UInt64
 
 BLOCK = 2048
-"""Sets that are compared on threads with those kept before, until the next are settled. Any value gives the
-same result; this one keeps threads busy and the sequential part small."""
+"""Sets that threads compare with those kept before, before the next ones are decided. Any value gives the same result;
+this one keeps threads busy and the sequential part small."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """For each set its keeper (-1: it stays) and their overlap, and how much was compared."""
+    """The keeper of each set (-1: the set itself is kept) and their overlap, and the number of comparisons."""
 
     keeper: Int32
     overlaps: Int32
@@ -25,15 +25,15 @@ class Decisions:
 
 
 @dataclass(slots=True)
-class _Desk:
-    """Room that one thread works in."""
+class _WorkArrays:
+    """The arrays that one thread works in."""
 
     mark: Int32
     found: Int32
     counts: Int64
 
     @classmethod
-    def of_size(cls, sets: int) -> _Desk:
+    def of_size(cls, sets: int) -> _WorkArrays:
         return cls(np.full(sets, -1, np.int32), np.empty(sets, np.int32), np.zeros(2, np.int64))
 
 
@@ -47,48 +47,51 @@ def decide(
     threads: int = 1,
     each: Mapper = map,
     ratio: tuple[int, int] = (0, 1),
+    block: int = BLOCK,
 ) -> Decisions:
-    """Go through the sets in order of priority and find each one's keeper.
+    """Find the keeper of each set, in order of priority.
 
-    Buckets list only the sets that stay, so a thousand copies cost a thousand comparisons and not a million.
+    Buckets list only the sets that are kept, so a thousand copies cost a thousand comparisons and not a million.
 
     Parameters
     ----------
     buckets
-        Where sets meet; a set is compared with the kept ones in its buckets, the first in order first.
+        A set is compared with the kept sets in its buckets, in order of priority.
     sets
         (begins, ends, elements): set i is elements[begins[i]:ends[i]].
     fixed
-        The sets before this one stay whatever they resemble (reference items).
+        The sets before this one are kept whatever they resemble (reference items).
     earlier
-        If given, the sets before this one stay, and the others are compared with these only.
+        If above 0, the sets before this one are kept, and the others are compared only with these.
     asked
-        For which sets a keeper is sought; all but the fixed ones unless told.
+        The sets to find a keeper for; by default, all but the fixed ones.
     ratio
-        Numerator and denominator of what shorter / longer must be at least for two sets to be compared.
+        The least size ratio (shorter / longer) of two sets to be compared: numerator, denominator.
+    block
+        Sets that are compared on threads at a time; any value gives the same result.
     """
     count = len(sets[0])
     keeper, overlaps = np.full(count, -1, np.int32), np.zeros(count, np.int32)
     members = buckets.members.copy()
     fills = buckets.sizes_below(earlier)
     graph = (*join.buckets_by_item(buckets.starts, members, count), buckets.starts, fills, members, ratio)
-    desks = [_Desk.of_size(count) for _ in range(threads)]
+    arrays = [_WorkArrays.of_size(count) for _ in range(threads)]
     shared = (keeper, overlaps)
     asked = np.arange(count) >= fixed if asked is None else asked
 
-    def compare(job: tuple[_Desk, Int64]) -> None:
-        desk, items = job
-        join.find_keepers(items, 0, graph, sets, *measure, desk.mark, desk.found, *shared, desk.counts)
+    def compare(job: tuple[_WorkArrays, Int64]) -> None:
+        work, items = job
+        join.find_keepers(items, 0, graph, sets, *measure, work.mark, work.found, *shared, work.counts)
 
-    for first in range(earlier, count, BLOCK):
-        last = min(first + BLOCK, count)
+    for first in range(earlier, count, block):
+        last = min(first + block, count)
         items = first + np.flatnonzero(asked[first:last])
-        for _ in each(compare, zip(desks, np.array_split(items, threads))):
+        for _ in each(compare, zip(arrays, np.array_split(items, threads))):
             pass
-        desk = desks[0]
+        work = arrays[0]
         if not earlier:
             join.settle_block(
-                first, last, fixed, asked, graph, sets, *measure, desk.mark, desk.found, *shared, desk.counts
+                first, last, fixed, asked, graph, sets, *measure, work.mark, work.found, *shared, work.counts
             )
-    counts = np.sum([desk.counts for desk in desks], axis=0)
+    counts = np.sum([work.counts for work in arrays], axis=0)
     return Decisions(keeper, overlaps, int(counts[join.COMPARED]), int(counts[join.MATCHED]))

@@ -1,4 +1,4 @@
-"""The order of priority: reference items first, then by the keep rule, then as they came."""
+"""The order of priority: reference items first, then by the keep rule, then in input order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lookalike.types import Int32, Int64, to_arrow, to_numpy
 
 
 def order_by_rule(items: Int32, references: int, rule: str, lengths: Callable[[Int32], Int64]) -> Int32:
-    """Items (ascending) by first, last, longest or shortest; ties by input order.
+    """Order items (ascending) by first, last, longest or shortest; ties in input order.
 
     Examples
     --------
@@ -30,9 +30,9 @@ def order_by_rule(items: Int32, references: int, rule: str, lengths: Callable[[I
 
 
 def order_by_column(items: Int32, references: int, rule: str, values: pa.ChunkedArray, column: str) -> Int32:
-    """Items (ascending) by the largest (max) or smallest (min) value.
+    """Order items (ascending) by the largest (max) or smallest (min) value.
 
-    `values` are of the items that are no references. Ties, and items without a value (behind all others), go by
+    `values` are those of the items that are not references. Ties, and items without a value (after all others), are in
     input order.
     """
     fixed, rest = split_references(items, references)
@@ -43,13 +43,13 @@ def order_by_column(items: Int32, references: int, rule: str, values: pa.Chunked
 
 
 def split_references(items: Int32, references: int) -> tuple[Int32, Int32]:
-    """Reference items, and the others."""
+    """Split items into reference items and others."""
     at = int(np.searchsorted(items, references))
     return items[:at], items[at:]
 
 
 def _comparable(values: pa.ChunkedArray, column: str) -> pa.ChunkedArray:
-    """Numbers as numbers, also where the file had them as text; dates and other text as they are."""
+    """Numbers as numbers, even if the file has them as text; dates and other text unchanged."""
     if pa.types.is_null(values.type):
         raise BadDataError(f"column {column!r} of the keep rule has no value in any row")
     if pa.types.is_dictionary(values.type):
@@ -67,9 +67,9 @@ def _comparable(values: pa.ChunkedArray, column: str) -> pa.ChunkedArray:
 
 
 def _numbers(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Text that is numbers, as numbers; a text that is none among them counts as no value. Other text stays.
+    """Convert text to numbers if most of it is; the rest then counts as no value. Other text is unchanged.
 
-    Whole numbers are tried first, since a float cannot tell large ones apart.
+    Integers are tried first, since floats cannot distinguish large ones.
     """
     trimmed = pc.utf8_trim_whitespace(texts)
     looks = pc.match_substring_regex(trimmed, r"^[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$").fill_null(False)

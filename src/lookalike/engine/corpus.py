@@ -1,21 +1,19 @@
-"""All the items of a job: read once for what is kept of each, and again for the sets of a few."""
+"""All items of a job: read once for their digests, and again for the sets of the few that are compared."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.engine.digest import digest_items, item_lengths, item_sets
-from lookalike.engine.progress import Progress
-from lookalike.engine.settings import Settings
-from lookalike.engine.stores.digests import BlockRecord, Digests, Part, rejected_in
-from lookalike.engine.stores.work import WorkFolder
-from lookalike.engine.workers import Workers
+from lookalike.engine.digest import DigestSettings, digest_block, item_sets
+from lookalike.engine.run import Run
+from lookalike.engine.settings import ItemSettings
+from lookalike.engine.stores.digests import BlockRecord, DigestedBlock, Digests, rejected_in
 from lookalike.errors import BadDataError
 from lookalike.features.vectors import VectorError
 from lookalike.kernels.vectors import fingerprint_rows
@@ -39,56 +37,58 @@ Made = TypeVar("Made")
 
 @dataclass(slots=True)
 class Corpus:
-    """Items numbered in input order over all sources, and what the first reading left of them."""
+    """Items, numbered in input order over all sources, with their digests."""
 
     sources: list[Source]
-    settings: Settings
+    settings: ItemSettings
+    digesting: DigestSettings
     digests: Digests
     starts: Int64
-    """The first item of each source, and behind the last the number of items."""
+    """The first item of each source, followed by the number of items."""
     block_starts: list[Int64]
-    """For each source the first row of each block, and behind the last the number of rows."""
+    """For each source the first row of each block, followed by the number of rows."""
     counts: Int32
-    """Shingles of each item, repeats included; 0: empty."""
+    """Shingles of each item, repeats included; 0 if it is empty."""
     held: dict[tuple[int, int], Items]
-    """By source and block: the items of a small corpus, so that it is decoded only once."""
+    """The items of a small corpus, by source and block, so that it is decoded only once."""
 
     def __len__(self) -> int:
         return int(self.starts[-1])
 
     @property
     def rejected(self) -> list[Rejected]:
-        """The lines that were set aside."""
+        """The lines that were skipped because of an error."""
         return rejected_in(self.digests.blocks)
 
     def blocks(self, source: int) -> Iterator[tuple[int, int, Block]]:
-        """The blocks of a source, each with the numbers of its first item and of the one behind its last."""
+        """The blocks of a source, each with the numbers of its first item and of the one after its last."""
         starts = self.block_starts[source] + self.starts[source]
         for block, first, last in zip(self.sources[source].blocks(), starts[:-1], starts[1:]):
             yield int(first), int(last), block
 
-    def fetch_sets(self, items: Int64, workers: Workers, progress: Progress) -> Iterator[tuple[int, int, Sets]]:
-        """The sets of some items (ascending), by reading them again: those of items[low:high], for all in turn."""
-        wanted = Wanted(self.settings.items.column, (), self.settings.items.skip_errors)
-        yield from self._visit(items, wanted, lambda some: item_sets(some.features, self.settings), workers, progress)
+    @property
+    def nbytes(self) -> int:
+        """The size of all sources."""
+        return sum(source.nbytes for source in self.sources)
 
-    def fetch_all_sets(self, items: Int64, workers: Workers, progress: Progress) -> Sets:
+    def fetch_sets(self, run: Run[Any], items: Int64) -> Iterator[tuple[int, int, Sets]]:
+        """Read some items (ascending) again and yield their sets: (low, high, sets of items[low:high])."""
+        yield from self._visit(run, items, self._wanted(), lambda some: item_sets(some.features, self.digesting))
+
+    def fetch_all_sets(self, run: Run[Any], items: Int64) -> Sets:
         """The sets of some items (ascending), all in memory."""
-        return Sets.joined([sets for _, _, sets in self.fetch_sets(items, workers, progress)])
+        return Sets.joined([sets for _, _, sets in self.fetch_sets(run, items)])
 
-    def fetch_column(self, items: Int64, name: str, workers: Workers, progress: Progress) -> pa.ChunkedArray:
-        """Another column of some items (ascending), by reading them again."""
-        wanted = Wanted(self.settings.items.column, (name,), self.settings.items.skip_errors)
-        found = self._visit(items, wanted, lambda some: some.columns[name], workers, progress)
+    def fetch_column(self, run: Run[Any], items: Int64, name: str) -> pa.ChunkedArray:
+        """Another column of some items (ascending), read again."""
+        found = self._visit(run, items, self._wanted(name), lambda some: some.columns[name])
         return join_column([values for _, _, values in found])
 
+    def _wanted(self, *columns: str) -> Wanted:
+        return Wanted(self.settings.column, columns, self.settings.skip_errors)
+
     def _visit(
-        self,
-        items: Int64,
-        wanted: Wanted,
-        make: Callable[[Items], Made],
-        workers: Workers,
-        progress: Progress,
+        self, run: Run[Any], items: Int64, wanted: Wanted, make: Callable[[Items], Made]
     ) -> Iterator[tuple[int, int, Made]]:
         """Read items (ascending) again and make something of those of each block, which are items[low:high]."""
 
@@ -103,20 +103,20 @@ class Corpus:
             for source in range(len(self.sources)):
                 low, high = np.searchsorted(items, self.starts[source : source + 2]).tolist()
                 if low == high:
-                    progress.advance(self.sources[source].nbytes)
+                    run.progress.advance(self.sources[source].nbytes)
                     continue
                 for number, (first, last, block) in enumerate(self.blocks(source)):
                     low, high = np.searchsorted(items, [first, last]).tolist()
                     yield low, high, items[low:high] - first, block, self.held.get((source, number))
 
-        for low, high, made, nbytes in workers.map(visit, jobs()):
+        for low, high, made, nbytes in run.workers.map(visit, jobs()):
             if made is not None:
                 yield low, high, made
-            progress.advance(nbytes)
+            run.progress.advance(nbytes)
 
     def ids(self, items: Int64) -> pa.Array:
-        """The ids of items: the id column, and FILE:ROW where there is none; all of them text if there is such."""
-        name = self.settings.items.id or DEFAULT_ID
+        """The ids of items: the id column, or FILE:ROW for items without one (all ids are then text)."""
+        name = self.settings.id or DEFAULT_ID
         missing = self.digests.missing(name)
         if missing == len(self):
             return strings_to_arrow(self._places(items))
@@ -154,84 +154,82 @@ def _single_name(source: Source, rows: int) -> str | None:
 
 
 def read_corpus(
+    run: Run[Any],
     sources: list[Source],
-    settings: Settings,
-    workers: Workers,
-    progress: Progress,
+    settings: ItemSettings,
+    digesting: DigestSettings,
+    *,
     rank_column: str | None = None,
     references: int = 0,
-    work: WorkFolder | None = None,
 ) -> Corpus:
-    """Read every item once and keep its digest and the columns asked for.
+    """Read every item once, and keep its digest and the columns that are needed.
 
-    The first `references` sources are reference items, which need no rank. Blocks whose digests the work folder
-    already has are not read again.
+    Parameters
+    ----------
+    run
+        Blocks whose digests its work folder already has are not read again.
+    rank_column
+        A further column to keep, by which items are ranked.
+    references
+        How many of the sources, at the front, are reference items, which need no rank.
     """
-    digests = Digests(settings.matching.plan.bands if settings.matching.plan else 0, work)
-    if settings.items.vectors:
-        progress.compiling(fingerprint_rows, "vectors")
+    budget = run.settings.execution.budget
+    digests = Digests(digesting.bands, run.work, budget.piece_bytes)
+    if digesting.vectors:
+        run.progress.compiling(fingerprint_rows, "vectors")
     for source in sources:
-        source.room = settings.execution.budget.room(
-            settings.items.shingling.bag, settings.items.shingling.kind == "char"
-        )
+        source.item_memory = budget.item_memory(settings.shingling.bag, settings.shingling.kind == "char")
     done = {(record.source, record.block): record for record in digests.blocks}
 
-    def digest_block(job: tuple[int, int, Block, Wanted]) -> tuple[Part, Items | None, int]:
+    def digest(job: tuple[int, int, Block, Wanted]) -> tuple[DigestedBlock, Items | None, int]:
         number, index, block, wanted = job
         items: Items = block.items(wanted)
         try:
-            kept = digest_items(items.features, settings)
+            made = digest_block(items.features, digesting)
         except VectorError as error:
             place = f"{sources[number].name}: row {getattr(block, 'first_row', 0) + error.row}"
-            raise BadDataError(f"{place}: column {settings.items.column!r} {error}") from error
-        lengths = item_lengths(items.features)
-        aside = sources[number].set_aside.get(index)
-        part = Part(number, index, *kept, lengths, items.columns, items.rejected, aside)
-        return part, None if block.alone else items, block.nbytes
+            raise BadDataError(f"{place}: column {settings.column!r} {error}") from error
+        aside = sources[number].rejected_rows.get(index)
+        part = DigestedBlock(number, index, made, items.columns, items.rejected, aside)
+        return part, None if block.exclusive else items, block.nbytes
 
     def jobs() -> Iterator[tuple[int, int, Block, Wanted]]:
         for number, source in enumerate(sources):
             wanted = _wanted(source, settings, rank_column if number >= references else None)
             for index, block in enumerate(source.blocks()):
                 if (number, index) in done:
-                    source.set_aside[index] = np.array(done[number, index].set_aside, np.int64)
-                    progress.advance(block.nbytes)
+                    source.rejected_rows[index] = np.array(done[number, index].set_aside, np.int64)
+                    run.progress.advance(block.nbytes)
                 else:
                     yield number, index, block, wanted
 
     held: dict[tuple[int, int], Items] = {}
     held_bytes = 0  # of all items so far, held or not
-    for part, items, nbytes in workers.map(digest_block, jobs()):
+    for part, items, nbytes in run.workers.map(digest, jobs()):
         if items is not None:
             held_bytes += items.features.nbytes
             held[part.source, part.block] = items
-        if held_bytes > settings.execution.budget.held_bytes:
-            held.clear()  # of a corpus that does not fit, a part would save little
+        if held_bytes > budget.held_bytes:
+            held.clear()  # holding a part of a large corpus would save little
         digests.add(part)
-        progress.advance(nbytes)
+        run.progress.advance(nbytes)
     digests.finish()
     pa.default_memory_pool().release_unused()
-    return _assemble(sources, settings, digests, held)
+    counts = digests.numbers("count", np.int32)
+    corpus = Corpus(sources, settings, digesting, digests, *lay_out(len(sources), digests.blocks), counts, held)
+    if settings.id is not None and len(corpus) and digests.missing(settings.id) == len(corpus):
+        raise BadDataError(f"no item has a value in column {settings.id!r}, which --id names")
+    return corpus
 
 
-def _wanted(source: Source, settings: Settings, rank_column: str | None) -> Wanted:
+def _wanted(source: Source, settings: ItemSettings, rank_column: str | None) -> Wanted:
     names = source.column_names()
     columns = []
-    if settings.items.id is not None or names is None or DEFAULT_ID in names:
-        columns.append(settings.items.id or DEFAULT_ID)
+    if settings.id is not None or names is None or DEFAULT_ID in names:
+        columns.append(settings.id or DEFAULT_ID)
     if rank_column is not None:
         columns.append(rank_column)
-    return Wanted(settings.items.column, tuple(dict.fromkeys(columns)), settings.items.skip_errors)
-
-
-def _assemble(
-    sources: list[Source], settings: Settings, digests: Digests, held: dict[tuple[int, int], Items]
-) -> Corpus:
-    counts = digests.numbers("count", np.int32)
-    corpus = Corpus(sources, settings, digests, *lay_out(len(sources), digests.blocks), counts, held)
-    if settings.items.id is not None and len(corpus) and digests.missing(settings.items.id) == len(corpus):
-        raise BadDataError(f"no item has a value in column {settings.items.id!r}, which --id names")
-    return corpus
+    return Wanted(settings.column, tuple(dict.fromkeys(columns)), settings.skip_errors)
 
 
 def lay_out(sources: int, blocks: Iterable[BlockRecord]) -> tuple[Int64, list[Int64]]:

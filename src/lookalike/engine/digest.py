@@ -1,33 +1,93 @@
 """Digest a block of items: bucket keys, sizes and fingerprints.
 
-Pure functions of arrays and settings: they hold no open files and can run in another process.
+Pure functions from arrays and small settings to arrays. They hold no open files, so that a block can be digested on a
+thread, in another process or on another machine.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.features.shingles import Shingling, hash_lists, is_list, sets_of
-from lookalike.features.texts import text_arrays
+from lookalike.features.shingles import Shingling, hash_lists, is_list, sets_of, sketch_features
 from lookalike.features.vectors import fingerprints, rows_of, words_of
 from lookalike.kernels import minhash as sketching
 from lookalike.kernels import vectors as kernels
 from lookalike.kernels.chunks import CHUNK_BYTES
-from lookalike.types import Float64, Int64, Sets, UInt64, VectorKind, to_arrow, to_numpy
+from lookalike.types import Float64, Int64, Sets, UInt32, UInt64, VectorKind, text_arrays, to_arrow, to_numpy
 
 if TYPE_CHECKING:
-    from lookalike.engine.settings import Settings
-    from lookalike.engine.vector_plan import VectorPlan
+    from lookalike.tuning.plan import Plan
 
 
-def item_lengths(features: pa.Array) -> Int64:
-    """How long each item is: characters of a text, tokens of a list; 0 for a null."""
+@dataclass(frozen=True, slots=True)
+class DigestSettings:
+    """All that digests depend on."""
+
+    shingling: Shingling
+    seed: int = 1
+    plan: Plan | None = None
+    """Bands and rows; None makes no bucket keys."""
+    vectors: VectorKind | None = None
+    """What kind of vectors the items are; None if they are texts or token lists."""
+    by_angle: bool = False
+    """Whether vectors are compared by their angle: zero vectors then count as empty, since they have no direction."""
+
+    @property
+    def bands(self) -> int:
+        """How many bucket keys each item has."""
+        return self.plan.bands if self.plan else 0
+
+
+class Digest(NamedTuple):
+    """What is kept of each item of a block."""
+
+    keys: UInt64
+    """uint64[bands, items]: the bucket of each item in each band."""
+    counts: Int64
+    """int64[items]: shingles, repeats included; 0 for an empty item."""
+    prints: UInt64
+    """uint64[2, items]: a fingerprint, equal only for equal sequences of tokens."""
+    lengths: Int64
+    """int64[items]: characters of a text, tokens of a list."""
+    signatures: UInt32 | None = None
+    """uint32[items, hashes], if asked for."""
+
+
+def digest_block(features: pa.Array, settings: DigestSettings, hashes: int = 0) -> Digest:
+    """Digest a column of texts, token lists or vectors; with `hashes`, also their minhash signatures.
+
+    Examples
+    --------
+    >>> found = digest_block(pa.array(["a rose is a rose", None]), DigestSettings(Shingling("word", 2)), hashes=8)
+    >>> found.counts.tolist(), found.lengths.tolist(), found.signatures.shape
+    ([4, 0], [16, 0], (2, 8))
+    """
+    digest = _digest_vectors if settings.vectors else _digest_sets
+    signatures = sketch_features(features, settings.shingling, settings.seed, hashes) if hashes else None
+    return Digest(*digest(features, settings), _lengths(features), signatures)
+
+
+def item_sets(features: pa.Array, settings: DigestSettings) -> Sets:
+    """The sets of items; vectors as machine words.
+
+    Examples
+    --------
+    >>> item_sets(pa.array(["a rose is a rose", None]), DigestSettings(Shingling("word", 2))).sizes.tolist()
+    [3, 0]
+    """
+    if settings.vectors:
+        return words_of(*rows_of(features, settings.vectors), settings.vectors)
+    return sets_of(features, settings.shingling)
+
+
+def _lengths(features: pa.Array) -> Int64:
     measured = pc.list_value_length(features) if is_list(features) else pc.utf8_length(features)
     if measured.null_count:
         # not fill_null: a scalar imports pandas (see types.to_arrow)
@@ -35,60 +95,35 @@ def item_lengths(features: pa.Array) -> Int64:
     return to_numpy(measured).astype(np.int64)
 
 
-def item_sets(features: pa.Array, settings: Settings) -> Sets:
-    """The sets of items; of vectors their words."""
-    return (
-        vector_sets(features, settings.items.vectors)
-        if settings.items.vectors
-        else sets_of(features, settings.items.shingling)
-    )
-
-
-def digest_items(features: pa.Array, settings: Settings) -> tuple[UInt64, Int64, UInt64]:
-    """What is kept of each item: bucket keys (bands x items), size, fingerprint (2 x items)."""
-    if settings.items.vectors:
-        return digest_vectors(features, settings)
-    bands, rows = (settings.matching.plan.bands, settings.matching.plan.rows) if settings.matching.plan else (0, 0)
-    return digest(features, settings.items.shingling, settings.matching.seed, bands, rows)
-
-
-def digest(features: pa.Array, shingling: Shingling, seed: int, bands: int, rows: int) -> tuple[UInt64, Int64, UInt64]:
-    """What a job keeps of each item: bucket keys (bands x items), number of shingles, fingerprint (2 x items)."""
+def _digest_sets(features: pa.Array, settings: DigestSettings) -> tuple[UInt64, Int64, UInt64]:
+    """Bucket keys, counts and fingerprints of texts or token lists."""
+    shingling, seed = settings.shingling, np.uint64(settings.seed)
+    bands, rows = (settings.plan.bands, settings.plan.rows) if settings.plan else (0, 0)
     if is_list(features):
         sets = hash_lists(features, shingling.bag)
-        return sketching.digest_sets(sets.indptr, sets.elements, np.uint64(seed), bands, rows)  # type: ignore[no-any-return]
+        return sketching.digest_sets(sets.indptr, sets.elements, seed, bands, rows)  # type: ignore[no-any-return]
     data, offsets = text_arrays(features)
-    arguments = (data, offsets, *shingling.arguments(), np.uint64(seed), bands, rows, CHUNK_BYTES)
+    arguments = (data, offsets, *shingling.arguments(), seed, bands, rows, CHUNK_BYTES)
     return sketching.digest_texts(*arguments)  # type: ignore[no-any-return]
 
 
-def vector_sets(features: pa.Array, kind: VectorKind) -> Sets:
-    """The vectors of a column as words."""
-    return words_of(*rows_of(features, kind), kind)
-
-
-def digest_vectors(features: pa.Array, settings: Settings) -> tuple[UInt64, Int64, UInt64]:
-    """What a job keeps of each vector: bucket keys (bands x items), number of words, fingerprint (2 x items).
-
-    Nulls have no words, and neither have zero vectors where the angle counts: they have no direction.
-    """
-    kind = settings.items.vectors
+def _digest_vectors(features: pa.Array, settings: DigestSettings) -> tuple[UInt64, Int64, UInt64]:
+    """Bucket keys, number of words and fingerprints of vectors; nulls have no words."""
+    kind, plan = settings.vectors, settings.plan
     assert kind is not None
     rows, there = rows_of(features, kind)
     sets = words_of(rows, there, kind)
     counts = sets.sizes
-    if settings.matching.measure.name == "cosine":
+    if settings.by_angle:
         counts[np.flatnonzero(there)[~rows.any(axis=1)]] = 0
-    plan: Any = settings.matching.plan
-    keys = np.zeros((plan.bands if plan else 0, len(features)), np.uint64)
+    keys = np.zeros((settings.bands, len(features)), np.uint64)
     if plan:
-        made = band_keys(rows, plan, kind, settings.matching.seed)
-        keys[:, there] = made
+        keys[:, there] = band_keys(rows, plan, kind, settings.seed)
     return keys, counts, fingerprints(sets)
 
 
-def band_keys(rows: npt.NDArray[Any], plan: VectorPlan, kind: VectorKind, seed: int) -> UInt64:
-    """The bucket key of each vector in each band."""
+def band_keys(rows: npt.NDArray[Any], plan: Plan, kind: VectorKind, seed: int) -> UInt64:
+    """The bucket key of each vector in each band: uint64[bands, vectors]."""
     keys = np.empty((plan.bands, len(rows)), np.uint64)
     if plan.measure == "hamming":
         kernels.bit_keys(rows, _positions(plan, kind, seed), plan.rows, keys)
@@ -99,35 +134,36 @@ def band_keys(rows: npt.NDArray[Any], plan: VectorPlan, kind: VectorKind, seed: 
         np.multiply(rows, inverse[:, None], out=scaled, casting="same_kind")
         kernels.sign_keys(scaled, _hyperplanes(plan, kind, seed), plan.rows, keys)
     else:
-        tiles, offsets = _lines(plan, kind, seed)
-        kernels.line_keys(rows.astype(np.float64), tiles, offsets, plan.width, plan.rows, keys)
+        tiles, offsets, width = _lines(plan, kind, seed)
+        kernels.line_keys(rows.astype(np.float64), tiles, offsets, width, plan.rows, keys)
     return keys
 
 
 @lru_cache(maxsize=2)
-def _positions(plan: VectorPlan, kind: VectorKind, seed: int) -> Int64:
-    from lookalike.families.bits import BitSampling  # loaded where it is used: a job on sets starts without
+def _positions(plan: Plan, kind: VectorKind, seed: int) -> Int64:
+    from lookalike.families.bits import BitSampling  # imported on use: runs on sets start faster without it
 
     return BitSampling(kind.dimension, seed).positions_for(kind.dimension, plan.used_hashes)
 
 
 @lru_cache(maxsize=2)
-def _hyperplanes(plan: VectorPlan, kind: VectorKind, seed: int) -> npt.NDArray[np.float32]:
+def _hyperplanes(plan: Plan, kind: VectorKind, seed: int) -> npt.NDArray[np.float32]:
     from lookalike.families.hyperplanes import Hyperplanes
 
     return _tiles(Hyperplanes(seed).vectors_for(kind.dimension, plan.used_hashes))
 
 
 @lru_cache(maxsize=2)
-def _lines(plan: VectorPlan, kind: VectorKind, seed: int) -> tuple[Float64, Float64]:
+def _lines(plan: Plan, kind: VectorKind, seed: int) -> tuple[Float64, Float64, float]:
     from lookalike.families.lines import Lines
 
+    assert plan.width is not None
     lines, offsets = Lines(plan.width, seed).lines_for(kind.dimension, plan.used_hashes)
-    return _tiles(lines.astype(np.float64)), offsets
+    return _tiles(lines.astype(np.float64)), offsets, plan.width
 
 
 def _tiles(columns: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Columns in groups of LANES, the last one filled up with zeros: groups x dimension x LANES."""
+    """Columns in groups of LANES, the last group padded with zeros: groups x dimension x LANES."""
     dimension, count = columns.shape
     groups = -(-count // kernels.LANES)
     padded = np.zeros((dimension, groups * kernels.LANES), columns.dtype)

@@ -1,4 +1,4 @@
-"""How a run is executed: threads and memory. No result depends on them."""
+"""How a run is executed: threads, memory and block sizes. No result depends on them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 from lookalike.engine.memory import Budget, parse_memory
 from lookalike.engine.workers import count_threads
+from lookalike.types import READ_LIMITS, ReadLimits
 
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """Threads and memory of a run.
+    """Threads, memory and block sizes of a run.
 
     Examples
     --------
@@ -20,11 +21,13 @@ class Execution:
 
     threads: int
     budget: Budget
+    limits: ReadLimits = READ_LIMITS
+    """How large the blocks of the input are."""
 
     @classmethod
     def parse(cls, threads: int | None = None, memory: str | int | None = None) -> Execution:
         """Check both; by default all processors and half of the machine's memory."""
-        return cls(count_threads(threads), Budget(parse_memory(memory)))
+        return cls(count_threads(threads), Budget.split(parse_memory(memory)))
 
     def to_dict(self) -> dict[str, int]:
         """As run.json shows them."""

@@ -1,4 +1,4 @@
-"""What a run will need, said before it starts: items, memory, disk. What surely does not fit is refused."""
+"""Predict what a run needs before it starts: items, memory, disk. A run that cannot fit is refused."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from typing import Any
 
 from lookalike.engine.memory import BASE_BYTES, ITEM_BYTES, JOIN_BYTES
 from lookalike.engine.settings import Settings
-from lookalike.engine.stores.digests import PIECE_BYTES
 from lookalike.errors import ResourceError
 from lookalike.types import Source
 from lookalike.write import free_bytes
 
 ASKED_SOURCES = 64
-"""Of more sources than this, some are asked how many rows they have."""
+"""If there are more sources than this, the number of rows is estimated from some of them."""
 DIGEST_BYTES = 40
-"""Of each item on disk, besides its bucket keys: fingerprint, counts and id."""
+"""Disk space per item besides its bucket keys: fingerprint, counts and id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +24,13 @@ class Forecast:
 
     items: int
     exact: bool
-    """Is the number of items known, rather than guessed from the first lines?"""
+    """Whether the number of items is known, not estimated from the first lines."""
     input_bytes: int
     memory_bytes: int
     work_bytes: int
-    """Digests; the sets of candidates come to these, 8 bytes a shingle."""
+    """Digests. The sets of candidates take further space: 8 bytes per shingle."""
     result_bytes: int
-    """At most: as much as the input."""
+    """An upper bound: the size of the input."""
 
     def to_dict(self) -> dict[str, Any]:
         """As run.json shows it."""
@@ -47,8 +46,8 @@ class Forecast:
         )
 
 
-def foresee(sources: list[Source], references: list[Source], settings: Settings) -> Forecast:
-    """What a run over these sources will need."""
+def forecast_run(sources: list[Source], references: list[Source], settings: Settings) -> Forecast:
+    """What a run over these sources needs."""
     everything = references + sources
     items, exact = count_items(everything)
     budget = settings.execution.budget
@@ -59,29 +58,29 @@ def foresee(sources: list[Source], references: list[Source], settings: Settings)
     )
     nbytes = sum(source.nbytes for source in everything)
     held = min(budget.held_bytes, nbytes)
-    memory = BASE_BYTES * 3 // 4 + items * ITEM_BYTES + max(joining, held, min(digests, PIECE_BYTES))
+    memory = BASE_BYTES * 3 // 4 + items * ITEM_BYTES + max(joining, held, min(digests, budget.piece_bytes))
     return Forecast(
         items,
         exact,
         nbytes,
         min(memory, budget.total_bytes),
-        digests if digests >= PIECE_BYTES else 0,
+        digests if digests >= budget.piece_bytes else 0,
         sum(source.nbytes for source in sources),
     )
 
 
 def count_items(sources: list[Source]) -> tuple[int, bool]:
-    """About how many items there are, and whether that is exact."""
+    """The approximate number of items, and whether it is exact."""
     step = -(-len(sources) // ASKED_SOURCES) or 1
     asked = sources[::step]
-    found = [source.about_rows() for source in asked]
+    found = [source.estimate_rows() for source in asked]
     rows = sum(count for count, _ in found)
     share = sum(source.nbytes for source in sources) / max(1, sum(source.nbytes for source in asked))
     return round(rows * max(1.0, share)), step == 1 and all(exact for _, exact in found)
 
 
 def check_forecast(forecast: Forecast, settings: Settings, work: Path, out: Path) -> str | None:
-    """Refuse what surely does not fit; a warning where it may not."""
+    """Refuse a run that cannot fit; return a warning if it may not fit."""
     if forecast.exact:
         settings.execution.budget.check_items(forecast.items)
     work_free, out_free = free_bytes(work), free_bytes(out)
@@ -99,7 +98,7 @@ def check_forecast(forecast: Forecast, settings: Settings, work: Path, out: Path
 
 
 def _size(nbytes: int) -> str:
-    """A size for people.
+    """A size for people to read.
 
     Examples
     --------

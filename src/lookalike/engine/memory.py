@@ -1,4 +1,4 @@
-"""Memory as a parameter: how much a run may use, and what it does with it."""
+"""Memory as a parameter: how much a run may use, and how it divides it."""
 
 from __future__ import annotations
 
@@ -8,30 +8,34 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lookalike.errors import ResourceError, UsageError
-from lookalike.types import Room
+from lookalike.types import ItemMemory
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 BASE_BYTES = 384 << 20
-"""What Python, its libraries, the kernels and the blocks that are being worked on take, whatever the input."""
+"""Memory of Python, its libraries, the kernels and the blocks in progress, whatever the input."""
 LEAST_BYTES = 512 << 20
-"""Below this nothing runs: the libraries alone take half of it."""
+"""The smallest budget: the libraries alone take half of it."""
 ITEM_BYTES = 40
-"""What a run holds of every item while it decides (measured at ten million items: docs/scale.md)."""
+"""Memory per item while keepers are decided (measured at ten million items: docs/scale.md)."""
 JOIN_BYTES = 40
-"""Further bytes of every item whose band is being joined: its key, its place, and these sorted."""
+"""Further memory per item while a band is joined: its key and place, and both sorted."""
 MEMBER_BYTES = 24
-"""What a candidate takes for each band besides its set: its buckets, and its place in them."""
+"""Memory per candidate and band besides its set: its buckets, and its entries in them."""
 MOST_ITEMS = (1 << 31) - 1
 """Items are numbered in 32 bits."""
 MOST_HELD_BYTES = 512 << 20
-"""More than this is never held: beyond it, reading again costs little beside the rest."""
+"""The most that is ever held: for more, reading again costs little compared with the rest."""
 BAG_FACTORS = (16.0, 100.0)
-"""Memory for each byte of a text whose shingles are counted: 80 bytes a shingle, of words and of characters."""
+"""Memory per byte of a text whose repeated shingles are counted (80 bytes per shingle): for words, for characters."""
+PIECE_BYTES = 64 << 20
+"""Size of a piece of digests in the work folder."""
+GUESSED_BYTES = 8 << 30
+"""The memory of a machine whose system does not report it."""
 _LIMIT_FILES = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
 def parse_memory(text: str | int | None) -> int:
-    """Bytes, from 4GiB, 500MB or a number; without a wish, half of what the machine or its container has.
+    """Bytes, from 4GiB, 500MB or a number; by default half of the memory of the machine or its container.
 
     Examples
     --------
@@ -50,14 +54,17 @@ def parse_memory(text: str | int | None) -> int:
 
 
 def machine_memory() -> int:
-    """What the machine has, or its container if that is less.
+    """The memory of the machine, or the limit of its container if that is less.
 
     Examples
     --------
     >>> machine_memory() > 1 << 20
     True
     """
-    found = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    try:
+        found = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # Linux and macOS report it
+        found = GUESSED_BYTES
     for name in _LIMIT_FILES:
         limit = Path(name)
         if limit.exists() and (text := limit.read_text().strip()).isdigit():
@@ -67,31 +74,43 @@ def machine_memory() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How a run divides its memory."""
+    """How a run divides its memory. `Budget.split` makes the usual division; tests make smaller ones.
+
+    Examples
+    --------
+    >>> Budget.split(1 << 30).sets_bytes >> 20
+    160
+    """
 
     total_bytes: int
+    held_bytes: int
+    """Items of the first blocks that stay in memory, so that a small corpus is decoded only once."""
+    sets_bytes: int
+    """Sets with their buckets that are compared at a time; assembling them takes twice as much."""
+    piece_bytes: int = PIECE_BYTES
+    """Digests beyond this size go to the work folder; small runs write nothing there."""
+    set_buffer_bytes: int = 32 << 20
+    """Sets that are buffered before they are written to the files of their blocks."""
+    least_join_bytes: int = 1 << 20
+    """Memory that joining a band may always use, however little is left."""
 
-    @property
-    def held_bytes(self) -> int:
-        """Items of the first blocks that stay in memory, so that a small corpus is decoded only once."""
-        return max(0, min(MOST_HELD_BYTES, (self.total_bytes - BASE_BYTES) // 4))
-
-    @property
-    def sets_bytes(self) -> int:
-        """Sets with their buckets that are compared at a time; while they are put together they take twice as much."""
-        return (self.total_bytes - BASE_BYTES) // 4
+    @classmethod
+    def split(cls, total_bytes: int) -> Budget:
+        """Divide the memory of a run."""
+        quarter = (total_bytes - BASE_BYTES) // 4
+        return cls(total_bytes, held_bytes=max(0, min(MOST_HELD_BYTES, quarter)), sets_bytes=quarter)
 
     @property
     def batch_name(self) -> str:
-        """What is compared together depends on the memory: pieces of other batches must have other names."""
+        """Part of the names of saved batches: batches made with another budget hold other items."""
         return f"{self.sets_bytes >> 10}"
 
-    def room(self, bag: bool, characters: bool) -> Room:
+    def item_memory(self, bag: bool, characters: bool) -> ItemMemory:
         """What one document may take; its repeats are numbered in a table of all its shingles."""
-        return Room(self.total_bytes, BASE_BYTES, BAG_FACTORS[characters] if bag else 0.0)
+        return ItemMemory(self.total_bytes, BASE_BYTES, BAG_FACTORS[characters] if bag else 0.0)
 
     def check_items(self, items: int) -> None:
-        """Refuse what cannot fit: an eighth of the memory must remain for joining bands and comparing sets."""
+        """Refuse more items than fit: an eighth of the memory must remain for joining bands and comparing sets."""
         if items > MOST_ITEMS:
             raise ResourceError(f"{items:,} items are more than {MOST_ITEMS:,}; split the input and use --reference")
         needed = BASE_BYTES + 8 * ITEM_BYTES * items // 7
@@ -102,6 +121,6 @@ class Budget:
             )
 
     def joining_ranges(self, items: int, threads: int) -> int:
-        """In how many ranges of keys each band is joined, so that every thread can have one in memory."""
+        """How many ranges of keys each band is joined in, so that every thread can hold one."""
         free = self.total_bytes - BASE_BYTES - ITEM_BYTES * items
-        return max(1, -(-JOIN_BYTES * items * threads // max(free, 1 << 20)))
+        return max(1, -(-JOIN_BYTES * items * threads // max(free, self.least_join_bytes)))

@@ -1,7 +1,7 @@
-"""Which method is the cheapest: a sample of the items tells what each would cost, before the work.
+"""Choose the cheapest method, by predicting from a sample of the items what each would cost.
 
-The prediction is about two things that differ between methods: what is done with every element (sketching, or numbering
-by frequency), and how many pairs of sets are looked at. Reading and writing cost the same for all.
+Predicted is what differs between the methods: the work per element (sketching, or numbering by frequency) and the
+number of pairs of sets examined. Reading and writing cost the same for all.
 """
 
 from __future__ import annotations
@@ -19,31 +19,32 @@ from lookalike.candidates.prefix import OVERSIZE
 from lookalike.engine.forecast import count_items
 from lookalike.engine.progress import Progress
 from lookalike.engine.settings import Settings, plan_for
-from lookalike.engine.vector_plan import brute_cost, for_vectors, look, plan_vectors, vectors_of
+from lookalike.engine.vectors import brute_cost, for_vectors, lsh_cost, sample_vectors, vectors_of
 from lookalike.errors import UsageError
 from lookalike.features.shingles import sets_of
 from lookalike.kernels.minhash import digest_sets
 from lookalike.kernels.sets import fingerprint_sets
+from lookalike.tuning.plan import Plan, TooFewHashesError, tune
 from lookalike.tuning.thresholds import written
 from lookalike.types import Sets, Source, VectorKind, Wanted
 
 SAMPLE = 2000
-"""Items that are looked at."""
+"""Items that are sampled."""
 LONG_BYTES, HIGH_FLOOR = 1024, Fraction(3, 4)
-"""Items of this length compared at this Jaccard similarity or more need no look: what the exact join does with every
-element costs several times what sketching does, and buckets hold few that are not similar."""
+"""Items at least this long, compared at least at this Jaccard similarity, need no sample: the exact join costs several
+times as much per element as sketching, and buckets hold few dissimilar items."""
 MOST_ELEMENTS = 1 << 26
-"""Elements in all beyond which the exact join is no choice: it may have to go through the sets block by block."""
+"""With more elements in total, the exact join is not considered: it may have to process the sets block by block."""
 MARGIN = 1.1
-"""So much cheaper must another method be to be preferred to the one before it in the list: predictions are rough."""
+"""How much cheaper a method must be to be preferred to the one before it in the list: predictions are rough."""
 
 # Nanoseconds of one thread, measured (benchmarks/methods.py).
 SHINGLE = 40.0
 """An element of a set: tokens, shingles, and sorting them."""
 SKETCH_ITEM, SKETCH_ELEMENT = 2500.0, 20.0
-"""Bands of one item: so much for each, and so much for each of its elements."""
+"""The bands of one item, and the additional time for each of its elements."""
 BAND = 60.0
-"""An item in one band: sorted, and its bucket looked through."""
+"""An item in one band: it is sorted, and its bucket scanned."""
 REFINE = 60.0
 """An element of a set in an oversize bucket."""
 NUMBER = 90.0
@@ -51,32 +52,32 @@ NUMBER = 90.0
 MEETING = 4.0
 """Two sets that share an element of their prefixes."""
 COMPARE, COMPARE_ELEMENT = 250.0, 2.0
-"""Two sets that are compared, and so much for each element of one."""
+"""A comparison of two sets, and the additional time for each element of one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """What a sample tells about all items."""
+    """Estimates for all items, from a sample."""
 
     items: int
-    """How many there are, about."""
+    """Their approximate number."""
     size: float
-    """Elements of a set, on average."""
+    """The average number of elements of a set."""
     meetings: float
-    """How many pairs of sets share an element of their prefixes."""
+    """Pairs of sets that share an element of their prefixes."""
     candidates: float
-    """How many pairs of sets would share a bucket of ordinary size."""
+    """Pairs of sets that would share a bucket of ordinary size."""
     refined: float
-    """How many sets would be in oversize buckets."""
+    """Sets that would be in oversize buckets."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The method, and what it was chosen from."""
+    """The chosen method, and the predictions it was chosen by."""
 
     method: str
     seconds: dict[str, float]
-    """Predicted, by method, beside reading and writing; only those that meet the recall."""
+    """The prediction for each method that reaches the recall, without reading and writing."""
     why: str
 
     def to_dict(self) -> dict[str, Any]:
@@ -85,8 +86,8 @@ class Choice:
 
 
 def choose(sources: list[Source], settings: Settings) -> tuple[Settings, Choice | None]:
-    """Settings with a method where "auto" was asked for, and why it is that one."""
-    if kind := vectors_of(sources, settings):
+    """Settings with a method in place of "auto", and why it was chosen."""
+    if kind := vectors_of(sources, settings.items.column, settings.matching.measure):
         return _choose_for_vectors(sources, for_vectors(settings, kind), kind)
     if settings.matching.method != "auto":
         return settings, None
@@ -104,11 +105,11 @@ def choose(sources: list[Source], settings: Settings) -> tuple[Settings, Choice 
             best = method
     named = ", ".join(f"{method} {cost:.2g} s" for method, cost in seconds.items())
     why = (
-        f"{best} is expected to be the cheapest way (beside reading: {named}), for about {sampled.items:,} sets of "
-        f"{sampled.size:,.0f} elements"
+        f"{best} is predicted to be the fastest for about {sampled.items:,} sets of {sampled.size:,.0f} elements "
+        f"(without reading: {named})"
     )
     if "lsh" not in seconds:
-        why += "; only exact methods give what was asked for"
+        why += "; only exact methods reach the recall"
     return with_method(settings, best), Choice(best, seconds, why)
 
 
@@ -120,7 +121,7 @@ _PLANS = {
 
 
 def tell_plan(settings: Settings, choice: Choice | None, progress: Progress) -> None:
-    """Say the plan, before the work: why this method, what it finds, and what it does."""
+    """Report the plan before the work: why this method, what it does and what it finds."""
     if choice is not None:
         progress.say(f"Method: {choice.why}.")
     if settings.items.vectors:
@@ -141,29 +142,46 @@ def tell_plan(settings: Settings, choice: Choice | None, progress: Progress) -> 
 
 
 def _choose_for_vectors(sources: list[Source], settings: Settings, kind: VectorKind) -> tuple[Settings, Choice]:
-    """All with all in matrix products, or bands; what is named is taken."""
-    seen = look(sources, settings, kind)
-    cost = {"brute": brute_cost(seen, settings.matching.measure.name)}
-    plan = None
-    if settings.matching.recall < 1 and settings.matching.method in ("auto", "lsh"):
-        plan, cost["lsh"] = plan_vectors(seen, settings)
-    elif settings.matching.method == "lsh":
-        raise UsageError("recall must be below 1 for --method lsh: hashing can miss a pair; use auto or brute")
+    """Bands, or every pair in matrix products; a method that the user named is taken."""
+    matching = settings.matching
+    plan = _plan_for_vectors(settings, kind)
+    seen = sample_vectors(sources, settings, kind)
+    cost = {"brute": brute_cost(seen, matching.measure.name)}
+    if plan:
+        cost["lsh"] = lsh_cost(seen, plan)
     seconds = {method: nanoseconds / 1e9 / settings.execution.threads for method, nanoseconds in cost.items()}
-    best = (
-        settings.matching.method
-        if settings.matching.method != "auto"
-        else min(seconds, key=lambda method: seconds[method])
-    )
+    best = matching.method
+    if best == "auto" or (best == "lsh" and plan is None):
+        best = min(seconds, key=lambda method: seconds[method])
     named = ", ".join(f"{method} {spent:.2g} s" for method, spent in seconds.items())
     what = f"{seen.items:,} vectors of {kind.dimension:,} {'bits' if kind.scalar == 'bits' else 'numbers'}"
     how = plan.describe() if best == "lsh" and plan else "Every pair is compared, in matrix products of blocks."
-    why = f"{best} for about {what} (expected beside reading: {named}). {how.rstrip('.')}"
+    why = f"{best} for about {what} (predicted without reading: {named}). {how.rstrip('.')}"
     return settings.with_matching(method=best, plan=plan if best == "lsh" else None), Choice(best, seconds, why)
 
 
+def _plan_for_vectors(settings: Settings, kind: VectorKind) -> Plan | None:
+    """The plan of the bands; None if bands are out of the question."""
+    matching, measure = settings.matching, settings.matching.measure
+    bits = kind.dimension if measure.name == "hamming" else None
+    if matching.method not in ("auto", "lsh"):
+        return None
+    if matching.recall >= 1:
+        if matching.method == "lsh":
+            raise UsageError("recall must be below 1 for --method lsh: hashing can miss a pair; use auto or brute")
+        return None
+    if bits is not None and measure.threshold >= bits:
+        return None  # every pair is near enough, and the farthest agree in no bit
+    try:
+        return tune(measure.threshold, matching.recall, matching.hashes, measure.name, bits)
+    except TooFewHashesError as error:
+        if matching.method == "lsh":
+            raise UsageError(f"{error}, or use --method brute") from None
+        return None
+
+
 def _long_items(sources: list[Source], settings: Settings) -> int:
-    """How long items are on average where that alone decides; else 0."""
+    """The average length of items if that alone decides; otherwise 0."""
     floor = settings.matching.measure.jaccard_floor
     if settings.matching.recall >= 1 or floor is None or floor < HIGH_FLOOR:
         return 0
@@ -173,7 +191,7 @@ def _long_items(sources: list[Source], settings: Settings) -> int:
 
 
 def with_method(settings: Settings, method: str) -> Settings:
-    """The same settings with another method, and bands if it needs them."""
+    """The same settings with another method, and a plan if it needs one."""
     plan = (
         plan_for(settings.matching.measure, settings.matching.recall, settings.matching.hashes)
         if method == "lsh"
@@ -183,7 +201,7 @@ def with_method(settings: Settings, method: str) -> Settings:
 
 
 def sample(sources: list[Source], settings: Settings) -> Sampled:
-    """Look at some items here and there."""
+    """Estimate sizes and candidates from the first items."""
     items, _ = count_items(sources)
     parts = [sets_of(some, settings.items.shingling) for some in _first_features(sources, settings)]
     total = sum(len(part) for part in parts)
@@ -198,7 +216,7 @@ def sample(sources: list[Source], settings: Settings) -> Sampled:
 
 
 def _first_features(sources: list[Source], settings: Settings) -> Iterator[pa.Array]:
-    """The first items in the order of the input, so that the choice is the same however files are split."""
+    """The first items in input order, so that the choice does not depend on how files are split."""
     wanted = Wanted(settings.items.column, (), True)
     left = SAMPLE
     for source in sources:
@@ -208,13 +226,13 @@ def _first_features(sources: list[Source], settings: Settings) -> Iterator[pa.Ar
             left -= len(found)
             if not left:
                 break
-        source.set_aside.clear()  # what is bad in it is found again when it is read
+        source.rejected_rows.clear()  # what is bad in it is found again when it is read
         if not left:
             return
 
 
 def _about(count: float) -> int:
-    """Two digits of a number: how many lines there are is guessed, a little differently if files are split.
+    """A number to two digits: the number of lines is an estimate, slightly different if files are split.
 
     Examples
     --------
@@ -225,7 +243,7 @@ def _about(count: float) -> int:
 
 
 def _distinct(sets: Sets) -> Sets:
-    """Each set once, and none that is empty."""
+    """Each distinct set once, without the empty one."""
     first = group_prints(*fingerprint_sets(sets.indptr, sets.elements))
     kept = (first == np.arange(len(sets))) & (sets.sizes > 0)
     indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(sets.sizes[kept])])
@@ -233,8 +251,8 @@ def _distinct(sets: Sets) -> Sets:
 
 
 def _meetings(sets: Sets, settings: Settings) -> float:
-    """How many pairs of the sample share an element of their prefixes."""
-    from lookalike.candidates.numbering import number_elements  # a run that was told its method starts without it
+    """The number of pairs in the sample that share an element of their prefixes."""
+    from lookalike.candidates.numbering import number_elements  # not loaded if the user named the method
 
     numbered, _ = number_elements(sets)
     floor = float(settings.matching.measure.jaccard_floor or 0)
@@ -247,7 +265,7 @@ def _meetings(sets: Sets, settings: Settings) -> float:
 
 
 def _candidates(sets: Sets, settings: Settings, growth: float) -> tuple[float, float]:
-    """How many pairs of all sets share a band, by the buckets of the sample; and how many sets are in oversize ones."""
+    """Pairs of all sets that share a bucket, scaled up from the sample, and sets in oversize buckets."""
     if settings.matching.measure.jaccard_floor is None or settings.matching.recall >= 1:
         return 0.0, 0.0
     plan = plan_for(settings.matching.measure, settings.matching.recall, settings.matching.hashes)
@@ -262,7 +280,7 @@ def _candidates(sets: Sets, settings: Settings, growth: float) -> tuple[float, f
 
 
 def predict(sampled: Sampled, settings: Settings) -> dict[str, float]:
-    """Seconds of each method that meets the recall, in order of preference where they cost the same."""
+    """The seconds of each method that reaches the recall; of equally fast ones, the preferred first."""
     items, elements = sampled.items, sampled.items * sampled.size
     nanoseconds = {}
     if settings.matching.recall < 1 and settings.matching.measure.jaccard_floor is not None:

@@ -1,4 +1,4 @@
-"""What a job tells while it works. The jobs themselves print nothing."""
+"""Progress of a job. Jobs print nothing themselves; they report to a `Progress`."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from lookalike.kernels.compile import is_compiled
 
 
 class Progress:
-    """Hears how far a job is. This one keeps silent, the time and the bytes; the command line has ones that talk.
+    """Receives the progress of a job. This one only keeps times and bytes; the command line has others that print.
 
-    A stage may be entered again and again, batch after batch: what it took adds up.
+    A stage may be entered many times, batch after batch: its times add up.
 
     Examples
     --------
@@ -29,34 +29,34 @@ class Progress:
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
         self.bytes: dict[str, dict[str, int]] = {}
-        """By stage: read and written. Empty where the system does not count them."""
-        self._going: list[tuple[str, int | None, str]] = []
+        """By stage: read and written. Empty if the system does not count them."""
+        self._active: list[tuple[str, int | None, str]] = []
         self._since: tuple[float, dict[str, int] | None] = (0.0, None)
 
     @contextmanager
     def stage(self, name: str, total: int | None = None, unit: str = "") -> Iterator[None]:
-        """A step of the job, with how much there is to do: bytes ("B"), or a number of what `unit` names.
+        """A step of the job and how much there is to do: bytes ("B"), or a number of what `unit` names.
 
-        A stage within another one interrupts it: its time and bytes are its own.
+        A stage inside another interrupts it: its time and bytes count only for itself.
         """
-        if self._going:
+        if self._active:
             self._pause()
-        self._going.append((name, total, unit))
-        self._go_on()
+        self._active.append((name, total, unit))
+        self._resume()
         try:
             yield
         finally:
             self._pause()
-            self._going.pop()
-            if self._going:
-                self._go_on()
+            self._active.pop()
+            if self._active:
+                self._resume()
 
-    def _go_on(self) -> None:
+    def _resume(self) -> None:
         self._since = time.perf_counter(), moved_bytes()
-        self.start(*self._going[-1])
+        self.start(*self._active[-1])
 
     def _pause(self) -> None:
-        name, (started, before) = self._going[-1][0], self._since
+        name, (started, before) = self._active[-1][0], self._since
         self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - started
         self._count_bytes(name, before)
         self.stop()
@@ -73,7 +73,7 @@ class Progress:
         """A stage begins."""
 
     def advance(self, amount: int) -> None:
-        """So much more of the stage is done."""
+        """Another `amount` of the stage is done."""
 
     def stop(self) -> None:
         """The stage is over, for now."""
@@ -82,9 +82,9 @@ class Progress:
         """All stages are over."""
 
     def say(self, text: str) -> None:
-        """Something worth knowing before the work goes on."""
+        """Report a message."""
 
     def compiling(self, kernels: Callable[..., Any], what: str) -> None:
-        """Say so, if a step that not every job has must first be compiled: that takes a few seconds, once."""
+        """Report that kernels must be compiled, which takes a few seconds once, if no machine code of them exists."""
         if not is_compiled(kernels):
             self.say(f"Compiling kernels for {what}, once after each install ...")

@@ -1,4 +1,4 @@
-"""A run that can be killed and go on: its output folder, and the pieces of work that it may use again."""
+"""Resuming a killed run: its output folder, and the finished pieces of work that it reuses."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from lookalike.version import __version__
 from lookalike.write import OutputFolder
 
 CHANGEABLE = ("threads", "memory_bytes")
-"""Settings on which no result depends: a run may go on with others."""
+"""Settings that no result depends on: they may change when a run is resumed."""
 
 
 def open_output(
     out: str | Path, inputs: Sequence[str], overwrite: bool, resume: bool, work: str | Path | None
 ) -> OutputFolder:
-    """The output folder of a run over these inputs, which can go on later unless one of them is standard input."""
+    """The output folder of a run, which can be resumed unless an input is standard input."""
     piped = "-" in inputs
     if resume and piped:
         raise UsageError("--resume: standard input cannot be read again; save it to a file first")
@@ -35,13 +35,13 @@ def open_work(
     options: Mapping[str, Any],
     sources: list[Source],
 ) -> WorkFolder:
-    """The work folder of this run: its pieces fit only the same settings, options, inputs and version."""
+    """The work folder of a run. Its pieces fit only the same settings, options, inputs and version."""
     same = {name: value for name, value in settings.items() if name not in CHANGEABLE}
     identity = {"version": __version__, **same, **options, "files": identity_of(sources)}
     return WorkFolder(output.work, identity, output.resume, folder)
 
 
 def tell_reused(work: WorkFolder, progress: Progress) -> None:
-    """Say so where a killed run has left something."""
+    """Say how much of a killed run is reused."""
     if work.reused:
         progress.say(f"Resuming: {len(work.reused)} finished pieces of work are used again.")

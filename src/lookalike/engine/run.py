@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 from lookalike.engine.execution import Execution
@@ -25,7 +28,7 @@ class HasExecution(Protocol):
 AnySettings = TypeVar("AnySettings", bound=HasExecution)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Run(Generic[AnySettings]):
     """One run of a job. Made by `open_run`, and handed to every stage instead of its parts."""
 
@@ -33,7 +36,26 @@ class Run(Generic[AnySettings]):
     workers: Workers
     progress: Progress
     work: WorkFolder | None = None
-    """Where pieces of work are kept so that a killed run can be resumed; None for a run in memory."""
+    """Where finished pieces of work are kept so that a killed run can be resumed; None for a run in memory."""
+    _temporary: WorkFolder | None = field(default=None, init=False)
+
+    @property
+    def pieces(self) -> WorkFolder | None:
+        """The work folder, once the run has saved a piece there; None for a small run, which can simply start again."""
+        return self.work if self.work is not None and self.work.in_use else None
+
+    def scratch(self) -> WorkFolder:
+        """A work folder in any case: a temporary one, removed with the run, if the run has none."""
+        if self.work is not None:
+            return self.work
+        if self._temporary is None:
+            self._temporary = WorkFolder(Path(tempfile.mkdtemp(prefix="lookalike-")), {}, resume=False)
+        return self._temporary
+
+    def close(self) -> None:
+        """Remove the temporary work folder, if there is one."""
+        if self._temporary is not None:
+            shutil.rmtree(self._temporary.folder, ignore_errors=True)
 
 
 @contextmanager
@@ -50,4 +72,8 @@ def open_run(
     [1, 2]
     """
     with Workers(settings.execution.threads) as workers:
-        yield Run(settings, workers, progress or Progress(), work)
+        run = Run(settings, workers, progress or Progress(), work)
+        try:
+            yield run
+        finally:
+            run.close()

@@ -1,21 +1,24 @@
-"""The record of a run: what was asked, planned, counted and timed."""
+"""The record of a run: its options, plan, counts and times."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lookalike.engine.progress import Progress
-from lookalike.engine.settings import Settings
 from lookalike.engine.usage import peak_memory_bytes
 from lookalike.errors import UsageError
+from lookalike.types import RUN_FILE
 from lookalike.version import __version__
+
+if TYPE_CHECKING:
+    from lookalike.tuning.plan import Plan
 
 
 def read_run(out: str | Path) -> dict[str, Any]:
     """The record of a finished run."""
-    record = Path(out) / "run.json"
+    record = Path(out) / RUN_FILE
     if not record.is_file():
         raise UsageError(f"{out}: is not an output of lookalike dedup (run.json is missing)")
     found: dict[str, Any] = json.loads(record.read_text("utf-8"))
@@ -23,18 +26,17 @@ def read_run(out: str | Path) -> dict[str, Any]:
 
 
 def describe_run(
-    settings: Settings,
     options: dict[str, Any],
+    plan: Plan | None,
     counts: dict[str, int],
     alarms: list[dict[str, Any]],
     progress: Progress,
     audit: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """What run.json holds."""
-    plan = settings.matching.plan
+    """What run.json holds. `options` are those that repeat the run; exact methods have no plan."""
     return {
         "version": __version__,
-        "options": {**settings.to_dict(), **options},
+        "options": options,
         "plan": plan.to_dict() if plan else {"bands": 0, "rows": 0, "recall": 1.0},
         "counts": counts,
         "seconds": {name: round(seconds, 3) for name, seconds in progress.seconds.items()},

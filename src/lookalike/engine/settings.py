@@ -1,4 +1,4 @@
-"""The options that jobs share, checked once and before any work."""
+"""The options that jobs share, checked once, before any work."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lookalike.engine.digest import DigestSettings
 from lookalike.engine.execution import Execution
 from lookalike.errors import UsageError
 from lookalike.features.shingles import Shingling
@@ -19,13 +20,12 @@ from lookalike.verify.measures import LARGEST_TERM, Measure
 
 METHODS = ("auto", "lsh", "exact", "merge", "brute")
 INDEXES = ("length", "prefix", "position", "suffix", "best")
-"""Those of the exact join (candidates/exact.py), named here so that other methods need not load it."""
+"""Indexes of the exact join (candidates/exact.py), named here so that other methods need not import it."""
 POLICIES = ("direct", "connected")
 KEEP_RULES = ("first", "last", "longest", "shortest", "max:COL", "min:COL")
 
 
 if TYPE_CHECKING:
-    from lookalike.engine.vector_plan import VectorPlan
     from lookalike.types import VectorKind
 
 
@@ -68,6 +68,10 @@ class ItemSettings:
         shingling = Shingling.parse(shingle, bag=bag, language=language)
         return cls(column, id, shingling, on_error == "skip", encoding)
 
+    def digesting(self, measure: Measure, seed: int = 1, plan: Plan | None = None) -> DigestSettings:
+        """What the digests of the items depend on, if they are compared by this measure and plan."""
+        return DigestSettings(self.shingling, seed, plan, self.vectors, by_angle=measure.name == "cosine")
+
     def to_dict(self) -> dict[str, Any]:
         """As run.json shows them."""
         return {
@@ -90,7 +94,7 @@ class MatchSettings:
     hashes: int
     method: str
     seed: int
-    plan: Plan | VectorPlan | None
+    plan: Plan | None
     """Bands and rows; None if the method needs none."""
     length_ratio: Fraction = Fraction(0)
     """Candidates are only those pairs whose shorter set has at least this share of the longer one's elements."""
@@ -199,6 +203,12 @@ class Settings:
             Execution.parse(threads, memory),
         )
 
+    @property
+    def digesting(self) -> DigestSettings:
+        """What the digests of the items depend on."""
+        matching = self.matching
+        return self.items.digesting(matching.measure, matching.seed, matching.plan)
+
     def with_matching(self, **changes: Any) -> Settings:
         """The same settings with some of `matching` changed."""
         return replace(self, matching=replace(self.matching, **changes))
@@ -209,10 +219,10 @@ class Settings:
 
 
 def settings_of_run(options: dict[str, Any], **others: Any) -> Settings:
-    """The settings of a finished run, from the options in its run.json, with some others in their place."""
+    """The settings of a finished run, from the options in its run.json, with some replaced."""
     names = ("column", "id", "threshold", "recall", "hashes", "shingle", "bag", "language", "measure", "method", "seed")
     known = {name: options[name] for name in (*names, "on_error", "encoding")}
-    known["length_ratio"] = options.get("length_ratio")  # runs of earlier versions have none
+    known["length_ratio"] = options.get("length_ratio")  # runs of earlier versions lack it
     return Settings.parse(**{**known, **others})
 
 
@@ -235,7 +245,7 @@ def one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
 
 
 def plan_for(measure: Measure, recall: float, hashes: int) -> Plan:
-    """Bands and rows for pairs at the measure's threshold, by the Jaccard similarity they have at least."""
+    """Bands and rows for the smallest Jaccard similarity that pairs at the threshold can have."""
     floor = measure.jaccard_floor
     if floor is None:
         raise UsageError(
@@ -246,7 +256,7 @@ def plan_for(measure: Measure, recall: float, hashes: int) -> Plan:
 
 
 def parse_keep(keep: str) -> tuple[str, str | None]:
-    """A keep rule as its name and, for max and min, the column.
+    """Split a keep rule into its name and, for max and min, the column.
 
     Examples
     --------
@@ -262,7 +272,7 @@ def parse_keep(keep: str) -> tuple[str, str | None]:
 
 
 def check_join(method: str, index: str, common: str | None) -> Fraction | None:
-    """The options of exact methods, if they go with the method; the share of `common` elements.
+    """Check the options of exact methods against the method; returns the share of `common` elements.
 
     Examples
     --------
@@ -280,26 +290,3 @@ def check_join(method: str, index: str, common: str | None) -> Fraction | None:
     if not 0 < share <= 1:
         raise UsageError(f"--common must be above 0 and at most 1, not {common}")
     return share
-
-
-def check_dedup_method(method: str) -> None:
-    """Refuse a method that lists pairs only.
-
-    Examples
-    --------
-    >>> check_dedup_method("exact")
-    """
-    if method == "merge":
-        raise UsageError("--method merge lists pairs; for dedup choose lsh, exact, brute or auto")
-
-
-def check_policy(policy: str) -> str:
-    """The policy, if there is such.
-
-    Examples
-    --------
-    >>> check_policy("direct")
-    'direct'
-    """
-    one_of("policy", policy, POLICIES)
-    return policy

@@ -1,4 +1,4 @@
-"""Work on threads with results in order: kernels release the GIL, so threads are enough."""
+"""Work on threads, with results in order. Kernels release the GIL, so threads are enough."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Made = TypeVar("Made")
 
 
 def count_threads(threads: int | None) -> int:
-    """How many threads to use: what was asked for, or one per processor that this process may use.
+    """The number of threads to use: as given, or one per processor available to this process.
 
     Examples
     --------
@@ -30,12 +30,12 @@ def count_threads(threads: int | None) -> int:
 
 
 def _is_alone(given: object) -> bool:
-    """Is it about something so large that two of its kind may not fit in memory?"""
-    return isinstance(given, tuple) and any(getattr(part, "alone", False) for part in given)
+    """Whether a job is so large that no other may run beside it."""
+    return isinstance(given, tuple) and any(getattr(part, "exclusive", False) for part in given)
 
 
 class Workers:
-    """A pool whose `map` keeps the order and looks only a little ahead, so that memory stays bounded.
+    """A pool whose `map` keeps the order and runs only slightly ahead, so that memory stays bounded.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class Workers:
     """
 
     def __init__(self, threads: int, *, beside: bool = False) -> None:
-        """With `beside`, the caller's own thread is busy too and counts as one of `threads`."""
+        """With `beside`, the calling thread is busy too and counts as one of `threads`."""
         self.threads = max(1, threads - 1) if beside and threads > 1 else threads
         self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="lookalike") if threads > 1 else None
 
@@ -57,9 +57,9 @@ class Workers:
             self._pool.shutdown(wait=True, cancel_futures=True)
 
     def map(self, function: Callable[[Given], Made], given: Iterable[Given]) -> Iterator[Made]:
-        """Like the built-in map; results come in the order of what was given.
+        """Like the built-in map, in the same order.
 
-        What is given may be a tuple with a part that says `alone`: then nothing is worked on beside it.
+        A job that is a tuple with an element whose `exclusive` is true runs by itself.
         """
         if self._pool is None:
             yield from map(function, given)

@@ -1,8 +1,8 @@
-"""What a locality-sensitive family is: hash functions drawn at random, and how likely one says yes to two items.
+"""Locality-sensitive families: random hash functions, and the probability that one says yes to two items.
 
 A hash function puts an item in one bucket, in several, or in none, and says yes to two items that share a bucket. To
-add a family, say how likely that is at a distance, and give the buckets; AND and OR, curves, candidates and plans
-follow (`families/constructions.py`).
+add a family, implement that probability at a distance, and the buckets; AND and OR, curves, candidates and plans follow
+(`families/constructions.py`).
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ class Hashed:
     """
 
     buckets: Int64
-    """functions x items x choices; NOWHERE where there is none."""
+    """functions x items x choices; NOWHERE means no bucket."""
 
     @property
     def functions(self) -> int:
-        """How many hash functions there are."""
+        """The number of hash functions."""
         return int(self.buckets.shape[0])
 
     def __len__(self) -> int:
         return int(self.buckets.shape[1])
 
     def agree(self, function: int, left: Int64, right: Int64) -> Bool:
-        """Which of the pairs of items share a bucket of a function."""
+        """Which pairs of items share a bucket of a function."""
         one, other = self.buckets[function, left], self.buckets[function, right]
         shared = np.zeros(len(left), np.bool_)
         for a in range(one.shape[1]):
@@ -60,17 +60,17 @@ class Hashed:
 
 
 class Family(ABC):
-    """A family of hash functions; each one it draws says yes or no to two items."""
+    """A family of hash functions; each says yes or no to two items."""
 
     distance: str
-    """What it measures, in words: "Jaccard distance", "angle in degrees"."""
+    """The name of the distance: "Jaccard distance", "angle in degrees"."""
     farthest: float = float("inf")
-    """The largest distance there is."""
+    """The largest possible distance."""
     functions: int = 1
-    """Hash functions of the simplest kind that one decision takes."""
+    """The number of elementary hash functions that one decision takes."""
 
     def __repr__(self) -> str:
-        """As one would write it: MinHash(seed=2). Every argument is kept under its own name."""
+        """The call that creates it: MinHash(seed=2). Every argument is an attribute of the same name."""
         shown = []
         for name, parameter in inspect.signature(type(self)).parameters.items():
             value = getattr(self, name)
@@ -82,18 +82,18 @@ class Family(ABC):
 
     @abstractmethod
     def probability(self, distance: float) -> float:
-        """How likely a function says yes to two items at this distance."""
+        """The probability that a function says yes to two items at this distance."""
 
     @abstractmethod
     def hash(self, items: Any, count: int) -> Hashed:
-        """The buckets of items under the first `count` of its simplest functions; drawn from its seed."""
+        """The buckets of items under the first `count` elementary functions, drawn from the seed."""
 
     def curve(self, p: float) -> float:
-        """How likely it says yes where one of its simplest functions does with probability p."""
+        """The probability of a yes if an elementary function says yes with probability p."""
         return p
 
     def sensitivity(self, d1: float, d2: float) -> Sensitivity:
-        """(d1, d2, p1, p2): what it promises for items as near as d1 and for items as far as d2.
+        """(d1, d2, p1, p2): the guarantees for items as near as d1 and for items as far as d2.
 
         Examples
         --------
@@ -102,5 +102,7 @@ class Family(ABC):
         Sensitivity(d1=0.25, d2=0.75, p1=0.75, p2=0.25)
         """
         if not 0 <= d1 < d2 <= self.farthest:
-            raise UsageError(f"distances {d1:g} and {d2:g}: the first below the second, from 0 to {self.farthest:g}")
+            raise UsageError(
+                f"distances {d1:g} and {d2:g}: the first must be below the second, both from 0 to {self.farthest:g}"
+            )
         return Sensitivity(d1, d2, self.probability(d1), self.probability(d2))

@@ -1,4 +1,4 @@
-"""Bit sampling: items that differ in few bits mostly have the same value in a random one of them."""
+"""Bit sampling: items that differ in few bits mostly agree in a random one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class BitSampling(Family):
     Parameters
     ----------
     bits
-        How many bits an item has; distances are then counted in bits. None: all the bits of the matrix, and the
+        The number of bits of an item; distances are then counted in bits. None: all bits of the matrix, and the
         distance is the share of them that differ.
     seed
         Another seed gives other, independent positions.
@@ -38,19 +38,19 @@ class BitSampling(Family):
 
     def __init__(self, bits: int | None = None, seed: int = 1) -> None:
         if bits is not None and (isinstance(bits, bool) or not _is_count(bits)):
-            raise UsageError(f"bits must be a whole number from 1, not {bits!r}")
+            raise UsageError(f"bits must be a whole number of at least 1, not {bits!r}")
         self.bits, self.seed = bits, check_seed(seed)
         self.distance = "share of bits that differ" if bits is None else "Hamming distance in bits"
         self.farthest = 1.0 if bits is None else float(bits)
 
     def probability(self, distance: float) -> float:
-        """1 - distance/bits, or 1 - distance where it is a share."""
+        """1 - distance/bits, or 1 - distance if it is a share."""
         return bit_collision(float(distance), self.farthest)
 
     def positions_for(self, bits: int, count: int) -> Int64:
-        """Which of so many bits the first `count` functions look at: int64[count].
+        """The positions of the first `count` functions among `bits` bits: int64[count].
 
-        Each is drawn from all of them, so that functions are independent and may look at the same bit.
+        Each is drawn from all of them, so that functions are independent and may sample the same bit.
 
         Examples
         --------
@@ -60,7 +60,7 @@ class BitSampling(Family):
         return generator(self.seed, 0).integers(0, bits, count, np.int64)
 
     def hash(self, items: Any, count: int) -> Hashed:
-        """The bits at random positions of packed bits: uint8[items, bytes], as numpy.packbits makes them."""
+        """The bits at random positions of packed bits: uint8[items, bytes], as numpy.packbits returns them."""
         rows = check_bits(items, self.bits)
         positions = self.positions_for(self.bits or 8 * rows.shape[1], count)
         shifts = (7 - positions % 8).astype(np.uint8)
@@ -69,7 +69,7 @@ class BitSampling(Family):
 
 
 def check_bits(items: Any, bits: int | None) -> UInt8:
-    """Packed bits, once they are known to be a matrix of bytes with enough of them.
+    """Check that packed bits are a matrix of bytes with enough bits.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Random cells of a few measurements: the lecture's hash functions for faces.
+"""Random cells of a few measurements: hash functions for faces.
 
-A function looks at r of the measurements, cuts each into ranges with a random start, and puts an item in the cell of
-its ranges. Near the edge of a range an item can also be in the adjacent one.
+A function selects r of the measurements, divides each into ranges with a random start, and puts an item in the cell of
+its ranges. Near the edge of a range, an item can also be in the adjacent one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lookalike.types import NOWHERE, Bool, Float64, Int64
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(29)
 LARGEST_CELL = float(1 << 52)
-"""Cells beyond this number cannot be told apart: a width is far too small for its values."""
+"""Cells beyond this number cannot be distinguished: the width is far too small for the values."""
 
 
 class Cells(Family):
@@ -26,11 +26,11 @@ class Cells(Family):
     Parameters
     ----------
     widths
-        How wide the ranges of each measurement are: a number for each, or one for all.
+        The width of the ranges: one number per measurement, or one for all.
     r
-        How many measurements a function looks at.
+        The number of measurements that a function selects.
     edge
-        The share of a width, up to a half: nearer than this to the edge of a range, an item is also in the next range.
+        A share of the width, at most a half: closer than this to the edge of a range, an item is also in the next one.
     seed
         Another seed draws other measurements and other ranges.
 
@@ -47,11 +47,11 @@ class Cells(Family):
     def __init__(self, widths: float | Sequence[float] | Float64, r: int = 3, edge: float = 0.0, seed: int = 1) -> None:
         self.widths = np.atleast_1d(np.asarray(widths, np.float64))
         if self.widths.ndim != 1 or not self.widths.size or not (np.isfinite(self.widths) & (self.widths > 0)).all():
-            raise UsageError("widths: a positive number for each measurement, or one for all")
+            raise UsageError("widths must be a positive number for each measurement, or one for all")
         if not 1 <= r <= 16:
-            raise UsageError(f"r {r}: a function looks at 1 to 16 measurements")
+            raise UsageError(f"r must be from 1 to 16 measurements, not {r}")
         if not 0 <= edge <= 0.5:
-            raise UsageError(f"edge {edge}: from 0 (no second range) to 0.5 (always two)")
+            raise UsageError(f"edge must be from 0 (no second range) to 0.5 (always two), not {edge}")
         self.r, self.edge, self.seed = r, edge, seed
 
     def __repr__(self) -> str:
@@ -59,11 +59,11 @@ class Cells(Family):
         return f"Cells(widths={widths}, r={self.r}, edge={self.edge:g}, seed={self.seed})"
 
     def probability(self, distance: float) -> float:
-        """How likely two items share a cell that differ by `distance` widths in each of the r chosen measurements.
+        """The probability that two items share a cell if they differ by `distance` widths in each chosen measurement.
 
-        A range with its two margins is 1 + 2 edge widths long, and one starts every width, at a random place. Two
+        A range with its two margins is 1 + 2 edge widths long, and one starts every width, at a random offset. Two
         values `distance` apart are in a common one with probability 1 + 2 edge - distance, at most 1; the r
-        measurements have independent starts. Items that differ more in one measurement than in another: see `shares`.
+        measurements have independent starts. If items differ more in one measurement than in another, see `shares`.
 
         Examples
         --------
@@ -73,7 +73,7 @@ class Cells(Family):
         return float(self.shares(np.array([distance]))[0] ** self.r)
 
     def shares(self, distances: Float64) -> Float64:
-        """How likely two values that are so many widths apart share a range of their measurement.
+        """The probability that two values, this many widths apart, share a range of their measurement.
 
         Examples
         --------
@@ -92,7 +92,7 @@ class Cells(Family):
         return Hashed(buckets)
 
     def chosen(self, function: int, measurements: int) -> tuple[Int64, Float64]:
-        """The measurements that a function looks at, and where their ranges start, in widths.
+        """The measurements that a function selects, and where their ranges start, in widths.
 
         Examples
         --------
@@ -103,18 +103,18 @@ class Cells(Family):
         if self.widths.size not in (1, measurements):
             raise UsageError(f"{self.widths.size} widths for items of {measurements} measurements")
         if measurements < self.r:
-            raise UsageError(f"r {self.r}: the items have {measurements} measurements only")
+            raise UsageError(f"r is {self.r}, but the items have only {measurements} measurements")
         random = np.random.default_rng([self.seed, function])
         return random.choice(measurements, self.r, replace=False), random.random(self.r)
 
     def buckets_of(self, items: Float64, function: int) -> Int64:
-        """The cells of items under one function: items x choices, the item's own cell first, NOWHERE behind the last.
+        """The cells of items under one function: items x choices, the item's own cell first, NOWHERE after the last.
 
-        There are as many choices as the item with the most of them has: one without the edge rule, at most 2^r with it.
+        The number of choices is the largest of any item: one without the edge rule, at most 2^r with it.
         """
         items = np.asarray(items, np.float64)
         if items.ndim != 2:
-            raise UsageError("items: a matrix with a row for each item and a column for each measurement")
+            raise UsageError("items must be a matrix with a row for each item and a column for each measurement")
         columns, starts = self.chosen(function, items.shape[1])
         check_finite(items[:, columns], columns)
         with np.errstate(over="ignore"):
@@ -127,20 +127,20 @@ class Cells(Family):
 
 
 def check_finite(values: Float64, columns: Int64 | None = None) -> None:
-    """Refuse what is no number, naming its row and column.
+    """Refuse values that are not finite, naming row and column.
 
     Examples
     --------
     >>> check_finite(np.array([[1.0, 2.0], [3.0, np.nan]]))
     Traceback (most recent call last):
-    lookalike.errors.BadDataError: row 1, column 1: nan is no measurement; leave the row out, or fill it in
+    lookalike.errors.BadDataError: row 1, column 1: nan is not a measurement; leave the row out, or fill it in
     """
     bad = ~np.isfinite(values)
     if bad.any():
         row, place = (int(one) for one in np.argwhere(bad)[0])
         column = place if columns is None else int(columns[place])
         raise BadDataError(
-            f"row {row}, column {column}: {values[row, place]:g} is no measurement; leave the row out, or fill it in"
+            f"row {row}, column {column}: {values[row, place]:g} is not a measurement; leave the row out, or fill it in"
         )
 
 
@@ -148,13 +148,13 @@ def _check_range(places: Float64, columns: Int64) -> None:
     large = np.abs(places) > LARGEST_CELL
     if large.any():
         row, place = (int(one) for one in np.argwhere(large)[0])
-        raise BadDataError(f"row {row}, column {int(columns[place])}: too large for the width; take a wider one")
+        raise BadDataError(f"row {row}, column {int(columns[place])}: too large for the width; use a larger width")
 
 
 def _combine(ranges: Int64, beside: Int64) -> Int64:
-    """One number for each cell that an item is in: its ranges hashed together, 64 bits.
+    """One 64-bit number for each cell of an item: a hash of its ranges.
 
-    Two cells get the same number with probability 2^-64 or so; they would be compared for nothing.
+    Two cells get the same number with a probability of about 2^-64, and are then compared needlessly.
     """
     cells = [np.zeros(len(ranges), np.uint64)]
     inside = [np.ones(len(ranges), np.bool_)]
@@ -177,7 +177,7 @@ def _absorb(cell: np.ndarray, number: Int64) -> np.ndarray:
 
 
 def _packed(buckets: Int64, inside: Bool) -> Int64:
-    """Put the choices that an item has first, and drop the places that none needs."""
+    """Move the choices of each item to the front, and drop unused columns."""
     order = np.argsort(~inside, axis=1, kind="stable")
     buckets = np.take_along_axis(np.where(inside, buckets, NOWHERE), order, axis=1)
     return np.ascontiguousarray(buckets[:, : max(1, int(inside.sum(axis=1).max(initial=1)))])

@@ -1,7 +1,7 @@
 """AND and OR: families made of families, to any depth.
 
-`And(family, r)` says yes where r functions of the family all do, `Or(family, b)` where one of b does. Each part takes
-functions of its own, in order: the first part the first functions. Nothing here knows what the items are.
+`And(family, r)` says yes if r functions of the family all do, `Or(family, b)` if at least one of b does. Each part has
+functions of its own, in order: the first part has the first functions. Nothing here knows what the items are.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from lookalike.tuning.collisions import Number
 from lookalike.types import Bool, Float64, Int64
 
 MOST_PAIRS = 1 << 26
-"""Candidate pairs that may be held at once: half a gigabyte."""
+"""The most candidate pairs held at a time: half a gigabyte."""
 
 Chances = tuple[Float64, Float64]
-"""How likely yes is, and how likely no: both, since next to 1 a number has few digits to tell it from 1."""
+"""The probabilities of yes and of no: both, since a float close to 1 has few digits for the difference."""
 
 
 class _Construction(Family):
@@ -36,7 +36,7 @@ class _Construction(Family):
         except TypeError:
             whole = 0
         if whole < 1:
-            raise UsageError(f"{type(self).__name__} takes a whole number of functions from 1, not {times!r}")
+            raise UsageError(f"{type(self).__name__} takes a whole number of functions, at least 1, not {times!r}")
         self.family, self.times = family, whole
         self.leaf: Family = family.leaf if isinstance(family, _Construction) else family
         self.functions = whole * family.functions
@@ -44,15 +44,15 @@ class _Construction(Family):
 
     @abstractmethod
     def _amplify(self, yes: Float64, no: Float64, power: float) -> Chances:
-        """The chances of the whole from those of a part; with 1/times as the power, the other way round."""
+        """The probabilities of the whole from those of a part; with 1/times as the power, the inverse."""
 
     @abstractmethod
     def _steepen(self, yes: Float64, no: Float64) -> Float64:
-        """How fast the chance of the whole grows with that of a part."""
+        """The derivative of the probability of the whole with respect to that of a part."""
 
     @abstractmethod
     def _decide(self, hashed: Hashed, start: int, left: Int64, right: Int64) -> Bool:
-        """The decision on pairs by the functions from `start` on."""
+        """Decide on pairs by the functions from `start` on."""
 
     @abstractmethod
     def _pairs(self, hashed: Hashed, start: int, most: int) -> Int64:
@@ -60,7 +60,7 @@ class _Construction(Family):
 
     @property
     def _starts(self) -> range:
-        """The first function of every part, counted from the first of the whole."""
+        """The first function of each part, relative to the first of the whole."""
         return range(0, self.functions, self.family.functions)
 
     def _chances(self, p: float | Float64) -> Chances:
@@ -71,7 +71,7 @@ class _Construction(Family):
         return self._amplify(yes, no, self.times)
 
     def curve(self, p: Number) -> Number:
-        """How likely it says yes where one of the simplest functions does with probability p.
+        """The probability of a yes if an elementary function says yes with probability p.
 
         Examples
         --------
@@ -83,7 +83,7 @@ class _Construction(Family):
         return yes if isinstance(p, np.ndarray) else float(yes)
 
     def miss(self, p: Number) -> Number:
-        """1 - curve(p), with all its digits where the curve is next to 1.
+        """1 - curve(p), to full precision where the curve is close to 1.
 
         Examples
         --------
@@ -95,7 +95,7 @@ class _Construction(Family):
         return no if isinstance(p, np.ndarray) else float(no)
 
     def inverse(self, chance: Number) -> Number:
-        """The p at which it says yes with this probability: the curve read backwards.
+        """The p at which it says yes with this probability: the inverse of the curve.
 
         Examples
         --------
@@ -111,7 +111,7 @@ class _Construction(Family):
         return yes if isinstance(chance, np.ndarray) else float(yes)
 
     def slope(self, p: Number) -> Number:
-        """How fast the curve rises at p.
+        """The slope of the curve at p.
 
         Examples
         --------
@@ -132,11 +132,11 @@ class _Construction(Family):
         return slope if isinstance(p, np.ndarray) else float(slope)
 
     def probability(self, distance: float) -> float:
-        """How likely it says yes to two items at this distance."""
+        """The probability that it says yes to two items at this distance."""
         return self.curve(self.leaf.probability(distance))
 
     def hash(self, items: Any, count: int) -> Hashed:
-        """The buckets of items under the first `count` functions of the simplest kind."""
+        """The buckets of items under the first `count` elementary functions."""
         return self.leaf.hash(items, count)
 
     def decide(self, hashed: Hashed, left: Int64, right: Int64) -> Bool:
@@ -170,20 +170,20 @@ class _Construction(Family):
         """
         hashed = self.hash(items, self.functions)
         if not (0 <= i < len(hashed) and 0 <= j < len(hashed)):
-            raise UsageError(f"items {i} and {j}: there are {len(hashed)}, counted from 0")
+            raise UsageError(f"items {i} and {j}: there are only {len(hashed)}, numbered from 0")
         return bool(self.decide(hashed, np.array([i]), np.array([j]))[0])
 
     def candidates(self, items: Any, most: int = MOST_PAIRS) -> tuple[Int64, Int64]:
-        """All the pairs of items that it says yes to, and no other.
+        """Exactly the pairs of items that it says yes to.
 
-        Items are grouped by their buckets; pairs that share none are never looked at.
+        Items are grouped by their buckets; pairs that share none are never compared.
 
         Parameters
         ----------
         items
-            What the family takes.
+            Items of the family.
         most
-            How many pairs there may be at once; more are a ResourceError.
+            The most pairs to hold at a time; more raise a ResourceError.
 
         Returns
         -------
@@ -208,7 +208,7 @@ class _Construction(Family):
 
 
 class And(_Construction):
-    """Says yes where `times` functions of a family all do.
+    """Says yes if `times` functions of a family all do.
 
     Examples
     --------
@@ -241,14 +241,14 @@ class And(_Construction):
         return codes
 
     def _is_of_functions(self) -> bool:
-        """Whether it is nothing but functions that must all agree: items that do share a tuple of buckets."""
+        """Whether all its functions must agree, so that its pairs share a tuple of buckets."""
         return not isinstance(self.family, _Construction) or (
             isinstance(self.family, And) and self.family._is_of_functions()
         )
 
 
 class Or(_Construction):
-    """Says yes where at least one of `times` functions of a family does.
+    """Says yes if at least one of `times` functions of a family does.
 
     Examples
     --------
@@ -295,7 +295,7 @@ def _pairs(family: Family, hashed: Hashed, start: int, most: int) -> Int64:
 
 
 def _all_of(yes: Float64, no: Float64, power: float) -> Chances:
-    """yes^power and 1 - yes^power. The logarithm is taken of whichever of the two has the digits."""
+    """yes^power and 1 - yes^power, by the logarithm of whichever of the two is more precise."""
     with np.errstate(divide="ignore"):
         # 0 x log(0) is not a number, and yes^0 is 1.
         exponent = power * np.where(no < 0.5, np.log1p(-no), np.log(yes)) if power else np.zeros_like(yes)
@@ -310,11 +310,11 @@ def _check_chance(p: float | Float64) -> Chances:
 
 
 def fixed_point(construction: And | Or) -> float | None:
-    """The p strictly between 0 and 1 that the curve leaves as it is; None if there is none.
+    """The p strictly between 0 and 1 at which the curve crosses the diagonal; None if there is none.
 
-    What is above is lifted, what is below is lowered. There is at most one (a curve of independent functions crosses
-    the diagonal once at most, as Moore and Shannon showed), and there is one if neither a single yes nor a single no
-    can decide alone: with both an And and an Or of two or more somewhere.
+    The curve raises what is above, and lowers what is below. There is at most one such p (as Moore and Shannon showed),
+    and there is one if neither a single yes nor a single no can decide alone: if there is both an And and an Or of two
+    or more.
 
     Examples
     --------
@@ -332,7 +332,7 @@ def fixed_point(construction: And | Or) -> float | None:
         return None
     low, high = 0.0, 1.0
     while low < (middle := (low + high) / 2) < high:
-        # Near 1 compare the chances of a no: the difference of two numbers near 1 would be noise.
+        # Near 1, compare the probabilities of a no: the difference of two numbers near 1 would be noise.
         lifted = construction.curve(middle) > middle if middle < 0.5 else construction.miss(middle) < 1 - middle
         low, high = (low, middle) if lifted else (middle, high)
     return high
@@ -347,7 +347,7 @@ def steepest(construction: And | Or) -> tuple[float, float]:
     >>> [round(number, 3) for number in steepest(Or(And(MinHash(), 5), 20))]
     [0.526, 3.506]
     """
-    # Points even in the chance are dense where the curve rises, however steep it is.
+    # Points evenly spaced in probability are dense where the curve rises, however steep it is.
     points = np.unique(np.concatenate([construction.inverse(np.linspace(0, 1, 2001)), np.linspace(0, 1, 201)]))
     best = int(np.argmax(construction.slope(points)))
     low, high = float(points[max(best - 1, 0)]), float(points[min(best + 1, len(points) - 1)])
@@ -357,7 +357,7 @@ def steepest(construction: And | Or) -> tuple[float, float]:
             low += third
         else:
             high -= third
-    # The very ends are kept where the curve only rises faster or slower all the way.
+    # The ends are kept for curves whose slope only rises or only falls.
     ends = [float(points[best]), (low + high) / 2]
     p = max(ends, key=lambda place: construction.slope(place))
     return p, construction.slope(p)

@@ -1,4 +1,4 @@
-"""What the families of vectors have in common: random numbers from a seed, and rows that are numbers."""
+"""Shared by the families of vectors: random numbers from a seed, and checks of matrices."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lookalike.types import Float64
 
 
 def check_seed(seed: int) -> int:
-    """A seed, once it is known to be a whole number from 0.
+    """Check that a seed is a whole number of at least 0.
 
     Examples
     --------
@@ -24,14 +24,14 @@ def check_seed(seed: int) -> int:
     except TypeError:
         number = -1
     if number < 0:
-        raise UsageError(f"seed must be a whole number from 0, not {seed!r}")
+        raise UsageError(f"seed must be a whole number of at least 0, not {seed!r}")
     return number
 
 
 def generator(seed: int, purpose: int) -> np.random.Generator:
-    """Random numbers of their own for each purpose of a seed.
+    """A separate random generator for each purpose of a seed.
 
-    One function after the other is drawn from it, so that the first ones do not depend on how many there are.
+    Functions are drawn one after the other, so that the first ones do not depend on their number.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def generator(seed: int, purpose: int) -> np.random.Generator:
 
 
 def check_matrix(items: Any) -> Float64:
-    """Vectors as a float64 matrix with a row for each, all of them finite.
+    """Vectors as a float64 matrix with one row each; all values must be finite.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Items that share a bucket of every one of some hash functions, and the pairs they make.
+"""Items that share a bucket of each of several hash functions, and their pairs.
 
-Grouping is by sorting: no pair is looked at that does not share all the buckets before.
+Groups are found by sorting: only pairs that share all previous buckets are considered.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ def pairs_in_common(hashed: Hashed, functions: range, most: int) -> Int64:
     hashed
         The buckets of the items.
     functions
-        Which of the functions.
+        The functions to use.
     most
-        More pairs than this, or more combinations of the buckets of items, are a ResourceError.
+        More pairs than this, or more combinations of the buckets of items, raise a ResourceError.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def pairs_in_common(hashed: Hashed, functions: range, most: int) -> Int64:
     >>> pairs_in_common(hashed, range(2), most=10).tolist()  # 0 and 2 of four items
     [2]
     """
-    # A place is an item in a group; groups are split function by function, and those of one item dropped.
+    # A place is an item in a group; groups are split function by function, and groups of one item dropped.
     items = np.arange(len(hashed), dtype=np.int64)
     groups = np.zeros(len(hashed), np.int64)
     for function in functions:
@@ -46,7 +46,7 @@ def pairs_in_common(hashed: Hashed, functions: range, most: int) -> Int64:
 
 
 def _split(items: Int64, groups: Int64, buckets: Int64) -> tuple[Int64, Int64]:
-    """Groups of items that agree in group and bucket, two or more of them, each item once; sorted by group and item."""
+    """Groups of two or more items that agree in group and bucket, each item once; sorted by group and item."""
     order = np.lexsort((items, buckets, groups))
     items, groups, buckets = items[order], groups[order], buckets[order]
     same_group = (_same(groups) & _same(buckets)) if len(items) else np.zeros(0, np.bool_)
@@ -58,7 +58,7 @@ def _split(items: Int64, groups: Int64, buckets: Int64) -> tuple[Int64, Int64]:
 
 
 def _same(values: Int64) -> Bool:
-    """Where a value is that of its predecessor."""
+    """Where a value equals its predecessor."""
     return np.concatenate([[False], values[1:] == values[:-1]])
 
 
@@ -74,7 +74,7 @@ def _pairs_of(items: Int64, groups: Int64, count: int, most: int) -> Int64:
             f"the buckets make {total:,} pairs, more than {most:,} (the largest has {sizes.max():,} items): "
             "take more functions in an And, or smaller buckets"
         )
-    # Each item is the left one of a pair with every item after it in its group.
+    # Each item is the left item of a pair with every later item of its group.
     after = np.repeat(starts + sizes, sizes) - np.arange(len(items)) - 1
     left = np.repeat(np.arange(len(items)), after)
     right = left + 1 + np.arange(len(left)) - np.repeat(np.cumsum(after) - after, after)

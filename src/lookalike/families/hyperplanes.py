@@ -1,7 +1,7 @@
 """Random hyperplanes: vectors at a small angle are mostly on the same side of one.
 
-A hash function is a random vector; the bucket is the sign of the dot product with it. It knows directions only: the
-length of a vector does not matter, and the zero vector, which has no direction, is in no bucket.
+A hash function is a random vector; the bucket is the sign of the dot product with it. Only directions matter, not
+lengths, and the zero vector, which has no direction, is in no bucket.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class Hyperplanes(Family):
         Another seed gives other, independent hyperplanes.
     vectors
         `gaussian`: independent normal numbers, for which the formula 1 - angle/180 is exact. `signs`: +1 and -1 only,
-        for which it is an approximation, good where many components matter. With few dimensions, or few components
-        that are not next to 0, it can be far off: in the plane there are only two different hyperplanes.
+        for which it is an approximation, good if many components matter. With few dimensions, or few components
+        that are not close to 0, it can be far off: in the plane there are only two different hyperplanes.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class Hyperplanes(Family):
         self.seed, self.vectors = check_seed(seed), vectors
 
     def probability(self, distance: float) -> float:
-        """1 - angle/180; for vectors of signs only about that."""
+        """1 - angle/180; approximate for vectors of signs."""
         return hyperplane_collision(float(distance))
 
     def vectors_for(self, dimension: int, count: int) -> Float32:
@@ -71,10 +71,10 @@ class Hyperplanes(Family):
         return np.ascontiguousarray(drawn.T)
 
     def hash(self, items: Any, count: int) -> Hashed:
-        """1 where the dot product is 0 or more, else 0; zero vectors are nowhere."""
+        """1 if the dot product is 0 or more, otherwise 0; zero vectors are in no bucket."""
         rows = check_matrix(items)
         largest = np.abs(rows).max(axis=1, initial=0.0)
-        # Scaled by a power of two, which changes no sign and rounds nothing, no product can leave the range of floats.
+        # Scaling by a power of two changes no sign and rounds nothing, and no product can overflow.
         scaled = np.ldexp(rows, -np.frexp(largest)[1][:, None])
         buckets = (scaled @ self.vectors_for(rows.shape[1], count) >= 0).astype(np.int64)
         buckets[largest == 0] = NOWHERE

@@ -1,7 +1,7 @@
-"""Random lines: points that are near each other mostly fall in one bucket of a line.
+"""Random lines: points near each other mostly fall in one bucket of a line.
 
-A hash function is a random line, cut into buckets of equal width from a random place on; a point is in the bucket that
-its projection falls in.
+A hash function is a random line, divided into buckets of equal width from a random offset; a point is in the bucket of
+its projection.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ class Lines(Family):
     Parameters
     ----------
     width
-        Of a bucket, in the unit of the distances.
+        The width of a bucket, in the unit of the distances.
     seed
         Another seed gives other, independent lines.
     direction
         `gaussian`: a vector of independent normal numbers; its formula holds in any number of dimensions. `unit`: a
-        vector of length 1, the lecture's line; how far it spreads points depends on the dimensions.
+        vector of length 1, as in the book; how far it spreads points depends on the dimensions.
     dimensions
-        Of the points; for the formula of `unit` alone.
+        The dimensions of the points; only for the formula of `unit`.
 
     Examples
     --------
@@ -55,11 +55,11 @@ class Lines(Family):
         if not 0 < width < math.inf:
             raise UsageError(f"width must be a number above 0, not {width}")
         if dimensions < 2:
-            raise UsageError(f"dimensions must be a whole number from 2, not {dimensions}")
+            raise UsageError(f"dimensions must be a whole number of at least 2, not {dimensions}")
         self.width, self.seed, self.direction, self.dimensions = width, check_seed(seed), direction, dimensions
 
     def probability(self, distance: float) -> float:
-        """How likely two points at this distance are in one bucket of a line."""
+        """The probability that two points at this distance are in one bucket of a line."""
         if self.direction == "unit":
             return unit_line_collision(float(distance), self.width, self.dimensions)
         return line_collision(float(distance), self.width)
@@ -87,7 +87,7 @@ class Lines(Family):
         lines, offsets = self.lines_for(rows.shape[1], count)
         with np.errstate(over="ignore", invalid="ignore"):
             places = np.floor(rows @ lines.astype(np.float64) / self.width + offsets)
-        # Not "larger than": what overflowed twice is not a number.
+        # Not "larger than": a double overflow is NaN.
         far = ~(np.abs(places) < _LARGEST_BUCKET)
         if far.any():
             row = int(np.argwhere(far)[0, 0])

@@ -1,6 +1,6 @@
-"""Triples of grid squares: the lecture's hash functions for fingerprints.
+"""Triples of grid squares: hash functions for fingerprints.
 
-A function looks at three squares of the grid. A print with a minutia in each of the three is in its one bucket, any
+A function selects three squares of the grid. A print with a minutia in each of the three is in its only bucket, any
 other print in none.
 """
 
@@ -14,14 +14,14 @@ from lookalike.types import NOWHERE, Bool, Int64
 
 
 class Triples(Family):
-    """Three random squares; the distance of two prints is the share of the squares of the one that the other lacks.
+    """Three random squares; the distance of two prints is the share of the squares of one that the other lacks.
 
     Parameters
     ----------
     squares
-        How many squares the grid has.
+        The number of squares of the grid.
     occupied
-        The share of the squares that a typical print has a minutia in; the probability depends on it.
+        The share of the squares in which a typical print has a minutia; the probability depends on it.
     seed
         Another seed draws other triples.
 
@@ -39,18 +39,18 @@ class Triples(Family):
 
     def __init__(self, squares: int = 256, occupied: float = 0.2, seed: int = 1) -> None:
         if squares < 3:
-            raise UsageError(f"squares {squares}: at least 3, for a triple")
+            raise UsageError(f"squares must be at least 3, for a triple, not {squares}")
         if not 0 < occupied <= 1:
-            raise UsageError(f"occupied {occupied}: the share of squares with minutiae, above 0 and at most 1")
+            raise UsageError(f"occupied (share of squares with minutiae) must be above 0 and at most 1, not {occupied}")
         self.squares, self.occupied, self.seed = squares, occupied, seed
 
     def __repr__(self) -> str:
         return f"Triples(squares={self.squares}, occupied={self.occupied:g}, seed={self.seed})"
 
     def probability(self, distance: float) -> float:
-        """How likely two prints both have three given squares: (occupied x agreement)^3.
+        """The probability that two prints both have three given squares: (occupied x agreement)^3.
 
-        The model of the lecture: each square has a minutia of the first print with probability `occupied`, and then
+        The model of the book: each square has a minutia of the first print with probability `occupied`, and then
         one of the second with probability 1 - distance, independently of the other squares. Prints of different
         fingers are at distance 1 - occupied.
 
@@ -75,7 +75,7 @@ class Triples(Family):
         return np.random.default_rng([self.seed, function]).choice(self.squares, 3, replace=False)
 
     def hash(self, items: Bool, count: int) -> Hashed:
-        """The buckets of prints (a row each, a column for each square) under the first functions."""
+        """The buckets of prints (one row each, one column per square) under the first functions."""
         squares = np.ascontiguousarray(self._check(items).T)
         buckets = np.empty((count, len(items), 1), np.int64)
         for function in range(count):
@@ -89,5 +89,5 @@ class Triples(Family):
     def _check(self, items: Bool) -> Bool:
         items = np.asarray(items)
         if items.dtype != np.bool_ or items.ndim != 2 or items.shape[1] != self.squares:
-            raise UsageError(f"prints: a matrix of true and false with {self.squares} columns, a square each")
+            raise UsageError(f"prints must be a boolean matrix with {self.squares} columns, one per square")
         return items

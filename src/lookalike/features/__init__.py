@@ -1,1 +1,1 @@
-"""The features room."""
+"""From items to features: folded tokens, shingles, stop words, vectors. Knows no files and no similarity."""

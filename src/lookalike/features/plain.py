@@ -1,4 +1,4 @@
-"""Tokens and shingles of one text as Python strings: slow and readable, for looking and explaining.
+"""Tokens and shingles of one text as Python strings: slow and readable, for inspection and explanation.
 
 The kernels give the same shingles as 64-bit hashes; jobs use only those.
 """
@@ -12,7 +12,7 @@ from lookalike.kernels.folding import DROPPED, MAPPED, OWN, WORD
 
 
 def pieces(char: str) -> list[tuple[str, int]]:
-    """What a character becomes by the table that the kernels use, each piece with its kind."""
+    """A character folded by the table of the kernels, each resulting character with its kind."""
     table = folding_table()
     entry = int(table.entries[table.pages[ord(char) >> 8], ord(char) & 0xFF])
     if entry & 7 == DROPPED:
@@ -64,7 +64,27 @@ def _list_shingles(text: str, shingling: Shingling) -> list[str]:
 def shingles(
     text: str, shingle: str = "word:5", *, bag: bool = False, language: str = "en"
 ) -> set[str] | set[tuple[str, int]]:
-    """The set of shingles of one text; with `bag`, the j-th occurrence of a shingle is (shingle, j).
+    """List the distinct shingles of one text, as strings.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+    shingle : str, default "word:5"
+        What the text is cut into: "word:W", "char:K" or "stopword:N".
+    bag : bool, default False
+        Count repeats: the j-th occurrence of a shingle is (shingle, j).
+    language : str, default "en"
+        Language of the stop words, for "stopword:N".
+
+    Returns
+    -------
+    set of str, or of (str, int) with `bag`
+
+    Raises
+    ------
+    UsageError
+        If there is no such kind of shingle or no such language.
 
     Examples
     --------

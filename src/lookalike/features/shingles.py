@@ -1,4 +1,4 @@
-"""Items to sets: texts by shingling, token lists as they are."""
+"""From items to sets: texts by shingling, token lists as they are."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ import pyarrow as pa
 
 from lookalike.errors import BadDataError, UsageError
 from lookalike.features.stopwords import stop_words
-from lookalike.features.texts import text_arrays
 from lookalike.features.unicode import folding_table
 from lookalike.kernels import minhash as sketching
 from lookalike.kernels import sets as set_kernels
 from lookalike.kernels import shingles as kernels
 from lookalike.kernels.chunks import CHUNK_BYTES
 from lookalike.kernels.hashing import LARGEST
-from lookalike.types import Int64, Sets, UInt32, UInt64, to_numpy
+from lookalike.types import Int64, Sets, UInt32, UInt64, text_arrays, to_numpy
 
 KINDS = {
     "word": kernels.WORD_SHINGLES,
@@ -30,7 +29,7 @@ LARGEST_WIDTH = 1000
 
 @dataclass(frozen=True, slots=True)
 class Shingling:
-    """Which shingles are taken of a text.
+    """The kind of shingles.
 
     Examples
     --------
@@ -51,17 +50,17 @@ class Shingling:
             raise UsageError(f"--shingle {spec!r}: write word:5, char:9 or stopword:3")
         if not 1 <= int(width) <= LARGEST_WIDTH:
             raise UsageError(f"--shingle {spec!r}: the number must be from 1 to {LARGEST_WIDTH}")
-        stop_words(language)  # an unknown language is said now, not after the reading
+        stop_words(language)  # an unknown language is reported now, not after reading
         return cls(kind, int(width), bag, language)
 
     def arguments(self) -> tuple[Any, ...]:
-        """What the kernels want to know: kind, width, bag, folding table, stop words."""
+        """The arguments of the kernels: kind, width, bag, folding table, stop words."""
         stops = stop_word_table(self.language) if self.kind == "stopword" else _NO_WORDS
         return KINDS[self.kind], self.width, self.bag, tuple(folding_table()), stops
 
 
 def _open_addressing(tokens: UInt64) -> UInt64:
-    """A table as kernels look it up: a power of two long, at most half full, LARGEST where empty."""
+    """A hash table for the kernels: its length a power of two, at most half full, LARGEST means empty."""
     slots = 8
     while slots < 2 * len(tokens):
         slots *= 2
@@ -80,7 +79,7 @@ _NO_WORDS = _open_addressing(np.empty(0, np.uint64))
 
 @functools.cache
 def stop_word_table(language: str) -> UInt64:
-    """The hashes of a language's stop words, folded (of "don't" the token "don")."""
+    """The hashes of the folded stop words of a language (for "don't", the token "don")."""
     data, offsets = text_arrays(pa.array(sorted(stop_words(language)), pa.large_string()))
     hashes = kernels.hash_words(data, offsets, tuple(folding_table()))
     return _open_addressing(np.unique(hashes[hashes != LARGEST]))
@@ -133,7 +132,7 @@ def _hash_tokens(tokens: pa.Array) -> UInt64:
 
 
 def is_list(features: pa.Array) -> bool:
-    """Are the items token lists, rather than texts?"""
+    """Whether the items are token lists rather than texts."""
     kind = features.type
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 

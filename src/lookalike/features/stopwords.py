@@ -1,14 +1,13 @@
-"""Stop words: the small words that running text is full of, and that headings, menus and advertisements lack.
+"""Stop words: the small words that running text is full of, but headings, menus and advertisements lack.
 
 The lists in `stopwords.txt` hold *function words* only: articles, pronouns, prepositions, conjunctions,
-auxiliary verbs, particles. The newspaper method asks for these. A list with "get" and "buy" would find
-shingles in "Get Vaccinated" and "Buy now", the very text that it is meant to pass over.
+auxiliary verbs, particles. The newspaper method needs these. A list with "get" and "buy" would find shingles in
+"Get Vaccinated" and "Buy now", exactly the text that it is meant to skip.
 
-Thai, Lao, Khmer and Burmese are missing for a reason: each of their characters is a token of its own, and
-hardly any of their function words is a single character. The Chinese and Japanese lists are single
-characters, likewise.
+Thai, Lao, Khmer and Burmese are missing for a reason: each of their characters is a token of its own, and hardly any of
+their function words is a single character. For the same reason the Chinese and Japanese lists are single characters.
 
-Nothing here knows tokens: whoever matches words with text folds both the same way.
+Nothing here knows tokens: to match words with text, fold both the same way.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ def stop_words(language: str) -> frozenset[str]:
         if wanted in (code, name):
             return words
     known = ", ".join(f"{code} ({name})" for code, name in _lists())
-    raise UsageError(f"there are no stop words for language {language!r}; choose one of {known}")
+    raise UsageError(f"no stop words for language {language!r}; choose one of {known}")
 
 
 def languages() -> list[str]:

@@ -1,7 +1,7 @@
 """The folding table: what each code point becomes (DESIGN: Fold, Tokens), as arrays that kernels read.
 
-The table holds Unicode 14.0 whatever Python runs it, so that the same input gives the same sets everywhere.
-It is kept in `folding.npz`, made by `python -m lookalike.features.unicode` under a Python with that version.
+The table is of Unicode 14.0 whatever the version of Python, so that the same input gives the same sets everywhere.
+It is stored in `folding.npz`, created by `python -m lookalike.features.unicode` under a Python with that version.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class FoldingTable(NamedTuple):
 
 
 def fold(char: str) -> str:
-    """What one character becomes: accents, case, width and ligatures gone.
+    """Fold one character: remove accents, case, width and ligatures.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def _entry(char: str, pool: list[int]) -> int:
 
 
 def build_table() -> FoldingTable:
-    """Make the table from the running Python's Unicode data (about two seconds)."""
+    """Build the table from the Unicode data of the running Python (about two seconds)."""
     pool: list[int] = [0]
     entries = np.zeros(0x110000, np.uint32)
     for code in range(0x110000):

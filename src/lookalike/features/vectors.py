@@ -1,4 +1,4 @@
-"""Lists of numbers, or of bits -> vectors that have been checked, and the words in which they travel."""
+"""From lists of numbers or bits to checked vectors, and to the 64-bit words in which they are stored."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from lookalike.kernels.vectors import fingerprint_rows
 from lookalike.types import Bool, Int64, Sets, UInt64, VectorKind, to_arrow, to_numpy
 
 LARGEST_NUMBER = 1e70
-"""Of float64: the product of two sums of squares must not overflow."""
+"""The largest float64 allowed: the product of two sums of squares must not overflow."""
 _EXACT_IN_FLOAT32 = ("halffloat", "float", "int8", "uint8", "int16", "uint16", "bool")
 
 
 class VectorError(ValueError):
-    """A row that is no vector like the others; the caller knows the file and says it."""
+    """A row that is not a vector like the others; the caller adds the name of the file."""
 
     def __init__(self, row: int, text: str) -> None:
         super().__init__(text)
@@ -25,7 +25,7 @@ class VectorError(ValueError):
 
 
 def is_numbers(features: pa.Array) -> bool:
-    """Are the items lists of numbers with a fraction, so that they are vectors rather than sets?
+    """Whether the items are lists of floating-point numbers, and so vectors rather than sets.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def is_numbers(features: pa.Array) -> bool:
 
 
 def kind_of(features: pa.Array, bits: bool) -> VectorKind | None:
-    """What kind of vectors a column holds, by its type and its first value; None where it has no value.
+    """The kind of vectors in a column, by its type and first value; None if it has no value.
 
     Examples
     --------
@@ -72,12 +72,12 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def rows_of(features: pa.Array, kind: VectorKind) -> tuple[npt.NDArray[Any], Bool]:
-    """The vectors of a column as a matrix (of bit strings: words), without those that are null; and which are not.
+    """The vectors of a column as a matrix (for bit strings, of words), without nulls; and which rows are not null.
 
     Raises
     ------
     VectorError
-        For the first row with another number of values, a null among them, NaN or infinity.
+        For the first row with another number of values, a null, NaN or infinity.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def _dtype(kind: VectorKind) -> str:
 
 
 def _bit_words(values: pa.Array, packed: bool, length: int, kind: VectorKind) -> UInt64:
-    """Bit i of each string at bit i of its words."""
+    """Bit strings as words: bit i of a string is bit i of its words."""
     if packed:
         given = to_numpy(values).reshape(-1, length)
     else:
@@ -128,7 +128,7 @@ def _bit_words(values: pa.Array, packed: bool, length: int, kind: VectorKind) ->
 
 
 def words_of(rows: npt.NDArray[Any], there: Bool, kind: VectorKind) -> Sets:
-    """Vectors as words; a row that is not there has none.
+    """Vectors as words; a null has none.
 
     Examples
     --------
@@ -145,5 +145,5 @@ def words_of(rows: npt.NDArray[Any], there: Bool, kind: VectorKind) -> Sets:
 
 
 def fingerprints(sets: Sets) -> UInt64:
-    """What tells equal vectors: uint64[2, vectors]."""
+    """Fingerprints that identify equal vectors: uint64[2, vectors]."""
     return fingerprint_rows(sets.indptr, sets.elements)  # type: ignore[no-any-return]

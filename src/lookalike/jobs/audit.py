@@ -12,8 +12,9 @@ from lookalike.engine.corpus import Corpus, read_corpus
 from lookalike.engine.digest import item_sets
 from lookalike.engine.method import choose
 from lookalike.engine.progress import Progress
+from lookalike.engine.run import Run, open_run
 from lookalike.engine.run_record import read_run
-from lookalike.engine.settings import settings_of_run
+from lookalike.engine.settings import Settings, settings_of_run
 from lookalike.engine.workers import Workers
 from lookalike.errors import UsageError
 from lookalike.kernels import audit as kernels
@@ -27,31 +28,29 @@ Pairs = tuple[Int64, Int64, Float64]
 """Number in the sample, item, similarity or distance."""
 
 
-def audit(corpus: Corpus, sample_size: int, workers: Workers, progress: Progress) -> dict[str, Any]:
-    """Measured recall with its 95% interval, for a random sample of items.
+def audit(run: Run[Settings], corpus: Corpus, sample_size: int) -> dict[str, Any]:
+    """Measure the recall, with its 95% interval, on a random sample of items.
 
     The sets of all items are streamed past an index of the sample's sets, which gives every similar pair of a
-    sampled item exactly. A pair counts as found if the two share a bucket key in some band. Pairs whose lengths
+    sampled item exactly. A pair counts as found if the two share a bucket key in some band. Pairs that
     `--length-ratio` rules out do not count.
 
     Returns
     -------
-    What run.json holds under "audit": sample, pairs, found, recall, interval, predicted (for pairs of just these
+    What run.json holds under "audit": sample, pairs, found, recall, interval, predicted (for pairs of these
     similarities) and wanted.
     """
-    settings = corpus.settings
+    matching = run.settings.matching
     filled = np.flatnonzero(corpus.counts)
-    draw = np.random.default_rng(settings.matching.seed)
+    draw = np.random.default_rng(matching.seed)
     sample = np.sort(draw.choice(filled, min(sample_size, len(filled)), replace=False))
-    sets = corpus.fetch_all_sets(sample, workers, progress)
-    similar_to = _near_to if settings.items.vectors else _similar_to
-    owners, others, similarity = similar_to(corpus, sets, workers, progress)
+    sets = corpus.fetch_all_sets(run, sample)
+    similar_to = _near_to if corpus.settings.vectors else _similar_to
+    owners, others, similarity = similar_to(run, corpus, sets)
     apart = sample[owners] != others
     owners, others, similarity = owners[apart], others[apart], similarity[apart]
     found = _share_a_key(corpus, sample[owners], others)
-    predicted = (
-        float(np.mean(settings.matching.plan.curve(similarity))) if settings.matching.plan and len(owners) else 1.0
-    )
+    predicted = float(np.mean(matching.plan.curve(similarity))) if matching.plan and len(owners) else 1.0
     groups = _groups(sample[owners], others)
     low, high = grouped_interval(np.bincount(groups, found).astype(np.int64), np.bincount(groups))
     return {
@@ -61,7 +60,7 @@ def audit(corpus: Corpus, sample_size: int, workers: Workers, progress: Progress
         "recall": float(found.mean()) if len(owners) else None,
         "interval": [low, high],
         "predicted": predicted,
-        "wanted": settings.matching.recall,
+        "wanted": matching.recall,
     }
 
 
@@ -72,35 +71,39 @@ def audit_folder(out: str | Path, sample_size: int, progress: Progress) -> dict[
         raise UsageError(f"{out}: its input came on standard input and cannot be read again")
     settings = settings_of_run(options)
     sources = open_inputs(
-        [*options["reference"], *options["inputs"]], encoding=settings.items.encoding, output=Path(out)
+        [*options["reference"], *options["inputs"]],
+        encoding=settings.items.encoding,
+        output=Path(out),
+        limits=settings.execution.limits,
     )
-    settings, _ = choose(sources, settings)  # which bands vectors have, they tell
-    total = sum(source.nbytes for source in sources)
-    with Workers(settings.execution.threads) as workers:
-        with progress.stage("reading", total, "B"):
-            corpus = read_corpus(sources, settings, workers, progress)
-        with progress.stage("auditing", 2 * total, "B"):
-            return audit(corpus, sample_size, workers, progress)
+    settings, _ = choose(sources, settings)  # the plan for vectors depends on what kind they are
+    with open_run(settings, progress) as run:
+        with progress.stage("reading", sum(source.nbytes for source in sources), "B"):
+            corpus = read_corpus(run, sources, settings.items, settings.digesting)
+        with progress.stage("auditing", 2 * corpus.nbytes, "B"):
+            return audit(run, corpus, sample_size)
 
 
-def _similar_to(corpus: Corpus, sets: Sets, workers: Workers, progress: Progress) -> Pairs:
-    """Every pair of a sampled set with any item: number in the sample, item, and Jaccard, which the bands are about."""
+def _similar_to(run: Run[Settings], corpus: Corpus, sets: Sets) -> Pairs:
+    """Every similar pair of a sampled set with any item, and their Jaccard similarity, by which the plan predicts."""
     index = kernels.index_sample(sets.indptr, sets.elements)
-    measure = corpus.settings.matching.measure.arguments
+    matching = run.settings.matching
 
     def compare(batch: Sets) -> Pairs:
-        samples, rows, shared = kernels.find_similar(*index, sets.sizes, batch.indptr, batch.elements, *measure)
+        samples, rows, shared = kernels.find_similar(
+            *index, sets.sizes, batch.indptr, batch.elements, *matching.measure.arguments
+        )
         samples = samples.astype(np.int64)
-        kept = corpus.settings.matching.alike_in_length(sets.sizes[samples], batch.sizes[rows])
+        kept = matching.alike_in_length(sets.sizes[samples], batch.sizes[rows])
         samples, rows, shared = samples[kept], rows[kept], shared[kept]
         return samples, rows, shared / (sets.sizes[samples] + batch.sizes[rows] - shared)
 
-    return _by_blocks(corpus, compare, workers, progress)
+    return _by_blocks(run, corpus, compare)
 
 
-def _near_to(corpus: Corpus, sets: Sets, workers: Workers, progress: Progress) -> Pairs:
+def _near_to(run: Run[Settings], corpus: Corpus, sets: Sets) -> Pairs:
     """The same for vectors, with their cosine or distance."""
-    kind, measure = corpus.settings.items.vectors, corpus.settings.matching.measure
+    kind, measure = corpus.settings.vectors, run.settings.matching.measure
     assert kind
 
     def compare(batch: Sets) -> Pairs:
@@ -112,18 +115,18 @@ def _near_to(corpus: Corpus, sets: Sets, workers: Workers, progress: Progress) -
         left, right = (np.concatenate([np.empty(0, np.int64), *(one[k] for one in found)]) for k in (0, 1))
         return left, there[right - len(sets)], values_of_pairs(kind, measure, rows, left, right)
 
-    return _by_blocks(corpus, compare, workers, progress)
+    return _by_blocks(run, corpus, compare)
 
 
-def _by_blocks(corpus: Corpus, compare: Callable[[Sets], Pairs], workers: Workers, progress: Progress) -> Pairs:
+def _by_blocks(run: Run[Settings], corpus: Corpus, compare: Callable[[Sets], Pairs]) -> Pairs:
     """Compare the sets of all items with the sample, block by block: number in the sample, item, similarity."""
-    wanted = Wanted(corpus.settings.items.column, (), corpus.settings.items.skip_errors)
+    wanted = Wanted(corpus.settings.column, (), corpus.settings.skip_errors)
 
     def one(job: tuple[int, int, Block]) -> tuple[Int64, Int64, Float64, int]:
         first, last, block = job
-        batch = item_sets(block.items(wanted).features, corpus.settings)
+        batch = item_sets(block.items(wanted).features, corpus.digesting)
         empty = corpus.counts[first:last] == 0  # among them vectors without a direction
-        if corpus.settings.items.vectors and empty.any():
+        if corpus.settings.vectors and empty.any():
             kept = ~empty & (batch.sizes > 0)
             inside = np.repeat(kept, batch.sizes)
             batch = Sets(np.concatenate([[0], np.cumsum(batch.sizes * kept)]), batch.elements[inside])
@@ -135,16 +138,16 @@ def _by_blocks(corpus: Corpus, compare: Callable[[Sets], Pairs], workers: Worker
             yield from corpus.blocks(source)
 
     parts = []
-    for *part, nbytes in workers.map(one, jobs()):
+    for *part, nbytes in run.workers.map(one, jobs()):
         parts.append(part)
-        progress.advance(nbytes)
+        run.progress.advance(nbytes)
     none = np.empty(0, np.int64)
     samples, items = (np.concatenate([none, *(part[k] for part in parts)]) for k in (0, 1))
     return samples, items, np.concatenate([np.empty(0), *(part[2] for part in parts)])
 
 
 def _groups(left: Int64, right: Int64) -> Int64:
-    """Pairs that hang together: they are found or missed for the same reasons, so they count as one group."""
+    """Pairs connected through common items: they are found or missed for the same reasons, so they count as a group."""
     items, places = np.unique(np.concatenate([left, right]), return_inverse=True)
     ends = places.astype(np.int32).reshape(2, -1)
     parent = np.arange(len(items), dtype=np.int32)
@@ -154,8 +157,8 @@ def _groups(left: Int64, right: Int64) -> Int64:
 
 
 def _share_a_key(corpus: Corpus, left: Int64, right: Int64) -> Bool:
-    """Which pairs the bands bring together; brute force brings all together."""
-    found = np.zeros(len(left), np.bool_) if corpus.settings.matching.plan else np.ones(len(left), np.bool_)
+    """Which pairs share a bucket; without bands all pairs are compared."""
+    found = np.full(len(left), corpus.digesting.plan is None)
     both = np.concatenate([left, right])
     for band in range(corpus.digests.bands):
         keys = to_numpy(corpus.digests.pick(f"key {band}", both))

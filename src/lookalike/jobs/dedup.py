@@ -16,34 +16,58 @@ import pyarrow.parquet as pq
 
 from lookalike.cluster.priority import order_by_column, order_by_rule, split_references
 from lookalike.engine.corpus import Corpus, read_corpus
-from lookalike.engine.forecast import check_forecast, foresee
+from lookalike.engine.forecast import check_forecast, forecast_run
 from lookalike.engine.method import choose, tell_plan
 from lookalike.engine.progress import Progress
 from lookalike.engine.resume import open_output, open_work, tell_reused
+from lookalike.engine.run import Run, open_run
 from lookalike.engine.run_record import describe_run
-from lookalike.engine.settings import Settings, check_dedup_method, check_policy, parse_keep
-from lookalike.engine.stores.work import WorkFolder
-from lookalike.engine.workers import Workers
+from lookalike.engine.settings import POLICIES, Settings, one_of, parse_keep
 from lookalike.errors import UsageError
 from lookalike.jobs.audit import audit
-from lookalike.jobs.dedup_kept import kept_table
-from lookalike.jobs.dedup_result import Deduplicated, write_result
+from lookalike.jobs.dedup_result import Deduplicated, kept_table, write_result
 from lookalike.kernels.audit import find_similar
-from lookalike.matching.decide import verify
+from lookalike.matching.decide import decide_candidates
 from lookalike.matching.find import find_candidates
-from lookalike.matching.pair_graph import Graph, write_graph
+from lookalike.matching.pair_graph import PAIRS_PER_SET, PairGraph, write_graph
 from lookalike.read import LINE_FILES, identity_of, line_files, open_inputs
-from lookalike.types import Int32, Source, to_arrow
+from lookalike.report.notebook import dedup_html
+from lookalike.types import RUN_FILE, Int32, Source, to_arrow
 from lookalike.write import write_json
 
 
-def _order_items(corpus: Corpus, rule: str, column: str | None, references: int) -> Int32:
-    """The items that are not empty, by priority; the first `references` items are reference items, in front."""
-    items = np.flatnonzero(corpus.counts).astype(np.int32)
-    if column is None:
-        return order_by_rule(items, references, rule, lambda some: corpus.digests.numbers("length", np.int64)[some])
-    values = corpus.digests.column(column).take(to_arrow(split_references(items, references)[1]))
-    return order_by_column(items, references, rule, values, column)
+@dataclass(frozen=True, slots=True)
+class DedupOptions:
+    """Which items stay, and whether the recall is measured. `DedupOptions.parse` checks what users give."""
+
+    keep: str = "first"
+    policy: str = "direct"
+    audit_items: int = 0
+    """The size of the sample on which the recall is measured; 0 measures nothing."""
+    pairs_per_set: int = PAIRS_PER_SET
+    """Larger parts of the pair graph are saved as buckets."""
+
+    @classmethod
+    def parse(cls, method: str, keep: str = "first", policy: str = "direct", audit: int = 0) -> DedupOptions:
+        """Check the options of dedup that other jobs do not have.
+
+        Examples
+        --------
+        >>> DedupOptions.parse("auto", "max:score").rank
+        ('max', 'score')
+        """
+        parse_keep(keep)
+        one_of("policy", policy, POLICIES)
+        if audit < 0:
+            raise UsageError(f"--audit must be 0 or more, not {audit}")
+        if method == "merge":
+            raise UsageError("--method merge lists pairs; for dedup choose lsh, exact, brute or auto")
+        return cls(keep, policy, audit)
+
+    @property
+    def rank(self) -> tuple[str, str | None]:
+        """The keep rule, and the column that it looks at."""
+        return parse_keep(self.keep)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,98 +87,113 @@ class DedupResult:
         counts = self.run["counts"]
         return f"DedupResult({counts['items']} items: {counts['kept']} kept, {counts['removed']} removed)"
 
+    def _repr_html_(self) -> str:
+        return dedup_html(self.run["counts"], self.removed)
+
 
 def find_duplicates(
-    sources: list[Source],
-    references: list[Source],
-    settings: Settings,
-    keep: str,
-    policy: str,
-    progress: Progress,
-    work: WorkFolder | None = None,
-    audit_items: int = 0,
-    graph: Graph | None = None,
+    run: Run[Settings], sources: list[Source], references: list[Source], options: DedupOptions, *, save_graph: bool
 ) -> Deduplicated:
     """The recipe: read and sketch, join the bands, fetch the sets, verify and decide; audit if asked to."""
-    rule, column = parse_keep(keep)
-    check_policy(policy)
-    check_dedup_method(settings.matching.method)
+    settings, progress = run.settings, run.progress
+    rule, column = options.rank
     everything = references + sources
-    with Workers(settings.execution.threads) as workers:
-        with progress.stage("reading", sum(source.nbytes for source in everything), "B"):
-            corpus = read_corpus(everything, settings, workers, progress, column, len(references), work)
-        fixed = int(corpus.starts[len(references)])
-        order = _order_items(corpus, rule, column, fixed)
-        candidates = find_candidates(corpus, order, workers, progress, fixed)
-        if graph is not None:
-            graph.keep_in(corpus.digests.work)
-        settling = verify(candidates, policy, workers, progress, graph)
-        outcome = settling.finish(fixed)
-        measured = None
-        if audit_items:
-            with progress.stage("auditing", 2 * sum(source.nbytes for source in everything), "B"):
-                progress.compiling(find_similar, "audits")
-                measured = audit(corpus, audit_items, workers, progress)
+    nbytes = sum(source.nbytes for source in everything)
+    with progress.stage("reading", nbytes, "B"):
+        corpus = read_corpus(run, everything, settings.items, settings.digesting, rank_column=column,
+                             references=len(references))  # fmt: skip
+    reference_items = int(corpus.starts[len(references)])
+    order = _order_items(corpus, rule, column, reference_items)
+    candidates = find_candidates(run, corpus, order, references=reference_items)
+    graph = PairGraph(run, options.pairs_per_set) if save_graph else None
+    collected = decide_candidates(run, candidates, options.policy, graph)
+    outcome = collected.finish(reference_items)
+    measured = None
+    if options.audit_items:
+        with progress.stage("auditing", 2 * nbytes, "B"):
+            progress.compiling(find_similar, "audits")
+            measured = audit(run, corpus, options.audit_items)
     empty = [int(np.sum(corpus.counts[first:last] == 0)) for first, last in pairwise(corpus.starts.tolist())]
-    connected = policy == "connected"
-    return Deduplicated(corpus, settling, outcome, corpus.ids, empty, fixed, len(references), connected, measured)
+    return Deduplicated(
+        corpus,
+        collected,
+        outcome,
+        corpus.ids,
+        empty,
+        references=reference_items,
+        reference_sources=len(references),
+        value_name=settings.matching.measure.column,
+        audit=measured,
+        graph=graph,
+    )
+
+
+def _order_items(corpus: Corpus, rule: str, column: str | None, references: int) -> Int32:
+    """The items that are not empty, by priority; the first `references` items are reference items, in front."""
+    items = np.flatnonzero(corpus.counts).astype(np.int32)
+    if column is None:
+        return order_by_rule(items, references, rule, lambda some: corpus.digests.numbers("length", np.int64)[some])
+    values = corpus.digests.column(column).take(to_arrow(split_references(items, references)[1]))
+    return order_by_column(items, references, rule, values, column)
 
 
 def dedup_to_folder(
     inputs: Sequence[str | Path],
     out: str | Path,
     settings: Settings,
+    options: DedupOptions | None = None,
     *,
-    keep: str = "first",
-    policy: str = "direct",
     reference: Sequence[str | Path] = (),
     overwrite: bool = False,
     resume: bool = False,
     work_folder: str | Path | None = None,
-    audit_items: int = 0,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Deduplicate files into an output folder; returns what run.json holds.
 
-    With `resume`, a run that was killed goes on after the last piece of work that it finished.
+    With `resume`, a killed run continues after the last piece of work that it finished.
     """
-    progress = progress or Progress()
-    options = {
+    progress, options = progress or Progress(), options or DedupOptions()
+    asked = {
         "inputs": [str(path) for path in inputs],
-        "keep": keep,
-        "policy": policy,
+        "keep": options.keep,
+        "policy": options.policy,
         "reference": [str(path) for path in reference],
     }
-    parse_keep(keep)
-    check_policy(policy)
-    check_dedup_method(settings.matching.method)
-    if audit_items < 0:
-        raise UsageError(f"--audit must be 0 or more, not {audit_items}")
     output = open_output(out, [str(path) for path in inputs], overwrite, resume, work_folder)
     with output as folder:
-        opened = partial(open_inputs, encoding=settings.items.encoding, spool=output.spool, output=Path(out))
+        limits = settings.execution.limits
+        opened = partial(
+            open_inputs, encoding=settings.items.encoding, spool=output.spool, output=Path(out), limits=limits
+        )
         sources, references = opened(inputs), opened(reference) if reference else []
         settings, choice = choose(references + sources, settings)
         tell_plan(settings, choice, progress)
-        work = open_work(output, folder, settings.to_dict(), options, references + sources)
-        forecast = foresee(sources, references, settings)
+        work = open_work(output, folder, settings.to_dict(), asked, references + sources)
+        forecast = forecast_run(sources, references, settings)
         progress.say(forecast.describe())
         if warning := check_forecast(forecast, settings, output.work, output.path):
             progress.say(warning)
         tell_reused(work, progress)
-        graph = None if settings.items.vectors else Graph(f"graph-{settings.execution.budget.batch_name}")
-        found = find_duplicates(sources, references, settings, keep, policy, progress, work, audit_items, graph)
-        write_result(found, folder, progress)
-        if graph is not None:
-            with progress.stage("remembering"):
-                known = {"files": identity_of(references + sources), "blocks": found.corpus.digests.blocks}
-                known |= {"references": found.references, "empty": found.empty}
-                write_graph(folder, graph, found.settling.candidates, known)
-        run = describe_run(settings, options, found.counts, found.alarms, progress, found.audit)
-        run |= {"reused": work.reused, "forecast": forecast.to_dict(), LINE_FILES: line_files(sources)}
-        run["choice"] = choice.to_dict() if choice else None
-        write_json(folder / "run.json", run)
-    return run
+        with open_run(settings, progress, work) as run:
+            found = find_duplicates(run, sources, references, options, save_graph=not settings.items.vectors)
+            write_result(run, found, folder)
+        if found.graph is not None:
+            with progress.stage("saving pair graph"):
+                write_graph(folder, found.graph, found.collected, _known(found, references + sources))
+        record = describe_run(
+            {**settings.to_dict(), **asked}, settings.matching.plan, found.counts, found.alarms, progress, found.audit
+        )
+        record |= {"reused": work.reused, "forecast": forecast.to_dict(), LINE_FILES: line_files(sources)}
+        record["choice"] = choice.to_dict() if choice else None
+        write_json(folder / RUN_FILE, record)
+    return record
+
+
+def _known(found: Deduplicated, sources: list[Source]) -> dict[str, Any]:
+    """What the saved pair graph must know about the input."""
+    files, blocks = identity_of(sources), found.corpus.digests.blocks
+    return {"files": files, "blocks": blocks, "references": found.references, "empty": found.empty}
 
 
 def read_result(folder: Path) -> DedupResult:
@@ -163,21 +202,24 @@ def read_result(folder: Path) -> DedupResult:
         None,
         pq.read_table(folder / "removed.parquet"),
         pq.read_table(folder / "clusters.parquet"),
-        json.loads((folder / "run.json").read_text("utf-8")),
+        json.loads((folder / RUN_FILE).read_text("utf-8")),
     )
 
 
 def dedup_in_memory(
-    sources: list[Source], references: list[Source], settings: Settings, keep: str, policy: str, audit_items: int = 0
+    sources: list[Source], references: list[Source], settings: Settings, options: DedupOptions | None = None
 ) -> DedupResult:
-    """Deduplicate and hand everything back as tables."""
-    progress = Progress()
+    """Deduplicate, and return everything as tables."""
+    options, progress = options or DedupOptions(), Progress()
     settings, choice = choose(references + sources, settings)
-    found = find_duplicates(sources, references, settings, keep, policy, progress, None, audit_items)
+    with open_run(settings, progress) as run:
+        found = find_duplicates(run, sources, references, options, save_graph=False)
     with progress.stage("writing"):
-        kept = kept_table(found.corpus, found.outcome.stays(len(found.corpus)), found.reference_sources)
+        kept = kept_table(found.corpus, found.outcome.kept(len(found.corpus)), found.reference_sources)
         removed, clusters = pa.concat_tables(found.removed()), pa.concat_tables(found.clusters())
-    options = {"inputs": [source.name for source in sources], "keep": keep, "policy": policy}
-    run = describe_run(settings, options, found.counts, found.alarms, progress, found.audit)
-    run["choice"] = choice.to_dict() if choice else None
-    return DedupResult(kept, removed, clusters, run)
+    asked = {"inputs": [source.name for source in sources], "keep": options.keep, "policy": options.policy}
+    record = describe_run(
+        {**settings.to_dict(), **asked}, settings.matching.plan, found.counts, found.alarms, progress, found.audit
+    )
+    record["choice"] = choice.to_dict() if choice else None
+    return DedupResult(kept, removed, clusters, record)

@@ -1,4 +1,4 @@
-"""What a user should look at before trusting a result."""
+"""Alarms: what a user should check before trusting a result."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 from lookalike.types import Int64
 
 LARGE_CLUSTER = 0.01
-"""Share of all items in one cluster that is suspicious."""
+"""A cluster with this share of all items is suspicious."""
 FEW = 20
-"""Corpora and files of fewer items raise no alarm about shares."""
+"""Corpora and files with fewer items raise no alarm about shares."""
 
 
 class InputFile(NamedTuple):
@@ -21,7 +21,7 @@ class InputFile(NamedTuple):
     first: int
     """Number of its first item."""
     last: int
-    """Number of the item behind its last."""
+    """Number of the item after its last."""
     empty: int
     """How many of its items are empty."""
 
@@ -62,7 +62,7 @@ def find_alarms(
 
 
 def _about_empty(files: list[InputFile]) -> list[dict[str, Any]]:
-    """Files, or else all of them together, in which the column that is compared is mostly empty."""
+    """Files (or the whole input) in which the compared column is mostly empty."""
     hollow = [file for file in files if len(file) >= FEW and 2 * file.empty > len(file)]
     items, empty = sum(len(file) for file in files), sum(file.empty for file in files)
     if items >= FEW and 2 * empty > items:
@@ -95,6 +95,6 @@ def _about_recall(audit: dict[str, Any] | None) -> list[dict[str, Any]]:
         return []
     text = (
         f"the audit found a recall of {audit['recall']:.2%} (95% sure: at most {audit['interval'][1]:.2%}), below the "
-        f"{audit['wanted']:.2%} that was asked for; try more --hashes or another --seed"
+        f"{audit['wanted']:.2%} that was requested; try more --hashes or another --seed"
     )
     return [{"kind": "recall_not_reached", "recall": audit["recall"], "text": text}]

@@ -1,25 +1,31 @@
-"""The outcome of a dedup run, and how it is told: who went and why, who belongs together, and the rows that stay."""
+"""The outcome of a dedup run, and how it is written: the rows that stay, each removal with its reason, clusters."""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
+import pyarrow.json
 
 from lookalike.engine.corpus import Corpus
-from lookalike.engine.progress import Progress
+from lookalike.engine.run import Run
+from lookalike.engine.settings import Settings
 from lookalike.engine.workers import Workers
+from lookalike.errors import BadDataError
 from lookalike.jobs.dedup_alarms import InputFile, find_alarms
-from lookalike.matching.decisions import Outcome, Settling
-from lookalike.types import Block, Int64, Items, to_arrow
+from lookalike.matching.decisions import CollectedDecisions, Outcome
+from lookalike.matching.pair_graph import PairGraph
+from lookalike.types import Block, Bool, Int64, Items, Wanted, strings_to_arrow, to_arrow
 from lookalike.write import KEPT, LARGE_BYTES, open_kept, write_rejected, write_tables
 
 TABLE_ROWS = 1 << 20
-"""Rows of a result that are put together at a time."""
+"""Rows of a result that are assembled at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,29 +33,31 @@ class Deduplicated:
     """The outcome of a run, before anything is written."""
 
     corpus: Corpus
-    settling: Settling
+    collected: CollectedDecisions
     outcome: Outcome
     ids: Callable[[Int64], pa.Array]
     """The ids of some items."""
     empty: list[int]
     """How many items of each source are empty."""
     references: int
-    """How many of the items, at the front, are reference items."""
+    """How many items, at the front, are reference items."""
     reference_sources: int
-    connected: bool
+    value_name: str
+    """similarity or distance."""
     audit: dict[str, Any] | None = None
+    graph: PairGraph | None = None
 
     @property
     def counts(self) -> dict[str, int]:
-        """What happened to how many."""
+        """How many items were kept, removed, empty, ..."""
         items, removed = len(self.corpus) - self.references, len(self.outcome.removed)
         return {
             "items": items,
             "empty": sum(self.empty[self.reference_sources :]),
             "kept": items - removed,
             "removed": removed,
-            "candidates": self.settling.compared + self.outcome.identical,
-            "pairs": self.settling.pairs + self.outcome.identical,
+            "candidates": self.collected.compared + self.outcome.identical,
+            "pairs": self.collected.pairs + self.outcome.identical,
             "rejected": len(self.corpus.rejected),
             "identical": self.outcome.identical,
             "reference": self.references,
@@ -63,10 +71,10 @@ class Deduplicated:
         files = [InputFile(*file) for file in zip(names, starts[:-1], starts[1:], self.empty)]
         files = files[self.reference_sources :]
         alarms = find_alarms(self.outcome.removed, self.outcome.keeper, files, self.audit)
-        return self.settling.alarms() + alarms
+        return self.collected.alarms() + alarms
 
     def removed(self) -> Iterator[pa.Table]:
-        """Every removal with its reason, in input order, some at a time."""
+        """Every removal with its reason, in input order, some rows at a time."""
         for first in range(0, max(1, len(self.outcome.removed)), TABLE_ROWS):
             yield self._removed(slice(first, first + TABLE_ROWS))
 
@@ -74,7 +82,7 @@ class Deduplicated:
         gone, keeper = self.outcome.removed[some], self.outcome.keeper[some]
         files, rows = self.corpus.locate(gone)
         kept_files, kept_rows = self.corpus.locate(keeper)
-        value = self.corpus.settings.matching.measure.column
+        value = self.value_name
         columns = {
             "id": self.ids(gone),
             "file": files,
@@ -84,7 +92,7 @@ class Deduplicated:
             "kept_row": to_arrow(kept_rows),
             value: to_arrow(self.outcome.similarity[some]),
         }
-        if self.connected:
+        if self.collected.connected:
             columns["pair_id"] = self.ids(self.outcome.partner[some])
             columns[f"pair_{value}"] = to_arrow(self.outcome.partner_similarity[some])
         return pa.table(columns)
@@ -107,23 +115,23 @@ class Deduplicated:
             )
 
 
-def _write_kept(found: Deduplicated, folder: Path, threads: int, progress: Progress) -> None:
-    """Every source's surviving rows, in its own format: rows are picked on threads, written in order."""
-    keep = found.outcome.stays(len(found.corpus))
+def _write_kept(run: Run[Settings], found: Deduplicated, folder: Path) -> None:
+    """The kept rows of every source, in its own format: picked on threads, written in order."""
+    keep = found.outcome.kept(len(found.corpus))
 
     def pick(job: tuple[int, int, Block, Items | None]) -> tuple[Any, int]:
         first, last, block, held = job
-        return block.stored(keep[first:last], held.decoded if held else None), block.nbytes
+        return block.kept_rows(keep[first:last], held.decoded if held else None), block.nbytes
 
     def jobs(number: int) -> Iterator[tuple[int, int, Block, Items | None]]:
         for index, (first, last, block) in enumerate(found.corpus.blocks(number)):
             yield first, last, block, found.corpus.held.pop((number, index), None)
 
-    work = found.corpus.digests.work
-    with Workers(threads, beside=True) as workers:
+    work, progress = run.pieces, run.progress
+    with Workers(run.settings.execution.threads, beside=True) as workers:
         for number in range(found.reference_sources, len(found.corpus.sources)):
             source = found.corpus.sources[number]
-            name = f"{KEPT}/{source.kept_name}"
+            name = f"{KEPT}/{source.kept_path}"
             if work is not None and work.has(name):
                 progress.advance(source.nbytes)
                 continue
@@ -131,21 +139,78 @@ def _write_kept(found: Deduplicated, folder: Path, threads: int, progress: Progr
                 for stored, nbytes in workers.map(pick, jobs(number)):
                     large = getattr(stored, "nbytes", 0) >= LARGE_BYTES
                     writer.write(stored)
-                    stored = None  # what is large goes before the next is read
+                    stored = None  # free large rows before the next are read
                     if large:
-                        pa.default_memory_pool().release_unused()  # else Arrow keeps its room beside the next one's
+                        pa.default_memory_pool().release_unused()  # Arrow would keep the memory otherwise
                     progress.advance(nbytes)
             if work is not None and (folder / name).is_file():
                 work.keep(name)
 
 
-def write_result(found: Deduplicated, folder: Path, progress: Progress) -> None:
-    """kept/, removed.parquet, clusters.parquet, and rejected.jsonl where bad lines are skipped."""
-    settings = found.corpus.settings
+def write_result(run: Run[Settings], found: Deduplicated, folder: Path) -> None:
+    """Write kept/, removed.parquet, clusters.parquet, and rejected.jsonl if bad lines are skipped."""
     sources = found.corpus.sources[found.reference_sources :]
-    with progress.stage("writing", sum(source.nbytes for source in sources), "B"):
-        _write_kept(found, folder, settings.execution.threads, progress)
+    with run.progress.stage("writing", sum(source.nbytes for source in sources), "B"):
+        _write_kept(run, found, folder)
         write_tables(folder / "removed.parquet", found.removed())
         write_tables(folder / "clusters.parquet", found.clusters())
-        if settings.items.skip_errors:
+        if run.settings.items.skip_errors:
             write_rejected(folder / "rejected.jsonl", found.corpus.rejected)
+
+
+_NAMELESS = {".txt", ".dat", ".fvecs", ".bvecs"}
+"""Formats without columns."""
+
+
+def kept_table(corpus: Corpus, keep: Bool, first_source: int) -> pa.Table:
+    """The rows where `keep` is true, of all sources from `first_source` on, with all their columns."""
+    tables = [_of_source(corpus, number, keep) for number in range(first_source, len(corpus.sources))]
+    try:
+        return pa.concat_tables(tables, promote_options="permissive")
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise BadDataError(f"the kept rows do not fit in one table ({error}); write them to files with out=") from None
+
+
+def _of_source(corpus: Corpus, number: int, keep: Bool) -> pa.Table:
+    source = corpus.sources[number]
+    layout = source.layout()
+    blocks = corpus.blocks(number)
+    if layout.kind == "table":
+        pieces = [block.kept_rows(keep[first:last]) for first, last, block in blocks]
+        return pa.concat_tables(pieces) if pieces else layout.schema.empty_table()  # type: ignore[union-attr]
+    suffixes = PurePath(source.kept_path).suffixes
+    if layout.kind == "lines" and not _NAMELESS & set(suffixes):
+        rows = layout.prefix + b"".join(block.kept_rows(keep[first:last]) for first, last, block in blocks)
+        return _parse(rows, suffixes, corpus.settings.encoding, source.name)
+    return _texts(corpus, number, keep)
+
+
+def _parse(rows: bytes, suffixes: list[str], encoding: str, name: str) -> pa.Table:
+    text = io.BytesIO(rows.decode(encoding).encode().removeprefix(b"\xef\xbb\xbf"))
+    try:
+        if ".csv" in suffixes or ".tsv" in suffixes:
+            options = pyarrow.csv.ParseOptions(delimiter="\t" if ".tsv" in suffixes else ",", newlines_in_values=True)
+            return pyarrow.csv.read_csv(text, parse_options=options)
+        return pyarrow.json.read_json(text) if text.getbuffer().nbytes else pa.table({})
+    except pa.ArrowInvalid as error:
+        raise BadDataError(
+            f"{name}: the rows do not fit in one table ({error}); write them to files with out="
+        ) from None
+
+
+def _texts(corpus: Corpus, number: int, keep: Bool) -> pa.Table:
+    """Files without columns: the file and text of each item."""
+    source = corpus.sources[number]
+    column = corpus.settings.column
+    wanted = Wanted(column, (), corpus.settings.skip_errors)
+
+    def pieces() -> Iterator[pa.Table]:
+        start = int(corpus.starts[number])
+        for first, last, block in corpus.blocks(number):
+            files = [source.locate(row)[0] for row in range(first - start, last - start)]
+            table = pa.table({"file": strings_to_arrow(files), column: block.items(wanted).features})
+            yield table.filter(to_arrow(keep[first:last]))
+
+    found = list(pieces())
+    schema = pa.schema([("file", pa.large_string()), (column, pa.large_string())])
+    return pa.concat_tables(found) if found else schema.empty_table()

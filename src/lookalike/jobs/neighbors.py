@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -11,34 +11,35 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.candidates.neighbors import Nearest, about_bytes, nearest
+from lookalike.candidates.neighbors import NearestSets, about_bytes, nearest
 from lookalike.candidates.numbering import number_elements
 from lookalike.engine.corpus import Corpus, read_corpus
+from lookalike.engine.execution import Execution
 from lookalike.engine.memory import BASE_BYTES
 from lookalike.engine.progress import Progress
+from lookalike.engine.run import Run, open_run
 from lookalike.engine.run_record import describe_run
-from lookalike.engine.settings import Settings
-from lookalike.engine.vector_plan import for_vectors, vectors_of
-from lookalike.engine.workers import Workers
+from lookalike.engine.settings import ItemSettings
+from lookalike.engine.vectors import vectors_of
 from lookalike.errors import ResourceError, UsageError
 from lookalike.kernels import neighbors as kernels
 from lookalike.kernels.vectors import push_nearest
 from lookalike.matching.vectors import nearest_vectors
 from lookalike.read import open_inverted, open_sides
 from lookalike.types import Float64, Int64, Rejected, Source, VectorKind, to_arrow
-
-METHODS = ("auto", "exact", "brute")
-"""All the same here: neighbours are always exact."""
+from lookalike.verify.measures import Measure
 
 
 @dataclass(frozen=True, slots=True)
-class Nearby:
-    """What is asked: how many neighbours, and how similar they are at least."""
+class NeighborSettings:
+    """How many neighbours are wanted, and how similar they must be."""
 
     k: int
-    settings: Settings
-    """Its threshold counts only if `bounded`."""
+    items: ItemSettings
+    measure: Measure
     bounded: bool
+    """Whether a threshold was given; without one, the threshold of `measure` does not count."""
+    execution: Execution
 
     @classmethod
     def parse(
@@ -47,44 +48,59 @@ class Nearby:
         *,
         threshold: float | str | Fraction | None = None,
         measure: str = "jaccard",
-        method: str = "exact",
-        **options: Any,
-    ) -> Nearby:
+        column: str = "text",
+        id: str | None = None,
+        shingle: str = "word:5",
+        bag: bool = False,
+        language: str = "en",
+        threads: int | None = None,
+        on_error: str = "stop",
+        encoding: str = "utf-8",
+        memory: str | int | None = None,
+    ) -> NeighborSettings:
         """Check every option.
 
         Examples
         --------
-        >>> Nearby.parse(3, measure="overlap").options["threshold"] is None
+        >>> NeighborSettings.parse(3, measure="overlap").to_dict()["threshold"] is None
         True
         """
         if k < 1:
             raise UsageError(f"-k must be at least 1, not {k}")
-        if method not in METHODS:
-            raise UsageError(f"--method {method}: neighbours are always found exactly; leave it out")
-        if options.get("length_ratio") is not None:
-            raise UsageError("--length-ratio goes with pairs and dedup, not with neighbors")
-        # of a measure without a threshold only the name counts
-        settings = Settings.parse(threshold=threshold or 1, measure=measure, method="brute", **options)
-        return cls(k, settings.with_matching(method="exact"), threshold is not None)
+        items = ItemSettings.parse(
+            column=column, id=id, shingle=shingle, bag=bag, language=language, on_error=on_error, encoding=encoding
+        )
+        wanted = Measure.parse(measure, 1 if threshold is None else threshold)
+        return cls(k, items, wanted, threshold is not None, Execution.parse(threads, memory))
 
     @property
     def threshold(self) -> tuple[int, int] | None:
         """Numerator and denominator, as kernels take it."""
-        return self.settings.matching.measure.arguments[1:] if self.bounded else None
+        return self.measure.arguments[1:] if self.bounded else None
 
-    @property
-    def options(self) -> dict[str, Any]:
-        """Those of a run that differ from the settings'."""
-        return {"k": self.k} if self.bounded else {"k": self.k, "threshold": None}
+    def for_vectors(self, kind: VectorKind) -> NeighborSettings:
+        """The same settings for items that are vectors."""
+        return replace(self, items=replace(self.items, vectors=kind), measure=replace(self.measure, of_vectors=True))
+
+    def to_dict(self) -> dict[str, Any]:
+        """As run.json shows them."""
+        matching = {
+            "k": self.k,
+            "measure": self.measure.name,
+            "threshold": self.measure.written if self.bounded else None,
+            "method": "exact",
+        }
+        return {**self.items.to_dict(), **matching, **self.execution.to_dict()}
 
 
 @dataclass(frozen=True, slots=True)
 class FoundNeighbors:
-    """The outcome of a run, before anything is written. Rows come in input order of left, then by rank."""
+    """The outcome of a run, before anything is written. Rows are in input order of left, then by rank."""
 
     corpus: Corpus
+    settings: NeighborSettings
     first_other: int
-    """Items from here on are those of OTHER; the number of items where there is no OTHER."""
+    """Items from here on belong to OTHER; without OTHER, the number of items."""
     left: Int64
     right: Int64
     similarity: Float64
@@ -103,120 +119,120 @@ class FoundNeighbors:
         }
 
     def table(self, ids: bool = True) -> pa.Table:
-        """left, right, similarity, rank; by id, or by row number (of OTHER its own)."""
+        """left, right, similarity, rank; by id, or by row number (OTHER is numbered on its own)."""
         first = self.first_other if self.first_other < len(self.corpus) else 0
         return pa.table(
             {
                 "left": self._ids(self.left) if ids else to_arrow(self.left),
                 "right": self._ids(self.right) if ids else to_arrow(self.right - first),
-                self.corpus.settings.matching.measure.column: to_arrow(self.similarity),
+                self.settings.measure.column: to_arrow(self.similarity),
                 "rank": to_arrow(self.ranks),
             }
         )
 
     def _ids(self, items: Int64) -> pa.Array:
-        """The ids of items that come up again and again: each is made once."""
+        """The ids of items, each made once however often it comes up."""
         used = np.zeros(len(self.corpus), np.bool_)
         used[items] = True
         return self.corpus.ids(np.flatnonzero(used)).take(to_arrow((np.cumsum(used) - 1)[items]))
 
 
-def find_neighbors(sources: list[Source], others: list[Source], wanted: Nearby, progress: Progress) -> FoundNeighbors:
+def find_neighbors(
+    sources: list[Source], others: list[Source], settings: NeighborSettings, progress: Progress
+) -> FoundNeighbors:
     """The recipe: read, fetch the sets, number their elements by frequency, search.
 
     With `others`, neighbours are sought among their items instead.
     """
     everything = sources + others
-    if kind := vectors_of(everything, wanted.settings):
-        return find_nearest_vectors(sources, others, wanted, kind, progress)
-    settings = wanted.settings
-    with Workers(settings.execution.threads) as workers:
+    kind = vectors_of(everything, settings.items.column, settings.measure)
+    with open_run(settings.for_vectors(kind) if kind else settings, progress) as run:
         with progress.stage("reading", sum(source.nbytes for source in everything), "B"):
-            corpus = read_corpus(everything, settings, workers, progress)
+            digesting = run.settings.items.digesting(run.settings.measure)
+            corpus = read_corpus(run, everything, run.settings.items, digesting)
         first_other = int(corpus.starts[len(sources)])
-        check_memory(corpus)
-        items = np.flatnonzero(corpus.counts)
-        with progress.stage("fetching sets", sum(source.nbytes for source in everything), "B"):
-            sets = corpus.fetch_all_sets(items, workers, progress)
-        with progress.stage("numbering"):
-            numbered, rows = number_elements(sets, threads=workers.threads, each=workers.map)
-            del sets
-        with progress.stage("searching", len(items), "items"):
-            progress.compiling(kernels.find_nearest, "neighbours")
-            found = nearest(
-                numbered,
-                rows,
-                settings.matching.measure.arguments[0],
-                wanted.k,
-                threshold=wanted.threshold,
-                sides=items[rows] >= first_other if others else None,
-                threads=workers.threads,
-                each=_telling(workers, progress),
-            )
-    return FoundNeighbors(corpus, first_other, *_by_input(found, numbered.sizes, items, rows, settings))
+        found = (_nearest_vectors if kind else _nearest_sets)(run, corpus, first_other, bool(others))
+    return FoundNeighbors(corpus, run.settings, first_other, *found)
 
 
-def find_nearest_vectors(
-    sources: list[Source], others: list[Source], wanted: Nearby, kind: VectorKind, progress: Progress
-) -> FoundNeighbors:
-    """The same for vectors: read, fetch their numbers, compare all with all in matrix products."""
-    settings = for_vectors(wanted.settings, kind)
-    everything = sources + others
-    with Workers(settings.execution.threads) as workers:
-        with progress.stage("reading", sum(source.nbytes for source in everything), "B"):
-            corpus = read_corpus(everything, settings, workers, progress)
-        first_other = int(corpus.starts[len(sources)])
-        items = np.flatnonzero(corpus.counts)
-        needed = BASE_BYTES + 8 * int(corpus.counts.sum(dtype=np.int64)) * 2 + items.nbytes * 4
-        _check_memory(needed, len(corpus), settings)
-        with progress.stage("fetching vectors", sum(source.nbytes for source in everything), "B"):
-            sets = corpus.fetch_all_sets(items, workers, progress)
-        split = int(np.searchsorted(items, first_other)) if others else len(items)
-        among = (split, len(items)) if others else (0, len(items))
-        rows = kind.as_rows(sets.indptr[:-1], sets.indptr[1:], sets.elements)
-        with progress.stage("searching", split, "items"):
-            progress.compiling(push_nearest, "vectors")
-            found = nearest_vectors(
-                kind, settings.matching.measure, rows, (0, split), among, wanted.k, wanted.bounded, workers, progress
-            )
+Rows = tuple[Int64, Int64, Float64, Int64]
+"""left, right, similarity and rank, by item."""
+
+
+def _nearest_sets(run: Run[NeighborSettings], corpus: Corpus, first_other: int, against: bool) -> Rows:
+    settings, progress, workers = run.settings, run.progress, run.workers
+    check_memory(corpus, settings)
+    items = np.flatnonzero(corpus.counts)
+    with progress.stage("fetching sets", corpus.nbytes, "B"):
+        sets = corpus.fetch_all_sets(run, items)
+    with progress.stage("numbering"):
+        numbered, rows = number_elements(sets, threads=workers.threads, each=workers.map)
+        del sets
+    with progress.stage("searching", len(items), "items"):
+        progress.compiling(kernels.find_nearest, "neighbours")
+        found = nearest(
+            numbered,
+            rows,
+            settings.measure.arguments[0],
+            settings.k,
+            threshold=settings.threshold,
+            sides=items[rows] >= first_other if against else None,
+            threads=workers.threads,
+            each=_advancing(run),
+        )
+    return _by_input(found, numbered.sizes, items, rows, settings.measure)
+
+
+def _nearest_vectors(run: Run[NeighborSettings], corpus: Corpus, first_other: int, against: bool) -> Rows:
+    """The same for vectors: compare all with all in matrix products."""
+    settings, kind = run.settings, run.settings.items.vectors
+    assert kind is not None
+    items = np.flatnonzero(corpus.counts)
+    needed = BASE_BYTES + 8 * int(corpus.counts.sum(dtype=np.int64)) * 2 + items.nbytes * 4
+    _check_memory(needed, len(corpus), settings)
+    with run.progress.stage("fetching vectors", corpus.nbytes, "B"):
+        sets = corpus.fetch_all_sets(run, items)
+    split = int(np.searchsorted(items, first_other)) if against else len(items)
+    among = (split, len(items)) if against else (0, len(items))
+    rows = kind.as_rows(sets.indptr[:-1], sets.indptr[1:], sets.elements)
+    with run.progress.stage("searching", split, "items"):
+        run.progress.compiling(push_nearest, "vectors")
+        found = nearest_vectors(run, kind, settings.measure, rows, (0, split), among, settings.k, settings.bounded)
     left = np.repeat(np.arange(split), found.counts)
     ranks = np.arange(1, len(left) + 1) - np.repeat(np.cumsum(found.counts) - found.counts, found.counts)
-    return FoundNeighbors(corpus, first_other, items[left], items[found.neighbors], found.values, ranks)
+    return items[left], items[found.neighbors], found.values, ranks
 
 
-def check_memory(corpus: Corpus) -> None:
-    """Refuse what cannot fit, once the number of shingles is known: all sets are in memory together."""
-    needed = BASE_BYTES + about_bytes(
-        int(corpus.counts.sum(dtype=np.int64)), len(corpus), corpus.settings.execution.threads
-    )
-    _check_memory(needed, len(corpus), corpus.settings)
+def check_memory(corpus: Corpus, settings: NeighborSettings) -> None:
+    """Refuse what does not fit, once the number of shingles is known: all sets are in memory together."""
+    threads = settings.execution.threads
+    needed = BASE_BYTES + about_bytes(int(corpus.counts.sum(dtype=np.int64)), len(corpus), threads)
+    _check_memory(needed, len(corpus), settings)
 
 
-def _check_memory(needed: int, items: int, settings: Settings) -> None:
+def _check_memory(needed: int, items: int, settings: NeighborSettings) -> None:
     total = settings.execution.budget.total_bytes
     if needed > total:
         raise ResourceError(
             f"the sets or vectors of {items:,} items need about {needed / 2**30:.1f} GiB together; --memory is "
-            f"{total / 2**30:.1f} GiB. Give more, or look for neighbours of a part at a time: INPUT the part, "
+            f"{total / 2**30:.1f} GiB. Give more, or search for the neighbours of a part at a time: INPUT the part, "
             "--against parts of the whole"
         )
 
 
-def _telling(workers: Workers, progress: Progress) -> Callable[..., Iterator[Any]]:
-    """The workers' map, which tells how many sets are done."""
+def _advancing(run: Run[NeighborSettings]) -> Callable[..., Iterator[Any]]:
+    """The workers' map, which reports how many sets are done."""
 
     def each(search: Callable[[Any], Any], pieces: Iterable[Any]) -> Iterator[Any]:
-        for done in workers.map(search, pieces):
-            progress.advance(len(done[0]))
+        for done in run.workers.map(search, pieces):
+            run.progress.advance(len(done[0]))
             yield done
 
     return each
 
 
-def _by_input(
-    found: Nearest, sizes: Int64, items: Int64, rows: Int64, settings: Settings
-) -> tuple[Int64, Int64, Float64, Int64]:
-    """left, right, similarity and rank, by item, from neighbours by number of the set."""
+def _by_input(found: NearestSets, sizes: Int64, items: Int64, rows: Int64, measure: Measure) -> Rows:
+    """Neighbours by item, in input order, from neighbours by number of the set."""
     order = np.argsort(rows)
     counts = np.diff(found.starts)[order]
     ends = np.cumsum(counts)
@@ -224,27 +240,27 @@ def _by_input(
     at = np.repeat(found.starts[order], counts) + ranks - 1
     left, right = np.repeat(order, counts), found.neighbours[at].astype(np.int64)
     overlaps = found.overlaps[at].astype(np.int64)
-    similarity = settings.matching.measure.of_overlaps(overlaps, sizes[left], sizes[right])
+    similarity = measure.of_overlaps(overlaps, sizes[left], sizes[right])
     return items[rows[left]], items[rows[right]], similarity, ranks
 
 
 def neighbors_of_files(
     inputs: Sequence[str | Path],
     against: Sequence[str | Path],
-    wanted: Nearby,
+    settings: NeighborSettings,
     spool: Path,
     progress: Progress,
     transposed: bool = False,
 ) -> tuple[pa.Table, list[Rejected], dict[str, Any]]:
     """The neighbours as a table, the bad lines that were skipped, and the record of the run.
 
-    `transposed`: the items are the elements of the sets that the files hold.
+    With `transposed`, the items are the elements of the sets that the files hold.
     """
-    sources, others = open_sides(inputs, against, wanted.settings.items.encoding, spool)
+    sources, others = open_sides(inputs, against, settings.items.encoding, spool, settings.execution.limits)
     if transposed:
-        sources = open_inverted(sources, wanted.settings.items.column, wanted.settings.execution.budget.sets_bytes)
-    found = find_neighbors(sources, others, wanted, progress)
+        sources = open_inverted(sources, settings.items.column, settings.execution.budget.sets_bytes)
+    found = find_neighbors(sources, others, settings, progress)
     options: dict[str, Any] = {"inputs": [str(path) for path in inputs], "against": [str(path) for path in against]}
     options["transpose"] = transposed
-    run = describe_run(wanted.settings, {**options, **wanted.options}, found.counts, [], progress)
-    return found.table(), found.corpus.rejected, run
+    record = describe_run({**settings.to_dict(), **options}, None, found.counts, [], progress)
+    return found.table(), found.corpus.rejected, record

@@ -13,14 +13,14 @@ import pyarrow as pa
 from lookalike.engine.corpus import Corpus, read_corpus
 from lookalike.engine.method import Choice, choose, tell_plan
 from lookalike.engine.progress import Progress
+from lookalike.engine.run import open_run
 from lookalike.engine.run_record import describe_run
 from lookalike.engine.settings import Settings
-from lookalike.engine.stores.pairs import PairStore
-from lookalike.engine.workers import Workers
+from lookalike.engine.stores.pairs import PAIR, PairStore
 from lookalike.jobs.dedup_result import TABLE_ROWS
 from lookalike.matching.find import find_candidates
 from lookalike.matching.join import JoinOptions
-from lookalike.matching.list_pairs import Listing, list_similar
+from lookalike.matching.list_pairs import Listing, ListLimits, list_similar
 from lookalike.read import open_inverted, open_sides
 from lookalike.types import Int32, Source, to_arrow
 
@@ -30,15 +30,19 @@ class FoundPairs:
     """The outcome of a run, before anything is written."""
 
     corpus: Corpus
+    settings: Settings
+    """With the method that was chosen."""
     pairs: PairStore
     """By item number."""
     listing: Listing
+    second: int | None
+    """The number of the first item of the other collection, if there is one."""
     choice: Choice | None = None
-    """Why the method was taken, if it was not given."""
+    """Why the method was chosen, if it was not given."""
 
     @property
     def counts(self) -> dict[str, int]:
-        """What was found."""
+        """How much was found."""
         return {
             "items": len(self.corpus),
             "empty": int(np.count_nonzero(self.corpus.counts == 0)),
@@ -55,17 +59,17 @@ class FoundPairs:
                 empty = False
                 yield self._table(rows[first : first + TABLE_ROWS], ids)
         if empty:
-            yield self._table(np.empty(0, [("left", "<i4"), ("right", "<i4"), ("similarity", "<f8")]), ids)
+            yield self._table(np.empty(0, PAIR), ids)
 
     def _table(self, rows: Any, ids: bool) -> pa.Table:
         left, right = rows["left"].astype(np.int64), rows["right"].astype(np.int64)
-        if not ids:
-            right = right - self.listing.second  # rows of the other collection are numbered by themselves
+        if not ids and self.second is not None:
+            right = right - self.second  # rows of the other collection are numbered on their own
         return pa.table(
             {
                 "left": self.corpus.ids(left) if ids else to_arrow(left),
                 "right": self.corpus.ids(right) if ids else to_arrow(right),
-                self.corpus.settings.matching.measure.column: to_arrow(np.ascontiguousarray(rows["similarity"])),
+                self.settings.matching.measure.column: to_arrow(np.ascontiguousarray(rows["similarity"])),
             }
         )
 
@@ -76,28 +80,29 @@ def find_similar_pairs(
     progress: Progress,
     against: Sequence[Source] = (),
     options: JoinOptions | None = None,
+    limits: ListLimits | None = None,
 ) -> FoundPairs:
     """The recipe: read and sketch, find the candidates, fetch the sets, verify."""
     everything = [*sources, *against]
     settings, choice = choose(everything, settings)
     tell_plan(settings, choice, progress)
-    with Workers(settings.execution.threads) as workers:
+    options = options or JoinOptions()
+    with open_run(settings, progress) as run:
         with progress.stage("reading", sum(source.nbytes for source in everything), "B"):
-            corpus = read_corpus(everything, settings, workers, progress)
-        # 0 means one collection: where the first is empty, no item belongs to the second either
-        second = (int(corpus.starts[len(sources)]) or len(corpus)) if against else 0
+            corpus = read_corpus(run, everything, settings.items, settings.digesting)
+        second = int(corpus.starts[len(sources)]) if against else None
         by_band = settings.items.vectors is not None and settings.matching.method == "lsh"
-        candidates = find_candidates(corpus, _order(corpus), workers, progress, second=second, by_band=by_band)
-        options = options or JoinOptions()
+        order = _order(corpus, settings.matching.method)
+        candidates = find_candidates(run, corpus, order, second=second, by_band=by_band)
         store = PairStore(len(corpus), settings.execution.budget.sets_bytes, options.folder, repeated=by_band)
-        listing = list_similar(candidates, store, options, workers, progress)
-    return FoundPairs(corpus, store, listing, choice)
+        listing = list_similar(run, candidates, store, options, limits)
+    return FoundPairs(corpus, settings, store, listing, second, choice)
 
 
-def _order(corpus: Corpus) -> Int32:
-    """By size where sets are joined exactly, so that blocks too different in size need not meet; else as they came."""
+def _order(corpus: Corpus, method: str) -> Int32:
+    """The input order; for exact joins by size, so that blocks too different in size need not meet."""
     items = np.flatnonzero(corpus.counts).astype(np.int32)
-    if corpus.settings.matching.method == "lsh":
+    if method == "lsh":
         return items
     return items[np.argsort(corpus.counts[items], kind="stable")]
 
@@ -111,8 +116,8 @@ def pairs_of_files(
     join: JoinOptions | None = None,
     transposed: bool = False,
 ) -> tuple[FoundPairs, dict[str, Any]]:
-    """The similar pairs in files, and the record of the run; `transposed`: of the elements of their sets."""
-    sources, others = open_sides(inputs, against, settings.items.encoding, spool)
+    """The similar pairs in files, and the record of the run; with `transposed`, pairs of elements of their sets."""
+    sources, others = open_sides(inputs, against, settings.items.encoding, spool, settings.execution.limits)
     if transposed:
         sources = open_inverted(sources, settings.items.column, settings.execution.budget.sets_bytes)
     join = join or JoinOptions()
@@ -124,6 +129,9 @@ def pairs_of_files(
         "index": join.index,
         "common": None if join.common is None else str(join.common),
     }
-    run = describe_run(found.corpus.settings, options, found.counts, found.listing.alarms, progress)
-    run["choice"] = found.choice.to_dict() if found.choice else None
-    return found, run
+    chosen = found.settings
+    record = describe_run(
+        {**chosen.to_dict(), **options}, chosen.matching.plan, found.counts, found.listing.alarms, progress
+    )
+    record["choice"] = found.choice.to_dict() if found.choice else None
+    return found, record

@@ -6,7 +6,8 @@ of every pair that shares an element, and only of these.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -14,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike.engine.corpus import read_corpus
+from lookalike.engine.execution import Execution
 from lookalike.engine.memory import BASE_BYTES, Budget
-from lookalike.engine.progress import Progress
-from lookalike.engine.settings import Settings
-from lookalike.engine.workers import Workers
+from lookalike.engine.run import open_run
+from lookalike.engine.settings import ItemSettings
 from lookalike.errors import BadDataError, ResourceError, UsageError
 from lookalike.kernels.audit import find_similar, index_sample
-from lookalike.types import Float64, Int64, Sets, Source, Span
+from lookalike.types import Float64, Int64, Mapper, Sets, Source, Span
 from lookalike.verify.measures import NUMBERS, Measure
 
 OUTPUTS = ("dense", "sparse")
@@ -40,40 +41,53 @@ class Entries(NamedTuple):
     values: Float64
 
 
-class Asked(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class MatrixSettings:
     """Which matrix is wanted."""
 
-    settings: Settings
+    items: ItemSettings
+    measure: Measure
     bounded: bool
-    """Are entries below the threshold left out?"""
+    """Whether entries below the threshold of `measure` are left out."""
     output: str
+    execution: Execution
 
     @classmethod
     def parse(
-        cls, measure: str, threshold: float | str | Fraction | None, output: str, method: str = "exact", **options: Any
-    ) -> Asked:
+        cls,
+        measure: str = "jaccard",
+        threshold: float | str | Fraction | None = None,
+        output: str = "dense",
+        *,
+        column: str = "text",
+        shingle: str = "word:5",
+        bag: bool = False,
+        language: str = "en",
+        threads: int | None = None,
+        on_error: str = "stop",
+        encoding: str = "utf-8",
+        memory: str | int | None = None,
+    ) -> MatrixSettings:
         """Check every option.
 
         Examples
         --------
-        >>> Asked.parse("overlap", None, "sparse").bounded
+        >>> MatrixSettings.parse("overlap", output="dense").bounded
         False
         """
         check_output(output)
-        if method not in ("auto", "exact", "brute"):
-            raise UsageError(f"method {method}: a matrix is always exact; leave it out")
-        if options.get("length_ratio") is not None:
-            raise UsageError("length_ratio goes with pairs and dedup, not with a matrix")
         if measure not in NUMBERS:
             raise UsageError(f"measure must be one of {', '.join(NUMBERS)} for a matrix, not {measure!r}")
-        least = 1 if threshold is None else threshold
-        return cls(Settings.parse(measure=measure, threshold=least, method="brute", **options), threshold is not None,
-                   output)  # fmt: skip
+        items = ItemSettings.parse(
+            column=column, shingle=shingle, bag=bag, language=language, on_error=on_error, encoding=encoding
+        )
+        wanted = Measure.parse(measure, 1 if threshold is None else threshold)
+        return cls(items, wanted, threshold is not None, output, Execution.parse(threads, memory))
 
     @property
     def arguments(self) -> tuple[int, int, int]:
-        """Measure and threshold for the kernel; where no entry is left out, an overlap of 1 is enough."""
-        return self.settings.matching.measure.arguments if self.bounded else Measure.parse("overlap", 1).arguments
+        """Measure and threshold for the kernel; if no entry is left out, an overlap of 1 is enough."""
+        return self.measure.arguments if self.bounded else Measure.parse("overlap", 1).arguments
 
 
 def check_output(output: str) -> None:
@@ -89,29 +103,28 @@ def check_output(output: str) -> None:
             ) from None
 
 
-def similarity_matrix(sources: list[Source], others: list[Source] | None, asked: Asked) -> Any:
-    """The matrix of all items of the sources with those of the others, or with each other where there are none."""
-    settings, progress = asked.settings, Progress()
+def similarity_matrix(sources: list[Source], others: list[Source] | None, settings: MatrixSettings) -> Any:
+    """The matrix of all items of the sources with those of the others, or with each other if there are none."""
     everything = sources + (others or [])
-    with Workers(settings.execution.threads) as workers:
-        corpus = read_corpus(everything, settings, workers, progress)
+    with open_run(settings) as run:
+        corpus = read_corpus(run, everything, settings.items, settings.items.digesting(settings.measure))
         elements = int(corpus.counts.sum(dtype=np.int64))
         first = int(corpus.starts[len(sources)])
         shape = first, first if others is None else len(corpus) - first
-        _check_memory(shape, ELEMENT_BYTES * elements, asked)
+        _check_memory(shape, ELEMENT_BYTES * elements, settings)
         every = np.arange(len(corpus))
-        left = corpus.fetch_all_sets(every[:first], workers, progress)
-        right = left if others is None else corpus.fetch_all_sets(every[first:], workers, progress)
-        found = entries(left, right, asked, workers)
-        if asked.output == "sparse":
+        left = corpus.fetch_all_sets(run, every[:first])
+        right = left if others is None else corpus.fetch_all_sets(run, every[first:])
+        found = entries(left, right, settings, run.workers.map)
+        if settings.output == "sparse":
             return _sparse(found, shape, settings.execution.budget.total_bytes - BASE_BYTES - ELEMENT_BYTES * elements)
         return _dense(found, shape)
 
 
-def _check_memory(shape: tuple[int, int], sets_bytes: int, asked: Asked) -> None:
+def _check_memory(shape: tuple[int, int], sets_bytes: int, settings: MatrixSettings) -> None:
     """Refuse what cannot fit, once the number of shingles is known."""
-    matrix_bytes = 8 * shape[0] * shape[1] if asked.output == "dense" else 0
-    needed, total = BASE_BYTES + sets_bytes + matrix_bytes, asked.settings.execution.budget.total_bytes
+    matrix_bytes = 8 * shape[0] * shape[1] if settings.output == "dense" else 0
+    needed, total = BASE_BYTES + sets_bytes + matrix_bytes, settings.execution.budget.total_bytes
     if needed > total:
         raise _too_large(f"a matrix of {shape[0]:,} x {shape[1]:,} and the sets need {needed / 2**30:.1f} GiB", total)
 
@@ -123,36 +136,38 @@ def _too_large(what: str, total: int) -> ResourceError:
     )
 
 
-def entries(left: Sets, right: Sets, asked: Asked, workers: Workers) -> Iterator[Entries]:
-    """The entries for the pairs of sets that share an element, a stretch of rows at a time, in order."""
+def entries(
+    left: Sets, right: Sets, settings: MatrixSettings, each: Mapper = map, most_entries: int = MOST_ENTRIES
+) -> Iterable[Entries]:
+    """The entries of the pairs of sets that share an element, some rows at a time, in order."""
     index = index_sample(right.indptr, right.elements)
-    measure, left_sizes, right_sizes = asked.settings.matching.measure, left.sizes, right.sizes
+    measure, left_sizes, right_sizes = settings.measure, left.sizes, right.sizes
 
     def make(span: Span) -> Entries:
         first, last = span
         columns, rows, shared = find_similar(
-            *index, right_sizes, left.indptr[first : last + 1], left.elements, *asked.arguments
+            *index, right_sizes, left.indptr[first : last + 1], left.elements, *settings.arguments
         )
         order = np.argsort(rows * len(right) + columns)
         rows, columns, shared = rows[order] + first, columns[order].astype(np.int64), shared[order]
-        if asked.bounded and measure.name == "containment":  # the kernel lets both directions in
+        if settings.bounded and measure.name == "containment":  # the kernel lets both directions in
             num, den = measure.arguments[1:]
             holds = shared * den >= left_sizes[rows] * num
             rows, columns, shared = rows[holds], columns[holds], shared[holds]
         return Entries(rows, columns, measure.of_overlaps(shared, left_sizes[rows], right_sizes[columns]))
 
-    step = max(1, MOST_ENTRIES // max(1, len(right)))
-    return workers.map(make, ((first, min(first + step, len(left))) for first in range(0, len(left), step)))
+    step = max(1, most_entries // max(1, len(right)))
+    return each(make, ((first, min(first + step, len(left))) for first in range(0, len(left), step)))
 
 
-def _dense(found: Iterator[Entries], shape: tuple[int, int]) -> Float64:
+def _dense(found: Iterable[Entries], shape: tuple[int, int]) -> Float64:
     matrix = np.zeros(shape)
     for rows, columns, values in found:
         matrix[rows, columns] = values
     return matrix
 
 
-def _sparse(found: Iterator[Entries], shape: tuple[int, int], room_bytes: int) -> Any:
+def _sparse(found: Iterable[Entries], shape: tuple[int, int], room_bytes: int) -> Any:
     """All entries as a SciPy matrix; given up as soon as they do not fit."""
     from scipy.sparse import csr_array
 
@@ -173,7 +188,7 @@ def cosine_matrix(left: npt.NDArray[Any], right: npt.NDArray[Any] | None, budget
 
     Examples
     --------
-    >>> cosine_matrix(np.array([[1, 0], [0, 0]]), np.array([[3.0, 4.0]]), Budget(1 << 30)).tolist()
+    >>> cosine_matrix(np.array([[1, 0], [0, 0]]), np.array([[3.0, 4.0]]), Budget.split(1 << 30)).tolist()
     [[0.6], [0.0]]
     """
     mine = _unit_rows(left, "a")

@@ -1,7 +1,7 @@
 """How well pairs of records agree in one field: a kernel for each kind, with the levels of linkage/compare/levels.py.
 
 Each takes codes (int32[records]: the number of each record's value, -1 for none), left and right (records of the
-pairs), the first pair and the last, and fills out (int8[pairs]): 0 where a value is missing, 1 where both are the same.
+pairs), the first pair and the last, and fills out (int8[pairs]): 0 if a value is missing, 1 if both are the same.
 Strings are as in strings.py: value v is chars[offsets[v]:offsets[v + 1]].
 """
 
@@ -30,21 +30,21 @@ from lookalike.kernels.strings import (
 
 AT = ord("@")
 LONG_TEXTS = 2000
-"""Two texts of more characters in all are compared by their words."""
+"""Two texts with more characters in total are compared by their words."""
 LAST_DIGITS = 7
-"""Of a phone: without its area code."""
+"""Digits of a phone number without its area code."""
 
 
 @kernel
 def hash_words(chars, offsets, indptr, words):
-    """The distinct words of each value, by a hash whose lowest bit says whether there is a digit in it, ascending.
+    """The distinct words of each value, ascending by a hash whose lowest bit says whether the word has a digit.
 
     Parameters
     ----------
     indptr : int64[values + 1]
-        indptr[v] is where the words of value v begin; filled here.
+        Receives at indptr[v] where the words of value v begin.
     words : uint64
-        Has room for all words.
+        Large enough for all words.
     """
     at = 0
     for value in range(offsets.size - 1):
@@ -99,7 +99,7 @@ def order_words(chars, offsets, ordered):
 
 @bare
 def look_ahead(codes, right, k, last, chars, offsets):
-    """Ask for what the next pairs are compared by, a step of the way for each; without, most of the time is waiting."""
+    """Prefetch the data of the next pairs, one step for each; without it, most of the time is spent waiting."""
     if k + 12 < last:
         fetch(codes, right[k + 12])
         fetch(offsets, codes[right[k + 8]])
@@ -111,7 +111,7 @@ def look_ahead(codes, right, k, last, chars, offsets):
 
 @bare
 def _plain_level(a, b):
-    """0 where a value is missing, 1 where both are the same; -1 where they have to be compared."""
+    """0 if a value is missing, 1 if both are the same, -1 if they have to be compared."""
     if a < 0 or b < 0:
         return 0
     return 1 if a == b else -1
@@ -119,9 +119,9 @@ def _plain_level(a, b):
 
 @bare
 def _turn_to(value, noted, chars, offsets, positions):
-    """Note the positions of a pattern's characters instead of those of the pattern before; return which are noted.
+    """Note the positions of a pattern's characters in place of the previous pattern's; return which are noted.
 
-    Of patterns that are too long none are.
+    None are noted for a pattern that is too long.
     """
     if noted >= 0:
         forget_positions(chars, offsets[noted], offsets[noted + 1], positions)
@@ -133,7 +133,7 @@ def _turn_to(value, noted, chars, offsets, positions):
 
 @bare
 def _jaro_winkler(chars, i, i_stop, j, j_stop, positions, noted, marks, least):
-    """Jaro-Winkler similarity in single precision, as its cuts are; 0 or so if it is less than `least`."""
+    """Jaro-Winkler similarity in single precision, like its cuts; about 0 if it is below `least`."""
     if noted and j_stop - j <= 64:
         similarity = jaro(chars, i, i_stop, j, j_stop, positions, least)
     else:
@@ -156,7 +156,7 @@ def _is_shorter_inside(chars, i, i_stop, j, j_stop):
 
 @bare
 def _count_shared(indptr, words, a, b):
-    """Distinct words that two values share, and those with a digit; how many the one with fewer has of each."""
+    """Distinct words that two values share, and those with a digit; the number of each that the shorter one has."""
     i, i_stop, j, j_stop = indptr[a], indptr[a + 1], indptr[b], indptr[b + 1]
     fewer = min(i_stop - i, j_stop - j)
     shared, numerals, of_a, of_b = 0, U(0), U(0), U(0)
@@ -180,7 +180,7 @@ def _count_shared(indptr, words, a, b):
 
 @bare_kernel
 def person_levels(codes, left, right, first, last, out, chars, offsets, indptr, words, positions, marks):
-    """Names: by Jaro-Winkler, words contained, abbreviated. `marks` has room for two values."""
+    """Names: by Jaro-Winkler, words contained, abbreviated. `marks` is large enough for two values."""
     noted, current = -1, -1
     for k in range(first, last):
         look_ahead(codes, right, k, last, chars, offsets)
@@ -213,11 +213,11 @@ def _subsequence(chars, offsets, a, b, positions, noted, marks):
 
 @bare
 def _alike(chars, ordered, offsets, a, b, positions, others, noted, marks, indptr, words, least, enough):
-    """The longest common subsequence of two values, as they are or with their words in order, whichever is more.
+    """The longest common subsequence of two values, as they are or with their words sorted, whichever is longer.
 
-    Two hundred times that, so that by both lengths it is a similarity in hundredths. 0 or so if it is below `least`;
-    what is more than `enough` need not be more. Of long texts it is the share of words in common: the subsequence
-    takes the product of the lengths.
+    Multiplied by 200, so that divided by both lengths it is a similarity in hundredths. About 0 if it is below `least`;
+    above `enough` it need not be exact. For long texts it is the share of words in common: the subsequence takes time
+    in proportion to the product of the lengths.
     """
     m, n = offsets[a + 1] - offsets[a], offsets[b + 1] - offsets[b]
     of_a, of_b = indptr[a + 1] - indptr[a], indptr[b + 1] - indptr[b]
@@ -239,7 +239,7 @@ def text_levels(
 ):
     """Texts: by edit similarity, and words shared or abbreviated; addresses (`by_numbers`) by words with digits first.
 
-    `positions` and `others` are those of values and of ordered ones, `marks` has room for two values.
+    `positions` and `others` are for values as they are and with sorted words; `marks` is large enough for two values.
     """
     noted, current = -1, -1
     for k in range(first, last):
@@ -355,7 +355,7 @@ def email_levels(codes, left, right, first, last, out, chars, offsets, positions
 
 @bare_kernel
 def date_levels(codes, left, right, first, last, out, chars, offsets, years, months, days, numbers):
-    """Dates: by edits of their digits (`chars`), by parts (0 where not known), by days apart (`numbers`)."""
+    """Dates: by edits of their digits (`chars`), by parts (0 if unknown), by days apart (`numbers`)."""
     for k in range(first, last):
         look_ahead(codes, right, k, last, chars, offsets)
         a, b = codes[left[k]], codes[right[k]]
@@ -363,7 +363,7 @@ def date_levels(codes, left, right, first, last, out, chars, offsets, years, mon
         if level < 0:
             i, i_stop, j, j_stop = offsets[a], offsets[a + 1], offsets[b], offsets[b + 1]
             y, m, d, y2, m2, d2 = years[a], months[a], days[a], years[b], months[b], days[b]
-            whole = i_stop - i > 4 and j_stop - j > 4  # the next year is no typing error
+            whole = i_stop - i > 4 and j_stop - j > 4  # the next year is not a typing error
             if (y == y2 and d > 0 and d2 > 0 and d == m2 and m == d2) or (
                 whole and within_one_edit(chars, i, i_stop, j, j_stop) == 1
             ):
@@ -388,6 +388,6 @@ def number_levels(codes, left, right, first, last, out, numbers):
         if level < 0:
             one, other = numbers[a], numbers[b]
             apart = abs(one - other) / max(abs(one), abs(other))
-            # No number, or beyond all of them: not a number, which is above no cut and below none.
+            # Not a number, or infinite: NaN, which is neither above nor below any cut.
             level = 2 if apart <= 0.01 else 3 if apart <= 0.05 else 4 if apart <= 0.2 else 5
         out[k] = level

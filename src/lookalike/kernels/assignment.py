@@ -1,4 +1,4 @@
-"""One-to-one: which pairs to keep so that no item is in two."""
+"""One-to-one: the pairs to keep so that no item is in two of them."""
 
 import numpy as np
 
@@ -13,9 +13,9 @@ def take_greedily(left, right, order, busy, kept):
     ----------
     left, right : int32[pairs]
     order : int64[...]
-        The pairs to look at.
+        The pairs to consider.
     busy : bool[items]
-        Items that are in a kept pair already.
+        Items that are already in a kept pair.
     kept : bool[pairs]
     """
     for pair in order:
@@ -33,13 +33,13 @@ def take_best(left, right, worth, starts, rows, columns, kept):
     Parameters
     ----------
     left, right : int32[pairs]
-        Numbered from 0 within each group, on each side for itself.
+        Numbered from 0 within each group, separately on each side.
     worth : float64[pairs]
-        Not negative. Of a pair that occurs twice, the first is worth most.
+        Not negative. If a pair occurs twice, the first is worth more.
     starts : int64[groups + 1]
         The pairs of group g are starts[g] to starts[g + 1].
     rows, columns : int64[groups]
-        How many items of each side the group has.
+        The number of items of each side in the group.
     kept : bool[pairs]
     """
     for group in range(rows.size):
@@ -55,15 +55,15 @@ def take_best(left, right, worth, starts, rows, columns, kept):
             i, j = (right[pair], left[pair]) if turned else (left[pair], right[pair])
             if partner[i] == j:
                 kept[pair] = True
-                partner[i] = -1  # of a pair that is given twice, the first
+                partner[i] = -1  # if a pair is given twice, the first
 
 
 @inlined
 def _assign(cost):
     """The column of each row, at the least total cost; there are at least as many columns (Hungarian method).
 
-    Rows come in one by one. A row takes the shortest way to a free column, over reduced costs
-    cost[i, j] - up[i] - over[j] >= 0, and the columns on the way change rows.
+    Rows are added one by one. A row takes the shortest path to a free column, over reduced costs
+    cost[i, j] - up[i] - over[j] >= 0, and the columns on the path change rows.
     """
     rows, columns = cost.shape
     up, over = np.zeros(rows), np.zeros(columns + 1)

@@ -1,4 +1,4 @@
-"""All similar pairs of a few sampled sets with any number of others, which are streamed past them once."""
+"""All similar pairs of a few sampled sets with any number of others, which are streamed once."""
 
 import numba as nb
 import numpy as np
@@ -10,7 +10,7 @@ from lookalike.kernels.sets import needed_overlap
 
 @inlined
 def _home(keys, element):
-    """Where an element is in the table of keys, or the empty place where it would go."""
+    """The position of an element in the table of keys, or the empty slot where it would go."""
     at = nb.int64(element & U(keys.size - 1))
     while keys[at] != LARGEST and keys[at] != element:
         at = (at + 1) & (keys.size - 1)
@@ -19,10 +19,10 @@ def _home(keys, element):
 
 @kernel
 def index_sample(indptr, elements):
-    """Which sampled sets have an element, as (keys, starts, owners).
+    """An index from elements to the sampled sets that have them: (keys, starts, owners).
 
     keys : uint64[slots]
-        Open addressing, LARGEST where empty.
+        Open addressing; LARGEST means empty.
     starts : int64[slots + 1]
         The element keys[s] is in the sets owners[starts[s]:starts[s + 1]].
     owners : int32[all elements]
@@ -60,9 +60,9 @@ def _longer(values):
 
 @kernel
 def find_similar(keys, starts, owners, sample_sizes, indptr, elements, measure, num, den):
-    """The pairs (sampled set, row) that are similar: of the rows of a batch with every sampled set.
+    """The similar pairs (sampled set, row) of every sampled set with the rows of a batch.
 
-    For containment: the row in the sampled set, or the other way round.
+    For containment: the row in the sampled set, or vice versa.
 
     Returns
     -------

@@ -1,8 +1,8 @@
-"""The k best neighbours of one set, in a heap with the worst on top, compared in whole numbers.
+"""The k best neighbours of one set, in a heap with the worst on top, compared in integers.
 
-For one set of size n a neighbour is (overlap o, size m, rank in the input); of two that are equally similar the one of
-smaller rank is better. The order by jaccard and by dice is that of o / (n + m), the one by cosine that of o^2 / m, and
-the one by containment and overlap that of o. Rows of the heap are int64 (overlap, size, rank, number of the set).
+For a set of size n, a neighbour is (overlap o, size m, rank in the input); of two equally similar ones, the one with
+the smaller rank is better. Jaccard and dice order neighbours by o / (n + m), cosine by o^2 / m, containment and overlap
+by o. Rows of the heap are int64 (overlap, size, rank, number of the set).
 """
 
 import numba as nb
@@ -52,7 +52,7 @@ def _reaching(measure, n, m, overlap, other_m):
 
 @bare
 def entry_bar(rule, n, m, heap, filled):
-    """What a set of size m needs to get into the heap.
+    """The overlap that a set of size m needs to enter the heap.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def entry_bar(rule, n, m, heap, filled):
 
     Returns
     -------
-    (needed, tied) : the smallest overlap; whether with just that it ties with the worst, so that rank decides
+    (needed, tied) : the smallest overlap; whether it then ties with the worst, so that the rank decides
     """
     measure, num, den = rule
     needed = nb.int64(1)
@@ -88,7 +88,7 @@ def _swap(heap, i, j):
 
 @bare
 def _sink(measure, n, heap, filled):
-    """Let the top of the heap sink to where it belongs."""
+    """Move the top of the heap down to its place."""
     i = 0
     while 2 * i + 1 < filled:
         child = 2 * i + 1
@@ -102,7 +102,7 @@ def _sink(measure, n, heap, filled):
 
 @bare
 def put_in(measure, n, heap, filled, overlap, m, rank, number):
-    """Add a neighbour, in the place of the worst where the heap is full; return how many there are."""
+    """Add a neighbour, replacing the worst if the heap is full; return the number of neighbours."""
     i = filled if filled < heap.shape[0] else 0
     heap[i, 0], heap[i, 1], heap[i, 2], heap[i, 3] = overlap, m, rank, number
     if filled == heap.shape[0]:
@@ -116,7 +116,7 @@ def put_in(measure, n, heap, filled, overlap, m, rank, number):
 
 @bare
 def take_out(measure, n, heap, filled, neighbours, overlaps, start):
-    """Empty the heap into neighbours[start:] and overlaps[start:], the best first."""
+    """Empty the heap into neighbours[start:] and overlaps[start:], best first."""
     while filled > 0:
         filled -= 1
         neighbours[start + filled], overlaps[start + filled] = heap[0, 3], heap[0, 0]

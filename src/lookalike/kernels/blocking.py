@@ -1,7 +1,7 @@
-"""Hashes of records, and the pairs of their blocks: what candidates for records are made with.
+"""Blocking keys of records, and the pairs of their blocks: the candidate pairs of records.
 
-A record has at most one value per field, by number; -1 where there is none. A pair of records and the hash that brought
-it are packed in one word, (left | right | mark), so that one sort puts all that brought a pair side by side.
+A record has at most one value per field, by number; -1 if there is none. A pair of records and the key that found it
+are packed in one word, (left | right | mark), so that one sort puts all keys that found a pair side by side.
 """
 
 import numpy as np
@@ -12,11 +12,11 @@ from lookalike.kernels.machine import fetch
 from lookalike.kernels.strings import are_equal, comes_before
 
 NO_KEY = LARGEST
-"""The key of a record that a hash says nothing about."""
+"""The key of a record without a value."""
 MARK_BITS = 12
-"""Bits of a word that say which hash brought the pair."""
+"""Bits of a word that say which key found the pair."""
 SEVERAL = 4
-"""Marks below this one stand for several hashes, and are the groups that these belong to; others for one hash."""
+"""Marks below this stand for several keys, and are the groups that these belong to; others stand for one key."""
 PAD = ord(" ")
 HASHED = 1024
 """Records whose keys are made together."""
@@ -24,14 +24,14 @@ HASHED = 1024
 
 @inlined
 def _combine(key, number):
-    """One key of a key and a number; NO_KEY is kept free."""
+    """Combine a key and a number to one key; NO_KEY is reserved."""
     mixed = mix(key * U(0x9E3779B97F4A7C15) + U(number))
     return mixed if mixed != U(0xFFFFFFFFFFFFFFFF) else U(0)
 
 
 @kernel
 def value_keys(codes, chosen, keys):
-    """One key of the values of several fields; NO_KEY where one is missing or the record was not chosen.
+    """One key of the values of several fields; NO_KEY if one is missing or the record was not chosen.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def value_keys(codes, chosen, keys):
 
 @kernel
 def slot_keys(values, first, rows, keys):
-    """One key of `rows` slots of each signature, from slot `first` on and around the end.
+    """One key of `rows` slots of each signature, from slot `first` on, continuing at the start.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def slot_keys(values, first, rows, keys):
 
 @kernel
 def spread_keys(signature_keys, codes, chosen, keys):
-    """The key of each record's signature (`codes`: which it has, -1 for none); NO_KEY where it was not chosen.
+    """The key of each record's signature (its number in `codes`, -1 for none); NO_KEY if it was not chosen.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def spread_keys(signature_keys, codes, chosen, keys):
 def list_shingles(data, start, end, width, padded, ends, elements, at):
     """Write the shingles of data[start:end], with a space before and after it, to elements[at:]; return where it ended.
 
-    `padded` (uint8) and `ends` (int64) have room for two more than the bytes.
+    `padded` (uint8) and `ends` (int64) have at least two more entries than bytes.
     """
     length = end - start
     padded[0] = padded[length + 1] = PAD
@@ -115,20 +115,20 @@ def list_shingles(data, start, end, width, padded, ends, elements, at):
 
 @kernel
 def lower_slots(codes, data, offsets, width, seed, padded, ends, elements, least):
-    """Let every slot of each record have the least hash of the shingles of its value, or what it has if that is less.
+    """Lower every slot of each record to the least hash of the shingles of its value.
 
-    Called for one field after the other. A field's shingles are not told from another's: names that changed places
-    still agree. The sets are small, so a hash function for each slot, many slots in one instruction, is faster than one
-    that fills all slots; and shingles are faster made again than stored.
+    Called for one field after the other. Shingles of different fields are not distinguished, so that swapped names
+    still agree. The sets are small, so one hash function per slot, many slots in one instruction, is faster than one
+    that fills all slots; and recomputing shingles is faster than storing them.
 
     Parameters
     ----------
     codes : int32[records]
-        Which value each record has; -1 for none.
+        The value of each record; -1 for none.
     data, offsets
-        Of the values.
+        The values.
     padded, ends, elements : uint8, int64, uint32
-        Room for three more than the longest value has bytes.
+        At least three more entries than the longest value has bytes.
     least : uint32[records, slots]
     """
     slots = least.shape[1]
@@ -161,7 +161,7 @@ def store_slots(least, first, values):
 
 @inlined
 def _below(members, start, stop, split):
-    """How many of members[start:stop], ascending, are smaller than `split`."""
+    """The number of members[start:stop], ascending, below `split`."""
     count = 0
     while start + count < stop and members[start + count] < split:
         count += 1
@@ -170,7 +170,7 @@ def _below(members, start, stop, split):
 
 @kernel
 def count_block_pairs(starts, members, split, crossing, costs):
-    """How many pairs each block stands for: int64[blocks]; with `crossing` only those of a left and a right record."""
+    """The number of pairs of each block: int64[blocks]; with `crossing`, only those of a left and a right record."""
     for b in range(starts.size - 1):
         size = starts[b + 1] - starts[b]
         if crossing:
@@ -187,7 +187,7 @@ def _pack(left, right, bits, mark):
 
 @kernel
 def fill_block_pairs(starts, members, costs, most, split, crossing, bits, mark, words):
-    """Write the pairs of the blocks that stand for at most `most` of them; `words` has just the room."""
+    """Write the pairs of the blocks with at most `most` pairs; `words` has exactly the length needed."""
     at = 0
     for b in range(starts.size - 1):
         if costs[b] > most:
@@ -202,7 +202,7 @@ def fill_block_pairs(starts, members, costs, most, split, crossing, bits, mark, 
 
 @kernel
 def count_window_pairs(order, window, split, crossing):
-    """How many pairs of `order` are at most so many places apart: int64[window], for 1, 2, ... places."""
+    """The number of pairs in `order` at most 1, 2, ... positions apart: int64[window]."""
     counts = np.zeros(window, np.int64)
     for i in range(order.size):
         for apart in range(1, min(window, order.size - 1 - i) + 1):
@@ -225,11 +225,11 @@ def fill_window_pairs(order, window, split, crossing, bits, mark, words):
 
 @kernel
 def merge_runs(words, filled, new):
-    """Put sorted words[:filled] and sorted `new` together in words[:filled + new.size], in place, from the end."""
+    """Merge sorted words[:filled] and sorted `new` in words[:filled + new.size], in place, from the end."""
     i, j = filled - 1, new.size - 1
     for at in range(filled + new.size - 1, -1, -1):
         if j < 0:
-            break  # what is left is in place
+            break  # the rest is in place
         if i >= 0 and words[i] > new[j]:
             words[at] = words[i]
             i -= 1
@@ -240,7 +240,7 @@ def merge_runs(words, filled, new):
 
 @kernel
 def merge_words(words, groups):
-    """Make sorted words distinct by pair, in place; return how many are left.
+    """Merge sorted words of the same pair, in place; return how many are left.
 
     Parameters
     ----------
@@ -266,7 +266,7 @@ def merge_words(words, groups):
 
 @kernel
 def unpack_words(words, bits, groups, left, right, found, only):
-    """Merged words as pairs: left, right (int32), the groups that found each (uint8); count those of each mark."""
+    """Merged words as pairs: left, right (int32), the groups that found each (uint8); count the pairs of each mark."""
     mask = (U(1) << U(bits)) - U(1)
     for i in range(words.size):
         mark = words[i] & U(0xFFF)
@@ -278,7 +278,7 @@ def unpack_words(words, bits, groups, left, right, found, only):
 
 @kernel
 def eight_bytes(data, offsets, skip, keys):
-    """Eight bytes of each text, after so many, as a number that sorts as they do: uint64[texts]."""
+    """Eight bytes of each text, after an offset, as a number that sorts as they do: uint64[texts]."""
     for text in range(offsets.size - 1):
         key = U(0)
         for i in range(8):
@@ -289,7 +289,7 @@ def eight_bytes(data, offsets, skip, keys):
 
 @kernel
 def order_ties(order, keys, data, offsets):
-    """Put texts in order (by bytes, then by number) that are in the order of keys, in place."""
+    """Sort texts that are in order of their keys by bytes, then by number, in place."""
     start = 0
     while start < order.size:
         stop = start + 1
@@ -310,7 +310,7 @@ def _precedes(one, other, data, offsets):
 
 @inlined
 def _sink(order, start, hole, last, data, offsets):
-    """Let the text at `hole` of a heap sink until none below it comes after it."""
+    """Move the text at `hole` of a heap down until none below it comes after it."""
     text = order[start + hole]
     child = 2 * hole + 1
     while child < last:

@@ -1,4 +1,4 @@
-"""UTF-8 as characters: which occur, how many each text has, and each by a number."""
+"""UTF-8 as characters: which occur, how many each text has, and the number of each."""
 
 from lookalike.kernels.compile import bare, kernel
 
@@ -27,7 +27,7 @@ def find_characters(data, ends, found):
 
 @kernel
 def count_characters(data, ends, offsets):
-    """Where each text begins if every character takes one place: int64[texts + 1]."""
+    """Where each text begins if every character takes one position: int64[texts + 1]."""
     at = 0
     for text in range(ends.size - 1):
         offsets[text] = at

@@ -1,7 +1,7 @@
-"""Long texts in chunks: where to cut them, and what goes over from one chunk to the next.
+"""Long texts in chunks: where to cut them, and what is carried over from one chunk to the next.
 
-A text of any length is then worked on in arrays of the size of one chunk. Chunks give just the shingles that the whole
-text gives: no token is cut, and the last tokens of a chunk stay in front of those of the next.
+A text of any length can then be processed in arrays of the size of one chunk. Chunks give exactly the shingles of the
+whole text: no token is cut, and the last tokens of a chunk are kept in front of those of the next.
 """
 
 import numba as nb
@@ -12,14 +12,14 @@ from lookalike.kernels.folding import WORD, code_at, entry_of, size_at
 from lookalike.kernels.words import character_capacity, piece_of, pieces_of, token_capacity
 
 CHUNK_BYTES = 1 << 20
-"""Texts up to this long are one chunk. A million bytes have enough shingles that sketching each chunk costs nothing."""
+"""Texts up to this length are one chunk. Of a million bytes, a sketch per chunk costs next to nothing."""
 LONGEST_CHARACTER = 4
 """Bytes of UTF-8."""
 
 
 @inlined
 def _is_gap(byte):
-    """Is it ASCII, and neither letter nor digit? Such a byte ends a token, whatever stands around it."""
+    """Is it ASCII, and neither letter nor digit? Such a byte ends a token, whatever its neighbours."""
     lower = byte | 0x20
     return byte < 128 and not (ord("a") <= lower <= ord("z")) and not (ord("0") <= byte <= ord("9"))
 
@@ -36,14 +36,14 @@ def _size_in_run(data, at, end):
 
 @inlined
 def _goes_on(inside, entry, code, pool):
-    """Is a token going on behind this character, if one was going on before it or not?"""
+    """Is the text inside a token after this character, given whether it was before?"""
     count = pieces_of(entry)
     return piece_of(entry, code, pool, count - 1)[1] == WORD if count > 0 else inside
 
 
 @kernel
 def _cut_in_run(data, start, end, limit, pages, entries, pool):
-    """The last place up to `limit` where no token is going on, else the first one behind it, else `end`."""
+    """The last position up to `limit` that is outside of tokens, otherwise the first one after it, otherwise `end`."""
     inside, cut, at = False, start, start
     while at < end:
         size = _size_in_run(data, at, end)
@@ -59,7 +59,7 @@ def _cut_in_run(data, start, end, limit, pages, entries, pool):
 
 @kernel
 def cut_between_tokens(data, start, end, limit, pages, entries, pool):
-    """Where to cut data[start:end] before `limit` without cutting a token; behind it where a token is that long."""
+    """Where to cut data[start:end] before `limit` without cutting a token; after it if a token is that long."""
     for at in range(limit, start, -1):
         if _is_gap(data[at - 1]):
             return at
@@ -77,7 +77,7 @@ def cut_between_characters(data, start, end, limit):
 
 @inlined
 def carry_over(tokens, count, width):
-    """Move the last tokens, which begin shingles of the next chunk, to the front; return how many they are."""
+    """Move the last tokens, which begin shingles of the next chunk, to the front; return their number."""
     kept = min(count, width - 1)
     for k in range(kept):
         tokens[k] = tokens[count - kept + k]
@@ -86,14 +86,14 @@ def carry_over(tokens, count, width):
 
 @kernel
 def chunk_capacity(data, offsets, width, size, characters):
-    """How many tokens (or characters) a chunk of any of these texts can have, with those carried over."""
+    """The most tokens (or characters) that a chunk of these texts can have, with those carried over."""
     largest = nb.int64(0)
     for row in range(offsets.size - 1):
         length = offsets[row + 1] - offsets[row]
-        # a character or a token may stand over: it is one token, or one character with what it is folded to
+        # a character or a token may exceed it: it is one token, or one character and what it folds to
         length = high = min(length, size + 2 * LONGEST_CHARACTER)
         if length > 4 * CHUNK_BYTES:
-            # only here does it pay to count: room that is not used costs no memory in small amounts
+            # counting pays only here: small amounts of unused space cost no memory
             high = count_high(data, offsets[row], offsets[row + 1])
         found = character_capacity(length, high) if characters else token_capacity(length, high)
         largest = max(largest, found)
@@ -102,7 +102,7 @@ def chunk_capacity(data, offsets, width, size, characters):
 
 @kernel
 def count_high(data, start, end):
-    """How many bytes of data[start:end] are beyond ASCII."""
+    """The number of bytes of data[start:end] beyond ASCII."""
     high = np.int64(0)
     for i in range(start, end):
         high += data[i] >= 128

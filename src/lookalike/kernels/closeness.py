@@ -12,15 +12,15 @@ def count_close(probes, gallery, tolerances, scales, left, right, scores, distan
     probes : float64[p, m]
     gallery : float64[g, m]
     tolerances : float64[m]
-        A component is close where the difference is at most this.
+        A component is close if the difference is at most this.
     scales : float64[m]
-        What a difference is divided by for the finer distance.
+        The divisors of the differences, for the finer distance.
     left, right : int64[n]
         The pairs.
     scores : int64[n]
-        Gets the number of close components.
+        Receives the number of close components.
     distances : float64[n]
-        Gets the sum of the squared scaled differences.
+        Receives the sum of the squared scaled differences.
     """
     for pair in range(left.size):
         close = 0

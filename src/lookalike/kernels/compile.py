@@ -13,21 +13,21 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a small step that is pasted into the kernels that use it."""
+    """Compile a small function that is inlined into the kernels that use it."""
     return nb.njit(nogil=True, forceinline=True, error_model="numpy")(function)
 
 
 def bare_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a loop that makes no array and whose steps are `bare`: no reference is counted in it.
+    """Compile a loop that allocates no array and calls only `bare` functions: it counts no references.
 
-    Numba counts a reference for every array that is handed to a function, inlined or not, with an atomic instruction
-    that threads wait for each other at. In a kernel of many small steps that was half of the time.
+    Numba counts a reference for every array passed to a function, inlined or not, with an atomic instruction on which
+    threads wait for each other. In a kernel of many small functions that took half of the time.
     """
     return _compile(function, cache=True)
 
 
 def bare(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a small step of a bare kernel, pasted into it; it can make no array."""
+    """Compile a small function that is inlined into a bare kernel; it can allocate no array."""
     return _compile(function, forceinline=True)
 
 
@@ -37,7 +37,7 @@ def _compile(function: Callable[..., Any], **options: bool) -> Callable[..., Any
 
 
 def is_compiled(function: Callable[..., Any]) -> bool:
-    """Is there machine code of a kernel, in this process or on disk from an earlier use?"""
+    """Whether machine code of a kernel exists, in this process or on disk."""
     dispatcher: Any = function
     if dispatcher.signatures:
         return True

@@ -1,4 +1,4 @@
-"""What sizes alone say about a pair of sets: who can be a partner, and how far their prefixes reach.
+"""Bounds from set sizes alone: which sizes can be partners, and how long their prefixes are.
 
 Sets are sorted by size, and sets of one size are a *class*. A set is probed against earlier ones, so of a pair the
 indexed set is the smaller (or equal). Every bound here follows from one fact: the smallest overlap that a pair needs
@@ -32,7 +32,7 @@ def size_classes(indptr):
 
     Parameters
     ----------
-    indptr : int64[sets + 1], the differences never fall
+    indptr : int64[sets + 1], with differences that never fall
 
     Returns
     -------
@@ -58,7 +58,7 @@ def size_classes(indptr):
 
 @kernel
 def bound_classes(measure, num, den, sizes):
-    """For each class the smallest class of a partner, and the prefixes when indexed and when probing.
+    """For each class, the smallest class of a partner, and the prefix lengths for indexing and probing.
 
     Two sets that share at least o elements share one among the first n - o + 1 of a set of n. An indexed set meets
     its own size or larger ones, so o is that of two sets of its size; a probing set meets smaller ones, down to the
@@ -71,7 +71,7 @@ def bound_classes(measure, num, den, sizes):
     Returns
     -------
     lowest, indexed, probing : int64[classes]
-        lowest[c] is c + 1 where a class has no partner, not even itself.
+        lowest[c] is c + 1 if class c has no partner, not even itself.
     """
     lowest, indexed, probing = np.empty_like(sizes), np.empty_like(sizes), np.empty_like(sizes)
     low = 0
@@ -87,7 +87,7 @@ def bound_classes(measure, num, den, sizes):
 
 @kernel
 def bound_partners(measure, num, den, sizes, starts, c, low, places, needed, spare, ends, allowed):
-    """What a probing set of class c asks of its partners, once for all sets of the class.
+    """Bounds on the partners of a probing set of class c; the same for all sets of the class.
 
     Parameters
     ----------
@@ -95,10 +95,10 @@ def bound_partners(measure, num, den, sizes, starts, c, low, places, needed, spa
     low : the smallest class of a partner, at most c
     places : length of the probing prefix
     needed, spare : int64[classes]
-        For each class from `low` to c: the overlap needed, and how many elements may be in one of the two only.
+        For each class from `low` to c: the overlap needed, and how many elements may be in only one of the two.
     ends : int64[places or more]
-        If place p of the probing set is the first that is shared, partners are below this set: more than size - p
-        elements cannot be shared. Never rises.
+        If position p of the probing set is the first shared one, partners are below this set: at most size - p
+        elements are shared. Never rises.
     allowed : int64[places or more]
         The largest `spare` among those partners. (`spare` itself can fall by one from a size to the next.)
     """
@@ -132,11 +132,11 @@ def _largest_so_far(spare, low, places, allowed):
 
 @kernel
 def bound_probers(measure, num, den, sizes, c, highest, places, limits):
-    """If place p of an indexed set of class c is the first that is shared, the largest class of a probing set.
+    """The largest class of a probing set if position p of an indexed set of class c is the first shared one.
 
     Parameters
     ----------
-    highest : a class that no partner is above
+    highest : the largest class to consider
     limits : uint32[places or more]
     """
     size = sizes[c]

@@ -1,7 +1,7 @@
-"""Sets as bit masks: 64 neighbouring tokens are one machine word, so that an overlap is a few bit counts.
+"""Sets as bit masks: 64 consecutive tokens are one machine word, so that an overlap is a few bit counts.
 
-Tokens are numbered by frequency, ties in the order they were first seen: neighbours in a text share words. Tokens of
-one set only are left out and counted: they can match nothing.
+Tokens are numbered by frequency, and those of equal frequency by first occurrence, so that neighbours in a text share
+words. Tokens that occur in a single set are left out and counted: they can match nothing.
 """
 
 import numba as nb
@@ -11,11 +11,11 @@ from lookalike.kernels.compile import inlined, kernel
 from lookalike.kernels.hashing import U
 
 NONE = np.uint32(0xFFFFFFFF)
-"""No word, no set: larger than any number of one."""
+"""No word, no set: larger than any valid number."""
 SMALLEST_SIGNATURE, LARGEST_SIGNATURE = 4, 64
 """Words of a signature; powers of two. Larger ones did not help."""
 INLINE_WORDS = 2
-"""Words of the signatures that lie in the postings, for short sets. A power of two."""
+"""Words of the signatures stored in the postings, for short sets. A power of two."""
 SIGNATURE_BITS = 2
 """Bits of a signature for each element of the set."""
 u32 = np.uint32
@@ -23,23 +23,23 @@ u32 = np.uint32
 
 @inlined
 def word_of(token, singles):
-    """Which word a token lies in."""
+    """The word that holds a token."""
     return u32(u32(token - singles) >> u32(6))
 
 
 @kernel
 def count_words(indptr, tokens, singles, first, last, alone, words):
-    """Count what encoding will take, for sets first..last-1.
+    """Count the words needed to encode sets first..last-1.
 
     Parameters
     ----------
     indptr : int64[sets + 1]
     tokens : uint32[...], ascending in each set
-    singles : uint32, tokens below it are in one set only
+    singles : uint32, tokens below it occur in a single set
     alone : uint32[sets]
-        Gets how many such tokens each set has; they come first.
+        Receives the number of such tokens of each set; they come first.
     words : int64[sets + 1]
-        words[i + 1] gets the number of words of set i.
+        words[i + 1] receives the number of words of set i.
     """
     for i in range(first, last):
         k, end = indptr[i], indptr[i + 1]
@@ -62,7 +62,7 @@ def fill_words(indptr, tokens, singles, first, last, alone, masks):
     Parameters
     ----------
     masks : (starts int64[sets + 1], words uint32[...], bits uint64[...])
-        Set i has words[starts[i]:starts[i + 1]], ascending, and in `bits` which tokens of each.
+        Set i has words[starts[i]:starts[i + 1]], ascending; `bits` has the tokens of each word.
     """
     starts, words, bits = masks
     for i in range(first, last):
@@ -99,8 +99,8 @@ def place_signatures(indptr):
 def fold_words(starts, words, bits, i, folded, at, size):
     """XOR the words of set i into folded[at:at + size], which must be zero; `size` is a power of two.
 
-    Elements that fall on one bit can only hide a difference, never make one: the bits in which two signatures differ
-    are at most the elements that are in one of the sets only.
+    Elements that share a bit can hide a difference but never create one: two signatures differ in at most as many bits
+    as there are elements in only one of the sets.
     """
     for k in range(starts[i], starts[i + 1]):
         folded[at + nb.int64(words[k] & u32(size - 1))] ^= bits[k]
@@ -108,7 +108,7 @@ def fold_words(starts, words, bits, i, folded, at, size):
 
 @kernel
 def fill_signatures(first, last, masks, starts, signatures):
-    """Fold sets first..last-1 into signatures[starts[i]:starts[i + 1]], uint64, zero before."""
+    """Fold sets first..last-1 into signatures[starts[i]:starts[i + 1]], uint64, initially zero."""
     word_starts, words, bits = masks
     for i in range(first, last):
         fold_words(word_starts, words, bits, i, signatures, starts[i], starts[i + 1] - starts[i])

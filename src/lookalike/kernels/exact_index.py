@@ -1,7 +1,7 @@
 """Posting lists: for each token (of each side) the sets that have it in their prefix, in order.
 
-A list is owners[starts[l]:], up to NONE. Place 0 holds the one empty list. With sides, the lists of side 1 lie behind
-those of side 0, so that a probing set looks at lists of the other side only.
+A list is owners[starts[l]:], up to NONE. Position 0 holds the empty list. With sides, the lists of side 1 follow those
+of side 0, so that a probing set examines only lists of the other side.
 """
 
 import numba as nb
@@ -15,7 +15,7 @@ from lookalike.kernels.hashing import U
 
 @inlined
 def shelf_of(sides, i, other, span):
-    """Where the lists of set i's side (or of the other one) begin; `span` is the number of lists of a side."""
+    """Where the lists of set i's side (or of the other side) begin; `span` is the number of lists per side."""
     if sides.size == 0:
         return u32(0)
     return u32(span) if (sides[i] != 0) != other else u32(0)
@@ -31,7 +31,7 @@ def count_postings(first, last, sets, class_of, indexed, alone, span, counts):
     class_of : uint32[sets]
     indexed : int64[classes], prefix lengths
     alone : uint32[sets] or uint32[0]
-        How many tokens at the front of each set have no list, if that is known.
+        The number of leading tokens of each set without a list, if known.
     counts : uint32[lists], added to
     """
     indptr, tokens, singles, sides = sets
@@ -45,18 +45,18 @@ def count_postings(first, last, sets, class_of, indexed, alone, span, counts):
 
 @kernel
 def place_lists(counts, starts):
-    """Turn counts into places: where each list starts, and where in it each part begins to write.
+    """Turn counts into positions: where each list starts, and where in it each part begins to write.
 
     Parameters
     ----------
     counts : uint32[parts, lists]
-        Gets the place of each part's next posting.
+        Receives the position of each part's next posting.
     starts : uint32[lists]
-        Gets the place of the first posting; 0 for an empty list.
+        Receives the position of the first posting; 0 for an empty list.
 
     Returns
     -------
-    how many places there are, ends of lists included
+    the number of positions, including the ends of lists
     """
     place = nb.int64(1)
     for token in range(starts.size):
@@ -78,10 +78,10 @@ def fill_postings(first, last, measure, num, den, sets, classes, indexed, alone,
     ----------
     classes : (class_of uint32[sets], sizes int64[classes], lowest int64[classes])
     alone, masks : as in exact_encode
-    cursors : uint32[lists], moved on
+    cursors : uint32[lists], advanced
     index : (owners uint32[...], limits uint32[...], places uint32[...], signatures uint64[...])
-        Each posting gets its set; the largest class of a probing set that can be a partner if this is the first
-        shared token; the place in the set; the folded words of the set. Arrays of size 0 are left out.
+        Each posting receives its set; the largest class of a probing set that can be a partner if this is the first
+        shared token; the position in the set; the folded words of the set. Arrays of size 0 are skipped.
     """
     indptr, tokens, singles, sides = sets
     class_of, sizes, lowest = classes
@@ -140,15 +140,15 @@ def end_lists(first, last, starts, ends, owners):
 
 @kernel
 def mark_contained(first, last, starts, owners, contained):
-    """Mark each of lists first..last-1 that is contained in the one before it: whoever scans that one may skip it.
+    """Mark each of lists first..last-1 that is contained in the previous one: a scan of that one makes it redundant.
 
-    Shingles of copied text come in such runs.
+    Shingles of copied text form such runs.
 
     Parameters
     ----------
     starts : uint32[lists]
     owners : uint32[...], ascending in each list
-    contained : uint8[lists], zero before
+    contained : uint8[lists], initially zero
     """
     for token in range(max(1, first), last):
         if starts[token] == u32(0) or starts[token - 1] == u32(0):

@@ -1,10 +1,10 @@
-"""The fast join: candidates are thinned out by signatures, and overlaps counted 64 tokens at a time.
+"""The fast join: candidates are filtered by signatures, and overlaps counted 64 tokens at a time.
 
-Two ways to gather candidates. For short sets a signature lies in each posting, so that most never touch the memory of
-their set (probe_inline). For long ones the sets met are marked, and lists contained in the list just scanned are
-skipped (probe_marked). No array is reassigned and no tuple returned inside: either costs many times the work itself.
-The loop over a prefix stands in the kernels, not in a part of its own: in a part that large, numba leaves the counting
-of references to 14 arrays (seen in the assembly), which cost 150 ns for each probing set.
+There are two ways to collect candidates. For short sets, each posting holds a signature, so that most sets are never
+read (probe_inline). For long sets, the sets encountered are marked, and lists contained in the list just scanned are
+skipped (probe_marked). No array is reassigned and no tuple returned in the loops: either costs many times the work
+itself. The loop over a prefix is part of each kernel, not a function: in a function that large, numba keeps counting
+references to 14 arrays (seen in the assembly), which cost 150 ns per probing set.
 """
 
 import numba as nb
@@ -17,11 +17,12 @@ from lookalike.kernels.exact_index import shelf_of
 from lookalike.kernels.exact_plain import FOUND, NEXT, POSTINGS, SIGNATURE, SUFFIX, WRITTEN, sets_span
 from lookalike.kernels.hashing import U
 from lookalike.kernels.machine import count_ones
+from lookalike.kernels.sorting import first_from
 
 
 @inlined
 def _verify(i, count, candidates, starts, words, bits, class_of, needed, table, written, left, right, overlaps):
-    """Count the overlap of set i with each candidate; write those that reach what is needed, return the new end.
+    """Count the overlap of set i with each candidate; write those with the overlap needed, and return the new end.
 
     `table` holds the words of set i by number while they are compared, and zeros before and after.
     """
@@ -32,7 +33,7 @@ def _verify(i, count, candidates, starts, words, bits, class_of, needed, table, 
         overlap = nb.int64(0)
         for k in range(starts[other], starts[nb.int64(other) + 1]):
             overlap += count_ones(table[words[k]] & bits[k])
-        # written in any case, kept if it counts: no branch to guess
+        # always written, and kept if similar enough: there is no branch to predict
         left[written], right[written], overlaps[written] = other, i, overlap
         written += nb.int64(overlap >= needed[class_of[other]])
     for k in range(starts[i], starts[i + 1]):
@@ -42,7 +43,7 @@ def _verify(i, count, candidates, starts, words, bits, class_of, needed, table, 
 
 @inlined
 def _skip_below(owners, at, least):
-    """The first place from `at` on whose owner is at least `least`; every list ends with NONE."""
+    """The first position from `at` on whose owner is at least `least`; every list ends with NONE."""
     while owners[at] < least:
         at = u32(at + u32(1))
     return at
@@ -50,9 +51,9 @@ def _skip_below(owners, at, least):
 
 @inlined
 def _list_unmarked(at, end, mark, own_class, owners, limits, marks, candidates, count):
-    """Append the owners from `at` on that are below `end`, new, and can be a partner; return where the list stopped.
+    """Append the owners from `at` on that are below `end`, new, and possible partners; return where the scan stopped.
 
-    Appends without a branch; `count[0]` is how many candidates there are.
+    Appends without a branch; `count[0]` is the number of candidates.
     """
     listed = count[0]
     other = owners[at]
@@ -68,7 +69,7 @@ def _list_unmarked(at, end, mark, own_class, owners, limits, marks, candidates, 
 
 @inlined
 def _fold(i, signature_starts, signatures, folded):
-    """The signature of set i at each length: that of w words is folded[w:2 * w]."""
+    """The signature of set i at each length: the one of w words is folded[w:2 * w]."""
     start = signature_starts[i]
     width = signature_starts[i + 1] - start
     for word in range(width):
@@ -82,7 +83,7 @@ def _fold(i, signature_starts, signatures, folded):
 
 @inlined
 def _thin(i, count, candidates, class_of, alone, spare, signature_starts, signatures, folded):
-    """Keep the candidates whose signatures do not differ in more bits than elements may; return how many.
+    """Keep the candidates whose signatures differ in no more bits than the sets may in elements; return how many.
 
     A candidate is no larger than set i, so its signature is no longer.
     """
@@ -109,7 +110,7 @@ def _thin(i, count, candidates, class_of, alone, spare, signature_starts, signat
 
 @kernel
 def probe_marked(first, last, rule, sets, classes, alone, masks, prints, index, room, out, state, counts):
-    """Find the earlier partners of sets first..last-1, or of fewer where `out` could overflow; for long sets.
+    """Find the earlier partners of sets first..last-1, or of fewer if `out` could overflow; for long sets.
 
     Parameters
     ----------
@@ -138,7 +139,7 @@ def probe_marked(first, last, rule, sets, classes, alone, masks, prints, index, 
         if written + i - low > left.size:
             break
         count[0] = 0
-        if low < i and nb.int64(alone[i]) < probing[c]:  # else no token of its prefix is in another set
+        if low < i and nb.int64(alone[i]) < probing[c]:  # otherwise no token of its prefix is in another set
             if c != before:
                 before = c
                 bound_partners(measure, num, den, sizes, starts, c, lowest[c], probing[c], needed, spare, ends, allowed)
@@ -175,25 +176,13 @@ def probe_marked(first, last, rule, sets, classes, alone, masks, prints, index, 
 
 
 @inlined
-def _first_from(owners, at, stop, least):
-    """The first place from `at` to `stop` whose owner is at least `least`."""
-    while at < stop:
-        middle = (at + stop) >> 1
-        if owners[middle] < least:
-            at = middle + 1
-        else:
-            stop = middle
-    return at
-
-
-@inlined
 def _list_alike(
     at, end, most, lonely, mark, own_class, first_word, second_word, signatures, owners, limits, marks, class_of, alone,
     spare, candidates, count
 ):  # fmt: skip
-    """Append the owners at places `at` to `end` whose signatures differ in at most `most` bits, and so on; how many.
+    """Append the owners at positions `at` to `end` that pass all filters, the signature first; return how many.
 
-    Only few get past the signature, which lies beside the posting.
+    Few pass the signature, which is stored beside the posting and may differ in at most `most` bits.
     """
     for k in range(at, end):
         differing = count_ones(signatures[2 * k] ^ first_word) + count_ones(signatures[2 * k + 1] ^ second_word)
@@ -209,13 +198,13 @@ def _list_alike(
 
 @kernel
 def probe_inline(first, last, rule, sets, classes, alone, masks, index, room, out, state, counts):
-    """Find the earlier partners of sets first..last-1, or of fewer where `out` could overflow; for short sets.
+    """Find the earlier partners of sets first..last-1, or of fewer if `out` could overflow; for short sets.
 
     Parameters
     ----------
     rule, sets, classes, alone, masks, room, out, state, counts : as in probe_marked
     index : (cursors, stops uint32[lists], owners, limits uint32[...], signatures uint64[INLINE_WORDS times as many])
-        Stops move on to the first posting that is not earlier than the probing set.
+        Stops advance to the first posting that is not earlier than the probing set.
     """
     measure, num, den = rule
     indptr, tokens, singles, sides = sets
@@ -253,7 +242,7 @@ def probe_inline(first, last, rule, sets, classes, alone, masks, index, room, ou
                 stops[token] = stop
                 begin, end = nb.int64(at), nb.int64(stop)
                 if ends[place] < i:
-                    end = _first_from(owners, begin, end, u32(ends[place]))
+                    end = first_from(owners, begin, end, u32(ends[place]))
                 postings += end - begin
                 count = _list_alike(
                     begin, end, allowed[place] - lonely, lonely, u32(i + 1), u32(c), folded[0], folded[1], signatures,

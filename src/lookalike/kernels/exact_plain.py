@@ -1,6 +1,6 @@
-"""The join with the lecture's filters, set against set: by length, prefix, position and suffix length.
+"""The join with the filters of the book, set against set: by length, prefix, position and suffix length.
 
-Nothing is prepared beside the posting lists, so this is also the fastest way for few sets.
+Nothing but the posting lists is prepared, so this is also the fastest way for few sets.
 """
 
 import numba as nb
@@ -13,19 +13,19 @@ from lookalike.kernels.exact_index import shelf_of
 from lookalike.kernels.sets import needed_overlap, overlap_at_least
 
 BY_LENGTH, BY_PREFIX, BY_POSITION, BY_SUFFIX = 0, 1, 2, 3
-"""How much of the index is used."""
+"""The filters that are applied."""
 POSTINGS, PREFIX, POSITION, SUFFIX, SIGNATURE, FOUND = 0, 1, 2, 3, 4, 5
-"""Places in `counts`: postings looked at, pairs left after each filter, pairs found."""
+"""Positions in `counts`: postings examined, pairs left after each filter, pairs found."""
 NEXT, WRITTEN = 0, 1
-"""Places in the `state` of a probing kernel: the set to go on with, and how many pairs were written."""
+"""Positions in the `state` of a probing kernel: the next set, and the number of pairs written."""
 
 
 @inlined
 def position_holds(measure, num, den, size, place, other_place):
     """Can a set that first shares `place` of a probing set at its own `other_place` be a partner, whatever its size?
 
-    At most size - place elements are shared. The partner with the best chance has just as many from its place on (but
-    it is no larger than the probing set): a smaller one shares fewer, a larger one needs more.
+    At most size - place elements are shared. The best possible partner has exactly as many from its position on (but
+    is no larger than the probing set): a smaller one shares fewer, a larger one needs more.
     """
     other = min(size, size - place + other_place)
     return reaches(measure, num, den, other, size, min(size - place, other - other_place))
@@ -33,7 +33,7 @@ def position_holds(measure, num, den, size, place, other_place):
 
 @inlined
 def _compare_all(i, low, measure, num, den, indptr, tokens, sides, written, left, right, overlaps):
-    """Compare set i with every set from `low` on; return how many pairs are written by now."""
+    """Compare set i with every set from `low` on; return the number of pairs written so far."""
     for other in range(low, i):
         if sides.size > 0 and sides[other] == sides[i]:
             continue
@@ -51,9 +51,9 @@ def _compare_listed(
     i, c, low, last, shelf, level, measure, num, den, indptr, tokens, singles, class_of, sizes, ends, needed,
     cursors, owners, places, marks, written, left, right, overlaps, counts
 ):  # fmt: skip
-    """Compare set i with those that share a token of its prefix and pass the filters; return the pairs written.
+    """Compare set i with the sets that share a token of its prefix and pass the filters; return the pairs written.
 
-    The first token under which a set is met is the first that the two share: the prefixes of both are complete up to
+    The first token that leads to a set is the first that the two share, since the prefixes of both are complete up to
     there. So nothing before it needs to be compared.
     """
     size, start, stop = sizes[c], indptr[i], indptr[i + 1]
@@ -92,13 +92,13 @@ def _compare_listed(
 
 @inlined
 def sets_span(cursors, sides):
-    """How many lists a side has."""
+    """The number of lists per side."""
     return cursors.size // 2 if sides.size > 0 else cursors.size
 
 
 @kernel
 def probe_plain(first, last, level, rule, sets, classes, index, marks, out, state, counts):
-    """Find the earlier partners of sets first..last-1, or of fewer where `out` could overflow.
+    """Find the earlier partners of sets first..last-1, or of fewer if `out` could overflow.
 
     Parameters
     ----------
@@ -107,10 +107,10 @@ def probe_plain(first, last, level, rule, sets, classes, index, marks, out, stat
     sets : (indptr int64[sets + 1], tokens uint32[...], singles uint32, sides bool[sets] or bool[0])
     classes : (class_of uint32[sets], sizes, starts, lowest, probing, all int64[classes]; starts one more)
     index : (cursors uint32[lists], owners uint32[...], places uint32[...])
-        Cursors move past sets that are too small for any later one.
-    marks : uint32[sets], nothing between first + 1 and last
+        Cursors advance past sets that are too small for any later one.
+    marks : uint32[sets], with no value from first + 1 to last
     out : (left, right, overlaps), int32[sets or more]
-    state : int64[2], gets NEXT and WRITTEN
+    state : int64[2], receives NEXT and WRITTEN
     counts : int64[6], added to
     """
     measure, num, den = rule

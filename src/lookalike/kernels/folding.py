@@ -1,6 +1,6 @@
-"""Folding and token classes by table: what each code point becomes, and what kind of character that is.
+"""Folding and token classes by table: what each code point becomes, and the kind of the result.
 
-The table is made by features/unicode.py; its layout is described here because kernels read it.
+The table is built by features/unicode.py; its layout is described here because kernels read it.
 
 pages    uint16[0x1100]     code point >> 8 -> row of `entries`
 entries  uint32[rows, 256]  low 3 bits: the kind; for MAPPED: bits 3-7 how many, bits 8-31 where in `pool`
@@ -25,7 +25,7 @@ MAPPED = 4
 
 @inlined
 def size_at(data, i, end):
-    """How many bytes the UTF-8 sequence at data[i] has; 0 where it is broken off or not one."""
+    """The number of bytes of the UTF-8 sequence at data[i]; 0 if it is truncated or invalid."""
     lead = nb.int64(data[i])
     size = nb.int64(0)
     if lead < 0x80:

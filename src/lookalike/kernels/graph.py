@@ -1,4 +1,4 @@
-"""Who stays, given the overlaps of all similar pairs: nothing is compared any more."""
+"""The keepers, given the overlaps of all similar pairs: nothing is compared again."""
 
 from lookalike.kernels.compile import kernel
 from lookalike.kernels.sets import needed_overlap
@@ -6,21 +6,21 @@ from lookalike.kernels.sets import needed_overlap
 
 @kernel
 def settle_pairs(starts, others, overlaps, sizes, measure, num, den, fixed, asked, keeper, shared):
-    """In order of priority, an item's keeper is the first earlier one that stays and is similar enough.
+    """In order of priority, the keeper of an item is the first earlier kept item that is similar enough.
 
     Parameters
     ----------
     starts : int64[items + 1]
     others, overlaps : int32[...]
-        Item i is similar to the earlier items others[starts[i]:starts[i + 1]], ascending; with these overlaps.
+        Item i is similar to the earlier items others[starts[i]:starts[i + 1]], ascending, with these overlaps.
     sizes : int64[items]
-        Of the items' sets.
+        The sizes of the items' sets.
     fixed
-        The items before this one stay.
+        The items before this one are kept.
     asked : bool[items]
-        For which a keeper is sought.
+        The items for which a keeper is sought.
     keeper, shared : int32[items]
-        Get the keeper and the overlap with it; untouched where there is none.
+        Receive the keeper and the overlap with it; unchanged if there is none.
     """
     for item in range(starts.size - 1):
         if not asked[item]:

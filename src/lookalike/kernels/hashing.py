@@ -1,7 +1,7 @@
-"""64-bit hashing: one mixing step, and the hash of a token that both text paths compute alike.
+"""64-bit hashing: one mixing step, and the hash of a token, which both text paths compute alike.
 
-A token's bytes go in eight at a time, the last word shifted to the top and its length mixed in, so that the
-fast path (words loaded from the text) and the table path (bytes appended one by one) give the same number.
+A token's bytes are taken eight at a time, the last word shifted to the top and its length mixed in, so that the fast
+path (words loaded from the text) and the table path (bytes appended one by one) give the same number.
 """
 
 import numba as nb
@@ -16,12 +16,12 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MULTIPLY_1 = np.uint64(0xD6E8FEB86659FD93)
 MULTIPLY_2 = np.uint64(0xFF51AFD7ED558CCD)
 LARGEST = np.uint64(0xFFFFFFFFFFFFFFFF)
-"""Stands for 'empty' in tables of elements, and is therefore never an element."""
+"""Means "empty" in tables of elements, and is therefore never an element."""
 
 
 @inlined
 def mix(x):
-    """Spread every bit of `x` over the word; one to one."""
+    """Spread every bit of `x` over the word; one-to-one."""
     x ^= x >> U(32)
     x *= U(0xD6E8FEB86659FD93)
     x ^= x >> U(32)
@@ -31,7 +31,7 @@ def mix(x):
 
 @inlined
 def spread(x):
-    """A cheaper `mix` for numbers that are sums and products of hashes already; one to one."""
+    """A cheaper `mix` for numbers that are already sums and products of hashes; one-to-one."""
     x ^= x >> U(32)
     x *= U(0xD6E8FEB86659FD93)
     return x ^ (x >> U(32))
@@ -39,7 +39,7 @@ def spread(x):
 
 @inlined
 def as_element(x):
-    """Make the hash `x` an element of a set; the largest number is kept free."""
+    """Turn the hash `x` into an element of a set; the largest number is reserved."""
     mixed = spread(x)
     return mixed if mixed != U(0xFFFFFFFFFFFFFFFF) else U(0)
 

@@ -1,4 +1,4 @@
-"""Lines of whole numbers, separated by spaces, read from raw bytes."""
+"""Lines of integers, separated by spaces, read from raw bytes."""
 
 import numba as nb
 import numpy as np
@@ -13,19 +13,19 @@ def _is_space(byte):
 
 @kernel
 def parse_integers(data, ends, values, offsets, bad):
-    """Parse each row of `data` as whole numbers; return how many were written in all.
+    """Parse each row of `data` as integers; return the total number written.
 
     Parameters
     ----------
     data : uint8[bytes]
     ends : int64[rows]
-        Row i is data[ends[i - 1]:ends[i]], its line end included.
+        Row i is data[ends[i - 1]:ends[i]], including its line end.
     values : int64[...]
-        Gets the numbers; half the bytes and one is always enough.
+        Receives the numbers; half the number of bytes plus one is always enough.
     offsets : int64[rows + 1]
-        Gets where the numbers of each row begin; a bad row has none.
+        Receives where the numbers of each row begin; a bad row has none.
     bad : int64[rows]
-        Gets 0, or the place (from 1) in the row of the byte that is wrong.
+        Receives 0, or the position (from 1) in the row of the invalid byte.
     """
     written = nb.int64(0)
     start = nb.int64(0)

@@ -1,9 +1,9 @@
-"""From buckets of items to verified pairs, and to who stays.
+"""From buckets of items to verified pairs, and to keepers.
 
-Items are numbered by priority, so 'earlier' means 'smaller'. An item lies in several *buckets*; bucket b has
-room members[starts[b]:starts[b + 1]], of which the first fills[b] places are in use, in ascending order.
-Item i's set is elements[begins[i]:ends[i]]. A `ratio` (numerator, denominator) says which items of a bucket are
-candidates at all: those whose sizes are shorter / longer >= ratio; (0, 1) lets all be.
+Items are numbered by priority, so 'earlier' means 'smaller'. An item is in several *buckets*; bucket b is
+members[starts[b]:starts[b + 1]], of which the first fills[b] entries are in use, in ascending order.
+Item i's set is elements[begins[i]:ends[i]]. A `ratio` (numerator, denominator) limits the candidates in a bucket
+to items with shorter / longer >= ratio; (0, 1) is no limit.
 """
 
 import numba as nb
@@ -18,12 +18,12 @@ from lookalike.kernels.unionfind import root_of
 from lookalike.kernels.vectors import cosine_at, differing_bits, distance_at
 
 COMPARED, MATCHED = 0, 1
-"""Places in the `counts` that the kernels keep: candidate pairs compared, pairs found."""
+"""Positions in `counts`: candidate pairs compared, pairs found."""
 
 
 @kernel
 def pack_keys(keys, index_bits):
-    """The upper bits of each key with the key's index below, in one pass and one array."""
+    """The upper bits of each key above the key's index, in one array."""
     mask = (U(1) << U(index_bits)) - U(1)
     packed = np.empty(keys.size, np.uint64)
     for i in range(keys.size):
@@ -33,22 +33,22 @@ def pack_keys(keys, index_bits):
 
 @kernel
 def group_runs(packed, index_bits, keys, members, ends):
-    """Walk sorted (upper key bits | index) words; keep the buckets with two or more members.
+    """Scan sorted (upper key bits | index) words; keep the buckets with two or more members.
 
-    Equal upper bits make a run; whole keys decide, since a run can hold a few keys that differ below.
+    Equal upper bits form a run; whole keys decide, since a run can hold a few keys that differ in the lower bits.
 
     Parameters
     ----------
     packed : uint64[n], sorted
     keys : uint64[n]
     members : int64[n]
-        Gets the indices, bucket by bucket, ascending within each.
+        Receives the indices, bucket by bucket, ascending within each.
     ends : int64[n]
-        Gets the end of each bucket in `members`.
+        Receives the end of each bucket in `members`.
 
     Returns
     -------
-    (buckets, members) : how many of each
+    (buckets, members) : the number of each
     """
     mask = (U(1) << U(index_bits)) - U(1)
     buckets = filled = 0
@@ -97,7 +97,7 @@ def first_with_print(starts, members, second, first):
     """Within buckets of equal first halves, point each member at the first whose second half is equal too."""
     for b in range(starts.size - 1):
         for k in range(starts[b], starts[b + 1]):
-            for j in range(starts[b], k):  # ends at once but for chance agreements of the first half
+            for j in range(starts[b], k):  # ends at once except for chance agreements of the first half
                 if second[members[j]] == second[members[k]]:
                     first[members[k]] = members[j]
                     break
@@ -105,7 +105,7 @@ def first_with_print(starts, members, second, first):
 
 @kernel
 def renumber_buckets(starts, members, number):
-    """Give members their new numbers, drop those with none (-1) and the buckets left with fewer than two.
+    """Renumber the members; drop those without a number (-1) and the buckets left with fewer than two.
 
     Numbers rise with the members, so buckets stay in order.
     """
@@ -171,12 +171,12 @@ def _earlier(item, lowest, graph, begins, ends, mark, found):
 
 
 def _overlap(left, right, measure, num, den, begins, ends, elements):
-    """The overlap of two items if they are similar enough (for containment: left in right), else -1.
+    """The overlap of two items if they are similar enough (for containment: left in right), otherwise -1.
 
-    Of vectors it is 0, of bit strings the bits in which they differ: what is compared, the type of the elements and
-    the measure tell.
+    For vectors it is 0, for bit strings the number of bits in which they differ: the type of the elements and the
+    measure decide what is compared.
     """
-    raise NotImplementedError  # compiled code has one of those below
+    raise NotImplementedError  # compiled code has one of the branches below
 
 
 @overload(_overlap, jit_options={"forceinline": True, "nogil": True, "error_model": "numpy"})
@@ -204,17 +204,17 @@ def _words_overlap(left, right, measure, num, den, begins, ends, elements):
 
 @kernel
 def find_keepers(items, lowest, graph, sets, measure, num, den, mark, found, keeper, overlaps, counts):
-    """For each of `items` the first similar member m of its buckets with lowest <= m < item.
+    """For each of `items`, the first similar member m of its buckets with lowest <= m < item.
 
     Parameters
     ----------
     items : int64[...], ascending
     graph : (item_starts, item_buckets, starts, fills, members, ratio)
     sets : (begins, ends, elements)
-    mark : int32[all items], anything but the items' own numbers
-    found : int32[all items], room to work in
+    mark : int32[all items], with no value equal to an item's number
+    found : int32[all items], to work in
     keeper, overlaps : int32[all items]
-        keeper[item] gets the member's number, overlaps[item] the overlap; untouched where there is none.
+        keeper[item] receives the member's number, overlaps[item] the overlap; unchanged if there is none.
     counts : int64[2], added to
     """
     begins, ends, elements = sets
@@ -233,9 +233,9 @@ def find_keepers(items, lowest, graph, sets, measure, num, den, mark, found, kee
 
 @kernel
 def settle_block(first, last, fixed, asked, graph, sets, measure, num, den, mark, found, keeper, overlaps, counts):
-    """Decide first..last-1 in order, given their keepers among earlier blocks; list those that stay.
+    """Decide items first..last-1 in order, given their keepers in earlier blocks; list those that are kept.
 
-    Items below `fixed` stay whatever they resemble; a keeper is sought only for items that are `asked` for.
+    Items below `fixed` are kept whatever they resemble; a keeper is sought only for items that are `asked` for.
     """
     item_starts, item_buckets, starts, fills, members, _ = graph
     one = np.empty(1, np.int64)
@@ -265,7 +265,7 @@ def find_pairs(first, last, graph, sets, measure, num, den, mark, found, left, r
         count = _earlier(item, 0, graph, begins, ends, mark, found)
         if written + 2 * count > left.size:
             for c in range(count):
-                mark[found[c]] = -1  # the item comes again
+                mark[found[c]] = -1  # the item is processed again
             break
         counts[COMPARED] += count
         for c in range(count):
@@ -289,7 +289,7 @@ def find_pairs_of_band(first, last, starts, members, earlier, sets, measure, num
     """All similar pairs of the members at first..last-1 with those before them in their bucket.
 
     For buckets that have no member in common, as those of one band. With `earlier` above 0, only pairs of an item below
-    it with one that is not. Stops early when `left` is nearly full; returns (next place, pairs written).
+    it and one from it on. Stops early when `left` is nearly full; returns (next position, pairs written).
     """
     begins, ends, elements = sets
     written = 0
@@ -316,12 +316,12 @@ def find_pairs_of_band(first, last, starts, members, earlier, sets, measure, num
 
 @kernel
 def connect_buckets(starts, members, ratio, sets, measure, num, den, parent, left, right, overlaps, counts):
-    """Join the clusters that share a similar pair in some bucket; pairs within one cluster are not looked at.
+    """Join the clusters that have a similar pair in a bucket; pairs within one cluster are not compared.
 
-    For containment either direction joins.
+    For containment, either direction joins.
 
-    `parent` as in kernels/unionfind.py; left, right, overlaps get the pairs that joined two clusters, of
-    which there are fewer than items. Returns how many.
+    `parent` as in kernels/unionfind.py; left, right, overlaps receive the pairs that joined two clusters,
+    fewer than there are items. Returns their number.
     """
     begins, ends, elements = sets
     written = 0

@@ -1,6 +1,6 @@
-"""Single machine instructions that numba has no name for: unaligned loads, byte masks, bit counts.
+"""Single machine instructions that numba does not offer: unaligned loads, byte masks, bit counts.
 
-None of these checks bounds: a caller must know that the bytes exist.
+None of them checks bounds: the caller must know that the bytes exist.
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ from numba.extending import intrinsic
 
 I8, I64 = ir.IntType(8), ir.IntType(64)
 BLOCK = 64
-"""How many bytes one mask covers: the bits of a machine word, and one AVX-512 register."""
+"""The bytes that one mask covers: the bits of a machine word, and one AVX-512 register."""
 
 
 def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
@@ -75,7 +75,7 @@ def high_mask(typingctx: Any, array: Any, index: Any) -> Any:
 
 @intrinsic
 def trailing_zeros(typingctx: Any, word: Any) -> Any:
-    """How many low bits are zero before the first one; `word` must not be zero."""
+    """The number of trailing zero bits; `word` must not be zero."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
@@ -97,7 +97,7 @@ def multiply_high(typingctx: Any, left: Any, right: Any) -> Any:
 
 @intrinsic
 def count_ones(typingctx: Any, word: Any) -> Any:
-    """How many bits of a word are one."""
+    """The number of one bits of a word."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.ctpop(args[0])
@@ -107,7 +107,7 @@ def count_ones(typingctx: Any, word: Any) -> Any:
 
 @intrinsic
 def fetch(typingctx: Any, array: Any, index: Any) -> Any:
-    """Ask for the cache line of `array[index]`, so that it is there when it is read; any index will do."""
+    """Prefetch the cache line of `array[index]`; any index is allowed."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         data = cgutils.create_struct_proxy(signature.args[0])(context, builder, args[0]).data

@@ -1,12 +1,12 @@
-"""Clusters by majority: two are joined where at least half of the pairs across them are matches, the best first.
+"""Clusters by majority: two are joined if at least half of the pairs across them are matches, the best first.
 
-Match k joins items left[k] and right[k]; matches are numbered from the best on, and the first ones are links. Between
-two clusters the matches are summed in one *record*, which has the number of one of them, so that the clusters of record
+Match k joins items left[k] and right[k]; matches are numbered from the best, and the first ones are links. The matches
+between two clusters are summed in one *record*, which has the number of one of them, so that the clusters of record
 k are always those of left[k] and right[k]. A table finds the record of two clusters; each cluster lists its records.
 
-The next record to join is the one of the greatest mean share. Joining makes means smaller, except where two records
-become one. So a heap may hold means that are too large: they are corrected when they come up. A record is corrected
-only while matches are half of its pairs, and so at most about as often as it has matches: the whole takes some n log n
+The next record to join is the one with the greatest mean share. Joining lowers means, except when two records become
+one. So the heap may hold means that are too large: they are corrected when they reach the top. A record is corrected
+only while matches are half of its pairs, and so at most about as often as it has matches: the total is about n log n
 steps, however long the chains are.
 """
 
@@ -17,7 +17,7 @@ from lookalike.kernels.hashing import U, mix
 from lookalike.kernels.unionfind import root_of
 
 EMPTY = -1
-"""In the table, and where a list ends."""
+"""An empty slot of the table, and the end of a list."""
 
 
 @bare
@@ -33,7 +33,7 @@ def _home(keys, key):
 
 @bare_kernel
 def _slot(keys, key):
-    """Where a key is in the table, or the free place where it belongs."""
+    """The position of a key in the table, or the free slot where it belongs."""
     at = _home(keys, key)
     while keys[at] != EMPTY and keys[at] != key:
         at = (at + 1) & (keys.size - 1)
@@ -42,7 +42,7 @@ def _slot(keys, key):
 
 @bare_kernel
 def _forget(keys, records, key):
-    """Take a key out of the table; those that gave way to it or stand behind move up."""
+    """Remove a key from the table; keys displaced by it move up."""
     hole = _slot(keys, key)
     at = hole
     while True:
@@ -68,7 +68,7 @@ def _swap(means, matches, i, j):
 
 @bare_kernel
 def _push(heap, filled, mean, match):
-    """Add a record, named by its best match, to the heap, of which the best is on top."""
+    """Add a record, named by its best match, to the heap, whose best record is on top."""
     means, matches = heap
     i = filled[0]
     means[i], matches[i] = mean, match
@@ -96,7 +96,7 @@ def _drop_top(heap, filled):
 
 @bare
 def _across(sizes, a, b):
-    """How many pairs of two clusters were to be compared: of two tables, only those of different ones."""
+    """The number of pairs between two clusters; with two tables, only those across the tables."""
     size, lefts, two_tables = sizes
     if two_tables:
         return lefts[a] * (size[b] - lefts[b]) + (size[a] - lefts[a]) * lefts[b]
@@ -133,7 +133,7 @@ def _start(left, right, share, links, sums, lists, table):
 
 @bare
 def _combine(j, k, across, links, sums, heap, filled):
-    """Add record k, which ends, to j; both lead from the joined clusters to the same other one."""
+    """Merge record k into j; both lead from the joined clusters to the same other one."""
     votes, total, best, queued = sums
     votes[j] += votes[k]
     total[j] += total[k]
@@ -149,7 +149,7 @@ def _combine(j, k, across, links, sums, heap, filled):
 
 @bare_kernel
 def _join(a, b, left, right, links, parent, sizes, sums, lists, table, heap, filled):
-    """Make two clusters one; the records of the one with fewer go to the other."""
+    """Join two clusters; the records of the one with fewer move to the other."""
     first, _, length, after = lists
     keys, records = table
     votes = sums[0]
@@ -178,30 +178,30 @@ def _join(a, b, left, right, links, parent, sizes, sums, lists, table, heap, fil
 
 @bare_kernel
 def join_by_majority(left, right, share, links, parent, sizes, sums, lists, table, heap, filled):
-    """Join the items of each cluster in `parent`, whose roots are any of them.
+    """Join the items of each cluster in `parent`; any item of a cluster can be its root.
 
     Parameters
     ----------
     left, right : int32[matches]
-        Items, different ones.
+        Items; left[k] and right[k] differ.
     share : int64[matches]
         What each match adds to the mean, positive, not rising.
     links
-        The first so many matches are links; clusters are joined only where there is one across.
+        The number of links, which are the first matches; clusters are joined only if there is a link across.
     parent : int32[items]
-        Each item its own to begin with.
+        Initially each item its own parent.
     sizes : (int64[items], int64[items], bool)
-        Ones; how many of it are of the left table (0 or 1); are there two tables, so that pairs of one do not count?
+        Ones; how many of them are in the left table (0 or 1); are there two tables, so that pairs of one do not count?
     sums : (int32[matches], int64[matches], int32[matches], float64[matches])
-        Room: of each record the number of its matches, their shares, the best of them, and the mean it waits with.
+        Work arrays: for each record, the number of its matches, their shares, the best, and its mean in the heap.
     lists : (int32[items], int32[items], int32[items], int32[2 * matches])
         First (-1), last (any), length (0), next (any): of the lists of records.
     table : (int64[a power of two above matches], int32[as many])
         Keys (-1) and records.
     heap : (float64[2 * matches], int32[2 * matches])
-        Room for means and matches.
+        Work arrays for means and matches.
     filled : int64[1]
-        0: how much of the heap is in use.
+        0; the number of entries of the heap in use.
     """
     votes, total, best, queued = sums
     keys, records = table
@@ -224,7 +224,7 @@ def join_by_majority(left, right, share, links, parent, sizes, sums, lists, tabl
             continue
         k = nb.int64(records[_slot(keys, _key(a, b))])
         if queued[k] != mean:
-            continue  # another one stands for this record
+            continue  # another record has replaced this one
         across = _across(sizes, a, b)
         if 2 * nb.int64(votes[k]) < across:
             queued[k] = -1.0
@@ -237,7 +237,7 @@ def join_by_majority(left, right, share, links, parent, sizes, sums, lists, tabl
 
 @bare_kernel
 def name_by_first(parent, first):
-    """first[item] = the smallest item of its cluster, from parents whose roots are any item."""
+    """first[item] = the smallest item of its cluster, for parents whose root is any item."""
     for i in range(parent.size):
         first[i] = -1
     for i in range(parent.size):

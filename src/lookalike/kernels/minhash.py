@@ -16,10 +16,10 @@ MERSENNE = np.uint64((1 << 61) - 1)
 
 
 TURNS = 4
-"""One hash of an element serves this many rounds, turned by 16 bits for each."""
+"""One hash of an element serves this many rounds, rotated by 16 bits for each."""
 
 PATIENCE = 8
-"""Rounds after which 2 slots different elements have left a slot empty in one of 35,000 cases: slots e^-16."""
+"""Rounds after which 2 slots distinct elements leave a slot empty in one of 35,000 cases: slots e^-16."""
 
 
 @inlined
@@ -66,7 +66,7 @@ def _count_empty(slots, sketch):
 
 @inlined
 def _rounds_of_many(elements, count, seed, slots, sketch, rounds):
-    """One round after the other until no slot is empty, `rounds` of them at most; return how many slots are empty."""
+    """Run at most `rounds` rounds, until no slot is empty; return the number of empty slots."""
     empty = slots
     i = 0
     while empty > 0 and i < rounds:
@@ -79,7 +79,7 @@ def _rounds_of_many(elements, count, seed, slots, sketch, rounds):
 
 @inlined
 def _rounds_of_few(elements, count, seed, slots, sketch, rounds):
-    """_rounds_of_many for few elements: several rounds between looks."""
+    """_rounds_of_many for few elements: several rounds between checks."""
     look = max(nb.int64(1), 64 // count)
     empty = slots
     i = 0
@@ -96,14 +96,14 @@ def _rounds_of_few(elements, count, seed, slots, sketch, rounds):
 def fast_similarity_sketch(elements, count, seed, slots, sketch):
     """Fill sketch[:slots] with the smallest (round, value) of each slot.
 
-    Round i sends every element to one slot with a value; rounds go on until no slot is empty. What about `slots` rounds
-    leave empty is filled by one round of all elements for each such slot. Several rounds take their slots and
-    values from different bits of one hash: that is as good as fresh hashes, since all that matters is that
-    elements are treated alike, and every element of the union is then equally likely to win a slot.
+    Round i sends every element to one slot with a value; rounds continue until no slot is empty. Slots still empty
+    after about `slots` rounds are filled by one round of all elements each. Several rounds take their slots and values
+    from different bits of one hash: that is as good as new hashes, since all that matters is that elements are treated
+    alike, so that every element of the union is equally likely to win a slot.
 
-    Rounds after the last empty slot was filled change nothing, so it does not matter how often one looks: many
-    elements look after every round, few run several rounds between looks. For the same reason the sketch of a union
-    is, slot by slot, the smaller of two sketches.
+    Rounds after the last empty slot is filled change nothing, so it does not matter how often that is checked: after
+    every round for many elements, after several for few. For the same reason the sketch of a union is, slot by slot,
+    the smaller of two sketches.
     """
     for b in range(slots):
         sketch[b] = LARGEST
@@ -120,9 +120,9 @@ def fast_similarity_sketch(elements, count, seed, slots, sketch):
 
 @inlined
 def sketch_listed(elements, count, seed, slots, sketch, work):
-    """fast_similarity_sketch of elements that may repeat, which can move; `work` is that of sort_distinct.
+    """fast_similarity_sketch of elements that may repeat, and are reordered; `work` as for sort_distinct.
 
-    A text of one word a million times over must not go through hundreds of rounds of a million equal elements.
+    A text of one word repeated a million times must not take hundreds of rounds of a million equal elements.
     """
     if count >= 2 * slots and slots > PATIENCE:
         for b in range(slots):
@@ -146,10 +146,10 @@ def _fill_the_rest(elements, count, seed, slots, sketch):
 
 @kernel
 def sketch_sets(indptr, elements, seed, values):
-    """Fast Similarity Sketches of sets: values (uint32[sets, slots]) get the low half of each slot.
+    """Fast Similarity Sketches of sets: values (uint32[sets, slots]) receive the low half of each slot.
 
-    The low half is the winner's own hash value: equal where the same element won, otherwise by a chance of
-    about 2^-32. An empty set gets the largest number everywhere.
+    The low half is the winner's own hash value: equal if the same element won, otherwise with a probability of about
+    2^-32. The sketch of an empty set has the largest number in every slot.
     """
     slots = values.shape[1]
     sketch = np.empty(slots, np.uint64)
@@ -173,7 +173,7 @@ def _hash_universal(a, b, x):
 
 @kernel
 def universal_sets(indptr, elements, multipliers, offsets, values):
-    """Minhash by the lecture's universal hashing: the smallest (a x + b) mod p over the set, per (a, b)."""
+    """Minhash by universal hashing: the smallest (a x + b) mod p over the set, per (a, b)."""
     hashes = values.shape[1]
     smallest = np.empty(hashes, np.uint64)
     for row in range(indptr.size - 1):
@@ -210,7 +210,7 @@ def band_keys(values, bands, rows):
 
 @inlined
 def _print_of(tokens, place):
-    """Two sums over (place, hash) of tokens, the first of them at `place` in the text."""
+    """Two sums over (position, hash) of tokens, the first of them at `place` in the text."""
     one, other = U(0), U(0)
     for i in range(tokens.size):
         at = U(place + i) * U(0x9E3779B97F4A7C15)
@@ -220,32 +220,15 @@ def _print_of(tokens, place):
 
 
 @inlined
-def sketch_text(
-    data,
-    start,
-    end,
-    kind,
-    width,
-    bag,
-    folding,
-    stop_words,
-    chunk,
-    edge,
-    tokens,
-    elements,
-    work,
-    seed,
-    slots,
-    sketch,
-    part,
-    want_print,
-    found,
-):
+def sketch_text(data, start, end, how, room, seed, slots, sketch, part, want_print, found):
     """Sketch one text, chunk by chunk; sketch and part are uint64[slots], found is uint64[3].
 
-    found[0] gets the number of shingles; found[1:], if wanted, two sums over (place, hash) of the tokens: equal
-    sequences agree, others but for one chance in 2^128.
+    `how` is (kind, width, bag, folding, stop_words, chunk), `room` the arrays of work_space. found[0] receives
+    the number of shingles; found[1:], if `want_print`, two sums over (position, hash) of the tokens: equal sequences
+    agree, others with a probability of 2^-128.
     """
+    kind, width, bag, folding, stop_words, chunk = how
+    edge, tokens, elements, work = room
     found[0], found[1], found[2] = U(0), U(0), U(0)
     at, carried, place, seen = start, nb.int64(0), nb.int64(NOTHING), nb.int64(0)
     while True:
@@ -277,80 +260,40 @@ def sketch_text(
 @kernel
 def sketch_texts(data, offsets, kind, width, bag, folding, stop_words, seed, values, chunk=CHUNK_BYTES):
     """Signatures of texts in one pass: values (uint32[texts, slots]) as sketch_sets gives them."""
-    chunk = chunk_size(bag, chunk)
-    edge, tokens, elements, work = work_space(data, offsets, kind, width, chunk)
+    how = kind, width, bag, folding, stop_words, chunk_size(bag, chunk)
+    room = work_space(data, offsets, kind, width, how[5])
     slots = values.shape[1]
     sketch, part, found = np.empty(slots, np.uint64), np.empty(slots, np.uint64), np.empty(3, np.uint64)
     for i in range(offsets.size - 1):
-        sketch_text(
-            data,
-            offsets[i],
-            offsets[i + 1],
-            kind,
-            width,
-            bag,
-            folding,
-            stop_words,
-            chunk,
-            edge,
-            tokens,
-            elements,
-            work,
-            seed,
-            slots,
-            sketch,
-            part,
-            False,
-            found,
-        )
+        sketch_text(data, offsets[i], offsets[i + 1], how, room, seed, slots, sketch, part, False, found)
         for b in range(slots):
             values[i, b] = np.uint32(sketch[b] & U(0xFFFFFFFF))
 
 
 @kernel
 def digest_texts(data, offsets, kind, width, bag, folding, stop_words, seed, bands, rows, chunk=CHUNK_BYTES):
-    """All that a job keeps of each text: bucket keys, number of shingles, fingerprint, in one pass.
+    """What a job keeps of each text: bucket keys, number of shingles and fingerprint, in one pass.
 
-    A text longer than `chunk` bytes is taken in chunks, so that it needs no more room than a short one.
+    A text longer than `chunk` bytes is processed in chunks, so that it needs no more memory than a short one.
 
     Returns
     -------
     keys : uint64[bands, texts]
     counts : int64[texts]
-        Shingles, repeats included; 0 for an empty item.
+        Shingles, including repeats; 0 for an empty item.
     prints : uint64[2, texts]
         Equal for texts with the same sequence of tokens, whose sets are therefore equal.
     """
     texts = offsets.size - 1
     slots = bands * rows
-    chunk = chunk_size(bag, chunk)
-    edge, tokens, elements, work = work_space(data, offsets, kind, width, chunk)
+    how = kind, width, bag, folding, stop_words, chunk_size(bag, chunk)
+    room = work_space(data, offsets, kind, width, how[5])
     sketch, part, found = np.empty(slots, np.uint64), np.empty(slots, np.uint64), np.empty(3, np.uint64)
     keys = np.empty((bands, texts), np.uint64)
     counts = np.empty(texts, np.int64)
     prints = np.empty((2, texts), np.uint64)
     for i in range(texts):
-        sketch_text(
-            data,
-            offsets[i],
-            offsets[i + 1],
-            kind,
-            width,
-            bag,
-            folding,
-            stop_words,
-            chunk,
-            edge,
-            tokens,
-            elements,
-            work,
-            seed,
-            slots,
-            sketch,
-            part,
-            True,
-            found,
-        )
+        sketch_text(data, offsets[i], offsets[i + 1], how, room, seed, slots, sketch, part, True, found)
         counts[i] = nb.int64(found[0])
         prints[0, i], prints[1, i] = found[1], found[2]
         for band in range(bands):
@@ -360,7 +303,7 @@ def digest_texts(data, offsets, kind, width, bag, folding, stop_words, seed, ban
 
 @kernel
 def digest_sets(indptr, elements, seed, bands, rows):
-    """digest_texts for sets that exist already: (keys, counts, prints), with prints of the sets themselves."""
+    """digest_texts for existing sets: (keys, counts, prints), with fingerprints of the sets themselves."""
     sets = indptr.size - 1
     sketch = np.empty(bands * rows, np.uint64)
     keys = np.empty((bands, sets), np.uint64)

@@ -1,4 +1,4 @@
-"""Names of people: those that differ by a nickname, and those in each other's field.
+"""Names of people: those that differ by a nickname, and those swapped between two fields.
 
 Pairs and codes are as in agreement.py.
 """
@@ -15,7 +15,7 @@ EXCHANGED = -1
 
 @bare
 def _share_group(one, other, starts, groups):
-    """Is there a group that both words are in?"""
+    """Are both words in a common group?"""
     if one >= starts.size - 1 or other >= starts.size - 1:
         return False
     i, i_stop, j, j_stop = starts[one], starts[one + 1], starts[other], starts[other + 1]
@@ -31,7 +31,7 @@ def _share_group(one, other, starts, groups):
 
 @bare
 def _are_nicknames(a, b, indptr, words, starts, groups):
-    """Are the values equal word for word, but for words of one group?"""
+    """Are the values equal word for word, treating words of one group as equal?"""
     i, j = indptr[a], indptr[b]
     count = indptr[a + 1] - i
     if indptr[b + 1] - j != count:
@@ -45,7 +45,7 @@ def _are_nicknames(a, b, indptr, words, starts, groups):
 
 @bare_kernel
 def insert_nicknames(codes, left, right, first, last, out, indptr, words, starts, groups):
-    """Make nicknames level 2 in out (int8[pairs], with the levels of names), and each level from 2 on one higher.
+    """Make nicknames level 2 in out (int8[pairs], with the levels of names), and shift the levels from 2 on by one.
 
     Parameters
     ----------
@@ -63,21 +63,21 @@ def insert_nicknames(codes, left, right, first, last, out, indptr, words, starts
 
 @bare_kernel
 def mark_exchanged(one, other, left, right, keys, first, last):
-    """Mark pairs of which each record's two values are the other's in the other field; return how many there are.
+    """Mark pairs in which the two values of one record are those of the other, swapped; return their number.
 
     Parameters
     ----------
     one, other : int8[pairs]
-        The levels of both fields; a marked pair gets EXCHANGED in one and 0, no evidence, in the other. Left alone are
-        pairs that are equal in a field, or without a value.
+        The levels of both fields; a marked pair gets EXCHANGED in one and 0, no evidence, in the other. Pairs that are
+        equal in a field, or without a value, are left unchanged.
     keys : uint64[records]
-        Twice 32 bits: the number of the one value and of the other, in one numbering for both; 0 for what is in no
+        Two times 32 bits: the numbers of the two values, in one numbering for both fields; 0 for a record in no
         exchange.
     """
     found = 0
     for k in range(first, last):
         if one[k] > 1 and other[k] > 1:
-            key = keys[left[k]]  # neighbours have the same, and most are in no exchange
+            key = keys[left[k]]  # neighbours have equal keys, and most are in no exchange
             if key != U(0) and keys[right[k]] == (key << U(32)) | (key >> U(32)):
                 one[k] = np.int8(EXCHANGED)
                 other[k] = np.int8(0)

@@ -1,12 +1,12 @@
-"""The k nearest sets of each set, exactly: posting lists walked from rare to common, pruned by what is found.
+"""The k nearest sets of each set, exactly: posting lists scanned from rare to common, pruned by the best so far.
 
 Sets are those of `types.Numbered`: in order of size (those of one size in input order), tokens by ascending frequency.
 A posting list holds the sets with one token, in order of size, within a size by the token's position in the set, and
 within that in input order. A set first met at position p of the n tokens of the probing set, where the token has
-position q among its own m, shares at most min(n - p, m - q) tokens. So of each size a head of the list is enough, and
-the walk ends where n - p tokens are too few.
+position q among its own m, shares at most min(n - p, m - q) tokens. So of each size the head of the list is enough, and
+the scan ends when n - p tokens are too few.
 
-Tokens below `singles` are in one set only: they have no list.
+Tokens below `singles` occur in a single set: they have no list.
 """
 
 import numba as nb
@@ -17,16 +17,17 @@ from lookalike.kernels.compile import bare, bare_kernel, kernel
 from lookalike.kernels.hashing import U
 from lookalike.kernels.machine import count_ones
 from lookalike.kernels.sets import needed_overlap
+from lookalike.kernels.sorting import first_from
 
 SIGN_WORDS = 2
-"""64-bit words of a signature: bit t mod 128 tells the parity of a set's tokens t."""
+"""64-bit words of a signature: bit t mod 128 is the parity of the number of tokens t in the set."""
 VERIFY_COST = 8
-"""Comparing two sets costs about as much as so many steps of counting; with signatures most are never compared."""
+"""Comparing two sets costs about as much as this many steps of counting; with signatures, most are never compared."""
 
 
 @kernel
 def encode_sets(indptr, tokens, singles):
-    """Sets as 64-bit masks of neighbouring tokens, so that an overlap is a few bit counts.
+    """Sets as 64-bit masks of consecutive tokens, so that an overlap is a few bit counts.
 
     Returns
     -------
@@ -59,7 +60,7 @@ def encode_sets(indptr, tokens, singles):
 
 @kernel
 def sign_sets(indptr, tokens):
-    """The signature of each set, as uint64[sets, SIGN_WORDS]: it differs in at most as many bits as two sets do."""
+    """The signature of each set, uint64[sets, SIGN_WORDS]: two differ in at most as many bits as the sets in tokens."""
     signs = np.zeros((indptr.size - 1, SIGN_WORDS), np.uint64)
     for i in range(indptr.size - 1):
         for k in range(indptr[i], indptr[i + 1]):
@@ -75,15 +76,15 @@ def list_postings(indptr, tokens, distinct, singles, indexed, first_of_size):
     ----------
     indexed : bool[sets]
     first_of_size : int64[largest + 2]
-        The first set with so many tokens or more.
+        The first set with at least this many tokens.
 
     Returns
     -------
     starts : int64[distinct + 1]
     numbers : uint32[...]
-        Sets.
+        The sets.
     positions : uint32[...]
-        Of the token in the set.
+        The position of the token in the set.
     """
     starts = np.zeros(distinct + 1, np.int64)
     for i in range(indptr.size - 1):
@@ -104,50 +105,38 @@ def list_postings(indptr, tokens, distinct, singles, indexed, first_of_size):
 
 
 @bare
-def _first_from(numbers, low, high, number):
-    """The first place in the ascending numbers[low:high] that is not below a number."""
-    while low < high:
-        middle = (low + high) >> 1
-        if numbers[middle] < number:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@bare
 def _group_end(numbers, low, high, border):
-    """Where the sets below `border` end, not far from low."""
+    """Where the sets below `border` end, close to low."""
     step = nb.int64(1)
     while low + step < high and numbers[low + step] < border:
         low += step
         step *= 2
-    return _first_from(numbers, low, min(high, low + step), border)
+    return first_from(numbers, low, min(high, low + step), border)
 
 
 @bare
 def _group_begin(numbers, low, high, border):
-    """Where the sets from `border` on begin, not far from high."""
+    """Where the sets from `border` on begin, close to high."""
     step = nb.int64(1)
     while high - step > low and numbers[high - step] >= border:
         high -= step
         step *= 2
-    return _first_from(numbers, max(low, high - step), high, border)
+    return first_from(numbers, max(low, high - step), high, border)
 
 
 @bare
 def _next_position(positions, low, high):
-    """The first place of a group after those with the same position as `low`."""
+    """The first entry of a group after those with the same position as `low`."""
     position, step = positions[low], nb.int64(1)
     while low + step < high and positions[low + step] == position:
         low += step
         step *= 2
-    return _first_from(positions, low, min(high, low + step), position + 1)
+    return first_from(positions, low, min(high, low + step), position + 1)
 
 
 @bare
 def _count_masks(other, sets, table):
-    """How many tokens of another set are in the table."""
+    """The number of tokens of another set that are in the table."""
     word_starts, words, masks = sets[2], sets[3], sets[4]
     overlap = nb.int64(0)
     for k in range(word_starts[other], word_starts[other + 1]):
@@ -157,7 +146,7 @@ def _count_masks(other, sets, table):
 
 @bare
 def _count_tokens(other, sets, table):
-    """The same, token by token: of a small set that is one line of the cache instead of two or three."""
+    """The same, token by token: for a small set that is one cache line instead of two or three."""
     indptr, tokens = sets[0], sets[1]
     overlap = U(0)
     for k in range(indptr[other], indptr[other + 1]):
@@ -167,12 +156,12 @@ def _count_tokens(other, sets, table):
 
 @bare
 def _scan_group(at, end, n, m, left, stamp, own, sets, index, rule, work, filled):
-    """Look at the sets of one size m in a list; `left` tokens of the probing set are not yet walked."""
+    """Examine the sets of one size m in a list; `left` tokens of the probing set remain."""
     numbers, positions, signs, ranks = index[1], index[2], index[3], sets[5]
     mark, table, heap = work[0], work[3], work[4]
     signed = signs.size > 0
     needed, tied = entry_bar(rule, n, m, heap, filled)
-    spread = n + m - 2 * needed  # the most that the sets may differ in
+    spread = n + m - 2 * needed  # the most elements in which the sets may differ
     while at < end and left >= needed and m - nb.int64(positions[U(at)]) >= needed:
         if signed and count_ones(own[0] ^ signs[U(2 * at)]) + count_ones(own[1] ^ signs[U(2 * at + 1)]) > spread:
             at += 1
@@ -196,10 +185,10 @@ def _scan_group(at, end, n, m, left, stamp, own, sets, index, rule, work, filled
 
 @bare
 def _walk_list(token, n, left, stamp, own, sets, index, rule, work, filled):
-    """One list, from the sets as large as the probing one upwards, then downwards: near sizes are the most similar."""
+    """Scan one list, from the size of the probing set upwards, then downwards: similar sizes are the most similar."""
     indptr, first_of_size, starts, numbers, heap = sets[0], sets[6], index[0], index[1], work[4]
     low, high = starts[token], starts[nb.int64(token) + 1]
-    middle = _first_from(numbers, low, high, first_of_size[n])
+    middle = first_from(numbers, low, high, first_of_size[n])
     at, upwards = middle, True
     while at > low or upwards:
         if upwards and at >= high:
@@ -209,10 +198,10 @@ def _walk_list(token, n, left, stamp, own, sets, index, rule, work, filled):
         m = indptr[some + 1] - indptr[some]
         needed = entry_bar(rule, n, m, heap, filled)[0]
         if upwards and needed > left:
-            at = high  # larger ones need as much or more
+            at = high  # larger sets need at least as much
             continue
         if not upwards and needed > m:
-            break  # smaller ones lack more
+            break  # smaller sets have even fewer
         begin = at if upwards else _group_begin(numbers, low, at, first_of_size[m])
         end = _group_end(numbers, at, high, first_of_size[m + 1]) if upwards else at
         filled = _scan_group(begin, end, n, m, left, stamp, own, sets, index, rule, work, filled)
@@ -222,9 +211,9 @@ def _walk_list(token, n, left, stamp, own, sets, index, rule, work, filled):
 
 @bare
 def _count_lists(first, last, n, stamp, sets, index, rule, work, filled):
-    """Count what every set not yet met shares with tokens[first:last], and offer all of them.
+    """Count the tokens that every set not yet seen shares with tokens[first:last], and offer all of these sets.
 
-    Sets that were passed over before are counted too low; they could not get in with what they really share.
+    Sets skipped before are counted too low; even their true overlap would not get them in.
     """
     indptr, tokens, ranks, starts, numbers = sets[0], sets[1], sets[5], index[0], index[1]
     mark, counts, touched, _, heap = work
@@ -261,7 +250,7 @@ def _postings(token, starts):
 
 @bare
 def _search(first, n, stamp, own, sets, index, rule, work):
-    """Fill the heap with the nearest of the set tokens[first:first + n]; return how many there are."""
+    """Fill the heap with the nearest sets of tokens[first:first + n]; return their number."""
     tokens, starts, heap = sets[1], index[0], work[4]
     rest = nb.int64(0)  # postings from here to the last token
     for k in range(first, first + n):
@@ -269,7 +258,7 @@ def _search(first, n, stamp, own, sets, index, rule, work):
     cost = 1 if index[3].size > 0 else VERIFY_COST
     walk, last, filled, position = rest, n, nb.int64(0), nb.int64(0)
     while True:
-        # a set that shares only the tokens from here on is best where it has no others
+        # a set that shares only the tokens from here on is most similar if it has no others
         while last > position and entry_bar(rule, n, n - last + 1, heap, filled)[0] > n - last + 1:
             last -= 1
             walk -= _postings(tokens[first + last], starts)
@@ -299,22 +288,22 @@ def find_nearest(at, probes, sets, index, rule, work, found, neighbours, overlap
     ----------
     probes : int64[...]
     sets : (indptr, tokens, word_starts, words, masks, ranks, first_of_size, set_signs)
-        The masks are needed where there are no signatures. ranks : int64[sets], in the input; set_signs :
-        uint64[sets, SIGN_WORDS], or none.
+        The masks are needed if there are no signatures. ranks : int64[sets], positions in the input; set_signs :
+        uint64[sets, SIGN_WORDS], or empty.
     index : (starts, numbers, positions, signs)
-        As list_postings returns them; signs : uint64[SIGN_WORDS * entries], the signature of each entry, or none.
+        As list_postings returns them; signs : uint64[SIGN_WORDS * entries], the signature of each entry, or empty.
     rule : (measure, num, den), num 0: no threshold
     work : (mark, counts, touched, table, heap)
         mark : uint32[sets], never a probe's number + 1; counts : uint32[sets], zero; touched : uint32[sets + 1];
         table : uint64[distinct // 64 + 1], zero; heap : int64[k, 4]
     found : int64[probes]
-        Gets how many neighbours each has.
+        Receives the number of neighbours of each probe.
     neighbours, overlaps : uint32[k or more]
-        Get them, the best first.
+        Receive them, best first.
 
     Returns
     -------
-    (at, written) : the next probe, and how many neighbours were written
+    (at, written) : the next probe, and the number of neighbours written
     """
     indptr, tokens, set_signs, mark, table, heap = sets[0], sets[1], sets[7], work[0], work[3], work[4]
     written = nb.int64(0)

@@ -1,10 +1,10 @@
-"""Elements of sets to numbers by ascending frequency, partition by partition.
+"""Number the elements of sets by ascending frequency, partition by partition.
 
-Elements are spread over *partitions* by their top bits, in input order, so that a partition's hash table stays in
+Elements are distributed over *partitions* by their top bits, in input order, so that a partition's hash table fits in
 the second-level cache. There each distinct element gets an *id*: 0, 1, ... in the order of its first occurrence. The
 input is cut into *chunks* of whole sets for the threads; bounds[c, p] says where chunk c's share of partition p
-begins. Since ids rise with first occurrences, walking the input again with one cursor per partition tells first
-occurrences from later ones without a look at any table.
+begins. Since ids rise with first occurrences, a second pass over the input with one cursor per partition distinguishes
+first occurrences from later ones without any table.
 
 `words` is the uint32 view of `spread`. Partition p lies at spread[start:end], of n elements; once it is numbered,
 words[2 start : 2 start + n] are the ids of its elements and words[2 start + n : ] its table by id: first how often
@@ -19,7 +19,7 @@ from lookalike.kernels.hashing import U
 from lookalike.kernels.sorting import insertion_sort
 
 FEW = 48
-"""Up to this many tokens an insertion sort is faster than three counting passes."""
+"""Up to this many tokens, an insertion sort is faster than three counting passes."""
 
 
 @kernel
@@ -32,7 +32,7 @@ def count_partitions(elements, begin, end, bits, counts):
 
 @kernel
 def spread_elements(elements, begin, end, bits, cursors, spread):
-    """Copy elements[begin:end] to their partitions; cursors (int64[2**bits]) say where, and move on."""
+    """Copy elements[begin:end] to their partitions, at the cursors (int64[2**bits]), which advance."""
     shift = U(64 - bits)
     for i in range(begin, end):
         element = elements[i]
@@ -44,7 +44,7 @@ def spread_elements(elements, begin, end, bits, cursors, spread):
 
 @inlined
 def _slot_bits(count):
-    """The bits of a table that `count` elements fill to three quarters at most."""
+    """The bits of a table that `count` elements fill to at most three quarters."""
     bits = nb.int64(3)
     while (nb.int64(3) << bits) < 4 * count:
         bits += 1
@@ -58,12 +58,12 @@ def number_partitions(first, last, bits, spread, words, bounds, fresh, used):
     Parameters
     ----------
     spread : uint64[elements]
-    words : uint32[2 * elements], the same memory; gets ids and counts
+    words : uint32[2 * elements], the same memory; receives ids and counts
     bounds : int64[chunks + 1, partitions]
     fresh : int64[chunks + 1, partitions]
-        Gets the number of distinct elements of each partition before each chunk.
+        Receives the number of distinct elements of each partition before each chunk.
     used : bool[sets + 1]
-        Gets True for every frequency that occurs; all threads write the same value.
+        Receives True for every frequency that occurs; all threads write the same value.
     """
     chunks = bounds.shape[0] - 1
     longest = nb.int64(1)
@@ -75,7 +75,7 @@ def number_partitions(first, last, bits, spread, words, bounds, fresh, used):
         start, end = bounds[0, p], bounds[chunks, p]
         table_bits = _slot_bits(end - start)
         mask = (nb.int64(1) << table_bits) - 1
-        # Stands for 'empty': its top bits are those of another partition, so no element here is equal to it.
+        # Means "empty": its top bits are those of another partition, so no element here equals it.
         marker = ~(U(p) << U(64 - bits))
         for slot in range(mask + 1):
             keys[slot] = marker
@@ -93,7 +93,7 @@ def number_partitions(first, last, bits, spread, words, bounds, fresh, used):
                     counts[distinct] = 0
                     distinct += 1
                 counts[ids[at]] += np.uint32(1)
-                words[start + k] = ids[at]  # behind what is still to be read: start + k <= 2 k
+                words[start + k] = ids[at]  # behind the part still to be read: start + k <= 2 k
         fresh[chunks, p] = distinct
         for k in range(distinct):
             words[start + end + k] = counts[k]
@@ -107,7 +107,7 @@ def count_classes(chunk, words, bounds, fresh, class_of, histogram):
     Parameters
     ----------
     class_of : uint32[sets + 1]
-        The place of each frequency among those that occur.
+        The rank of each frequency among those that occur.
     histogram : int64[classes], zeros
     """
     chunks = bounds.shape[0] - 1
@@ -123,7 +123,7 @@ def count_classes(chunk, words, bounds, fresh, class_of, histogram):
 def assign_numbers(elements, begin, end, bits, chunk, words, bounds, fresh, numbers):
     """Number the elements first seen in elements[begin:end], a chunk, in that order within each class.
 
-    `numbers` (int64[classes]) holds the next number of each class for this chunk, and moves on.
+    `numbers` (int64[classes]) holds the next number of each class for this chunk, and advances.
     """
     shift = U(64 - bits)
     chunks = bounds.shape[0] - 1
@@ -132,7 +132,7 @@ def assign_numbers(elements, begin, end, bits, chunk, words, bounds, fresh, numb
         p = nb.int64(elements[i] >> shift)
         k = cursors[p]
         cursors[p] = k + 1
-        if nb.int64(words[k]) == ids[p]:  # new ids come in order: this is its first occurrence
+        if nb.int64(words[k]) == ids[p]:  # new ids appear in order: this is its first occurrence
             at = tables[p] + ids[p]
             frequency_class = nb.int64(words[at])
             words[at] = numbers[frequency_class]
@@ -142,7 +142,7 @@ def assign_numbers(elements, begin, end, bits, chunk, words, bounds, fresh, numb
 
 @kernel
 def replace_ids(first, last, words, bounds):
-    """Put numbers in the place of ids, in partitions first..last-1."""
+    """Replace ids by numbers, in partitions first..last-1."""
     chunks = bounds.shape[0] - 1
     for p in range(first, last):
         start, end = bounds[0, p], bounds[chunks, p]
@@ -181,13 +181,13 @@ def _sort_tokens(buffer, other, count, passes, ends, tokens, at):
 
 @kernel
 def collect_tokens(indptr, elements, rows, bits, chunk, words, bounds, singles, passes, places, tokens):
-    """The numbers of the elements of each set of a chunk, ascending, at the set's new place.
+    """The numbers of the elements of each set of a chunk, ascending, at the set's new position.
 
     Parameters
     ----------
     rows : (first, last) row of the chunk
-    singles : numbers below this occur once. In a set they are ascending already: all are first seen there.
-    passes : how many bytes the largest number has
+    singles : numbers below this occur once. In a set they are ascending already: all first occur there.
+    passes : the number of bytes of the largest number
     places : int64[sets], where each set begins in `tokens`
     tokens : uint32[elements]
     """
@@ -206,7 +206,7 @@ def collect_tokens(indptr, elements, rows, bits, chunk, words, bounds, singles, 
             k = cursors[p]
             cursors[p] = k + 1
             token = words[k]
-            # both are written, one of them counts: there is no branch to guess
+            # both are written, one of them counts: there is no branch to predict
             buffer[count] = token
             tokens[at] = token
             shared = nb.int64(nb.int64(token) >= singles)

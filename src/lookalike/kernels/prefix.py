@@ -9,17 +9,17 @@ from lookalike.kernels.sets import needed_overlap
 from lookalike.kernels.sorting import sort_stretch
 
 RARITY_BITS = 20
-"""A symbol is an element's rarity class in the upper bits and the element's own upper bits below."""
+"""A symbol has an element's rarity class in its upper bits, and the element's own upper bits below."""
 
 MOST_SHAPES = 4096
-"""Different (size, place) in a bucket beyond which looking at all pairs of them costs more than it saves."""
+"""With more distinct (size, position) in a bucket, checking all pairs of them costs more than it saves."""
 
 
 @kernel
 def count_elements(items, begins, ends, elements):
-    """How often elements occur in the items' sets, in a table of counters by their low bits.
+    """Count how often elements occur in the items' sets, in a table of counters by their low bits.
 
-    Two elements can share a counter; any fixed order of the elements is right, a true count is only faster.
+    Two elements can share a counter; any fixed order of the elements is correct, exact counts are merely faster.
     """
     total = nb.int64(0)
     for k in range(items.size):
@@ -50,7 +50,7 @@ def _prefix_length(size, floor_num, floor_den):
 def list_prefixes(items, begins, ends, elements, counters, floor_num, floor_den):
     """The first symbols of each set in order of rarity.
 
-    Elements that fall on the same symbol count as one kind: that can only bring more sets together.
+    Elements with the same symbol count as one: that can only add candidates.
 
     Returns
     -------
@@ -97,8 +97,8 @@ def _distinct_shapes(shapes):
 def useful_entries(starts, sizes, places, limit, measure, num, den):
     """Which members of a large bucket can be similar to any other member, by set size and position.
 
-    If a symbol is the first that two sets have in common, at places p and q, they share at most
-    min(n - p, m - q) elements. Buckets of up to `limit` members are left as they are.
+    If a symbol is the first that two sets have in common, at positions p and q, they share at most min(n - p, m - q)
+    elements. Buckets of up to `limit` members are left unchanged.
     """
     useful = np.ones(sizes.size, np.bool_)
     for b in range(starts.size - 1):

@@ -1,4 +1,4 @@
-"""Long rows of JSONL and CSV: where they end, where their long values are, and unescaping these in place.
+"""Long rows of JSONL and CSV: where they end, where their long values are, and unescaping those in place.
 
 Unescaping never makes text longer, so a value of any size needs no second buffer. UTF-8 is not checked here.
 """
@@ -9,16 +9,16 @@ from lookalike.kernels.compile import inlined, kernel
 
 QUOTE, BACKSLASH, NEWLINE = ord('"'), ord("\\"), ord("\n")
 QUOTED, ODD, CAN_OPEN, BEFORE = 0, 1, 2, 3
-"""What end_of_csv_row remembers: within quotes; within an odd run of quotes, that may open a field; the last byte."""
+"""The state of end_of_csv_row: inside quotes; inside an odd run of quotes, which may open a field; the last byte."""
 CONTROL, ESCAPE, SURROGATE = -1, -2, -3
 """What unescape_json returns for a control character, an unknown escape, half of a surrogate pair."""
 
 
 @kernel
 def find_json_strings(data, least, spans):
-    """Where the strings of at least `least` bytes begin and end, without their quotes; returns how many there are.
+    """Where the strings of at least `least` bytes begin and end, without their quotes; return their number.
 
-    `spans` is int64[data.size // least + 1, 2]. A string that is not closed is none.
+    `spans` is int64[data.size // least + 1, 2]. A string that is not closed does not count.
     """
     count, i = nb.int64(0), nb.int64(0)
     while i < data.size:
@@ -38,7 +38,7 @@ def find_json_strings(data, least, spans):
 
 @inlined
 def _hex_value(data, i, end):
-    """The number that the four hexadecimal digits data[i : i + 4] write; -1 where they are none."""
+    """The value of the four hexadecimal digits data[i : i + 4]; -1 if they are not such digits."""
     value = nb.int64(0)
     if i + 4 > end:
         return nb.int64(-1)
@@ -56,7 +56,7 @@ def _hex_value(data, i, end):
 
 @inlined
 def _plain_escape(byte):
-    """What a backslash and this byte stand for; -1 where they stand for nothing."""
+    """The byte that a backslash and this byte stand for; -1 if there is none."""
     if byte in (QUOTE, BACKSLASH, ord("/")):
         return nb.int64(byte)
     for escape, meant in ((ord("n"), 10), (ord("t"), 9), (ord("r"), 13), (ord("b"), 8), (ord("f"), 12)):
@@ -81,7 +81,7 @@ def _write_utf8(data, out, code):
 
 @inlined
 def _escaped_code(data, i, end):
-    r"""The code point that \uXXXX at data[i] writes, a pair of them if need be; negative where there is none."""
+    r"""The code point that \uXXXX at data[i] writes, or a surrogate pair of them; negative if there is none."""
     code = _hex_value(data, i + 2, end)
     if code < 0:
         return nb.int64(ESCAPE)
@@ -120,9 +120,9 @@ def unescape_json(data, start, end):
 
 @kernel
 def end_of_csv_row(data, delimiter, state):
-    """Where the first row ends in `data`, 0 where it goes on; the state (int64[4]) is that behind the piece before.
+    """Where the first row ends in `data`, 0 if it continues; the state (int64[4]) is that after the previous piece.
 
-    A run of quotes counts if it is odd and stands within quotes or at the start of a field.
+    A run of quotes counts if it is odd and is inside quotes or at the start of a field.
     """
     for i in range(data.size):
         byte = nb.int64(data[i])
@@ -142,9 +142,9 @@ def end_of_csv_row(data, delimiter, state):
 
 @kernel
 def find_csv_fields(data, delimiter, least, spans):
-    """Where the fields of one row begin and end that have at least `least` bytes, quotes included.
+    """Where the fields of one row with at least `least` bytes, including quotes, begin and end.
 
-    `spans` is int64[data.size // least + 1, 2]. Returns how many there are, or -1 where a quote is not closed.
+    `spans` is int64[data.size // least + 1, 2]. Returns their number, or -1 if a quote is not closed.
     """
     count, start, quoted = nb.int64(0), nb.int64(0), False
     for i in range(data.size + 1):
@@ -166,7 +166,7 @@ def unescape_csv(data, start, end):
     while i < end:
         if quoted and data[i] == QUOTE:
             i += 1
-            quoted = i < end and data[i] == QUOTE  # two of them are one; after a single one all is as it stands
+            quoted = i < end and data[i] == QUOTE  # two stand for one; after a single one, all is literal
             if not quoted:
                 continue
         data[out] = data[i]

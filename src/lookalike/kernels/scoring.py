@@ -1,4 +1,4 @@
-"""Patterns and scores of candidate pairs: which pairs agree alike, what a pattern weighs, what a frequency adds."""
+"""Patterns of agreement of candidate pairs, their scores, and adjustments by the frequency of values."""
 
 import numpy as np
 
@@ -8,16 +8,16 @@ from lookalike.kernels.hashing import U, mix
 
 @kernel
 def number_patterns(levels, bases, numbers):
-    """Number the patterns of pairs as they come; return one key of each, which sorts as they do.
+    """Number the patterns of pairs in order of occurrence; return one key for each, which sorts as they do.
 
     Parameters
     ----------
     levels : int8[fields, pairs]
     bases : uint64[fields + 1]
         More than the largest level of each field; before them, more than the largest of `numbers`. Their product fits
-        64 bits.
+        in 64 bits.
     numbers : int32[pairs]
-        How pairs were numbered by fields before these, or 0; gets the new numbers.
+        The numbers of the pairs by the previous fields, or 0; receives the new numbers.
 
     Returns
     -------
@@ -46,7 +46,7 @@ def number_patterns(levels, bases, numbers):
 
 @kernel
 def _place(key, table, keys):
-    """Where in a table of numbers the key is, or could be."""
+    """The position of the key in a table of numbers, or the slot where it would go."""
     mask = U(table.size - 1)
     place = mix(key) & mask
     while table[place] >= 0 and keys[table[place]] != key:
@@ -56,7 +56,7 @@ def _place(key, table, keys):
 
 @kernel
 def renumber(numbers, new, counts, examples):
-    """Give each number its new one (int32); count how often each comes up, and say where it does last (int64)."""
+    """Replace each number by its new one (int32); count how often each occurs, and where it last does (int64)."""
     for i in range(numbers.size):
         number = numbers[i] = new[numbers[i]]
         counts[number] += 1
@@ -72,14 +72,14 @@ def look_up_scores(of_pair, table, first, last, scores):
 
 @kernel
 def add_frequencies(levels, above, codes, records, table, first, last, scores):
-    """Add what the frequency of a value weighs where both records of a pair have it.
+    """Add the weight of the frequency of a value if both records of a pair have it.
 
     Parameters
     ----------
     levels : int8[pairs]
-        Of the field; only at level 1 there is one value.
+        The levels of the field; only at level 1 do both have the same value.
     above : int8[pairs], or of size 0
-        Of the field that it depends on: where that agrees as well, the value is no news.
+        The levels of the field that it depends on: if that agrees as well, the value adds nothing.
     codes : int32[records]
     records : int32[pairs]
         One of each pair's records.

@@ -9,9 +9,9 @@ from lookalike.kernels.machine import multiply_high
 from lookalike.kernels.sorting import insertion_sort, sort_stretch
 
 JACCARD, DICE, COSINE, CONTAINMENT, OVERLAP = 0, 1, 2, 3, 4
-"""Measures of sets by number, as kernels know them."""
+"""The numbers by which kernels know the measures of sets."""
 ANGLE, EUCLIDEAN, HAMMING = 5, 6, 7
-"""Those of vectors (ANGLE by its cosine) and bit strings."""
+"""The same for vectors (ANGLE by its cosine) and bit strings."""
 
 
 @inlined
@@ -25,7 +25,7 @@ def _power_of_two(count):
 
 @kernel
 def sorting_capacity(count):
-    """How long the working array of sort_distinct and number_repeats must be for `count` elements."""
+    """The length of the work array of sort_distinct and number_repeats for `count` elements."""
     return 4 * (nb.int64(1) << _power_of_two(count)) + 2
 
 
@@ -53,9 +53,9 @@ def _spread_by_top_bits(elements, count, bits, spread, ends):
 def sort_distinct(elements, count, work):
     """Sort elements[:count] and drop repeats, in place; return how many remain.
 
-    Elements are evenly spread hashes, so their top bits tell about where each belongs: one counting pass
-    puts them there, and a short insertion sort finishes. Large groups (an element repeated often) are
-    sorted by themselves first, so that no input is quadratic. `work` is uint64[sorting_capacity(count)].
+    Elements are evenly distributed hashes, so their top bits give their approximate positions: one counting pass moves
+    them there, and a short insertion sort finishes. Large groups (an element repeated often) are sorted separately
+    first, so that no input takes quadratic time. `work` is uint64[sorting_capacity(count)].
     """
     if count > 1:
         bits = max(nb.int64(1), _power_of_two(count))
@@ -93,7 +93,7 @@ def _permute_by_top_bits(values, start, end, bits, ends):
         while heads[b] < ends[b]:
             value = values[heads[b]]
             home = nb.int64(value >> shift)
-            while home != b:  # carry each value to its group and take up the one in its way
+            while home != b:  # move each value to its group and pick up the one it displaces
                 values[heads[home]], value = value, values[heads[home]]
                 heads[home] += 1
                 home = nb.int64(value >> shift)
@@ -103,10 +103,10 @@ def _permute_by_top_bits(values, start, end, bits, ends):
 
 @kernel
 def sort_distinct_stretch(values, start, end, group, work):
-    """Sort values[start:end] and drop repeats, in place, with room for a small group only; return the new end.
+    """Sort values[start:end] and drop repeats, in place, with memory for a small group only; return the new end.
 
-    `group` is uint64[...] and `work` uint64[sorting_capacity(group.size)]. Values are evenly spread hashes: grouped by
-    their top bits, each group fits in the room. One that does not (hardly possible) is sorted by itself.
+    `group` is uint64[...] and `work` uint64[sorting_capacity(group.size)]. Values are evenly distributed hashes:
+    grouped by their top bits, each group fits in `group`. One that does not (hardly possible) is sorted separately.
     """
     bits = max(nb.int64(1), _power_of_two(end - start) - max(nb.int64(0), _power_of_two(group.size) - 3))
     ends = np.empty(nb.int64(1) << bits, np.int64)
@@ -132,9 +132,9 @@ def sort_distinct_stretch(values, start, end, group, work):
 
 @kernel
 def number_repeats(elements, count, work):
-    """Make a bag a set: the j-th occurrence of an element becomes the element (element, j). Unordered.
+    """Turn a bag into a set: the j-th occurrence of an element becomes the element (element, j). Unordered.
 
-    `work` is uint64[sorting_capacity(count)]: open addressing, keys first and their counts behind.
+    `work` is uint64[sorting_capacity(count)]: open addressing, keys first and then their counts.
     """
     slots = nb.int64(2) << _power_of_two(count)
     keys, counts = work[:slots], work[slots:]
@@ -156,7 +156,7 @@ def number_repeats(elements, count, work):
 def fingerprint_sets(indptr, elements):
     """Two independent 64-bit sums over each distinct set, as uint64[2, sets].
 
-    Equal sets agree; others differ but for one chance in 2^128.
+    Equal sets agree; others differ except with a probability of 2^-128.
     """
     prints = np.empty((2, indptr.size - 1), np.uint64)
     for row in range(indptr.size - 1):
@@ -178,7 +178,7 @@ def _longest_row(indptr):
 
 @kernel
 def distinct_rows(indptr, elements):
-    """Rows of evenly spread elements, made sorted and distinct: (indptr, elements) of sets."""
+    """Sort rows of evenly distributed elements and drop repeats: (indptr, elements) of sets."""
     longest = _longest_row(indptr)
     work = np.empty(sorting_capacity(longest), np.uint64)
     row_elements = np.empty(longest, np.uint64)
@@ -205,7 +205,7 @@ def number_row_repeats(indptr, elements):
 
 @kernel
 def hash_integers(values):
-    """Integers (uint64) as elements of sets: evenly spread, one to one but for one value."""
+    """Integers (uint64) as elements of sets: evenly distributed, and one-to-one except for one value."""
     elements = np.empty(values.size, np.uint64)
     for i in range(values.size):
         elements[i] = as_element(mix(values[i] + U(0x9E3779B97F4A7C15)))
@@ -244,7 +244,7 @@ def cosine_holds(overlap, num, den, left_size, right_size):
 
 @kernel
 def needed_overlap(measure, num, den, left_size, right_size):
-    """The smallest overlap at which the measure of two sets reaches num/den, in whole numbers.
+    """The smallest overlap at which the measure of two sets reaches num/den, in integers.
 
     Sizes below 2^31 and num, den below 2^31 keep every product inside 64 (cosine: 128) bits.
     """
@@ -267,13 +267,13 @@ def needed_overlap(measure, num, den, left_size, right_size):
 @kernel
 def overlap_at_least(elements, i, i_end, j, j_end, needed):
     """|A & B| of the sorted sets elements[i:i_end] and elements[j:j_end], or -1 as soon as it is below `needed`."""
-    spare_i, spare_j = i_end - i - needed, j_end - j - needed  # how many each side may leave unmatched
+    spare_i, spare_j = i_end - i - needed, j_end - j - needed  # what each side may leave unmatched
     if spare_i < 0 or spare_j < 0:
         return nb.int64(-1)
     overlap = nb.int64(0)
     start_i, start_j = i, j
     while i < i_end and j < j_end:
-        # 32 steps between looks at the bounds: the steps themselves have no branch to guess
+        # 32 steps between checks of the bounds: the steps themselves have no branch to predict
         stop = min(nb.int64(32), i_end - i, j_end - j)
         for _ in range(stop):
             a, b = elements[i], elements[j]

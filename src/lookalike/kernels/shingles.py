@@ -10,12 +10,12 @@ from lookalike.kernels.sets import number_repeats, sort_distinct, sort_distinct_
 from lookalike.kernels.words import NOTHING, fold_characters, hash_tokens
 
 WORD_SHINGLES, CHAR_SHINGLES, STOPWORD_SHINGLES = 0, 1, 2
-"""Kinds of shingles by number, as kernels know them."""
+"""The numbers by which kernels know the kinds of shingles."""
 
 
 @inlined
 def _windows(tokens, count, width, whole, out):
-    """Every `width` consecutive token hashes, as a polynomial of them; fewer tokens are one if they are the `whole`."""
+    """Hash every `width` consecutive tokens by a polynomial; fewer tokens are one shingle if they are the `whole`."""
     base = U(0x9E3779B97F4A7C15)
     leaving = U(1)
     for _ in range(width):
@@ -37,7 +37,7 @@ def _windows(tokens, count, width, whole, out):
 
 @inlined
 def is_member(table, token):
-    """Is the token in the open-addressing `table` (a power of two long, LARGEST where empty)?"""
+    """Is the token in the open-addressing `table` (its length a power of two, LARGEST means empty)?"""
     at = nb.int64(token & U(table.size - 1))
     while table[at] != LARGEST:
         if table[at] == token:
@@ -65,20 +65,20 @@ def _stopword_windows(tokens, count, width, stop_words, out):
 def list_shingles(
     data, start, end, kind, width, bag, folding, stop_words, edge, tokens, carried, place, whole, elements, work
 ):
-    """Write the shingles of one text, or chunk of it, to `elements` as they come, repeats and all.
+    """Write the shingles of one text, or of a chunk of it, to `elements` in order, including repeats.
 
     Parameters
     ----------
     carried
-        How many tokens of the chunk before stand at the front of `tokens` (characters, for CHAR_SHINGLES).
+        The number of tokens of the previous chunk at the front of `tokens` (for CHAR_SHINGLES, characters).
     place
-        What fold_characters returned for the chunk before; NOTHING at a text's start.
+        What fold_characters returned for the previous chunk; NOTHING at the start of a text.
     whole
-        Are these all the tokens of the text, so that fewer than `width` are a shingle?
+        Whether these are all the tokens of the text, so that fewer than `width` are one shingle.
 
     Returns
     -------
-    (shingles, tokens with those carried over, place)
+    (number of shingles, number of tokens with those carried over, place)
     """
     if kind == CHAR_SHINGLES:
         count, place = fold_characters(data, start, end, *folding, tokens[carried:], place)
@@ -96,13 +96,13 @@ def list_shingles(
 
 @kernel
 def chunk_size(bag, chunk):
-    """Bytes of a chunk; repeats are numbered over the whole text, which then is one chunk."""
+    """Bytes of a chunk; a bag numbers repeats over the whole text, which then is one chunk."""
     return nb.int64(1) << 62 if bag else nb.int64(chunk)
 
 
 @kernel
 def cut_chunk(data, start, end, kind, chunk, folding):
-    """Where the chunk ends that begins at `start`, in a text that is longer than a chunk."""
+    """The end of the chunk that begins at `start`, in a text longer than a chunk."""
     if kind == CHAR_SHINGLES:
         return cut_between_characters(data, start, end, start + chunk)
     return cut_between_tokens(data, start, end, start + chunk, *folding)
@@ -110,7 +110,7 @@ def cut_chunk(data, start, end, kind, chunk, folding):
 
 @kernel
 def work_space(data, offsets, kind, width, chunk):
-    """Arrays that list_shingles works in, large enough for every chunk of the texts."""
+    """The work arrays of list_shingles, large enough for every chunk of the texts."""
     capacity = chunk_capacity(data, offsets, width, chunk, kind == CHAR_SHINGLES)
     return (
         np.empty(64, np.uint8),
@@ -122,7 +122,7 @@ def work_space(data, offsets, kind, width, chunk):
 
 @inlined
 def _with_room(found, used, more):
-    """The array, or a larger one with the same first `used` values, so that `more` can follow."""
+    """The array, or a larger one with the same first `used` values, with space for `more`."""
     if used + more <= found.size:
         return found
     larger = np.empty(2 * found.size + more, np.uint64)
@@ -135,7 +135,7 @@ def _with_room(found, used, more):
 def shingle_texts(data, offsets, rows, kind, width, bag, folding, stop_words, chunk=CHUNK_BYTES):
     """The sets of the texts data[offsets[i]:offsets[i + 1]] for i in `rows`.
 
-    A long text is listed in chunks of `chunk` bytes, so that it needs room for its set and little more.
+    A long text is processed in chunks of `chunk` bytes, so that it needs memory for its set and little more.
 
     Returns
     -------
@@ -149,7 +149,7 @@ def shingle_texts(data, offsets, rows, kind, width, bag, folding, stop_words, ch
     for k in range(rows.size):
         length = offsets[rows[k] + 1] - offsets[rows[k]]
         expected += length + 2 if kind == CHAR_SHINGLES else length // 2 + 2
-    found = np.empty(expected, np.uint64)  # enough for ASCII; what is not written to costs no memory
+    found = np.empty(expected, np.uint64)  # enough for ASCII; memory that is not written costs nothing
     for k in range(rows.size):
         at, end = offsets[rows[k]], offsets[rows[k] + 1]
         used, carried, place, chunks = indptr[k], nb.int64(0), nb.int64(NOTHING), nb.int64(0)
@@ -186,7 +186,7 @@ def shingle_texts(data, offsets, rows, kind, width, bag, folding, stop_words, ch
 
 @kernel
 def hash_words(data, offsets, folding):
-    """The hash of the first token of each text; LARGEST for a text without one. For lists of stop words."""
+    """The hash of the first token of each text; LARGEST for a text without tokens. For lists of stop words."""
     edge, tokens, _, _ = work_space(data, offsets, WORD_SHINGLES, 1, 1 << 62)
     hashes = np.empty(offsets.size - 1, np.uint64)
     for i in range(offsets.size - 1):

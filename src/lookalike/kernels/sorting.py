@@ -1,9 +1,9 @@
-"""Sorting a stretch of an array in place. Numba's own sort does the same but takes seconds to compile."""
+"""Sorting and searching a range of an array. Numba's own sort does the same but takes seconds to compile."""
 
-from lookalike.kernels.compile import kernel
+from lookalike.kernels.compile import bare, kernel
 
 FEW = 24
-"""Up to this many values an insertion sort is fastest."""
+"""Up to this many values, an insertion sort is fastest."""
 
 
 @kernel
@@ -20,7 +20,7 @@ def insertion_sort(values, start, end):
 
 @kernel
 def sort_stretch(values, start, end):
-    """Sort values[start:end] in n log n steps whatever they are (a heap)."""
+    """Sort values[start:end] in n log n steps, whatever their order (heap sort)."""
     count = end - start
     if count <= FEW:
         insertion_sort(values, start, end)
@@ -46,3 +46,15 @@ def sort_stretch(values, start, end):
             hole = child
             child = 2 * hole + 1
         values[start + hole] = value
+
+
+@bare
+def first_from(values, low, high, least):
+    """The first position in the ascending values[low:high] whose value is at least `least`; `high` if there is none."""
+    while low < high:
+        middle = (low + high) >> 1
+        if values[middle] < least:
+            low = middle + 1
+        else:
+            high = middle
+    return low

@@ -1,8 +1,8 @@
-"""Strings by number of character: how alike two are, by matching characters, common subsequences and edits.
+"""Similarity of two strings of character numbers, by matching characters, common subsequences and edits.
 
-A string is a stretch chars[start:stop]. Where a pattern (the first of the two) is compared with many others,
-`positions` (uint64[alphabet]) says in bits at which of its places each character stands: see `note_positions`. It fits
-patterns of up to 64 characters; longer ones take several stretches, or a plain loop.
+A string is a range chars[start:stop]. If a pattern (the first of the two) is compared with many others, `positions`
+(uint64[alphabet]) has a bit for each position of a character in it: see `note_positions`. It fits patterns of up to 64
+characters; longer ones take several passes, or a plain loop.
 """
 
 from lookalike.kernels.compile import bare
@@ -12,7 +12,7 @@ from lookalike.kernels.machine import count_ones
 
 @bare
 def note_positions(chars, start, stop, positions):
-    """Say where each character of a pattern of at most 64 stands."""
+    """Note the positions of each character in a pattern of at most 64."""
     for i in range(start, stop):
         positions[chars[i]] |= U(1) << U(i - start)
 
@@ -48,8 +48,8 @@ def comes_before(chars, i, i_stop, j, j_stop):
 def common_subsequence(chars, j, j_stop, positions):
     """The length of the longest common subsequence of a string and a pattern of at most 64 characters.
 
-    A bit of `left_open` is 0 where the subsequence grew by that place of the pattern; each character of the string
-    closes the lowest open place after the last closed one, for all lengths at once, by one addition.
+    A bit of `left_open` is 0 if the subsequence grew at that position of the pattern; each character of the string
+    closes the lowest open position after the last closed one, for all lengths at once, by one addition.
     """
     left_open = ~U(0)
     for k in range(j, j_stop):
@@ -62,7 +62,7 @@ def common_subsequence(chars, j, j_stop, positions):
 def long_common_subsequence(chars, i, i_stop, j, j_stop, positions, carries):
     """The same of two strings of any length, by 64 characters of the pattern at a time.
 
-    `positions` must be empty, and is left so; `carries` (uint8) has room for the string.
+    `positions` must be empty, and is left empty; `carries` (uint8) is at least as long as the string.
     """
     for k in range(j_stop - j):
         carries[k] = 0
@@ -116,7 +116,7 @@ def jaro(chars, i, i_stop, j, j_stop, positions, least):
 
 @bare
 def long_jaro(chars, i, i_stop, j, j_stop, marks):
-    """Jaro similarity of two strings of any length; `marks` (uint8) has room for both."""
+    """Jaro similarity of two strings of any length; `marks` (uint8) is at least as long as both."""
     m, n = i_stop - i, j_stop - j
     reach = max(0, max(m, n) // 2 - 1)
     for k in range(m + n):
@@ -142,7 +142,7 @@ def long_jaro(chars, i, i_stop, j, j_stop, marks):
 
 @bare
 def winkler(chars, i, i_stop, j, j_stop, similarity):
-    """A Jaro similarity above 0.7 is the higher the more of the first four characters are the same."""
+    """Raise a Jaro similarity above 0.7 by the number of equal characters among the first four."""
     if similarity <= 0.7:
         return similarity
     same = 0
@@ -153,7 +153,7 @@ def winkler(chars, i, i_stop, j, j_stop, similarity):
 
 @bare
 def within_one_edit(chars, i, i_stop, j, j_stop):
-    """0, 1, or 2 for more: edits that make one string the other; a swap of neighbours is one edit."""
+    """Edits that turn one string into the other: 0, 1, or 2 for more; a swap of neighbours is one edit."""
     while i < i_stop and j < j_stop and chars[i] == chars[j]:
         i += 1
         j += 1
@@ -169,9 +169,9 @@ def within_one_edit(chars, i, i_stop, j, j_stop):
 
 @bare
 def within_two_edits(chars, i, i_stop, j, j_stop):
-    """0, 1, 2, or 3 for more: edits that make one string the other, no part edited twice.
+    """Edits that turn one string into the other, no part edited twice: 0, 1, 2, or 3 for more.
 
-    At the first difference there must be an edit: each kind is tried, and what follows may differ by one more.
+    There must be an edit at the first difference: each kind is tried, and the rest may differ by one more.
     """
     if abs((i_stop - i) - (j_stop - j)) > 2:
         return 3
@@ -209,7 +209,7 @@ def is_abbreviated(chars, i, i_stop, j, j_stop):
     """Are all words of the first string in the second, in that order, each whole or cut short in either?"""
     while i < i_stop and j < j_stop:
         i_end, j_end = next_space(chars, i, i_stop), next_space(chars, j, j_stop)
-        if one_begins_other(chars, i, i_end, j, j_end):  # the first that fits leaves most for those to come
+        if one_begins_other(chars, i, i_end, j, j_end):  # the first that fits leaves the most for those that follow
             i = i_end + 1
         j = j_end + 1
     return i >= i_stop

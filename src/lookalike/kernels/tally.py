@@ -1,4 +1,4 @@
-"""Counts over all candidate pairs of records, in one pass: how many have each level of agreement, and each score."""
+"""Counts over all candidate pairs of records, in one pass: by level of agreement, and by score."""
 
 import numba as nb
 
@@ -7,30 +7,30 @@ from lookalike.kernels.compile import bare_kernel
 
 @bare_kernel
 def count_levels(levels, counts):
-    """Add how many pairs have each level in each field.
+    """Count the pairs with each level in each field, adding to `counts`.
 
     Parameters
     ----------
     levels : int8[pairs, fields]
     counts : int64[fields, more than the highest level]
     """
-    for field in range(levels.shape[1]):  # each field's levels lie side by side
+    for field in range(levels.shape[1]):  # the levels of a field are contiguous
         for pair in range(levels.shape[0]):
             counts[field, levels[pair, field]] += 1
 
 
 @bare_kernel
 def tally(values, weights, edges, counts, sums):
-    """Add how many values lie between two edges, and the sum of their weights; those beyond all edges are left out.
+    """Count the values between two edges, and sum their weights; values beyond all edges are left out.
 
     Parameters
     ----------
     values, weights : float64
-        As many weights as values, or none.
+        As many weights as values, or no weights.
     edges : float64[bins + 1]
-        Ascending. The nearer they are to equal distances, the faster it goes.
+        Ascending. The more evenly spaced they are, the faster it is.
     counts, sums : int64[bins], float64[bins]
-        From each edge to before the next.
+        From each edge up to the next, exclusive.
     """
     bins = counts.size
     low, high = edges[0], edges[bins]

@@ -1,4 +1,4 @@
-"""Union-find: which items hang together."""
+"""Union-find: which items are connected."""
 
 import numba as nb
 import numpy as np
@@ -17,9 +17,9 @@ def root_of(parent, item):
 
 @kernel
 def unite(parent, left, right, joined):
-    """Join left[k] with right[k] for all k in order; joined[k] says whether that brought two clusters together.
+    """Join left[k] with right[k] for all k in order; joined[k] receives whether that joined two clusters.
 
-    `parent` is int32[items], each item its own parent to begin with; the root of a cluster is its smallest item.
+    `parent` is int32[items], initially each item its own parent; the root of a cluster is its smallest item.
     """
     for k in range(left.size):
         a, b = root_of(parent, nb.int64(left[k])), root_of(parent, nb.int64(right[k]))
@@ -39,7 +39,7 @@ def flatten(parent):
 
 @kernel
 def towards_root(parent, left, right, via):
-    """Walk a forest from its roots: via[item] = the pair by which the item hangs on its cluster, -1 for roots.
+    """Traverse a forest from its roots: via[item] = the pair that connects the item to its cluster, -1 for roots.
 
     The pairs left[k], right[k] form a forest on the items; `parent` is flat.
     """

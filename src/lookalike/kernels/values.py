@@ -1,7 +1,7 @@
-"""Texts of a field to their normal form: folded, words between single spaces; usual words written short.
+"""The normal form of texts of a field: folded, words separated by single spaces, common words abbreviated.
 
-Both write to `out` only as far as there is room and return how many bytes there are in all, so that a caller who gave
-too little gives that much and calls again. Texts seldom become longer: only where one character stands for many.
+Both kernels write to `out` only as far as it reaches and return the total number of bytes, so that a caller whose
+array was too short can call again. Texts seldom become longer: only if one character folds to several.
 """
 
 import numba as nb
@@ -13,9 +13,9 @@ from lookalike.kernels.words import encode, piece_of, pieces_of
 
 SPACE = 32
 LETTER_BITS = 5
-"""Of each letter of a word in its key, from 1 for a; so that a key says how long the word is."""
+"""Bits per letter of a word in its key, from 1 for a, so that the key implies the length of the word."""
 LONGEST_WORD = 12
-"""Letters of a word that has a key of 64 bits."""
+"""The most letters of a word with a key of 64 bits."""
 
 
 @inlined
@@ -26,7 +26,7 @@ def _is_apostrophe(code):
 
 @inlined
 def _put(out, at, code):
-    """Write a character where there is room; returns the place after it."""
+    """Write a character if there is room; return the position after it."""
     packed, count = encode(code)
     if at + count <= out.size:
         for k in range(count):
@@ -46,9 +46,9 @@ def fold_words(data, offsets, pages, entries, pool, out, ends):
     pages, entries, pool
         The folding table, see kernels/folding.py.
     out : uint8
-        Where the folded texts go, one after the other.
+        Receives the folded texts, one after the other.
     ends : int64[texts + 1]
-        Where each of them starts and ends.
+        Receives where each of them starts and ends.
     """
     at, room = nb.int64(0), out.size
     ends[0] = 0
@@ -62,7 +62,7 @@ def fold_words(data, offsets, pages, entries, pool, out, ends):
                 lower = byte | 0x20 if byte >= 0x40 else byte
                 i += 1
                 if 97 <= lower <= 122 or 48 <= byte <= 57:
-                    # written here, for numba counts references where an array is handed on: five times as slow
+                    # not a function, since numba counts a reference for each array passed: five times as slow
                     if gap and at > begin:
                         if at < room:
                             out[at] = SPACE
@@ -95,7 +95,7 @@ def fold_words(data, offsets, pages, entries, pool, out, ends):
 
 @bare
 def _find(keys, key):
-    """The place of a key in ascending ones, -1 where it is not."""
+    """The position of a key in ascending keys; -1 if it is not there."""
     low, high = nb.int64(0), nb.int64(keys.size)
     while low < high:
         middle = (low + high) // 2
@@ -108,7 +108,7 @@ def _find(keys, key):
 
 @bare
 def _copy(data, start, end, out, at):
-    """Write bytes where there is room; returns the place after them."""
+    """Write bytes if there is room; return the position after them."""
     if at + end - start <= out.size:
         for k in range(end - start):
             out[at + k] = data[start + k]
@@ -125,9 +125,9 @@ def replace_words(data, offsets, keys, by, by_offsets, out, ends):
         UTF-8, words between single spaces.
     offsets : int64[texts + 1]
     keys : int64[words], ascending
-        The words, of letters a to z alone, at most LONGEST_WORD: LETTER_BITS of each, the first highest.
+        The words, of at most LONGEST_WORD letters a to z: LETTER_BITS for each, the first one highest.
     by, by_offsets : uint8[bytes], int64[words + 1]
-        What stands for each.
+        The replacement of each.
     out, ends
         As in fold_words.
     """

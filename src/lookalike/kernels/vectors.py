@@ -1,7 +1,7 @@
-"""Vectors and bit strings: how near two of them are, and the bucket keys of many.
+"""Vectors and bit strings: the similarity or distance of two, and the bucket keys of many.
 
-A vector is elements[begin:begin + size] (float32 or float64); a bit string is words of 64 bits. Sums are taken in 64
-bits, in an order that depends on the size alone, so that a pair has the same value wherever it is met.
+A vector is elements[begin:begin + size] (float32 or float64); a bit string is words of 64 bits. Sums are computed in
+64 bits, in an order that depends on the size alone, so that a pair has the same value wherever it is compared.
 """
 
 import math
@@ -15,15 +15,15 @@ from lookalike.kernels.machine import count_ones
 from lookalike.kernels.sets import EUCLIDEAN
 
 LANES = 64
-"""Projections that are summed up side by side."""
+"""Projections that are summed in parallel."""
 FARTHEST = 2.0**62
-"""Buckets of a line from here on are one."""
+"""All buckets of a line from here on are one."""
 _SUMS = {"reassoc", "contract"}
 
 
 @nb.njit(nogil=True, fastmath=_SUMS, error_model="numpy")
 def cosine_at(elements, left, right, size):
-    """The cosine of two vectors that are not zero: 1 for equal ones, exactly."""
+    """The cosine of two vectors other than zero; exactly 1 if they are equal."""
     across, one, other = 0.0, 0.0, 0.0
     for k in range(size):
         a, b = nb.float64(elements[left + k]), nb.float64(elements[right + k])
@@ -74,7 +74,7 @@ def bit_distances_of(left, right, begins, ends, words, values):
 
 @kernel
 def fingerprint_rows(indptr, words):
-    """Two independent 64-bit hashes of each row of words, as uint64[2, rows]; their order counts."""
+    """Two independent 64-bit hashes of each row of words, as uint64[2, rows]; the order of the words matters."""
     prints = np.empty((2, indptr.size - 1), np.uint64)
     for row in range(indptr.size - 1):
         first, second = U(indptr[row + 1] - indptr[row]), U(0)
@@ -87,7 +87,7 @@ def fingerprint_rows(indptr, words):
 
 @nb.njit(nogil=True, fastmath={"contract"}, error_model="numpy", boundscheck=False)
 def _project(vectors, row, tiles, sums):
-    """sums[t * LANES + j] = the dot product of a row with column j of tile t; each summed up in order."""
+    """sums[t * LANES + j] = the dot product of a row with column j of tile t; each summed in order."""
     for t in range(tiles.shape[0]):
         room = sums[t * LANES : (t + 1) * LANES]
         room[:] = 0
@@ -99,7 +99,7 @@ def _project(vectors, row, tiles, sums):
 
 @kernel
 def sign_keys(vectors, tiles, rows, keys):
-    """Bucket keys of vectors: for each band on which sides of `rows` hyperplanes a vector lies.
+    """Bucket keys of vectors: for each band, the sides of `rows` hyperplanes on which a vector lies.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def sign_keys(vectors, tiles, rows, keys):
 
 @kernel
 def line_keys(vectors, tiles, offsets, width, rows, keys):
-    """Bucket keys of vectors: for each band in which stretch of `rows` lines a vector falls.
+    """Bucket keys of vectors: for each band, the buckets on `rows` lines in which a vector falls.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def line_keys(vectors, tiles, offsets, width, rows, keys):
 
 @kernel
 def bit_keys(words, positions, rows, keys):
-    """Bucket keys of bit strings: for each band the bits at `rows` places.
+    """Bucket keys of bit strings: for each band, the bits at `rows` positions.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def bit_keys(words, positions, rows, keys):
 def near_bits(words, first, last, before, most, left, right):
     """Pairs of bit strings first..last-1 with earlier ones that differ in `most` bits or fewer.
 
-    With `before` above 0, only earlier ones below it. Stops early where `left` might not do for another one; returns
+    With `before` above 0, only with those below it. Stops early if `left` might be too short for another one; returns
     (next bit string, pairs written).
     """
     written = 0
@@ -186,7 +186,7 @@ def near_bits(words, first, last, before, most, left, right):
 
 @inlined
 def _push(far, number, k, values, numbers, counts, row):
-    """Put one of the k nearest in its place; of equally near ones the first stays first."""
+    """Insert a vector among the k nearest; of equally near ones, the first stays first."""
     at = counts[row]
     if at == k:
         if far >= values[row, k - 1]:
@@ -202,16 +202,16 @@ def _push(far, number, k, values, numbers, counts, row):
 
 @kernel
 def push_nearest(measure, likely, margins, first, other, limit, rows, values, numbers, counts):
-    """Take the vectors of a block among the nearest ones of some others, where they are.
+    """Add the vectors of a block to the nearest of some others, if they are among them.
 
     Parameters
     ----------
     likely : float[asked, block]
-        About how far the vectors other, other + 1, ... are from first, first + 1, ...: less a cosine, or a distance
-        squared; wrong by `margins` at most.
+        The approximate distances of vectors other, other + 1, ... from first, first + 1, ...: minus the cosine, or the
+        distance squared; off by at most `margins`.
     margins : float64[asked, block] or broadcast to it
     limit : float
-        What is farther does not count: less a cosine, or a distance.
+        Farther vectors do not count: minus the cosine, or the distance.
     values, numbers : float64[asked, k], int64[asked, k]
         The nearest ones so far, nearest first; counts[i] of them.
     """
@@ -236,7 +236,7 @@ def push_nearest(measure, likely, margins, first, other, limit, rows, values, nu
 
 @kernel
 def push_nearest_bits(strings, first, last, other, end, limit, values, numbers, counts):
-    """The same for bit strings other..end-1 and first..last-1, without a first guess."""
+    """The same for bit strings other..end-1 and first..last-1, without approximate distances."""
     k = values.shape[1]
     for i in range(first, last):
         for j in range(other, end):

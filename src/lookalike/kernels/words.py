@@ -1,7 +1,7 @@
 """UTF-8 bytes to token hashes, and to folded characters.
 
 ASCII takes the fast path: 64 bytes at a time become a mask of word bytes, and the edges of the mask are
-where tokens start and end. A *run* is a stretch of ASCII letters, digits and bytes beyond ASCII; only runs
+where tokens start and end. A *run* is a sequence of ASCII letters, digits and bytes beyond ASCII; only runs
 with bytes beyond ASCII go through the folding table, so text with a few accents stays fast. ASCII
 punctuation and space always end a token, so a run never depends on its neighbours.
 """
@@ -15,12 +15,12 @@ from lookalike.kernels.hashing import U, absorb, as_element, finish, hash_ascii,
 from lookalike.kernels.machine import BLOCK, high_mask, run_mask, trailing_zeros
 
 NOTHING, BETWEEN, INSIDE = 0, 1, 2
-"""Where fold_characters stands: before the first token, between two, in the middle of one."""
+"""The state of fold_characters: before the first token, between two, inside one."""
 
 
 @inlined
 def encode(code):
-    """The UTF-8 bytes of a code point, the first lowest, and how many they are."""
+    """The UTF-8 bytes of a code point, the first one lowest, and their number."""
     if code < 0x80:
         return U(code), nb.int64(1)
     if code < 0x800:
@@ -61,7 +61,7 @@ def piece_of(entry, code, pool, k):
 
 @inlined
 def pieces_of(entry):
-    """How many folded code points a character has."""
+    """The number of folded code points of a character."""
     if entry & 7 == MAPPED:
         return (entry >> 3) & 31
     return nb.int64(0) if entry & 7 == DROPPED else nb.int64(1)
@@ -77,7 +77,7 @@ def hash_run(data, start, end, pages, entries, pool, tokens, count):
         code = code_at(data, i, size)
         i += max(size, 1)
         entry = entry_of(pages, entries, code)
-        if entry == WORD:  # most characters: folded already
+        if entry == WORD:  # most characters are already folded
             state, word, length = _append(code, state, word, length)
             continue
         for k in range(pieces_of(entry)):
@@ -100,7 +100,7 @@ def hash_run(data, start, end, pages, entries, pool, tokens, count):
 
 @kernel
 def _masks_at_end(data, i, end, edge):
-    """run_mask and high_mask of data[i:end] where fewer than 64 bytes are left in the array."""
+    """run_mask and high_mask of data[i:end] if fewer than 64 bytes are left in the array."""
     for k in range(BLOCK):
         edge[k] = data[i + k] if i + k < end else np.uint8(0)
     return run_mask(edge, 0), high_mask(edge, 0)
@@ -131,23 +131,23 @@ def _hash_block(data, i, runs, high, open_at, beyond, safe, pages, entries, pool
 
 @kernel
 def hash_tokens(data, start, end, pages, entries, pool, edge, tokens):
-    """Write the hash of every token of data[start:end]; return how many there are.
+    """Write the hash of every token of data[start:end]; return their number.
 
     Parameters
     ----------
     data : uint8[bytes]
         UTF-8. Broken sequences count as gaps; nothing outside data[start:end] is used.
     pages, entries, pool
-        The folding table, see kernels/folding.py. Array by array: a tuple of them is unpacked with a count of
-        references for each, which costs more than a word does.
+        The folding table, see kernels/folding.py. Passed one by one: unpacking a tuple counts a reference for
+        each array, which costs more than a word does.
     edge : uint8[64]
-        Room to work in.
+        Work array.
     tokens : uint64[token_capacity(end - start, ...)]
-        Where the hashes go.
+        Receives the hashes.
     """
     count = 0
     open_at = nb.int64(-1)  # where the current run started, -1 between runs
-    beyond = False  # has the current run bytes beyond ASCII?
+    beyond = False  # does the current run have bytes beyond ASCII?
     for i in range(start, end + 1, BLOCK):
         runs, high = U(0), U(0)
         safe = i + BLOCK + 8 <= data.size  # whole words and blocks can be loaded
@@ -181,8 +181,8 @@ def hash_tokens(data, start, end, pages, entries, pool, edge, tokens):
 def fold_characters(data, start, end, pages, entries, pool, characters, place):
     """Write the characters of the tokens of data[start:end] joined by single spaces, hashed one by one.
 
-    `characters` is uint64[character_capacity(end - start, ...)]. `place` is NOTHING for a text's start, and for what
-    follows the place that was returned for what is before it. Returns (number of characters, place).
+    `characters` is uint64[character_capacity(end - start, ...)]. `place` is NOTHING at the start of a text, and
+    otherwise the place returned for the part before. Returns (number of characters, place).
     """
     count = 0
     space = as_element(U(0x20) * U(0x9E3779B97F4A7C15))
@@ -208,7 +208,7 @@ def fold_characters(data, start, end, pages, entries, pool, characters, place):
 
 @inlined
 def token_capacity(length, high):
-    """How many tokens `length` bytes can have, of which `high` are beyond ASCII.
+    """The most tokens that `length` bytes can have, of which `high` are beyond ASCII.
 
     A run of ASCII gives at most one token per two bytes; beyond ASCII no code point gives more than two per byte.
     """
@@ -217,5 +217,5 @@ def token_capacity(length, high):
 
 @inlined
 def character_capacity(length, high):
-    """How many characters, spaces included, `length` bytes can have: eleven per byte beyond ASCII."""
+    """The most characters, including spaces, that `length` bytes can have: eleven per byte beyond ASCII."""
     return 2 * length + 11 * high + 2

@@ -1,11 +1,9 @@
-"""Hamming LSH: candidates by the pyramid of matrices that are halved by OR-ing pairs of rows.
+"""Hamming LSH: similar sets from a pyramid of matrices, each halved by OR-ing pairs of rows.
 
-Sets are the columns of a matrix of 0s and 1s, its rows in random order. A random selection of rows is a good signature
-of a column that is about half full, and useless for a sparse one. So pairs of rows are OR-ed, which halves the matrix
-and makes columns fuller, again and again. At each level the columns of medium density are hashed by bands of
-random rows.
-
-Knows nothing of the exact similarity: what meets here is to be verified.
+Sets are the columns of a 0/1 matrix whose rows are in random order. A random selection of rows is a good signature of a
+column that is about half full, but useless for a sparse one. Therefore pairs of rows are OR-ed, again and again: each
+step halves the matrix and makes its columns denser. At each level, the columns of medium density are hashed by bands of
+random rows; columns that agree in all rows of a band are candidates, which `find_hamming_pairs` verifies.
 """
 
 from __future__ import annotations
@@ -13,24 +11,27 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
 from lookalike.candidates.buckets import concatenate, group_keys
 from lookalike.errors import UsageError
 from lookalike.kernels.join import overlaps_of
-from lookalike.types import Bool, Buckets, Float64, Int64, Sets, UInt64
+from lookalike.types import Bool, Buckets, Float64, Int64, Pairs, Sets, UInt64
+from lookalike.verify.measures import Measure
+from lookalike.verify.pairs import all_pairs, list_pairs
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 """Spreads the bits of a band to the upper end of a word, one to one."""
-FULLEST = 0.2
-"""The fullest column of the first matrix has at most this density: halving only makes columns fuller, and each level
-that a column passes through is a chance to be found."""
+MOST_DENSE = 0.2
+"""Largest density of a column in the first matrix: halving only makes columns denser, and each level that a column
+passes through is another chance to be found."""
 
 
 @dataclass(frozen=True, slots=True)
 class Halving:
-    """How columns are hashed at each level.
+    """How columns are hashed.
 
     Examples
     --------
@@ -39,41 +40,43 @@ class Halving:
     """
 
     bands: int = 40
+    """Bands per level."""
     rows: int = 16
-    """In a band; columns that agree in all of them meet."""
+    """Rows per band; columns that agree in all of them are candidates."""
     low: float = 0.2
+    """Smallest density of a column that is hashed."""
     high: float = 0.8
-    """Columns of this density are looked at. Pairs of similarity 0.5 or more then meet at some level."""
+    """Largest density. With 0.2 to 0.8, sets of similarity 0.5 or more are both hashed at some level."""
     least_rows: int = 32
-    """Levels with fewer rows are left out: they tell nothing apart."""
+    """Levels with fewer rows are skipped: all columns look alike there."""
     seed: int = 1
 
     def __post_init__(self) -> None:
         if self.bands < 1 or not 1 <= self.rows <= 64:
-            raise UsageError(f"bands from 1 and rows from 1 to 64, not {self.bands} and {self.rows}")
+            raise UsageError(f"bands must be at least 1 and rows from 1 to 64, not {self.bands} and {self.rows}")
         if not 0 <= self.low < self.high <= 1:
-            raise UsageError(f"low {self.low} and high {self.high}: densities, the first below the second")
+            raise UsageError(f"densities must satisfy 0 <= low < high <= 1, not low {self.low} and high {self.high}")
         if self.least_rows < 1:
-            raise UsageError(f"least_rows {self.least_rows}: at least 1")
+            raise UsageError(f"least_rows must be at least 1, not {self.least_rows}")
 
     def is_medium(self, densities: Float64) -> Bool:
-        """Which columns are neither too sparse nor too full."""
+        """Which columns are neither too sparse nor too dense."""
         return (densities >= self.low) & (densities <= self.high)
 
     def levels(self, sets: Sets) -> Iterator[tuple[int, Level]]:
-        """The levels that are hashed, with their numbers."""
+        """The levels that are hashed, numbered from 0 at the first matrix."""
         for number, level in enumerate(pyramid(shuffle_rows(sets, self.seed))):
             if level.rows >= self.least_rows:
                 yield number, level
 
     def draw(self, number: int, rows: int) -> Int64:
-        """The rows that are looked at on a level: bands x rows of them, each drawn from all."""
+        """The random rows of the bands at a level: int64[bands, rows], drawn with replacement."""
         return np.random.default_rng([self.seed, 1, number]).integers(0, rows, (self.bands, self.rows))
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A matrix of the pyramid: column i has 1s in rows ones[indptr[i]:indptr[i + 1]], ascending."""
+    """A matrix of the pyramid: column i is 1 in rows ones[indptr[i]:indptr[i + 1]], ascending."""
 
     rows: int
     indptr: Int64
@@ -85,7 +88,7 @@ class Level:
         return np.diff(self.indptr) / max(1, self.rows)
 
     def halved(self) -> Level:
-        """Half the rows: 2i and 2i + 1 are OR-ed to i.
+        """The matrix with half the rows: row i is the OR of rows 2i and 2i + 1.
 
         Examples
         --------
@@ -101,9 +104,9 @@ class Level:
 
 
 def shuffle_rows(sets: Sets, seed: int) -> Level:
-    """Sets as the columns of a matrix with a row for each element that occurs, in random order.
+    """Sets as the columns of a matrix with one row per element, in random order.
 
-    Rows that no set has are put between them where a column would be too full otherwise.
+    If a column would be too dense, empty rows are mixed in.
 
     Examples
     --------
@@ -112,7 +115,7 @@ def shuffle_rows(sets: Sets, seed: int) -> Level:
     (10, [0.2, 0.1])
     """
     universe, number = np.unique(sets.elements, return_inverse=True)
-    rows = max(len(universe), math.ceil(int(sets.sizes.max(initial=0)) / FULLEST))
+    rows = max(len(universe), math.ceil(int(sets.sizes.max(initial=0)) / MOST_DENSE))
     order = np.random.default_rng([seed, 0]).permutation(rows)
     owners = np.repeat(np.arange(len(sets)), sets.sizes)
     ones = order[number]
@@ -121,7 +124,7 @@ def shuffle_rows(sets: Sets, seed: int) -> Level:
 
 
 def pyramid(level: Level) -> Iterator[Level]:
-    """A matrix, then that with half its rows, and so on to a single row; each is made from the one before.
+    """The matrix, its half, the half of that, and so on down to a single row.
 
     Examples
     --------
@@ -135,7 +138,7 @@ def pyramid(level: Level) -> Iterator[Level]:
 
 
 def hamming_candidates(sets: Sets, halving: Halving | None = None) -> Buckets:
-    """The sets that meet in a band of a level: both of medium density there, and alike in all rows of the band.
+    """The sets that share a band at some level: of medium density there, and equal in all rows of the band.
 
     Examples
     --------
@@ -151,14 +154,14 @@ def hamming_candidates(sets: Sets, halving: Halving | None = None) -> Buckets:
         columns = np.flatnonzero(halving.is_medium(level.densities))
         if len(columns) > 1:
             for keys in _band_keys(level, columns, halving.draw(number, level.rows)):
-                met = group_keys(keys)
-                found.append(Buckets(met.starts, columns[met.members].astype(np.int32)))
+                groups = group_keys(keys)
+                found.append(Buckets(groups.starts, columns[groups.members].astype(np.int32)))
     return concatenate(found)
 
 
 def _band_keys(level: Level, columns: Int64, drawn: Int64) -> Iterator[UInt64]:
-    """For each band the bits of the columns in its rows, as one number."""
-    bits = _look(level, columns, np.unique(drawn))
+    """For each band, the bits of the columns in its rows as one number: uint64[columns]."""
+    bits = _bits_at(level, columns, np.unique(drawn))
     places = np.searchsorted(np.unique(drawn), drawn)
     for band in places:
         keys = np.zeros(len(columns), np.uint64)
@@ -167,8 +170,8 @@ def _band_keys(level: Level, columns: Int64, drawn: Int64) -> Iterator[UInt64]:
         yield keys * _ODD
 
 
-def _look(level: Level, columns: Int64, rows: Int64) -> Bool:
-    """Which columns have a 1 in which of some rows (ascending): rows x columns."""
+def _bits_at(level: Level, columns: Int64, rows: Int64) -> Bool:
+    """The bits of some columns in some rows (ascending): bool[rows, columns]."""
     place = np.full(level.rows, -1, np.int64)
     place[rows] = np.arange(len(rows))
     sizes = np.diff(level.indptr)
@@ -183,11 +186,11 @@ def _look(level: Level, columns: Int64, rows: Int64) -> Bool:
 
 
 def chance_to_meet(sets: Sets, left: Int64, right: Int64, halving: Halving | None = None) -> Float64:
-    """How likely pairs of sets are candidates, over all drawings of rows in the bands.
+    """The probability that pairs of sets become candidates, over the random choice of rows in the bands.
 
     At a level where both columns are of medium density and agree (0 with 0, 1 with 1) in a share s of the rows, a band
-    of r rows says yes with probability s^r, so a pair is missed by all bands of all such levels with probability
-    prod (1 - s^r)^bands. The order of the rows, and with it what is OR-ed, is that of the seed.
+    of r rows finds the pair with probability s^r. All bands of all such levels miss it with probability
+    prod (1 - s^r)^bands. The order of the rows, and thus which rows are OR-ed, follows from the seed.
 
     Examples
     --------
@@ -219,3 +222,27 @@ def agreement(level: Level, left: Int64, right: Int64) -> Float64:
     overlaps_of(left, right, level.indptr[:-1], level.indptr[1:], level.ones, shared)
     sizes = np.diff(level.indptr)
     return 1 - (sizes[left] + sizes[right] - 2 * shared) / max(1, level.rows)
+
+
+def find_hamming_pairs(sets: Sets, threshold: float | str | Fraction = 0.5, halving: Halving | None = None) -> Pairs:
+    """The candidate pairs that are similar enough, with their exact similarity, by left, then right.
+
+    Parameters
+    ----------
+    threshold
+        Smallest Jaccard similarity. Below 0.5, pairs whose sizes differ too much are never candidates.
+
+    Examples
+    --------
+    >>> elements = np.concatenate([np.arange(60), np.arange(6, 66), np.arange(200, 260)]).astype(np.uint64)
+    >>> found = find_hamming_pairs(Sets(np.array([0, 60, 120, 180]), elements))
+    >>> found.left.tolist(), found.right.tolist(), found.similarity.round(3).tolist()
+    ([0], [1], [0.818])
+    """
+    measure = Measure.parse("jaccard", threshold)
+    buckets = hamming_candidates(sets, halving)
+    found = all_pairs(list_pairs(buckets, (sets.indptr[:-1], sets.indptr[1:], sets.elements), measure.arguments))
+    order = np.lexsort((found.right, found.left))
+    left, right = (side[order].astype(np.int64) for side in (found.left, found.right))
+    overlaps = found.overlaps[order].astype(np.int64)
+    return Pairs(left, right, measure.of_overlaps(overlaps, sets.sizes[left], sets.sizes[right]))

@@ -1,7 +1,7 @@
-"""The lecture's three indexes for high similarity, in plain Python, to read and to try out.
+"""The book's three indexes for high similarity, in plain Python, to read and to experiment with.
 
-A set is a string of its symbols in a fixed order, none twice. Places count from 1, as in the lecture; `distance` is the
-largest Jaccard distance of interest. Nothing here is fast: exact.py is.
+A set is written as a string: its symbols in a fixed order, each once. Positions count from 1, as in the book;
+`distance` is the largest Jaccard distance of interest. The fast version is `candidates/exact.py`.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from math import floor
 from lookalike.errors import UsageError
 
 Bucket = tuple[str, ...] | tuple[str, int] | tuple[str, int, int]
-"""A symbol; with "position" also its place; with "suffix" also how many symbols follow it."""
+"""A symbol; with index "position" also its position; with "suffix" also the number of symbols after it."""
 
 
 def partner_lengths(length: int, distance: Fraction) -> range:
-    """The lengths of strings that can be this near: L (1 - J) to L / (1 - J).
+    """The lengths that strings within the distance can have: L (1 - J) to L / (1 - J).
 
     Examples
     --------
@@ -28,7 +28,7 @@ def partner_lengths(length: int, distance: Fraction) -> range:
 
 
 def prefix_length(length: int, distance: Fraction) -> int:
-    """How many symbols are indexed: floor(J L + 1). Two strings that share none of theirs are further apart.
+    """Number of indexed symbols: floor(J L + 1). Strings whose prefixes have none in common are farther apart.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def prefix_length(length: int, distance: Fraction) -> int:
 
 
 def buckets_of(string: Sequence[str], distance: Fraction, index: str = "suffix") -> list[Bucket]:
-    """The buckets that a string is put in.
+    """The buckets in which a string is stored.
 
     Examples
     --------
@@ -49,15 +49,15 @@ def buckets_of(string: Sequence[str], distance: Fraction, index: str = "suffix")
     [('a', 1, 9), ('c', 2, 8)]
     """
     length = len(string)
-    places = range(1, prefix_length(length, distance) + 1)
-    return [_bucket(string[i - 1], i, length - i, index) for i in places if i <= length]
+    positions = range(1, min(prefix_length(length, distance), length) + 1)
+    return [_bucket(string[i - 1], i, length - i, index) for i in positions]
 
 
 def buckets_to_probe(string: Sequence[str], distance: Fraction, index: str = "suffix") -> list[Bucket]:
-    """The buckets in which every string near enough to this one is found.
+    """The buckets that contain every string within the distance.
 
-    With "position", place j is looked at for place i if j <= (J L - J - i + 2) / (1 - J). With "suffix", also the
-    number m of symbols behind it counts: i + j - 2 + |k - m| <= J (1 + min(k, m)) / (1 - J).
+    With "position", position i is compared with position j if j <= (J L - J - i + 2) / (1 - J). With "suffix", the
+    numbers k and m of symbols after them count too: i + j - 2 + |k - m| <= J (1 + min(k, m)) / (1 - J).
 
     Examples
     --------
@@ -71,29 +71,29 @@ def buckets_to_probe(string: Sequence[str], distance: Fraction, index: str = "su
         if index == "prefix":
             found.append((symbol,))
         elif index == "position":
-            found += [(symbol, j) for j in range(1, last_place(length, i, distance) + 1)]
+            found += [(symbol, j) for j in range(1, last_position(length, i, distance) + 1)]
         else:
             longest = partner_lengths(length, distance)[-1]
-            places = ((j, m) for j in range(1, longest + 1) for m in range(longest + 1))
-            found += [(symbol, j, m) for j, m in places if suffixes_match(i, length - i, j, m, distance)]
+            pairs = ((j, m) for j in range(1, longest + 1) for m in range(longest + 1))
+            found += [(symbol, j, m) for j, m in pairs if suffixes_match(i, length - i, j, m, distance)]
     return found
 
 
-def last_place(length: int, i: int, distance: Fraction) -> int:
-    """The last place j of another string at which symbol i may first be shared: (J L - J - i + 2) / (1 - J).
+def last_position(length: int, i: int, distance: Fraction) -> int:
+    """The last position j of another string at which symbol i can be the first in common: (J L - J - i + 2) / (1 - J).
 
-    E >= i + j - 2 symbols differ and at most C <= L - i + 1 are shared, while E / (E + C) <= J.
+    At least E = i + j - 2 symbols differ and at most C = L - i + 1 are common, and E / (E + C) <= J must hold.
 
     Examples
     --------
-    >>> [last_place(10, i, Fraction(1, 5)) for i in (1, 2, 3)]
+    >>> [last_position(10, i, Fraction(1, 5)) for i in (1, 2, 3)]
     [3, 2, 1]
     """
     return floor((distance * length - distance - i + 2) / (1 - distance))
 
 
 def suffixes_match(i: int, k: int, j: int, m: int, distance: Fraction) -> bool:
-    """May place i with k symbols behind it be the first shared with place j and m symbols behind it?
+    """Whether position i, with k symbols after it, and position j, with m after it, can be the first in common.
 
     Examples
     --------
@@ -103,11 +103,11 @@ def suffixes_match(i: int, k: int, j: int, m: int, distance: Fraction) -> bool:
     return (i + j - 2 + abs(k - m)) * (1 - distance) <= distance * (1 + min(k, m))
 
 
-def _bucket(symbol: str, place: int, behind: int, index: str) -> Bucket:
+def _bucket(symbol: str, position: int, after: int, index: str) -> Bucket:
     if index == "prefix":
         return (symbol,)
     if index == "position":
-        return symbol, place
+        return symbol, position
     if index == "suffix":
-        return symbol, place, behind
-    raise UsageError(f"index {index!r}: prefix, position or suffix")
+        return symbol, position, after
+    raise UsageError(f"index must be prefix, position or suffix, not {index!r}")

@@ -24,6 +24,8 @@ from lookalike.linkage.settings import LinkSettings
 from lookalike.linkage.tables import Side
 from lookalike.read import join_column, open_inputs
 from lookalike.report.linkage.facts import LinkReport
+from lookalike.report.notebook import links_html
+from lookalike.types import READ_LIMITS, ReadLimits
 from lookalike.write import write_json, write_tables
 
 
@@ -43,6 +45,9 @@ class LinkResult:
         other = "" if counts["right"] is None else f" and {counts['right']}"
         return f"LinkResult({counts['links']} links among {counts['left']}{other} records)"
 
+    def _repr_html_(self) -> str:
+        return links_html(self.run["counts"], self.links)
+
 
 Page = Callable[[LinkReport], str]
 """Makes a report of the facts; a job may not know how."""
@@ -59,6 +64,7 @@ def link_files(
     *,
     resume: bool = False,
     work_folder: str | Path | None = None,
+    limits: ReadLimits = READ_LIMITS,
 ) -> dict[str, Any]:
     """Link tables in files into an output folder; returns what run.json holds. `page` makes its report.
 
@@ -67,7 +73,7 @@ def link_files(
     inputs = {"left": [str(path) for path in left], "right": [str(path) for path in right]}
     output = open_output(out, inputs["left"] + inputs["right"], overwrite, resume, work_folder)
     with output as folder:
-        opened = partial(open_inputs, encoding=settings.encoding, spool=output.spool)
+        opened = partial(open_inputs, encoding=settings.encoding, spool=output.spool, limits=limits)
         lefts, rights = opened(left), opened(right) if right else []
         records, exact = count_items(lefts + rights)
         if exact:

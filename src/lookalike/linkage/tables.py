@@ -114,7 +114,7 @@ def _pieces(source: Source, names: list[str]) -> Iterator[dict[str, pa.Array]]:
             table = block.read(tuple(names))
             yield {name: one_array(table.column(name)) for name in names}
         else:
-            items = block.items(Wanted(names[0], tuple(names), as_is=True))
+            items = block.items(Wanted(names[0], tuple(names), any_type=True))
             yield {name: items.columns[name] for name in names}
 
 
@@ -122,4 +122,4 @@ def _check_lines(source: Source, table: pa.Table) -> None:
     """Lines name their columns one by one: one without a value is asked for alone, which refuses it if none has it."""
     empty = [name for name in table.column_names if table.column(name).null_count == len(table)]
     for name in empty if len(table) else ():
-        next(iter(source.blocks())).items(Wanted(name, as_is=True))
+        next(iter(source.blocks())).items(Wanted(name, any_type=True))

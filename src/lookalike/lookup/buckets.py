@@ -1,7 +1,7 @@
-"""Candidates by looking in buckets: the items of a gallery that share a bucket with a probe.
+"""Candidates by common buckets: the members of a gallery that share a bucket with a probe.
 
-The buckets of the gallery are sorted once for each hash function; a probe's are found among them by bisection, so that
-nothing is looked at that shares no bucket. Knows numbers of buckets, not what they stand for.
+The gallery's buckets are sorted once per hash function; those of a probe are then found by binary search, so members
+that share no bucket are never touched. Knows bucket numbers, not what they stand for.
 """
 
 from __future__ import annotations
@@ -13,73 +13,82 @@ import numpy as np
 
 from lookalike.types import NOWHERE, Int32, Int64
 
-_TOGETHER = 1 << 20
-"""Pairs that are collected before those found again are dropped."""
+PAIRS_AT_ONCE = 1 << 20
+"""Pairs collected before duplicates are dropped."""
 
 
-class Shelf(NamedTuple):
-    """The buckets of a gallery under one hash function, in order of their numbers."""
+class BucketIndex(NamedTuple):
+    """The buckets of a gallery under one hash function, sorted by bucket number."""
 
     keys: Int64
     members: Int32
 
 
-def shelve(buckets: Int64) -> Shelf:
-    """Sort the buckets (items x choices) of a gallery under one function.
+def index_buckets(buckets: Int64) -> BucketIndex:
+    """Sort the buckets of a gallery under one hash function.
+
+    Parameters
+    ----------
+    buckets : int64[items, choices]
+        The buckets of each item; NOWHERE fills unused places.
 
     Examples
     --------
-    >>> shelve(np.array([[7, NOWHERE], [3, 7]])).members.tolist()
+    >>> index_buckets(np.array([[7, NOWHERE], [3, 7]])).members.tolist()
     [1, 0, 1]
     """
     owners = np.repeat(np.arange(len(buckets), dtype=np.int32), buckets.shape[1])
     keys = buckets.ravel()
-    somewhere = keys != NOWHERE
-    keys, owners = keys[somewhere], owners[somewhere]
+    used = keys != NOWHERE
+    keys, owners = keys[used], owners[used]
     order = np.argsort(keys, kind="stable")
-    return Shelf(keys[order], owners[order])
+    return BucketIndex(keys[order], owners[order])
 
 
-def meet(shelf: Shelf, buckets: Int64) -> tuple[Int64, Int64]:
-    """The pairs (probe, member) that share a bucket of a function; a pair that shares two comes twice.
+def join_buckets(index: BucketIndex, buckets: Int64) -> tuple[Int64, Int64]:
+    """The pairs (probe, member) with a common bucket under one function, once for each bucket they share.
 
     Examples
     --------
-    >>> shelf = shelve(np.array([[7, NOWHERE], [3, 7]]))
-    >>> [part.tolist() for part in meet(shelf, np.array([[3], [7], [NOWHERE]]))]
+    >>> index = index_buckets(np.array([[7, NOWHERE], [3, 7]]))
+    >>> [part.tolist() for part in join_buckets(index, np.array([[3], [7], [NOWHERE]]))]
     [[0, 1, 1], [1, 0, 1]]
     """
     owners = np.repeat(np.arange(len(buckets)), buckets.shape[1])
     keys = buckets.ravel()
-    first, last = (np.searchsorted(shelf.keys, keys, side) for side in ("left", "right"))
-    counts = last - first  # 0 for NOWHERE, which no shelf has
+    first, last = (np.searchsorted(index.keys, keys, side) for side in ("left", "right"))
+    counts = last - first  # 0 for NOWHERE, which is in no index
     ends = np.cumsum(counts)
     places = np.arange(int(counts.sum())) + np.repeat(first - (ends - counts), counts)
-    return np.repeat(owners, counts), shelf.members[places].astype(np.int64)
+    return np.repeat(owners, counts), index.members[places].astype(np.int64)
 
 
-def look_up(shelves: Iterable[tuple[Shelf, Int64]], gallery: int) -> tuple[Int64, Int64]:
-    """The distinct pairs (probe, member) that share a bucket of any function, in order of probe, then member.
+def candidate_pairs(
+    functions: Iterable[tuple[BucketIndex, Int64]], gallery: int, *, pairs_at_once: int = PAIRS_AT_ONCE
+) -> tuple[Int64, Int64]:
+    """The distinct pairs (probe, member) with a common bucket under any function, by probe, then member.
 
     Parameters
     ----------
-    shelves
-        For each function the shelf of the gallery, and the buckets of the probes.
+    functions
+        For each hash function, the index of the gallery and the buckets of the probes.
     gallery
-        How many items the gallery has.
+        Number of items in the gallery.
+    pairs_at_once
+        Pairs collected before duplicates are dropped.
 
     Examples
     --------
-    >>> shelf = shelve(np.array([[7], [3]]))
-    >>> [part.tolist() for part in look_up([(shelf, np.array([[3], [7]]))] * 2, 2)]
+    >>> index = index_buckets(np.array([[7], [3]]))
+    >>> [part.tolist() for part in candidate_pairs([(index, np.array([[3], [7]]))] * 2, 2)]
     [[0, 1], [1, 0]]
     """
     found, size = [np.empty(0, np.int64)], 0
-    for shelf, buckets in shelves:
-        probes, members = meet(shelf, buckets)
+    for index, buckets in functions:
+        probes, members = join_buckets(index, buckets)
         found.append(probes * gallery + members)
         size += len(probes)
-        if size > _TOGETHER:
+        if size > pairs_at_once:
             found, size = [np.unique(np.concatenate(found))], 0
     probes, members = np.divmod(np.unique(np.concatenate(found)), max(1, gallery))
     return probes, members

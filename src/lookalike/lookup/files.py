@@ -1,63 +1,68 @@
-"""Faces and fingerprints of files: read both sides, look up, and put the ids to the matches."""
+"""Lookup in files: read both sides, look up, and put ids in place of row numbers; for faces and fingerprints alike."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 
 from lookalike.engine.progress import Progress
-from lookalike.lookup.faces import find_faces
-from lookalike.lookup.fingerprints import find_prints
-from lookalike.lookup.matches import describe_matches
-from lookalike.lookup.read_numbers import read_measurements
-from lookalike.lookup.read_prints import read_prints
-from lookalike.types import strings_to_arrow
+from lookalike.engine.usage import peak_memory_bytes
+from lookalike.lookup.matches import Matches
+from lookalike.version import __version__
+
+Paths = Sequence[str | Path]
 
 
-def faces_of_files(
-    inputs: Sequence[str | Path],
-    against: Sequence[str | Path],
-    reading: dict[str, Any],
-    progress: Progress | None = None,
-    **options: Any,
+class Identified(Protocol):
+    """A collection of items with ids."""
+
+    @property
+    def ids(self) -> pa.Array:
+        """One id per item."""
+
+
+Side = TypeVar("Side", bound=Identified)
+
+
+def match_files(
+    inputs: Paths,
+    against: Paths,
+    read: Callable[[Paths, Side | None], Side],
+    find: Callable[[Side, Side | None, Progress], Matches[Any]],
+    options: dict[str, Any],
+    progress: Progress,
 ) -> tuple[pa.Table, dict[str, Any]]:
-    """The matches as a table, and the record of the run.
+    """Look the items of some files up in others, or without others, each among the rest.
 
     Parameters
     ----------
-    reading
-        Options of `read_measurements`: id, columns, without, encoding.
+    inputs, against
+        Files of the probes, and of the gallery (may be empty).
+    read
+        Reads one side; for the gallery it is given the probes.
+    find
+        Looks probes up in a gallery or among themselves.
     options
-        Options of `find_faces`.
+        What the user asked for, for the run record.
+
+    Returns
+    -------
+    The matches (left, right, score, rank) and the run record.
     """
-    progress = progress or Progress()
     with progress.stage("reading"):
-        probes = read_measurements(inputs, **reading)
-        gallery = read_measurements(against, **reading, names=probes.names) if against else None
-    found = find_faces(probes.values, gallery.values if gallery else None, progress=progress, **options)
-    run = describe_matches(found, {**_sides(inputs, against), **reading, **options}, progress)
-    return found.table(probes.ids, (gallery or probes).ids), run
-
-
-def prints_of_files(
-    inputs: Sequence[str | Path],
-    against: Sequence[str | Path],
-    encoding: str = "utf-8",
-    progress: Progress | None = None,
-    **options: Any,
-) -> tuple[pa.Table, dict[str, Any]]:
-    """The matches as a table, and the record of the run; options of `find_prints`."""
-    progress = progress or Progress()
-    with progress.stage("reading"):
-        probes = read_prints(inputs, encoding)
-        gallery = read_prints(against, encoding) if against else None
-    found = find_prints(probes, gallery, progress=progress, **options)
-    run = describe_matches(found, {**_sides(inputs, against), "encoding": encoding, **options}, progress)
-    return found.table(strings_to_arrow(probes.names), strings_to_arrow((gallery or probes).names)), run
-
-
-def _sides(inputs: Sequence[str | Path], against: Sequence[str | Path]) -> dict[str, Any]:
-    return {"inputs": [str(path) for path in inputs], "against": [str(path) for path in against]}
+        probes = read(inputs, None)
+        gallery = read(against, probes) if against else None
+    found = find(probes, gallery, progress)
+    run = {
+        "version": __version__,
+        "options": {"inputs": [str(path) for path in inputs], "against": [str(path) for path in against], **options},
+        "plan": found.plan.to_dict(),
+        "counts": found.counts,
+        "share": found.share,
+        "seconds": {name: round(seconds, 3) for name, seconds in progress.seconds.items()},
+        "peak_memory_bytes": peak_memory_bytes(),
+    }
+    return found.table(probes.ids, (probes if gallery is None else gallery).ids), run

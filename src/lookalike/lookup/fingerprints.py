@@ -1,12 +1,11 @@
-"""Fingerprint lookup: which prints of a gallery are of the same finger as a probe.
+"""Fingerprint lookup: which prints of a gallery come from the same finger as a probe.
 
-The recipe of the lecture: normalise, put the minutiae on a grid, take prints that have all three squares of any of
-1,024 triples for candidates. Each candidate is scored by the Jaccard similarity of its squares with the probe's.
+The book's method: normalise the prints and lay them on a grid; prints with minutiae in all three squares of any of
+1,024 triples are candidates. A candidate's score is the Jaccard similarity of its occupied squares and the probe's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,17 +14,19 @@ import numpy as np
 from lookalike.engine.progress import Progress
 from lookalike.errors import UsageError
 from lookalike.families.triples import Triples
-from lookalike.lookup.buckets import Shelf, look_up, shelve
-from lookalike.lookup.matches import PROBES_AT_ONCE, Matches, MatchPart, others_only, rank_best
-from lookalike.lookup.minutiae import EDGE, Grid, choose_grid, normalise
-from lookalike.types import Bool, Float64, Int64, Prints, UInt64
+from lookalike.lookup.grid import EDGE, Grid, choose_grid, normalise
+from lookalike.lookup.matches import Matches
+from lookalike.lookup.prints import Prints
+from lookalike.lookup.search import PROBES_AT_ONCE, Scored, check_k, search
+from lookalike.types import Bool, Float64, Int64, UInt64
 
 THRESHOLD = 0.4
-"""Where there are too few prints to tell what is usual: simulated prints of different fingers reach 0.23 on average."""
+"""Used if the gallery is too small to measure: simulated prints of different fingers average 0.23."""
 DEVIATIONS = 4.0
-"""A match is so many standard deviations more similar than prints of different fingers: one in 10,000 of these is."""
-_SHIFTS = 50
-_FEWEST = 10
+"""By default, a match exceeds the similarity of different fingers by this many standard deviations; so do one in
+10,000 pairs of different fingers."""
+_LARGEST_SHIFT = 50
+_SMALLEST_GALLERY = 10
 _PAIRS_AT_ONCE = 1 << 16
 
 
@@ -36,12 +37,12 @@ class PrintPlan:
     grid: Grid
     triples: Triples
     functions: int
-    """So many triples; having one in common makes a candidate."""
+    """Number of triples; having one in common makes a candidate."""
     threshold: float
-    """The smallest Jaccard similarity of the squares of a match."""
+    """Smallest Jaccard similarity of a match."""
 
     def to_dict(self) -> dict[str, Any]:
-        """For the record of a run."""
+        """The plan as plain values, for the run record."""
         return {
             "side": self.grid.side,
             "edge": self.grid.edge,
@@ -65,23 +66,28 @@ def find_prints(
     rotation: str = "angles",
     seed: int = 1,
     progress: Progress | None = None,
-) -> Matches:
-    """Look prints up in a gallery, or without one each among all the others.
+    probes_at_once: int = PROBES_AT_ONCE,
+) -> Matches[PrintPlan]:
+    """Look prints up in a gallery, or without one, each among all the others.
 
     Parameters
     ----------
     k
-        How many matches a probe has at most, the most similar first, equally similar ones in input order.
+        Largest number of matches per probe, most similar first; ties are in input order.
     threshold
-        The smallest Jaccard similarity of the squares; unless told, far above what is usual between prints of the
-        gallery.
+        Smallest Jaccard similarity of a match; by default, well above what is usual between prints of the gallery.
     triples
-        How many triples of squares are drawn.
-    grid, edge
-        The squares; chosen so that prints of the gallery have minutiae in about a fifth of them, where a minutia nearer
-        than `edge` to a boundary counts for both sides.
+        Number of triples of squares.
+    grid
+        By default, chosen so that prints of the gallery have minutiae in about a fifth of the squares.
+    edge
+        A minutia closer to the border of its square than this share of the side also occupies the adjacent square.
     scale, rotation
-        As for `normalise`.
+        See `normalise`.
+    seed
+        Determines the triples.
+    probes_at_once
+        Probes per batch.
 
     Examples
     --------
@@ -91,68 +97,68 @@ def find_prints(
     >>> bool(np.mean(found.right[found.ranks == 1] == found.left[found.ranks == 1]) > 0.9)
     True
     """
-    if k < 1 or triples < 1:
-        raise UsageError(f"k and triples must be at least 1, not {k} and {triples}")
+    check_k(k)
+    if triples < 1:
+        raise UsageError(f"triples must be at least 1, not {triples}")
     if threshold is not None and not 0 < threshold <= 1:
-        raise UsageError(f"threshold {threshold}: a Jaccard similarity, above 0 and at most 1")
+        raise UsageError(f"threshold must be above 0 and at most 1 (a Jaccard similarity), not {threshold}")
     progress = progress or Progress()
     with progress.stage("normalising"):
-        known = normalise(probes if gallery is None else gallery, True, scale, rotation)
-        grid = grid or choose_grid(known, edge=edge)
-        theirs = grid.occupy(known)
-        mine = theirs if gallery is None else grid.occupy(normalise(probes, True, scale, rotation))
-    share = float(theirs.mean()) if theirs.size else 0.0
-    threshold = unusual_similarity(theirs) if threshold is None else threshold
-    plan = PrintPlan(grid, Triples(grid.squares, min(1.0, max(share, 1e-9)), seed), triples, threshold)
-    with progress.stage("hashing"):
-        shelves = [shelve(plan.triples.buckets_of(theirs, number)) for number in range(triples)]
-    with progress.stage("looking up", len(mine), "prints"):
-        parts = list(_search(mine, theirs, shelves, plan, gallery is None, k, progress))
+        members = normalise(probes if gallery is None else gallery, scale=scale, rotation=rotation)
+        grid = grid or choose_grid(members, edge=edge)
+        theirs = grid.occupy(members)
+        mine = theirs if gallery is None else grid.occupy(normalise(probes, scale=scale, rotation=rotation))
+    plan = _plan_prints(theirs, grid, triples, threshold, seed)
+    my_bits, their_bits = pack_squares(mine), pack_squares(theirs)
+
+    def score(rows: slice, left: Int64, right: Int64) -> Scored:
+        scores = similarities(my_bits[rows], their_bits, left, right)
+        return Scored(scores, scores >= plan.threshold, (-scores,))
+
+    parts = search(
+        mine, None if gallery is None else theirs, plan.triples, triples, score,
+        k=k, progress=progress, unit="prints", probes_at_once=probes_at_once,
+    )  # fmt: skip
     return Matches.joined(parts, len(theirs) - (gallery is None), plan)
 
 
-def _search(
-    probes: Bool, gallery: Bool, shelves: list[Shelf], plan: PrintPlan, alone: bool, k: int, progress: Progress
-) -> Iterator[MatchPart]:
-    """The matches of some probes at a time."""
-    mine, theirs = pack(probes), pack(gallery)
-    for first in range(0, len(probes), PROBES_AT_ONCE):
-        some = probes[first : first + PROBES_AT_ONCE]
-        looking = ((shelf, plan.triples.buckets_of(some, number)) for number, shelf in enumerate(shelves))
-        left, right = look_up(looking, len(gallery))
-        if alone:
-            left, right = others_only(left, right, first)
-        scores = similarities(mine[first:], theirs, left, right)
-        best, ranks = rank_best(left, scores >= plan.threshold, k, -scores)
-        progress.advance(len(some))
-        looked_at = np.bincount(left, minlength=len(some))
-        yield MatchPart(left[best] + first, right[best], scores[best], ranks, looked_at)
+def _plan_prints(squares: Bool, grid: Grid, triples: int, threshold: float | None, seed: int) -> PrintPlan:
+    """The plan for a gallery of which these squares are occupied: bool[prints, squares]."""
+    occupied = float(squares.mean()) if squares.size else 0.0
+    family = Triples(grid.squares, min(1.0, max(occupied, 1e-9)), seed)
+    return PrintPlan(grid, family, triples, unusual_similarity(squares) if threshold is None else threshold)
 
 
 def unusual_similarity(squares: Bool) -> float:
-    """A similarity that prints of different fingers hardly reach: by median and median deviation, so copies do no harm.
+    """A similarity that prints of different fingers hardly ever reach.
+
+    It is computed from the median and the median absolute deviation, which a few copies in the gallery do not disturb.
+
+    Parameters
+    ----------
+    squares : bool[prints, squares]
 
     Examples
     --------
     >>> 0.2 < unusual_similarity(np.random.default_rng(1).random((100, 256)) < 0.2) < 0.3
     True
     """
-    if len(squares) < _FEWEST:
+    if len(squares) < _SMALLEST_GALLERY:
         return THRESHOLD
-    bits, places = pack(squares), np.arange(len(squares))
-    shifts = range(1, min(_SHIFTS, len(squares) // 2) + 1)
+    bits, places = pack_squares(squares), np.arange(len(squares))
+    shifts = range(1, min(_LARGEST_SHIFT, len(squares) // 2) + 1)
     strangers = np.concatenate([similarities(bits, bits, places, np.roll(places, shift)) for shift in shifts])
     usual = float(np.median(strangers))
     deviation = 1.4826 * float(np.median(np.abs(strangers - usual)))
     return min(1.0, max(usual + DEVIATIONS * deviation, 1e-9))
 
 
-def pack(squares: Bool) -> UInt64:
-    """Squares as bits, 64 in a word.
+def pack_squares(squares: Bool) -> UInt64:
+    """Squares as bits, 64 to a word: bool[prints, squares] to uint64[prints, words].
 
     Examples
     --------
-    >>> pack(np.ones((2, 65), bool)).shape
+    >>> pack_squares(np.ones((2, 65), bool)).shape
     (2, 2)
     """
     padded = np.pad(squares, ((0, 0), (0, -squares.shape[1] % 64)))
@@ -160,11 +166,11 @@ def pack(squares: Bool) -> UInt64:
 
 
 def similarities(mine: UInt64, theirs: UInt64, left: Int64, right: Int64) -> Float64:
-    """The Jaccard similarity of the squares of pairs; of two empty prints it is 0.
+    """The Jaccard similarities of pairs of packed prints; 0 for two empty prints.
 
     Examples
     --------
-    >>> bits = pack(np.array([[True, True, False], [False, True, True]]))
+    >>> bits = pack_squares(np.array([[True, True, False], [False, True, True]]))
     >>> similarities(bits, bits, np.array([0]), np.array([1])).round(3).tolist()
     [0.333]
     """

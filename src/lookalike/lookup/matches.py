@@ -1,39 +1,30 @@
-"""What looking probes up in a gallery gives: matches, best first, and how much was looked at for them."""
+"""The result of a lookup: each probe's matches, best first, and how much of the gallery was compared to find them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lookalike.engine.progress import Progress
-from lookalike.engine.usage import peak_memory_bytes
 from lookalike.types import Bool, Int64, to_arrow
-from lookalike.version import __version__
-
-PROBES_AT_ONCE = 256
-"""Probes that are looked up at a time: their candidates are in memory together."""
 
 
-def describe_matches(found: Matches, options: dict[str, Any], progress: Progress) -> dict[str, Any]:
-    """The record of a run."""
-    return {
-        "version": __version__,
-        "options": options,
-        "plan": found.plan.to_dict(),
-        "counts": found.counts,
-        "share": found.share,
-        "seconds": {name: round(seconds, 3) for name, seconds in progress.seconds.items()},
-        "peak_memory_bytes": peak_memory_bytes(),
-    }
+class LookupPlan(Protocol):
+    """How a lookup is done."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as plain values, for the run record."""
+
+
+AnyPlan = TypeVar("AnyPlan", bound=LookupPlan)
 
 
 class MatchPart(NamedTuple):
-    """The matches of some probes, and how many of the gallery each of these probes looked at."""
+    """The matches of a batch of probes, and how many members of the gallery each probe was compared with."""
 
     left: Int64
     right: Int64
@@ -43,8 +34,8 @@ class MatchPart(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Matches:
-    """The matches, by probe and then best first, and how much was looked at.
+class Matches(Generic[AnyPlan]):
+    """The matches, by probe and then best first.
 
     Examples
     --------
@@ -55,19 +46,21 @@ class Matches:
     """
 
     left: Int64
+    """Row number of the probe."""
     right: Int64
+    """Row number in the gallery."""
     scores: npt.NDArray[Any]
     ranks: Int64
+    """From 1."""
     looked_at: Int64
-    """For each probe how many of the gallery were scored."""
+    """For each probe, how many members of the gallery were scored."""
     gallery: int
-    """How many a probe could have matched."""
-    plan: Any
-    """How they were looked for."""
+    """How many members a probe could have matched."""
+    plan: AnyPlan
 
     @classmethod
-    def joined(cls, parts: Sequence[MatchPart], gallery: int, plan: Any) -> Matches:
-        """The matches of all probes."""
+    def joined(cls, parts: Sequence[MatchPart], gallery: int, plan: AnyPlan) -> Matches[AnyPlan]:
+        """The matches of all batches."""
         none = np.empty(0, np.int64)
         empty = MatchPart(none, none, none if not parts else none.astype(parts[0].scores.dtype), none, none)
         found = MatchPart(*(np.concatenate(columns) for columns in zip(empty, *parts)))
@@ -75,12 +68,12 @@ class Matches:
 
     @property
     def share(self) -> float:
-        """The share of the gallery that was looked at for a probe, on average."""
+        """The mean share of the gallery that a probe was compared with."""
         return float(self.looked_at.mean()) / self.gallery if len(self.looked_at) and self.gallery else 0.0
 
     @property
-    def counts(self) -> dict[str, Any]:
-        """For the record of a run."""
+    def counts(self) -> dict[str, int]:
+        """Totals for the run record."""
         return {
             "probes": len(self.looked_at),
             "gallery": self.gallery,
@@ -90,7 +83,7 @@ class Matches:
         }
 
     def table(self, left_ids: pa.Array | None = None, right_ids: pa.Array | None = None) -> pa.Table:
-        """left, right, score, rank; by row number, or by the ids given."""
+        """Columns left, right, score and rank; left and right are ids if given, else row numbers."""
         left, right = (
             to_arrow(rows) if ids is None else ids.take(to_arrow(rows))
             for rows, ids in ((self.left, left_ids), (self.right, right_ids))
@@ -98,12 +91,12 @@ class Matches:
         return pa.table({"left": left, "right": right, "score": to_arrow(self.scores), "rank": to_arrow(self.ranks)})
 
 
-def others_only(left: Int64, right: Int64, first: int) -> tuple[Int64, Int64]:
-    """The pairs without those of an item with itself, where the probes are the gallery from `first` on.
+def drop_self_pairs(left: Int64, right: Int64, first: int) -> tuple[Int64, Int64]:
+    """The pairs of different items, given that probe i is member `first` + i of the gallery.
 
     Examples
     --------
-    >>> [part.tolist() for part in others_only(np.array([0, 0]), np.array([5, 6]), 5)]
+    >>> [part.tolist() for part in drop_self_pairs(np.array([0, 0]), np.array([5, 6]), 5)]
     [[0], [6]]
     """
     others = left + first != right
@@ -111,13 +104,15 @@ def others_only(left: Int64, right: Int64, first: int) -> tuple[Int64, Int64]:
 
 
 def rank_best(left: Int64, matches: Bool, k: int, *by: npt.NDArray[Any]) -> tuple[Int64, Int64]:
-    """Which pairs are the k best matches of each left item, in order, and their ranks from 1.
+    """The k best matches of each left item: their places in order, and their ranks from 1.
 
     Parameters
     ----------
-    left : int64[n], ascending
-    by
-        What they are ordered by, smallest first, the weightiest last; equal ones stay in order.
+    left : int64[pairs], ascending
+    matches : bool[pairs]
+        Which pairs are matches at all.
+    by : arrays of length pairs
+        Sort keys, ascending, the primary key last; ties keep their order.
 
     Examples
     --------

@@ -1,7 +1,4 @@
-"""Numbers from tables in files: CSV, TSV, Parquet, and files of vectors.
-
-What is no number is named by row and column.
-"""
+"""Numbers from files: CSV, TSV, Parquet, and files of vectors. Errors name the row and the column."""
 
 from __future__ import annotations
 
@@ -29,12 +26,12 @@ SUFFIXES = (".csv", ".tsv", ".parquet", *VECTORS)
 
 
 class Measurements(NamedTuple):
-    """Items with the same measurements each."""
+    """Items with the same measurements."""
 
     ids: pa.Array
     names: list[str]
     values: Float64
-    """items x measurements."""
+    """float64[items, measurements]."""
 
 
 def read_measurements(
@@ -46,19 +43,19 @@ def read_measurements(
     names: Sequence[str] | None = None,
     encoding: str = "utf-8",
 ) -> Measurements:
-    r"""The measurements in files, one after the other.
+    r"""The measurements of all files, in order.
 
     Parameters
     ----------
     inputs
-        .csv, .tsv, .parquet, .npy or .fvecs, also .csv.gz and the like; folders, globs.
+        .csv, .tsv, .parquet, .npy or .fvecs files (text formats also as .gz or .zst), folders, globs.
     id
-        The column that names an item; `id` where there is one, else items are called FILE:ROW.
+        Column with the item's id; by default `id` if present, else the id is FILE:ROW.
     columns, without
-        Which columns are measurements, and which are not; `*` stands for anything, case does not matter. Without
-        `columns`, those with a number in the first row.
+        Columns that are measurements, and columns that are not; `*` is a wildcard, case is ignored. By default, the
+        columns with a number in the first row.
     names
-        The measurements that another collection has: just these are read.
+        Exactly these columns, for example those of the other side; overrides `columns` and `without`.
 
     Examples
     --------
@@ -74,16 +71,48 @@ def read_measurements(
     for file in find_files(inputs):
         table = read_columns(file, encoding)
         if names is None:
-            names = _choose(table, file, id, list(columns), list(without))
-        parts.append(_matrix(table, names, file))
-        ids.append(_ids(table, id, file, len(parts[-1])))
+            names = _choose(table, file.name, id, list(columns), list(without))
+        parts.append(_matrix(table, names, file.name))
+        ids.append(_ids(table, id, file.name, len(parts[-1])))
     chosen = list(names or [])
     values = np.concatenate([np.empty((0, len(chosen))), *parts])
     return Measurements(pa.concat_arrays(ids), chosen, values)
 
 
+def measurements_in(
+    table: pa.Table,
+    place: str,
+    *,
+    id: str | None = None,
+    columns: Iterable[str] = (),
+    without: Iterable[str] = (),
+    names: Sequence[str] | None = None,
+) -> Measurements:
+    """The measurements in a table in memory.
+
+    Parameters
+    ----------
+    table
+        One row per item.
+    place
+        What errors call the table.
+    id, columns, without, names
+        As in `read_measurements`.
+
+    Examples
+    --------
+    >>> table = pa.table({"name": ["Ada", "Bob"], "height": [170, 180], "weight": [60, 77.5]})
+    >>> found = measurements_in(table, "people", id="name")
+    >>> found.names, found.values.tolist()
+    (['height', 'weight'], [[170.0, 60.0], [180.0, 77.5]])
+    """
+    given = {name: table[name] for name in table.column_names}
+    chosen = list(_choose(given, place, id, list(columns), list(without)) if names is None else names)
+    return Measurements(_ids(given, id, place, len(table)), chosen, _matrix(given, chosen, place))
+
+
 def read_columns(file: File, encoding: str) -> dict[str, Any]:
-    """The columns of a file by name: Arrow arrays (text, for CSV), or rows of a NumPy matrix."""
+    """The columns of a file by name: Arrow arrays (of strings, for CSV) or NumPy arrays."""
     with file.reading():
         if file.suffix in (".csv", ".tsv"):
             return _read_csv(file, encoding)
@@ -93,14 +122,14 @@ def read_columns(file: File, encoding: str) -> dict[str, Any]:
             return {name: table[name] for name in table.column_names}
         if file.suffix in VECTORS:
             return _read_vectors(VECTORS[file.suffix](file, encoding))
-    raise UsageError(f"{file.name}: the name must end in {', '.join(SUFFIXES)}")
+    raise UsageError(f"{file.name}: the file name must end in {', '.join(SUFFIXES)}")
 
 
 def _read_csv(file: File, encoding: str) -> dict[str, Any]:
     source = CsvSource(file, encoding)
     names = list(source.column_names())
     if not names:
-        raise BadDataError(f"{file.name}: is empty; a header with the names of the columns is needed")
+        raise BadDataError(f"{file.name}: is empty; a header with column names is required")
     wanted = Wanted(names[0], tuple(names[1:]))
     blocks = [block.items(wanted) for block in source.blocks()]
     return {
@@ -110,23 +139,23 @@ def _read_csv(file: File, encoding: str) -> dict[str, Any]:
 
 
 def _read_vectors(source: VectorSource) -> dict[str, Any]:
-    values = source.numbers(source.read_rows(0, source.shape.rows), 0)
+    values = source.numbers(source.read_rows(0, source.storage.rows), 0)
     return {str(column): values[:, column].astype(np.float64) for column in range(values.shape[1])}
 
 
-def _choose(table: dict[str, Any], file: File, id: str | None, columns: list[str], without: list[str]) -> list[str]:
+def _choose(table: dict[str, Any], place: str, id: str | None, columns: list[str], without: list[str]) -> list[str]:
     """Which columns are measurements."""
     own = id or DEFAULT_ID
     chosen = [name for name in table if name != own and not _listed(name, without)]
     if columns:
         absent = [one for one in columns if not any(_listed(name, [one]) for name in table)]
         if absent:
-            raise missing_column(absent[0], file.name, list(table))
+            raise missing_column(absent[0], place, list(table))
         chosen = [name for name in chosen if _listed(name, columns)]
     else:
         chosen = [name for name in chosen if _starts_with_number(table[name])]
     if not chosen:
-        raise BadDataError(f"{file.name}: no column is a measurement; name them with columns")
+        raise BadDataError(f"{place}: no column looks like a measurement; name them with columns")
     return chosen
 
 
@@ -143,7 +172,7 @@ def _starts_with_number(column: Any) -> bool:
 
 
 def _parse(text: str) -> float | None:
-    """A finite number, or nothing."""
+    """A finite number, or None."""
     try:
         number = float(text)
     except ValueError:
@@ -151,15 +180,15 @@ def _parse(text: str) -> float | None:
     return number if np.isfinite(number) else None
 
 
-def _matrix(table: dict[str, Any], names: Sequence[str], file: File) -> Float64:
+def _matrix(table: dict[str, Any], names: Sequence[str], place: str) -> Float64:
     for name in names:
         if name not in table:
-            raise missing_column(name, file.name, list(table))
-    return np.stack([as_numbers(table[name], f"{file.name}: ", name) for name in names], axis=1)
+            raise missing_column(name, place, list(table))
+    return np.stack([as_numbers(table[name], f"{place}: ", name) for name in names], axis=1)
 
 
 def as_numbers(column: Any, place: str, name: str) -> Float64:
-    """A column as finite numbers; an error names the first row (from 0) that has none.
+    """A column as finite numbers; an error names the first row (from 0) without one.
 
     Examples
     --------
@@ -167,17 +196,14 @@ def as_numbers(column: Any, place: str, name: str) -> Float64:
     [1.0, 2.5]
     >>> as_numbers(pa.chunked_array([["1", "tall"]]), "a.csv: ", "height")
     Traceback (most recent call last):
-    lookalike.errors.BadDataError: a.csv: row 1, column height: 'tall' is no measurement; leave the row out, \
-or fill it in
+    lookalike.errors.BadDataError: a.csv: row 1, column height: 'tall' is not a number; remove the row or fill it in
     """
     values = column if isinstance(column, np.ndarray) else _cast(column)
     if values is None or not np.isfinite(values).all():
         texts = column.tolist() if isinstance(column, np.ndarray) else column.to_pylist()
         row = next(row for row, value in enumerate(texts) if value is None or _parse(str(value)) is None)
-        shown = "nothing" if texts[row] in (None, "") else repr(texts[row])
-        raise BadDataError(
-            f"{place}row {row}, column {name}: {shown} is no measurement; leave the row out, or fill it in"
-        )
+        problem = "the value is missing" if texts[row] in (None, "") else f"{texts[row]!r} is not a number"
+        raise BadDataError(f"{place}row {row}, column {name}: {problem}; remove the row or fill it in")
     return values
 
 
@@ -187,15 +213,15 @@ def _cast(column: pa.ChunkedArray) -> Float64 | None:
     try:
         return to_numpy(pc.cast(column, pa.float64()))
     except pa.ArrowException:
-        # Arrow knows fewer spellings of a number than Python does
+        # Arrow accepts fewer spellings of a number than Python
         numbers = [_parse(str(value)) for value in column.to_pylist()]
         return None if None in numbers else np.array(numbers, np.float64)
 
 
-def _ids(table: dict[str, Any], id: str | None, file: File, rows: int) -> pa.Array:
+def _ids(table: dict[str, Any], id: str | None, place: str, rows: int) -> pa.Array:
     if id is not None and id not in table:
-        raise missing_column(id, file.name, list(table))
+        raise missing_column(id, place, list(table))
     name = id or DEFAULT_ID
     if name not in table or isinstance(table[name], np.ndarray):
-        return strings_to_arrow([f"{file.name}:{row}" for row in range(rows)])
+        return strings_to_arrow([f"{place}:{row}" for row in range(rows)])
     return strings_to_arrow([str(value) for value in table[name].to_pylist()])

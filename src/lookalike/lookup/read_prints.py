@@ -1,39 +1,39 @@
-"""Fingerprint files -> minutiae: .xyt text, CSV, and templates of ISO/IEC 19794-2 (2005).
+"""Minutiae from files: .xyt text, tables, and ISO/IEC 19794-2:2005 templates.
 
-Knows how minutiae are stored, not what is done with them.
+Knows how minutiae are stored, not how they are used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lookalike.errors import BadDataError
+from lookalike.lookup.prints import Prints
 from lookalike.lookup.read_numbers import as_numbers, read_columns
 from lookalike.lookup.read_templates import MAGIC, parse_template
 from lookalike.read.columns import missing_column
-from lookalike.read.files import File
 from lookalike.read.inputs import find_files
 from lookalike.read.streams import check_encoding
-from lookalike.types import Float64, Int64, Prints
+from lookalike.types import Float64, Int64
 
 TABLES = (".csv", ".tsv", ".parquet")
 ANGLES, PRINTS = ("angle", "theta"), ("print", "finger", "id")
-"""Names that the columns with the direction and with the print's name can have."""
+"""Accepted names of the columns with the direction and with the name of the print."""
 
 
 def read_prints(inputs: Sequence[str | Path], encoding: str = "utf-8") -> Prints:
-    r"""The fingerprints in files.
+    r"""The fingerprints of all files, in order.
 
     Parameters
     ----------
     inputs
-        Files, folders, globs. A template is known by its first bytes; `.csv`, `.tsv` and `.parquet` have columns x and
-        y, and may have angle (or theta) and print (or finger, id) for files with several prints; every other file has a
-        minutia a line: x, y and perhaps the angle in degrees and a quality.
+        Files, folders, globs. Templates are recognised by their first bytes. Tables (`.csv`, `.tsv`, `.parquet`) have
+        columns x and y, optionally angle (or theta), and print (or finger, id) if there are several prints in a file.
+        Any other file has one minutia per line: x and y, optionally the angle in degrees and a quality.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def read_prints(inputs: Sequence[str | Path], encoding: str = "utf-8") -> Prints
     parts = []
     for file in find_files(inputs):
         if file.suffix in TABLES:
-            parts.append(_read_table(file, encoding))
+            parts.append(prints_in(read_columns(file, encoding), file.name))
             continue
         with file.reading(), file.open_decompressed() as stream:
             data: bytes = stream.read()
@@ -57,7 +57,7 @@ def read_prints(inputs: Sequence[str | Path], encoding: str = "utf-8") -> Prints
 
 
 def parse_xyt(data: bytes, name: str) -> Prints:
-    r"""The minutiae of an .xyt file: a line each, x y theta quality; theta and quality may be left out.
+    r"""The print in an .xyt file: one minutia per line, x y theta quality; theta and quality are optional.
 
     Examples
     --------
@@ -81,26 +81,32 @@ def parse_xyt(data: bytes, name: str) -> Prints:
             raise BadDataError(f"{name}:{number}: not a minutia (x y theta quality): {shown!r}")
         rows.append([*values, np.nan][:3] if len(values) == 2 else values[:3])
     x, y, angles = np.array(rows, np.float64).reshape(-1, 3).T
-    return Prints([name], np.array([0, len(rows)], np.int64), x, y, angles)
+    return Prints.single(name, x, y, angles)
 
 
-def _read_table(file: File, encoding: str) -> Prints:
-    table = read_columns(file, encoding)
+def prints_in(table: Mapping[str, Any], place: str) -> Prints:
+    """The prints in a table, given as columns by name: x and y, perhaps angle (or theta), print (or finger, id).
+
+    Examples
+    --------
+    >>> prints_in({"x": np.array([1.0]), "y": np.array([2.0])}, "thumb").names
+    ['thumb']
+    """
     names = {name.lower(): name for name in table}
     for needed in ("x", "y"):
         if needed not in names:
-            raise missing_column(needed, file.name, list(table))
-    x, y = (as_numbers(table[names[one]], f"{file.name}: ", one) for one in ("x", "y"))
+            raise missing_column(needed, place, list(table))
+    x, y = (as_numbers(table[names[one]], f"{place}: ", one) for one in ("x", "y"))
     angle = next((names[one] for one in ANGLES if one in names), None)
-    angles = np.full(len(x), np.nan) if angle is None else as_numbers(table[angle], f"{file.name}: ", angle)
+    angles = np.full(len(x), np.nan) if angle is None else as_numbers(table[angle], f"{place}: ", angle)
     owner = next((names[one] for one in PRINTS if one in names), None)
     if owner is None:
-        return Prints([file.name], np.array([0, len(x)], np.int64), x, y, angles)
-    return _by_name([str(value) for value in table[owner].to_pylist()], x, y, angles)
+        return Prints.single(place, x, y, angles)
+    return _group_by_name([str(value) for value in table[owner].to_pylist()], x, y, angles)
 
 
-def _by_name(owners: list[str], x: Float64, y: Float64, angles: Float64) -> Prints:
-    """Prints in the order in which their names first come."""
+def _group_by_name(owners: list[str], x: Float64, y: Float64, angles: Float64) -> Prints:
+    """Prints in the order in which their names first appear."""
     number: dict[str, int] = {}
     owner: Int64 = np.array([number.setdefault(name, len(number)) for name in owners], np.int64)
     order = np.argsort(owner, kind="stable")
@@ -109,7 +115,7 @@ def _by_name(owners: list[str], x: Float64, y: Float64, angles: Float64) -> Prin
 
 
 def as_prints(data: Sequence[Any]) -> Prints:
-    """Prints in memory: a matrix each, with x, y and perhaps the angle in degrees of a minutia in each row.
+    """Prints from memory: one matrix per print, whose rows are the x, y and optionally angle (degrees) of a minutia.
 
     Examples
     --------
@@ -123,14 +129,11 @@ def as_prints(data: Sequence[Any]) -> Prints:
         except (TypeError, ValueError) as error:
             raise BadDataError(f"print {number}: not numbers: {error}") from error
         if minutiae.ndim != 2 or minutiae.shape[1] not in (2, 3):
-            raise BadDataError(
-                f"print {number}: a matrix with a row for each minutia is needed: x, y, perhaps the angle"
-            )
+            raise BadDataError(f"print {number}: must be a matrix with columns x, y and optionally the angle")
         bad = np.argwhere(~np.isfinite(minutiae))
         if len(bad):
             row, column = bad[0].tolist()
-            raise BadDataError(f"print {number}, row {row}, column {column}: {minutiae[row, column]:g} is no place")
+            raise BadDataError(f"print {number}, row {row}, column {column}: {minutiae[row, column]:g} is not finite")
         angles = minutiae[:, 2] if minutiae.shape[1] == 3 else np.full(len(minutiae), np.nan)
-        indptr = np.array([0, len(minutiae)], np.int64)
-        parts.append(Prints([str(number)], indptr, minutiae[:, 0], minutiae[:, 1], angles))
+        parts.append(Prints.single(str(number), minutiae[:, 0], minutiae[:, 1], angles))
     return Prints.joined(parts)

@@ -1,8 +1,8 @@
-"""Finger minutiae records of ISO/IEC 19794-2 (2005): parsed with every length checked, and written for tests.
+"""Finger minutiae records (ISO/IEC 19794-2:2005): parsed with every length checked, and written for tests.
 
-All numbers are big endian. A record: 24 bytes of header (format, version, length, device, image size, resolution,
-number of views), then for each view 4 bytes (finger, view and impression, quality, number of minutiae), 6 bytes a
-minutia (type and x, y, angle, quality) and a block of extended data with its length in front.
+All numbers are big-endian. A record has a header of 24 bytes (format, version, length, device, image size, resolution,
+number of views); then, for each view, 4 bytes (finger, view and impression, quality, number of minutiae), 6 bytes per
+minutia (type and x, y, angle, quality), and extended data preceded by its length.
 """
 
 from __future__ import annotations
@@ -13,24 +13,25 @@ from typing import NamedTuple
 import numpy as np
 
 from lookalike.errors import BadDataError, UsageError
-from lookalike.types import Float64, Prints
+from lookalike.lookup.prints import Prints
+from lookalike.types import Float64
 
 MAGIC = b"FMR\0"
 VERSION = b" 20\0"
 DEGREES = 360 / 256
 """One unit of an angle."""
 PIXELS_PER_CM = 500 / 2.54
-"""Coordinates are given at 500 dots per inch, whatever the scanner's resolution was."""
+"""Coordinates are converted to 500 dots per inch, whatever the resolution of the scanner."""
 _HEADER = struct.Struct(">4s4sIHHHHHBB")
 _VIEW = struct.Struct(">BBBB")
 _LENGTH = struct.Struct(">H")
 _MINUTIA = np.dtype([("x", ">u2"), ("y", ">u2"), ("angle", "u1"), ("quality", "u1")])
 _LOW_BITS = 0x3FFF
-"""x and y have 14 bits; the two above are the type of the minutia, and reserved."""
+"""x and y have 14 bits; the two above hold the type of the minutia (in x) or are reserved (in y)."""
 
 
 class _Image(NamedTuple):
-    """What the header says of the scanned image."""
+    """The scanned image, according to the header."""
 
     width: int
     height: int
@@ -39,7 +40,7 @@ class _Image(NamedTuple):
 
 
 def parse_template(data: bytes, name: str) -> Prints:
-    """The views of a record, each a print; y is turned to point upwards.
+    """The views of a record, one print each; y is flipped to point upwards.
 
     Examples
     --------
@@ -55,31 +56,31 @@ def parse_template(data: bytes, name: str) -> Prints:
         part, at = _parse_view(data, at, end, title, name, image)
         parts.append(part)
     if at != end:
-        raise BadDataError(f"{name}: byte {at}: {end - at} bytes behind the last finger view")
+        raise BadDataError(f"{name}: byte {at}: {end - at} extra bytes after the last finger view")
     return Prints.joined(parts)
 
 
 def _parse_header(data: bytes, name: str) -> tuple[_Image, int, int]:
     if len(data) < _HEADER.size:
-        raise BadDataError(f"{name}: byte {len(data)}: ends within the header, which has {_HEADER.size} bytes")
+        raise BadDataError(f"{name}: byte {len(data)}: the file ends within the header of {_HEADER.size} bytes")
     magic, version, length, _, width, height, x_per_cm, y_per_cm, views, _ = _HEADER.unpack_from(data)
     if magic != MAGIC:
         raise BadDataError(f"{name}: byte 0: not a finger minutiae record ('FMR' is missing)")
     if version != VERSION:
-        raise BadDataError(f"{name}: byte 4: version {version!r}; only {VERSION!r} (ISO/IEC 19794-2:2005) is read")
+        raise BadDataError(f"{name}: byte 4: version {version!r}; only {VERSION!r} (ISO/IEC 19794-2:2005) is supported")
     if length != len(data):
-        raise BadDataError(f"{name}: byte 8: the record has {length} bytes by its header, the file has {len(data)}")
+        raise BadDataError(f"{name}: byte 8: the header gives a length of {length} bytes, the file has {len(data)}")
     if not width or not height:
-        raise BadDataError(f"{name}: byte 14: an image of {width} x {height} pixels")
+        raise BadDataError(f"{name}: byte 14: the image has {width} x {height} pixels")
     if not x_per_cm or not y_per_cm:
-        raise BadDataError(f"{name}: byte 18: a resolution of {x_per_cm} x {y_per_cm} pixels per cm")
+        raise BadDataError(f"{name}: byte 18: the resolution is {x_per_cm} x {y_per_cm} pixels per cm")
     if not views:
-        raise BadDataError(f"{name}: byte 22: no finger view in it")
+        raise BadDataError(f"{name}: byte 22: the record has no finger view")
     return _Image(width, height, x_per_cm, y_per_cm), views, length
 
 
 def _parse_view(data: bytes, at: int, end: int, title: str, name: str, image: _Image) -> tuple[Prints, int]:
-    """A finger view that begins at a byte, and the byte behind its extended data."""
+    """The finger view that starts at byte `at`, and the position after its extended data."""
     _need(name, at, _VIEW.size, end, "the header of a finger view")
     minutiae = data[at + 3]
     at += _VIEW.size
@@ -89,10 +90,8 @@ def _parse_view(data: bytes, at: int, end: int, title: str, name: str, image: _I
     outside = np.flatnonzero((x >= image.width) | (y >= image.height))
     if len(outside):
         first = int(outside[0])
-        place = f"{name}: byte {at + first * _MINUTIA.itemsize}"
-        raise BadDataError(
-            f"{place}: a minutia at {x[first]:g}, {y[first]:g}, outside of the image of {image.width} x {image.height}"
-        )
+        place = f"{name}: byte {at + first * _MINUTIA.itemsize}: a minutia at {x[first]:g}, {y[first]:g}"
+        raise BadDataError(f"{place} lies outside the image of {image.width} x {image.height} pixels")
     at += minutiae * _MINUTIA.itemsize
     _need(name, at, _LENGTH.size, end, "the length of the extended data")
     (extended,) = _LENGTH.unpack_from(data, at)
@@ -100,16 +99,16 @@ def _parse_view(data: bytes, at: int, end: int, title: str, name: str, image: _I
     _need(name, at, extended, end, "the extended data")
     right: Float64 = x * (PIXELS_PER_CM / image.x_per_cm)
     up: Float64 = (image.height - 1 - y) * (PIXELS_PER_CM / image.y_per_cm)
-    return Prints([title], np.array([0, minutiae], np.int64), right, up, rows["angle"] * DEGREES), at + extended
+    return Prints.single(title, right, up, rows["angle"] * DEGREES), at + extended
 
 
 def _need(name: str, at: int, size: int, end: int, what: str) -> None:
     if at + size > end:
-        raise BadDataError(f"{name}: byte {at}: {what} ({size} bytes) would go beyond the end at {end}")
+        raise BadDataError(f"{name}: byte {at}: {what} ({size} bytes) would extend past the end at byte {end}")
 
 
 def write_template(prints: Prints, width: int = 500, height: int = 600, per_cm: int = 197) -> bytes:
-    """Prints as one record, a finger view each; coordinates are rounded to pixels, angles to 1.4 degrees.
+    """Prints as one record, one finger view each; coordinates are rounded to pixels, angles to 1.4 degrees.
 
     Examples
     --------
@@ -118,14 +117,14 @@ def write_template(prints: Prints, width: int = 500, height: int = 600, per_cm: 
     """
     views = b""
     for number in range(len(prints)):
-        own = slice(*prints.indptr[number : number + 2].tolist())
-        x = np.rint(prints.x[own] * (per_cm / PIXELS_PER_CM)).astype(np.int64)
-        y = height - 1 - np.rint(prints.y[own] * (per_cm / PIXELS_PER_CM)).astype(np.int64)
+        right, up, angles = prints.minutiae(number)
+        x = np.rint(right * (per_cm / PIXELS_PER_CM)).astype(np.int64)
+        y = height - 1 - np.rint(up * (per_cm / PIXELS_PER_CM)).astype(np.int64)
         if len(x) > 255 or ((x < 0) | (x >= width) | (y < 0) | (y >= height)).any():
-            raise UsageError(f"{prints.names[number]}: at most 255 minutiae within the image can be stored")
+            raise UsageError(f"{prints.names[number]}: a view holds at most 255 minutiae, all within the image")
         rows = np.zeros(len(x), _MINUTIA)
         rows["x"], rows["y"] = x | 0x4000, y
-        rows["angle"] = np.rint(np.nan_to_num(prints.angles[own]) / DEGREES).astype(np.int64) % 256
+        rows["angle"] = np.rint(np.nan_to_num(angles) / DEGREES).astype(np.int64) % 256
         views += _VIEW.pack(0, 0, 0, len(x)) + rows.tobytes() + _LENGTH.pack(0)
     total = _HEADER.size + len(views)
     return _HEADER.pack(MAGIC, VERSION, total, 0, width, height, per_cm, per_cm, len(prints), 0) + views

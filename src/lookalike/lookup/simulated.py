@@ -1,6 +1,6 @@
-"""Simulated fingerprints: the lecture's model of squares, and prints that are captured again with everything amiss.
+"""Simulated fingerprints: the book's model of grid squares, and invented prints captured twice with realistic errors.
 
-Nothing here is data: it shows what the method does where the truth is known.
+Simulations show how the method behaves when the truth is known; they say nothing about real fingers.
 """
 
 from __future__ import annotations
@@ -12,23 +12,24 @@ import numpy as np
 
 from lookalike.errors import UsageError
 from lookalike.families.triples import Triples
-from lookalike.types import Bool, Float64, Prints
+from lookalike.lookup.prints import Prints
+from lookalike.types import Bool, Float64
 
-_AT_ONCE = 256
-"""Pairs of prints that are drawn at a time, with triples of their own."""
+_PAIRS_AT_ONCE = 256
+"""Pairs of prints per batch; each batch has its own triples."""
 
 
 class Rates(NamedTuple):
-    """How often triples are wrong."""
+    """Error rates of the triples."""
 
     false_negatives: float
-    """The share of pairs of one finger that are no candidates."""
+    """Share of pairs from one finger that are not candidates."""
     false_positives: float
-    """The share of pairs of different fingers that are."""
+    """Share of pairs from different fingers that are."""
 
 
 def lecture_rates(occupied: float = 0.2, agreement: float = 0.8, triples: int = 1024) -> Rates:
-    """What the lecture computes: every triple of every pair is an independent draw.
+    """The rates computed in the book: every triple of every pair is an independent draw.
 
     Examples
     --------
@@ -42,11 +43,11 @@ def lecture_rates(occupied: float = 0.2, agreement: float = 0.8, triples: int = 
 
 
 def exact_rates(squares: int, occupied: float = 0.2, agreement: float = 0.8, triples: int = 1024) -> Rates:
-    """What to expect of a grid: the triples of a pair all look at the same squares, so luck does not average out.
+    """The rates to expect on a real grid, where all triples of a pair see the same squares.
 
-    Of two prints that share c of the S squares, a triple finds c (c - 1)(c - 2) / (S (S - 1)(S - 2)). With each square
-    by itself, c is binomial. Pairs that share few squares by chance are missed by all triples together, so there are
-    more false negatives than the lecture's, the more the fewer squares there are.
+    If two prints share c of the S squares, a triple finds them with probability c (c - 1)(c - 2) / (S (S - 1)(S - 2));
+    with independent squares, c is binomial. A pair that happens to share few squares is missed by all triples together,
+    so there are more false negatives than in the book, especially on small grids.
 
     Examples
     --------
@@ -58,7 +59,7 @@ def exact_rates(squares: int, occupied: float = 0.2, agreement: float = 0.8, tri
 
 
 def _mean_found(squares: int, share: float, triples: int) -> float:
-    """The mean over binomial numbers of common squares of the chance to be a candidate."""
+    """The mean probability of being a candidate, over the binomial number of common squares."""
     common = np.arange(squares + 1, dtype=np.float64)
     ways = np.array([math.lgamma(squares + 1) - math.lgamma(c + 1) - math.lgamma(squares - c + 1) for c in common])
     weights = np.exp(ways + common * math.log(share) + (squares - common) * math.log1p(-share))
@@ -76,15 +77,16 @@ def simulate_rates(
     seed: int = 1,
     by_square: bool = False,
 ) -> Rates:
-    """Draw pairs of prints by the lecture's model and count how often triples are wrong about them.
+    """Draw pairs of prints from the book's model and count the errors of the triples.
 
     Parameters
     ----------
     pairs
-        So many of one finger, and as many of different fingers.
+        Number of pairs from one finger, and of pairs from different fingers.
     by_square
-        Draw each square by itself, so that the number of squares varies from print to print. Otherwise every print has
-        exactly the share `occupied`, and prints of a finger exactly the share `agreement` of that in common.
+        Draw each square independently, so that the number of occupied squares varies from print to print. By default,
+        every print occupies exactly the share `occupied`, and prints of a finger have exactly the share `agreement`
+        of these in common.
 
     Examples
     --------
@@ -93,11 +95,11 @@ def simulate_rates(
     True
     """
     if pairs < 1 or not 0 < occupied < 0.5 or not 0 < agreement <= 1:
-        raise UsageError("pairs from 1, occupied above 0 and below 0.5, agreement above 0 and at most 1")
+        raise UsageError("pairs must be at least 1, occupied above 0 and below 0.5, agreement above 0 and at most 1")
     random = np.random.default_rng(seed)
     found = np.zeros(2)
-    for first in range(0, pairs, _AT_ONCE):
-        count = min(_AT_ONCE, pairs - first)
+    for first in range(0, pairs, _PAIRS_AT_ONCE):
+        count = min(_PAIRS_AT_ONCE, pairs - first)
         family = Triples(squares, occupied, seed=int(random.integers(1 << 62)))
         draw = _by_square if by_square else _by_count
         left, right = draw(random, count, squares, occupied, agreement)
@@ -111,7 +113,7 @@ def simulate_rates(
 def _by_square(
     random: np.random.Generator, count: int, squares: int, occupied: float, agreement: float
 ) -> tuple[Bool, Bool]:
-    """Pairs of prints; the second agrees in a square of the first with this chance, and has `occupied` in all."""
+    """Pairs with independent squares: the second print occupies those of the first with chance `agreement`."""
     left = random.random((count, squares)) < occupied
     elsewhere = occupied * (1 - agreement) / (1 - occupied)
     return left, random.random((count, squares)) < np.where(left, agreement, elsewhere)
@@ -120,7 +122,7 @@ def _by_square(
 def _by_count(
     random: np.random.Generator, count: int, squares: int, occupied: float, agreement: float
 ) -> tuple[Bool, Bool]:
-    """Pairs of prints of just so many squares, of which just so many are common."""
+    """Pairs of prints with a fixed number of squares, a fixed number of them in common."""
     size = round(squares * occupied)
     common = round(size * agreement)
     order = random.random((count, squares)).argsort(axis=1)
@@ -131,10 +133,10 @@ def _by_count(
 
 
 def draw_prints(count: int, minutiae: int = 45, seed: int = 1) -> Prints:
-    """Prints of fingers that do not exist, in pixels at 500 dots per inch.
+    """Prints of invented fingers, in pixels at 500 dots per inch.
 
-    Minutiae lie anywhere in an upright oval, at least half a millimetre apart; their number varies by a fifth or so.
-    Ridges run around a centre above and across below, and a minutia points along its ridge, one way or the other.
+    Minutiae are spread over an upright ellipse, at least half a millimetre apart; their number varies by up to a fifth.
+    Ridges run around the centre in the upper half and horizontally below; a minutia points along its ridge, either way.
 
     Examples
     --------
@@ -153,7 +155,7 @@ def draw_prints(count: int, minutiae: int = 45, seed: int = 1) -> Prints:
 
 
 def _draw_places(random: np.random.Generator, count: int) -> Float64:
-    """Places in an oval of 260 x 380 pixels, none nearer than 10 pixels to another."""
+    """Points in an ellipse of 260 x 380 pixels, at least 10 pixels apart."""
     places = np.empty((0, 2))
     while len(places) < count:
         place = random.uniform(-1, 1, 2)
@@ -175,18 +177,18 @@ def recapture(
     false: float = 0.1,
     seed: int = 1,
 ) -> Prints:
-    """The same fingers once more: moved, turned and scaled, minutiae a little off, some missing, some that are none.
+    """The same fingers captured again: moved, rotated, scaled, with displaced, missing and false minutiae.
 
     Parameters
     ----------
     shift, jitter
         Standard deviations in pixels, of the whole print and of each minutia.
     rotation
-        At most so many degrees to either side.
+        Largest rotation to either side, in degrees.
     scale
-        The standard deviation of the factor.
+        Standard deviation of the scaling factor.
     missing, false
-        The share of the minutiae that is not seen, and how many more are seen that are not there.
+        Share of the minutiae that are not detected, and false minutiae as a share of the true ones.
 
     Examples
     --------
@@ -197,19 +199,16 @@ def recapture(
     random = np.random.default_rng([seed, 1])
     parts = []
     for number, name in enumerate(prints.names):
-        own = slice(*prints.indptr[number : number + 2])
-        seen = random.random(own.stop - own.start) >= missing
-        x, y, angles = prints.x[own][seen], prints.y[own][seen], prints.angles[own][seen]
-        extra = random.binomial(own.stop - own.start, false)
-        # false ones anywhere among the others
-        low, high = np.array([[prints.x[own].min(), prints.y[own].min()], [prints.x[own].max(), prints.y[own].max()]])
-        places = np.vstack([np.stack([x, y], axis=1), random.uniform(low, high, (extra, 2))])
-        directions = np.concatenate([angles, random.uniform(0, 360, extra)])
+        x, y, angles = prints.minutiae(number)
+        seen = random.random(len(x)) >= missing
+        extra = random.binomial(len(x), false)
+        # false minutiae lie anywhere among the true ones
+        low, high = np.array([[x.min(), y.min()], [x.max(), y.max()]])
+        places = np.vstack([np.stack([x, y], axis=1)[seen], random.uniform(low, high, (extra, 2))])
+        directions = np.concatenate([angles[seen], random.uniform(0, 360, extra)])
         turn, factor = random.uniform(-rotation, rotation), 1 + random.normal(0, scale)
         cos, sin = math.cos(math.radians(turn)) * factor, math.sin(math.radians(turn)) * factor
         places = places @ np.array([[cos, sin], [-sin, cos]]) + random.normal(0, shift, 2)
         places += random.normal(0, jitter, places.shape)
-        parts.append(
-            Prints([name], np.array([0, len(places)], np.int64), places[:, 0], places[:, 1], (directions + turn) % 360)
-        )
+        parts.append(Prints.single(name, places[:, 0], places[:, 1], (directions + turn) % 360))
     return Prints.joined(parts)

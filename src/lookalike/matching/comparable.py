@@ -4,31 +4,74 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
+import numpy as np
+
+from lookalike.candidates.bands import join_band
+from lookalike.candidates.buckets import concatenate
 from lookalike.matching.vectors import values_of_pairs
-from lookalike.types import Buckets, Float64, Int64, UInt64, VectorKind
+from lookalike.types import Buckets, Float64, Int64, Sets, UInt64, VectorKind
 from lookalike.verify.measures import Measure
+
+
+class EqualSets(NamedTuple):
+    """Places, and for each the first place with an equal set."""
+
+    places: Int64
+    firsts: Int64
+
+
+class CutPart(NamedTuple):
+    """The distinct sets of a connected part that is too large for memory and is compared in blocks."""
+
+    places: Int64
+    sizes: Int64
 
 
 @dataclass(slots=True)
 class Comparable:
-    """Distinct sets, numbered 0, 1, ... by priority, with the buckets in which they meet."""
+    """Distinct sets, numbered 0, 1, ... by priority, with the buckets in which they meet.
+
+    NumPy arrays and plain values only: it can be sent to another process.
+    """
 
     places: Int64
-    """The place of each set."""
+    """The place of each set in the order of priority."""
     buckets: Buckets
     """Members are numbers of sets."""
     begins: Int64
     ends: Int64
     elements: UInt64
+    """Set i is elements[begins[i]:ends[i]]."""
     bands: Iterable[Buckets] = ()
-    """In their place, the buckets of one band after the other: pairs can then come more than once."""
+    """Instead of `buckets`: those of one band after the other, in which a pair can meet more than once."""
     earlier: int = 0
-    """So many sets, at the front, are of an earlier block: they are to be compared with the others only."""
-    cut: bool = False
-    """Is it a part of a part, which was too large?"""
+    """How many sets, at the front, belong to an earlier block: they are compared only with the others."""
+    equal: EqualSets | None = None
+    """Places found to have equal sets, if they were not known before."""
+    cut: CutPart | None = None
+    """The whole part, if these sets are only some blocks of it."""
     kind: VectorKind | None = None
-    """What kind of vectors they are, if they are no sets."""
+    """What kind of vectors they are, if they are not sets."""
+
+    @classmethod
+    def from_keys(cls, sets: Sets, keys: UInt64, kind: VectorKind | None = None) -> Comparable:
+        """Distinct sets, ordered by priority, that meet if they share a bucket key in a band.
+
+        Parameters
+        ----------
+        keys : uint64[bands, sets]
+
+        Examples
+        --------
+        >>> sets = Sets(np.array([0, 1, 2]), np.array([5, 7], np.uint64))
+        >>> Comparable.from_keys(sets, np.array([[1, 1], [2, 3]], np.uint64)).buckets.members.tolist()
+        [0, 1]
+        """
+        places = np.arange(len(sets))
+        buckets = concatenate([join_band(band, places.astype(np.int32)) for band in keys])
+        return cls(places, buckets, sets.indptr[:-1], sets.indptr[1:], sets.elements, kind=kind)
 
     def __len__(self) -> int:
         return len(self.places)
@@ -40,7 +83,7 @@ class Comparable:
 
     @property
     def sets(self) -> tuple[Int64, Int64, UInt64]:
-        """The sets as kernels take them; vectors as their numbers."""
+        """The sets as kernels take them; vectors as numbers."""
         found = self.begins, self.ends, self.elements
         return self.kind.as_rows(*found) if self.kind else found
 
@@ -49,3 +92,9 @@ class Comparable:
         if self.kind:
             return values_of_pairs(self.kind, measure, self.sets, left, right)
         return measure.of_overlaps(overlaps, self.sizes[left], self.sizes[right])
+
+    def own_values(self, measure: Measure) -> Float64:
+        """The similarity of each set to an equal one: 1, or its size for overlap; 0 for distances."""
+        if measure.name == "overlap":
+            return self.sizes.astype(np.float64)
+        return np.full(len(self), measure.of_equal)

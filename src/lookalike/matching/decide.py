@@ -1,68 +1,147 @@
-"""Compare the candidates and decide, batch by batch."""
+"""Decide which sets are removed, part by part, and which kept set each of them resembles."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from lookalike.cluster.components import connect
-from lookalike.cluster.keepers import decide
-from lookalike.engine.progress import Progress
-from lookalike.engine.workers import Workers
+from lookalike.cluster.components import Components, connect
+from lookalike.cluster.keepers import Decisions, decide
+from lookalike.engine.run import Run, open_run
+from lookalike.engine.settings import MatchSettings, Settings
 from lookalike.errors import ResourceError
-from lookalike.kernels.join import connect_buckets
+from lookalike.kernels import join
 from lookalike.matching.batches import Candidates
 from lookalike.matching.comparable import Comparable
-from lookalike.matching.decisions import Settling
-from lookalike.matching.join import bring_together
-from lookalike.matching.pair_graph import Graph
+from lookalike.matching.decisions import CollectedDecisions, PartDecisions
+from lookalike.matching.join import narrow_buckets
+from lookalike.matching.pair_graph import PairGraph
+from lookalike.types import Bool, Float64, Int32, Int64, Mapper
 
 
-def verify(
-    candidates: Candidates, policy: str, workers: Workers, progress: Progress, graph: Graph | None = None
-) -> Settling:
-    """What became of every batch; the graph gets what is needed to ask again."""
-    settings = candidates.corpus.settings
-    settling = Settling(candidates, settings.matching.measure, policy == "connected")
+def solve_part(found: Comparable, settings: Settings, references: int = 0, *, connected: bool = False) -> PartDecisions:
+    """Decide a whole connected part of candidates: refine its buckets, compare its sets, and choose the keepers.
+
+    A pure function: arrays in, arrays out, no open files. It can run in another process.
+
+    Parameters
+    ----------
+    found
+        Distinct sets, by priority; see `Comparable.from_keys`.
+    references
+        How many sets, at the front, are reference items, which always stay.
+    connected
+        Whether whole connected clusters are removed but for their first set.
+
+    Examples
+    --------
+    >>> from lookalike.types import Sets
+    >>> sets = Sets(np.array([0, 4, 8]), np.array([1, 2, 3, 4, 1, 2, 3, 5], np.uint64))
+    >>> found = Comparable.from_keys(sets, np.zeros((1, 2), np.uint64))
+    >>> decided = solve_part(found, Settings.parse(threshold=0.6, method="lsh", threads=1))
+    >>> decided.removed.tolist(), decided.keeper.tolist(), decided.similarity.tolist()
+    ([1], [0], [0.6])
+    """
+    with open_run(settings) as run:
+        narrow_buckets(run, found)
+        return decide_part(found, settings.matching, references, connected=connected, each=run.workers.map,
+                           threads=run.workers.threads)  # fmt: skip
+
+
+def decide_part(
+    found: Comparable,
+    matching: MatchSettings,
+    references: int,
+    sought: Bool | None = None,
+    *,
+    connected: bool = False,
+    threads: int = 1,
+    each: Mapper = map,
+) -> PartDecisions:
+    """Compare the sets that share a bucket, in order of priority, and find the keeper of each.
+
+    Parameters
+    ----------
+    sought : bool[sets], optional
+        The sets for which a keeper is sought; by default all but the reference items.
+    """
+    measure, ratio = matching.measure.arguments, matching.length_ratio.as_integer_ratio()
+    direct = decide(found.buckets, found.sets, measure, references, found.earlier, sought, threads, each, ratio)
+    if not connected:
+        removed = np.flatnonzero(direct.keeper >= 0)
+        keeper, similarity = _values(found, matching, removed, direct.keeper, direct.overlaps[removed])
+        return PartDecisions(removed, keeper, similarity, keeper, similarity, direct.candidates, direct.pairs)
+    return _decide_clusters(found, matching, direct, connect(found.buckets, found.sets, measure, direct, ratio))
+
+
+def _decide_clusters(
+    found: Comparable, matching: MatchSettings, direct: Decisions, clusters: Components
+) -> PartDecisions:
+    removed = np.flatnonzero(clusters.partner >= 0)
+    overlaps = np.zeros(len(removed), np.int32)
+    if not found.kind:
+        join.overlaps_of(removed, clusters.root[removed], *found.sets, overlaps)
+    keeper, similarity = _values(found, matching, removed, clusters.root, overlaps)
+    shared = clusters.overlaps[removed]
+    partner, partner_similarity = _values(found, matching, removed, clusters.partner, shared)
+    if matching.measure.name == "containment":  # the pair counts in its larger direction
+        back = found.values(matching.measure, partner, removed, shared.astype(np.int64))
+        partner_similarity = np.maximum(partner_similarity, back)
+    compared, pairs = direct.candidates + clusters.candidates, direct.pairs + clusters.pairs
+    return PartDecisions(removed, keeper, similarity, partner, partner_similarity, compared, pairs)
+
+
+def _values(
+    found: Comparable, matching: MatchSettings, removed: Int64, other_of: Int32, overlaps: Int32
+) -> tuple[Int64, Float64]:
+    """The other set of each removed one, and their similarity."""
+    other = other_of[removed].astype(np.int64)
+    return other, found.values(matching.measure, removed, other, overlaps.astype(np.int64))
+
+
+def decide_candidates(
+    run: Run[Settings], candidates: Candidates, policy: str, graph: PairGraph | None = None
+) -> CollectedDecisions:
+    """Decide all candidates, batch by batch; `graph` gets the pairs that a later run can start from."""
+    collected = CollectedDecisions(run, candidates, connected=policy == "connected")
     batches = range(len(candidates.packing.batches))
-    pending = [batch for batch in batches if not ((graph is None or graph.has(batch)) and settling.recall(batch))]
+    pending = [batch for batch in batches if not ((graph is None or graph.has(batch)) and collected.reuse(batch))]
     if pending:
-        candidates.fetch(pending, workers, progress)
+        candidates.fetch(run, pending)
     for batch in pending:
-        for found in candidates.compare(batch, progress):
-            with progress.stage("refining"):
-                bring_together(found, settings, candidates.refined, workers, progress)
-            with progress.stage("verifying"):
-                _decide(found, candidates, settling, policy, workers, progress)
+        for found in candidates.compare(run, batch, collected.removed):
+            with run.progress.stage("refining"):
+                refined = narrow_buckets(run, found)
+            with run.progress.stage("verifying"):
+                collected.add(found, _decide(run, candidates, collected, found), refined)
                 if graph is not None:
-                    graph.add(found, settings, workers)
+                    graph.add(run, candidates, found)
         if graph is not None:
-            graph.add_large(candidates, batch)
             graph.close(batch)
-        settling.close(batch)
+        collected.close(batch)
         candidates.drop(batch)
-    return settling
+    return collected
 
 
 def _decide(
-    found: Comparable, candidates: Candidates, settling: Settling, policy: str, workers: Workers, progress: Progress
-) -> None:
-    settings = candidates.corpus.settings
-    measure, ratio = settings.matching.measure.arguments, settings.matching.length_ratio.as_integer_ratio()
-    reference = found.places < candidates.fixed
-    # a reference item stays, but what it resembles is asked for the sake of its copies
-    sought = ~reference | candidates.copied[found.places]
-    asked = sought & ~candidates.linked[found.places]
-    fixed = int(np.count_nonzero(reference))
-    direct = decide(
-        found.buckets, found.sets, measure, fixed, found.earlier, asked, workers.threads, workers.map, ratio
-    )
-    components = None
-    if policy == "connected":
-        if found.cut:
+    run: Run[Settings], candidates: Candidates, collected: CollectedDecisions, found: Comparable
+) -> PartDecisions:
+    collected.note_equal(found)
+    reference = found.places < candidates.references
+    # reference items stay, but their keepers are sought for the sake of their copies
+    sought = (~reference | collected.copied[found.places]) & ~collected.removed[found.places]
+    if collected.connected:
+        if found.cut is not None:
             raise ResourceError(
                 "--policy connected: one cluster of candidates does not fit in --memory; give more, or use "
                 "--policy direct"
             )
-        progress.compiling(connect_buckets, "connected clusters")
-        components = connect(found.buckets, found.sets, measure, direct, ratio)
-    settling.add(found, direct, components)
+        run.progress.compiling(join.connect_buckets, "connected clusters")
+    return decide_part(
+        found,
+        run.settings.matching,
+        int(np.count_nonzero(reference)),
+        sought,
+        connected=collected.connected,
+        threads=run.workers.threads,
+        each=run.workers.map,
+    )

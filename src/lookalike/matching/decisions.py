@@ -10,15 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from lookalike.cluster.components import Components
-from lookalike.cluster.keepers import Decisions
-from lookalike.engine.stores.work import WorkFolder
-from lookalike.kernels import join
-from lookalike.matching.batches import Candidates
-from lookalike.matching.comparable import Comparable
+from lookalike.engine.run import Run
+from lookalike.engine.settings import Settings
+from lookalike.matching.batches import Candidates, follow_equal
+from lookalike.matching.comparable import Comparable, EqualSets
 from lookalike.matching.refine import Refined, merge_refined
 from lookalike.types import Bool, Float64, Int32, Int64, to_arrow, to_numpy
-from lookalike.verify.measures import Measure
 
 
 class Links(NamedTuple):
@@ -32,22 +29,37 @@ class Links(NamedTuple):
 NO_LINKS = Links(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
 
 
+class PartDecisions(NamedTuple):
+    """Which sets of a part are removed, by number, ascending; all others stay."""
+
+    removed: Int64
+    keeper: Int64
+    """The set that each is removed for."""
+    similarity: Float64
+    """To the keeper, exact."""
+    partner: Int64
+    """The other set of the pair that joined it to its cluster; the keeper itself with the direct policy."""
+    partner_similarity: Float64
+    compared: int
+    pairs: int
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Who was removed, by item number, ascending; whoever is not named stays."""
+    """The removed items, ascending; all others stay."""
 
     removed: Int64
     keeper: Int64
     """The item that each was removed for."""
     similarity: Float64
-    """With the keeper, exact."""
+    """To the keeper, exact."""
     partner: Int64
     """The item of the pair that joined it to its cluster; the keeper itself with the direct policy."""
     partner_similarity: Float64
     identical: int
-    """Items that went because an earlier one has an equal set."""
+    """How many were removed because an earlier item has an equal set."""
 
-    def stays(self, items: int) -> Bool:
+    def kept(self, items: int) -> Bool:
         """By item: is it kept?"""
         kept = np.ones(items, np.bool_)
         kept[self.removed] = False
@@ -55,19 +67,19 @@ class Outcome:
 
 
 @dataclass(slots=True)
-class Settled:
-    """What became of one batch."""
+class BatchDecisions:
+    """What was decided about one batch, by place."""
 
     keeper: list[Links] = field(default_factory=list)
     partner: list[Links] = field(default_factory=list)
-    equal: list[tuple[Int64, Int64]] = field(default_factory=list)
-    """Places with the first place that has an equal set."""
+    """With the connected policy: the pair that joined each to its cluster."""
+    equal: list[EqualSets] = field(default_factory=list)
     compared: int = 0
     pairs: int = 0
     refined: Refined = field(default_factory=Refined)
 
     def to_table(self) -> pa.Table:
-        """All of it as a piece of work."""
+        """As a piece of work."""
         equal = [Links(places, to, np.ones(len(to))) for places, to in self.equal]
         kinds = [_joined([links]) for links in (self.keeper, self.partner, equal)]
         columns = [to_arrow(np.concatenate(column)) for column in zip(*kinds)]
@@ -77,114 +89,113 @@ class Settled:
         return table.replace_schema_metadata({"counted": json.dumps(counted)})
 
     @classmethod
-    def from_table(cls, table: pa.Table) -> Settled:
-        """A piece of work as it was."""
+    def from_table(cls, table: pa.Table) -> BatchDecisions:
+        """From a piece of work."""
         counted = json.loads(table.schema.metadata[b"counted"])
         kind, *columns = (to_numpy(column) for column in table.columns)
         keeper, partner, equal = (Links(*(column[kind == number] for column in columns)) for number in range(3))
         refined = Refined(*counted["refined"])
-        return cls([keeper], [partner], [(equal.places, equal.to)], counted["compared"], counted["pairs"], refined)
+        found = [EqualSets(equal.places, equal.to)]
+        return cls([keeper], [partner], found, counted["compared"], counted["pairs"], refined)
 
 
-class Settling:
-    """Collects the decisions of batch after batch and carries them over to all items.
+class CollectedDecisions:
+    """Collects the decisions of one batch after the other, and extends them to all items.
 
-    What became of a batch is a piece of work: a run that goes on after a kill does not compare it again.
+    The decisions of a finished batch are a piece of work: a resumed run does not compare it again.
     """
 
-    def __init__(self, candidates: Candidates, measure: Measure, connected: bool) -> None:
+    def __init__(self, run: Run[Settings], candidates: Candidates, connected: bool) -> None:
         self.candidates = candidates
-        self._measure = measure
-        self._connected = connected
-        self._settled: list[Settled] = []
-        self._now = Settled()
-        self._own = np.ones(len(candidates.order)) if measure.name == "overlap" else None  # else the same everywhere
+        self.connected = connected
+        self.removed: Bool = np.zeros(len(candidates.order), np.bool_)
+        """By place: is its keeper known? Only with the direct policy."""
+        self.copied = _copied(candidates.first, candidates.references)
+        """By place: has a later item that is not a reference item an equal set?"""
+        self._measure = run.settings.matching.measure
+        self._batches: list[BatchDecisions] = []
+        self._batch = BatchDecisions()
+        overlap = self._measure.name == "overlap"
+        self._own = np.ones(len(candidates.order)) if overlap else None
+        """By place: the similarity to an equal set, if that is not the same for all."""
+        self._work = None if overlap else run.pieces
+        self._name = f"settled-{run.settings.execution.budget.batch_name}"
 
-    def add(self, found: Comparable, direct: Decisions, components: Components | None) -> None:
-        """Take in what became of some sets."""
-        self._now.compared += direct.candidates + (components.candidates if components else 0)
-        self._now.pairs += direct.pairs + (components.pairs if components else 0)
+    def note_equal(self, found: Comparable) -> None:
+        """Note the equal sets that were found when these sets were put together."""
+        if found.equal is not None:
+            self._batch.equal.append(found.equal)
+            places, firsts = found.equal
+            self.copied[firsts[self.copied[places] | (places >= self.candidates.references)]] = True
+
+    def add(self, found: Comparable, decided: PartDecisions, refined: Refined) -> None:
+        """Add what was decided about some sets."""
+        self._batch.compared += decided.compared
+        self._batch.pairs += decided.pairs
+        self._batch.refined = merge_refined([self._batch.refined, refined])
         if self._own is not None:
-            self._own[found.places] = own_similarity(found, self._measure)
-        if components is None:
-            gone = np.flatnonzero(direct.keeper >= 0)
-            self._now.keeper.append(self._links(found, gone, direct.keeper[gone], direct.overlaps[gone]))
-            self.candidates.linked[found.places[gone]] = True
-            return
-        gone = np.flatnonzero(components.partner >= 0)
-        overlaps = np.zeros(len(gone), np.int32)
-        if not found.kind:
-            join.overlaps_of(gone, components.root[gone], *found.sets, overlaps)
-        self._now.keeper.append(self._links(found, gone, components.root[gone], overlaps))
-        partner, shared = components.partner[gone], components.overlaps[gone]
-        self._now.partner.append(self._links(found, gone, partner, shared, either=True))
+            self._own[found.places] = found.own_values(self._measure)
+        places = found.places[decided.removed]
+        self._batch.keeper.append(Links(places, found.places[decided.keeper], decided.similarity))
+        if self.connected:
+            self._batch.partner.append(Links(places, found.places[decided.partner], decided.partner_similarity))
+        else:
+            self.removed[places] = True
 
-    def _links(self, found: Comparable, gone: Int64, to: Int32, overlaps: Int32, either: bool = False) -> Links:
-        """Links between distinct sets, at their places; `either`: containment counts in its larger direction."""
-        shared = overlaps.astype(np.int64)
-        similarity = found.values(self._measure, gone, to.astype(np.int64), shared)
-        if either and self._measure.name == "containment":
-            similarity = np.maximum(similarity, found.values(self._measure, to.astype(np.int64), gone, shared))
-        return Links(found.places[gone], found.places[to], similarity)
-
-    def take(self, links: Links, compared: int) -> None:
-        """Take in links that are known without comparing sets."""
-        self._settled.append(Settled([links], compared=compared, pairs=len(links.places)))
+    def add_links(self, links: Links, compared: int) -> None:
+        """Add links that are known without comparing sets."""
+        self._batches.append(BatchDecisions([links], compared=compared, pairs=len(links.places)))
 
     def close(self, batch: int) -> None:
-        """A batch was compared to its end: from now on it need not be compared again."""
-        done, self._now = self._now, Settled()
-        done.equal, self.candidates.equal = self.candidates.equal, []
-        done.refined, self.candidates.refined = self.candidates.refined, Refined()
-        self._settled.append(done)
-        if (work := self._work()) is not None:
-            work.save(self._name(batch), done.to_table())
+        """A batch is finished, and need not be compared again."""
+        done, self._batch = self._batch, BatchDecisions()
+        self._batches.append(done)
+        if self._work is not None:
+            self._work.save(self._piece(batch), done.to_table())
 
-    def recall(self, batch: int) -> bool:
-        """Take over what an earlier run found out about a batch, if it got that far."""
-        work = self._work()
-        if work is None or not work.has(self._name(batch)):
+    def reuse(self, batch: int) -> bool:
+        """Take the decisions about a batch from a killed run, if it got that far."""
+        if self._work is None or not self._work.has(self._piece(batch)):
             return False
-        self._settled.append(Settled.from_table(work.load(self._name(batch))))
+        self._batches.append(BatchDecisions.from_table(self._work.load(self._piece(batch))))
         return True
 
-    def _work(self) -> WorkFolder | None:
-        return self.candidates.corpus.digests.work if self._own is None else None
+    def _piece(self, batch: int) -> str:
+        return f"{self._name}-{batch:05}.arrow"
 
-    def _name(self, batch: int) -> str:
-        return f"settled-{self.candidates.corpus.settings.execution.budget.batch_name}-{batch:05}.arrow"
+    @property
+    def first(self) -> Int32:
+        """For each place the first place with an equal set."""
+        return follow_equal(self.candidates.first, [pair for one in self._batches for pair in one.equal])
 
     @property
     def compared(self) -> int:
         """How many pairs of sets were compared."""
-        return sum(one.compared for one in self._settled)
+        return sum(one.compared for one in self._batches)
 
     @property
     def pairs(self) -> int:
         """How many of these are similar."""
-        return sum(one.pairs for one in self._settled)
+        return sum(one.pairs for one in self._batches)
 
     def alarms(self) -> list[dict[str, Any]]:
         """What was refined."""
-        return merge_refined([one.refined for one in self._settled]).alarms()
+        return merge_refined([one.refined for one in self._batches]).alarms()
 
     def finish(self, references: int) -> Outcome:
-        """Every item's keeper. The first `references` items stay whatever they resemble."""
-        self.candidates.follow([pair for one in self._settled for pair in one.equal])
-        order, first = self.candidates.order, self.candidates.first
+        """The keeper of every removed item. The first `references` items stay whatever they resemble."""
+        order, first = self.candidates.order, self.first
         copies = np.flatnonzero((first != np.arange(len(first))) & (order >= references))
         same = np.full(len(copies), self._measure.of_equal)
         own = same if self._own is None else self._own[first[copies]]
         enough = self._measure.reached_by(own)
         copied = Links(copies[enough], first[copies[enough]].astype(np.int64), own[enough])
-        keeper = self._to_items(_follow(_joined(one.keeper for one in self._settled), copied, onward=True), references)
+        keeper = self._to_items(_follow(_joined(one.keeper for one in self._batches), copied, onward=True), references)
         identical = len(copied.places)
-        if not self._connected:
+        if not self.connected:
             return Outcome(*keeper, keeper.to, keeper.similarity, identical)
-        partner = self._to_items(
-            _follow(_joined(one.partner for one in self._settled), copied, onward=False),
-            references,
-        )
+        partners = _follow(_joined(one.partner for one in self._batches), copied, onward=False)
+        partner = self._to_items(partners, references)
         return Outcome(*keeper, partner.to, partner.similarity, identical)
 
     def _to_items(self, links: Links, references: int) -> Links:
@@ -196,10 +207,12 @@ class Settling:
         return Links(items[going], order[links.to[going]].astype(np.int64), links.similarity[going])
 
 
-def own_similarity(found: Comparable, measure: Measure) -> Float64:
-    """The similarity of each set with an equal one: 1, but for overlap its size; for distances 0."""
-    same = np.full(len(found), measure.of_equal)
-    return found.sizes.astype(np.float64) if measure.name == "overlap" else same
+def _copied(first: Int32, references: int) -> Bool:
+    """By place: has a later item that is not a reference item an equal set?"""
+    copies = np.flatnonzero(first != np.arange(len(first)))
+    copied = np.zeros(len(first), np.bool_)
+    copied[first[copies[copies >= references]]] = True
+    return copied
 
 
 def _joined(groups: Iterable[list[Links]]) -> Links:

@@ -1,6 +1,6 @@
-"""Join the digests: who has the same sequence of tokens, and who shares a bucket in which band.
+"""Find who meets whom: items with the same sequence of tokens, and items that share a bucket in a band.
 
-What is joined is streamed from the digests, a range of keys at a time where a whole band does not fit.
+Digests are streamed, a range of keys at a time if a whole band does not fit in memory.
 """
 
 from __future__ import annotations
@@ -13,16 +13,67 @@ from lookalike.candidates.bands import join_band, key_ranges
 from lookalike.candidates.brute import all_together
 from lookalike.candidates.buckets import concatenate, group_prints
 from lookalike.engine.corpus import Corpus
-from lookalike.engine.progress import Progress
+from lookalike.engine.run import Run
+from lookalike.engine.settings import Settings
 from lookalike.engine.stores.buckets import BucketStore
 from lookalike.engine.stores.digests import Digests
-from lookalike.engine.workers import Workers
-from lookalike.matching.batches import Candidates, put_up
+from lookalike.matching.batches import Candidates, plan_batches
 from lookalike.types import Bool, Buckets, Int32
 
 
+def find_candidates(
+    run: Run[Settings],
+    corpus: Corpus,
+    order: Int32,
+    *,
+    references: int = 0,
+    second: int | None = None,
+    by_band: bool = False,
+) -> Candidates:
+    """Find which items share a bucket, and plan which are compared together.
+
+    Parameters
+    ----------
+    order : int32[...]
+        The items that are not empty, by priority.
+    references
+        How many items, at the front of the input, are reference items.
+    second
+        The number of the first item of another collection: equal sets of the two are not copies of each other.
+    by_band
+        Whether bands are compared one by one.
+    """
+    matching, budget = run.settings.matching, run.settings.execution.budget
+    budget.check_items(len(corpus))
+    ranges = budget.joining_ranges(len(order), run.workers.threads)
+    by_keys = matching.method == "lsh"
+    with run.progress.stage("joining bands", corpus.digests.bands, "bands"):
+        place_of = places_of(order, len(corpus))
+        first = collapse_copies(corpus.digests, place_of, len(order), ranges, second)
+        distinct = first == np.arange(len(order))
+        if by_keys:
+            place_of[order[~distinct]] = -1
+            bands = join_bands(run, corpus.digests, place_of, ranges)
+        else:
+            bands = BucketStore(None)
+            bands.add(all_together(np.flatnonzero(distinct)))
+    # exact methods need even a set that meets no other: its size is its overlap with its copies
+    inside = members_of(bands, len(order)) if by_keys else distinct
+    return plan_batches(
+        run,
+        corpus,
+        order,
+        references=references,
+        first=first,
+        bands=bands,
+        members=np.flatnonzero(inside),
+        second=second,
+        by_band=by_band,
+    )
+
+
 def places_of(order: Int32, items: int) -> Int32:
-    """The place of each item in the order of priority; -1 for those that have none.
+    """The place of each item in the order of priority; -1 for items without one.
 
     Examples
     --------
@@ -34,11 +85,11 @@ def places_of(order: Int32, items: int) -> Int32:
     return place_of
 
 
-def collapse_copies(digests: Digests, place_of: Int32, places: int, ranges: int, second: int = 0) -> Int32:
-    """For each place the first place with the same sequence of tokens; items from `second` on are apart."""
+def collapse_copies(digests: Digests, place_of: Int32, places: int, ranges: int, second: int | None = None) -> Int32:
+    """For each place the first place with the same sequence of tokens; items from `second` on are kept apart."""
     first = np.arange(places, dtype=np.int32)
     sides = [place_of]
-    if second:
+    if second is not None:
         here = np.arange(len(place_of)) < second
         sides = [np.where(here, place_of, np.int32(-1)), np.where(here, np.int32(-1), place_of)]
     for side in sides:
@@ -48,10 +99,10 @@ def collapse_copies(digests: Digests, place_of: Int32, places: int, ranges: int,
     return first
 
 
-def join_bands(digests: Digests, place_of: Int32, ranges: int, workers: Workers, progress: Progress) -> BucketStore:
-    """The buckets of every band, range by range; bands that an earlier run has joined are taken as they are."""
-    store = BucketStore(digests.work)
-    progress.advance(len(store))
+def join_bands(run: Run[Settings], digests: Digests, place_of: Int32, ranges: int) -> BucketStore:
+    """The buckets of every band, range by range; bands that a killed run has joined are reused."""
+    store = BucketStore(run.pieces)
+    run.progress.advance(len(store))
 
     def join(job: tuple[int, int, int]) -> Buckets:
         band, low, high = job
@@ -64,11 +115,11 @@ def join_bands(digests: Digests, place_of: Int32, ranges: int, workers: Workers,
                 yield band, low, high
 
     parts: list[Buckets] = []
-    for part in workers.map(join, jobs()):
+    for part in run.workers.map(join, jobs()):
         parts.append(part)
         if len(parts) == ranges:
             store.add(concatenate(parts))
-            progress.advance(1)
+            run.progress.advance(1)
             parts = []
     return store
 
@@ -79,44 +130,3 @@ def members_of(store: BucketStore, places: int) -> Bool:
     for band in store:
         found[band.members] = True
     return found
-
-
-def find_candidates(
-    corpus: Corpus,
-    order: Int32,
-    workers: Workers,
-    progress: Progress,
-    references: int = 0,
-    second: int = 0,
-    by_band: bool = False,
-) -> Candidates:
-    """Who shares a bucket with whom.
-
-    Parameters
-    ----------
-    order : int32[...]
-        The items that are not empty, by priority.
-    references
-        So many items, at the front, are reference items.
-    second
-        The number of the first item of another collection: equal sets of the two are no copies of each other.
-    by_band
-        Whether the bands are to be compared one by one.
-    """
-    settings, digests = corpus.settings, corpus.digests
-    settings.execution.budget.check_items(len(corpus))
-    ranges = settings.execution.budget.joining_ranges(len(order), workers.threads)
-    with progress.stage("joining bands", digests.bands, "bands"):
-        place_of = places_of(order, len(corpus))
-        first = collapse_copies(digests, place_of, len(order), ranges, second)
-        copies = np.flatnonzero(first != np.arange(len(order)))
-        if settings.matching.method != "lsh":
-            bands = BucketStore(None)
-            bands.add(all_together(np.flatnonzero(first == np.arange(len(order)))))
-        else:
-            place_of[order[copies]] = -1
-            bands = join_bands(digests, place_of, ranges, workers, progress)
-        del place_of
-    # without bands even a single set counts: how much it overlaps with its copies, its size tells
-    inside = members_of(bands, len(order)) if settings.matching.method == "lsh" else first == np.arange(len(order))
-    return put_up(corpus, order, references, first, bands, np.flatnonzero(inside), second, by_band)

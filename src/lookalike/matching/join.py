@@ -1,4 +1,4 @@
-"""The ways to find the similar pairs among sets: by buckets, by the exact join, or by divide-compute-merge."""
+"""The ways to find similar pairs among sets: by buckets, by the exact join, or by divide-compute-merge."""
 
 from __future__ import annotations
 
@@ -10,39 +10,40 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lookalike.engine.progress import Progress
+from lookalike.candidates.prefix import oversize
+from lookalike.engine.run import Run
 from lookalike.engine.settings import Settings
-from lookalike.engine.workers import Workers
 from lookalike.errors import UsageError
+from lookalike.kernels.prefix import list_prefixes
 from lookalike.matching.comparable import Comparable
 from lookalike.matching.refine import Refined, refine
 from lookalike.matching.vectors import near_pairs
 from lookalike.types import Bool, Buckets, Int32, Int64, Sets
 from lookalike.verify.measures import Measure
-from lookalike.verify.pairs import list_pairs, list_pairs_of_band
+from lookalike.verify.pairs import FoundPairs, list_pairs, list_pairs_of_band
 
 if TYPE_CHECKING:
     from lookalike.candidates.exact import JoinStats
 
 PAIR_BYTES = 64
-"""What a pair takes while it is decided who stays: its bucket, and its place in the lists of its two sets."""
+"""Memory for a pair while keepers are decided: its bucket, and its entries in the lists of its two sets."""
 
 
 @dataclass(slots=True)
 class JoinOptions:
-    """How exact methods go about it; the pairs are the same but for `common`."""
+    """How exact methods work. They find the same pairs, except with `common`."""
 
     index: str = "best"
     common: Fraction | None = None
-    """Elements in more than this share of the sets make no pairs (merge): no longer exact."""
+    """Elements in more than this share of the sets make no pairs (merge); the result is then no longer exact."""
     folder: Path | None = None
-    """Where what does not fit goes."""
+    """Where to spill what does not fit in memory."""
     stats: JoinStats | None = None
-    """Gets what each filter of the exact join left."""
+    """Filled with how many pairs each filter of the exact join let through."""
 
 
 class Joined(NamedTuple):
-    """Similar pairs by number of set, for containment in the direction that holds; and how many were compared."""
+    """Similar pairs of sets (for containment, in the direction that holds), and how many were compared."""
 
     left: Int64
     right: Int64
@@ -51,63 +52,57 @@ class Joined(NamedTuple):
 
 
 def join_sets(
-    found: Comparable,
-    apart: Bool | None,
-    settings: Settings,
-    options: JoinOptions,
-    refined: Refined,
-    workers: Workers,
-    progress: Progress,
-) -> Iterator[Joined]:
-    """The similar pairs of some sets, as they are found.
+    run: Run[Settings], found: Comparable, apart: Bool | None, options: JoinOptions
+) -> Iterator[tuple[Joined, Refined]]:
+    """The similar pairs of some sets, as they are found, with the oversize buckets that were refined for them.
 
-    With `apart` only pairs in which one set has it and the other has not are needed; others may come as well.
+    With `apart`, only pairs of a set that has the flag and one that does not are needed; others may come up as well.
     """
-    measure = settings.matching.measure
+    matching, each = run.settings.matching, run.workers.map
+    measure = matching.measure
     if found.kind and options.index != "best":
         raise UsageError(f"--index {options.index} is for sets; vectors are compared in matrix products")
-    if settings.matching.method in ("exact", "merge") or (found.kind and settings.matching.method != "lsh"):
-        for left, right, overlaps, compared in _losing_none(found, apart, settings, options, workers, progress):
-            yield Joined(*_directed(left, right, overlaps, found.sizes, measure), compared)
+    if matching.method in ("exact", "merge") or (found.kind and matching.method != "lsh"):
+        for left, right, overlaps, compared in _join_exactly(run, found, apart, options):
+            yield Joined(*_directed(left, right, overlaps, found.sizes, measure), compared), Refined()
         return
     for band in found.bands:
-        for listed in list_pairs_of_band(band, found.sets, measure.arguments, found.earlier, workers.map):
-            left, right, overlaps = (one.astype(np.int64) for one in listed[:3])
-            yield Joined(left, right, overlaps, listed.candidates)
-    refine(found, settings, progress, refined)
-    ratio = settings.matching.length_ratio.as_integer_ratio()
-    for listed in list_pairs(found.buckets, found.sets, measure.arguments, found.earlier, workers.map, ratio):
-        left, right, overlaps = (one.astype(np.int64) for one in listed[:3])
-        yield Joined(left, right, overlaps, listed.candidates)
+        for listed in list_pairs_of_band(band, found.sets, measure.arguments, found.earlier, each):
+            yield _joined(listed), Refined()
+    refined = _refine(run, found)
+    ratio = matching.length_ratio.as_integer_ratio()
+    for listed in list_pairs(found.buckets, found.sets, measure.arguments, found.earlier, each, ratio):
+        yield _joined(listed), refined
+        refined = Refined()  # counted once
 
 
-def _losing_none(
-    found: Comparable,
-    apart: Bool | None,
-    settings: Settings,
-    options: JoinOptions,
-    workers: Workers,
-    progress: Progress,
-) -> Iterator[Joined]:
-    """Every pair that is similar in one direction or the other: of vectors by matrix products, of sets by a join."""
+def _joined(listed: FoundPairs) -> Joined:
+    left, right, overlaps = (one.astype(np.int64) for one in listed[:3])
+    return Joined(left, right, overlaps, listed.candidates)
+
+
+def _join_exactly(run: Run[Settings], found: Comparable, apart: Bool | None, options: JoinOptions) -> Iterator[Joined]:
+    """Every pair that is similar in either direction: vectors by matrix products, sets by a join."""
     if found.kind:
-        for near in near_pairs(found.kind, settings.matching.measure, found.sets, found.earlier, workers):
+        measure = run.settings.matching.measure
+        for near in near_pairs(found.kind, measure, found.sets, found.earlier, run.workers):
             yield Joined(near.left, near.right, np.zeros(len(near.left), np.int64), near.compared)
         return
     sets, numbers = _in_one_piece(found)
     sides = _sides(found, apart)
     chosen = None if sides is None else sides[numbers]
-    for left, right, overlaps in _exactly(sets, chosen, settings, options, workers, progress):
-        yield Joined(numbers[left], numbers[right], overlaps, len(left))
+    for left, right, overlaps in _overlapping(run, sets, chosen, options):
+        kept = run.settings.matching.alike_in_length(sets.sizes[left], sets.sizes[right])
+        yield Joined(numbers[left[kept]], numbers[right[kept]], overlaps[kept], int(np.count_nonzero(kept)))
 
 
 def _sides(found: Comparable, apart: Bool | None) -> Bool | None:
-    """Blocks are compared with each other only; else collections, if there are two."""
+    """Two blocks are compared only with each other; otherwise two collections, if there are two."""
     return np.arange(len(found)) < found.earlier if found.earlier else apart
 
 
 def _in_one_piece(found: Comparable) -> tuple[Sets, Int64]:
-    """The sets as they lie in memory, one after the other, and the number of each; copied only where there are gaps."""
+    """The sets in the order in which they lie in memory, and the number of each; copied only if there are gaps."""
     numbers = np.argsort(found.begins)
     begins, ends = found.begins[numbers], found.ends[numbers]
     indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(ends - begins)])
@@ -119,24 +114,17 @@ def _in_one_piece(found: Comparable) -> tuple[Sets, Int64]:
     return Sets(indptr, found.elements[: len(inside)][inside]), numbers
 
 
-def _exactly(
-    sets: Sets, sides: Bool | None, settings: Settings, options: JoinOptions, workers: Workers, progress: Progress
+def _overlapping(
+    run: Run[Settings], sets: Sets, sides: Bool | None, options: JoinOptions
 ) -> Iterator[tuple[Int64, Int64, Int64]]:
-    """Rows of `sets` and overlaps of all pairs of similar length that are similar in one direction or the other."""
-    for left, right, overlaps in _of_any_length(sets, sides, settings, options, workers, progress):
-        kept = settings.matching.alike_in_length(sets.sizes[left], sets.sizes[right])
-        yield left[kept], right[kept], overlaps[kept]
-
-
-def _of_any_length(
-    sets: Sets, sides: Bool | None, settings: Settings, options: JoinOptions, workers: Workers, progress: Progress
-) -> Iterator[tuple[Int64, Int64, Int64]]:
-    # loaded only where they are used: they would make every other run start later
+    """Rows of `sets` and overlaps of all pairs that are similar in either direction."""
+    # imported on use: other runs start faster without them
     from lookalike.candidates.exact import join_exact
     from lookalike.candidates.merge import join_merge
     from lookalike.candidates.numbering import number_elements
     from lookalike.kernels.exact_masks import probe_marked
 
+    settings, workers, progress = run.settings, run.workers, run.progress
     measure = settings.matching.measure.arguments
     if settings.matching.method == "merge":
         memory = max(settings.execution.budget.sets_bytes, 256 << 20)
@@ -154,7 +142,7 @@ def _of_any_length(
 
 
 def _directed(left: Int64, right: Int64, overlaps: Int64, sizes: Int64, measure: Measure) -> tuple[Int64, Int64, Int64]:
-    """Pairs as they are; for containment each direction that holds."""
+    """The pairs; for containment, each direction that holds."""
     if measure.name != "containment":
         return left, right, overlaps
     threshold = measure.threshold
@@ -167,27 +155,32 @@ def _directed(left: Int64, right: Int64, overlaps: Int64, sizes: Int64, measure:
     )
 
 
-def bring_together(
-    found: Comparable, settings: Settings, refined: Refined, workers: Workers, progress: Progress
-) -> None:
-    """Make buckets that are small enough to be compared, in which every similar pair that there is meets.
+def narrow_buckets(run: Run[Settings], found: Comparable) -> Refined:
+    """Make the buckets small enough to compare; every similar pair still meets in one.
 
-    By the exact join each similar pair is a bucket of its own; where these would be very many, rare elements make the
-    buckets, as they do of oversize ones.
+    By the exact join each similar pair becomes a bucket of its own. If there are too many pairs for that, buckets are
+    made of rare elements, as for oversize ones.
     """
-    if settings.matching.method == "exact" or (found.kind and settings.matching.method == "brute"):
-        pairs = _few_pairs(found, settings, workers, progress)
+    matching = run.settings.matching
+    if matching.method == "exact" or (found.kind and matching.method == "brute"):
+        pairs = _few_pairs(run, found)
         if pairs is not None:
             found.buckets = Buckets(np.arange(0, len(pairs) + 1, 2), pairs)
-            return
-    refine(found, settings, progress, refined)
+            return Refined()
+    return _refine(run, found)
 
 
-def _few_pairs(found: Comparable, settings: Settings, workers: Workers, progress: Progress) -> Int32 | None:
-    """All similar pairs, one after the other; None where they do not fit."""
-    most = settings.execution.budget.sets_bytes // PAIR_BYTES
+def _refine(run: Run[Settings], found: Comparable) -> Refined:
+    if oversize(found.buckets).any():
+        run.progress.compiling(list_prefixes, "oversize buckets")
+    return refine(found, run.settings.matching)
+
+
+def _few_pairs(run: Run[Settings], found: Comparable) -> Int32 | None:
+    """All similar pairs, one after the other; None if they do not fit in memory."""
+    most = run.settings.execution.budget.sets_bytes // PAIR_BYTES
     parts, count = [np.empty((0, 2), np.int32)], 0
-    for part in _losing_none(found, None, settings, JoinOptions(), workers, progress):
+    for part in _join_exactly(run, found, None, JoinOptions()):
         count += len(part.left)
         if count > most:
             return None

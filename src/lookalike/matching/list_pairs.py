@@ -8,32 +8,29 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lookalike.engine.progress import Progress
+from lookalike.engine.run import Run
+from lookalike.engine.settings import Settings
 from lookalike.engine.stores.pairs import PAIR, PairStore, Rows
-from lookalike.engine.workers import Workers
 from lookalike.errors import ResourceError
 from lookalike.kernels import pairs as kernels
-from lookalike.matching.batches import Candidates
+from lookalike.matching.batches import Candidates, follow_equal
 from lookalike.matching.comparable import Comparable
-from lookalike.matching.decisions import own_similarity
 from lookalike.matching.join import JoinOptions, join_sets
+from lookalike.matching.refine import Refined, merge_refined
 from lookalike.types import Float64, Int32, Int64
 
 EXPANDED = 1 << 20
 """Pairs of items that are made at a time."""
 MOST_PAIRS = 1 << 32
-"""Beyond this a list of pairs (16 bytes each on disk) helps nobody; dedup does."""
+"""A longer list of pairs (16 bytes each on disk) helps nobody; dedup does."""
 
 
 @dataclass(slots=True)
 class Listing:
     """How the pairs were found."""
 
-    second: int
-    """The number of the first item of the other collection; 0 where there is none."""
-    options: JoinOptions
     compared: int = 0
-    """How many pairs of items were looked at."""
+    """How many pairs of items were compared."""
     alarms: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -52,94 +49,117 @@ class Groups(NamedTuple):
     items: Int32
 
 
+@dataclass(frozen=True, slots=True)
+class ListLimits:
+    """How many pairs are made at a time, and how many are listed at most."""
+
+    expanded: int = EXPANDED
+    most_pairs: int = MOST_PAIRS
+
+
 def list_similar(
-    candidates: Candidates, store: PairStore, options: JoinOptions, workers: Workers, progress: Progress
+    run: Run[Settings],
+    candidates: Candidates,
+    store: PairStore,
+    options: JoinOptions,
+    limits: ListLimits | None = None,
 ) -> Listing:
     """Compare all candidates and put the similar pairs of items into the store.
 
-    Of two collections only pairs of an item of the first, on the left, with one of the second.
+    Of two collections, only pairs of an item of the first, on the left, with one of the second.
     """
-    listing = Listing(candidates.second, options)
-    own = np.full(len(candidates.order), candidates.corpus.settings.matching.measure.of_equal)
-    groups = _groups(candidates)
-    batches = list(range(len(candidates.packing.batches)))
-    if batches:
-        candidates.fetch(batches, workers, progress)
-    for batch in batches:
-        for found in candidates.compare(batch, progress):
-            with progress.stage("verifying"):
-                progress.compiling(kernels.expand_pairs, "lists of pairs")
-                if candidates.equal:
-                    candidates.follow(candidates.equal)
-                    candidates.equal, groups = [], _groups(candidates)
-                own[found.places] = own_similarity(found, candidates.corpus.settings.matching.measure)
-                _list_sets(found, candidates, groups, store, listing, workers, progress)
-        candidates.drop(batch)
-    if not listing.second:
-        _list_copies(candidates, groups, own, store)
-    store.settle()
-    # Sets were compared once for all their copies; what is reported counts items.
-    listing.compared += 0 if candidates.by_band else len(store)
-    listing.alarms = candidates.refined.alarms()
-    return listing
+    return _Lister(run, candidates, store, options, limits or ListLimits()).list_all()
 
 
-def _groups(candidates: Candidates) -> Groups:
-    first, order = candidates.first, candidates.order
+class _Lister:
+    """Lists the pairs of one batch after the other."""
+
+    def __init__(
+        self,
+        run: Run[Settings],
+        candidates: Candidates,
+        store: PairStore,
+        options: JoinOptions,
+        limits: ListLimits,
+    ) -> None:
+        self._run, self._candidates, self._store, self._options = run, candidates, store, options
+        self._limits = limits
+        self._measure = run.settings.matching.measure
+        self._first = candidates.first
+        self._groups = _group_items(candidates.order, self._first)
+        self._own = np.full(len(candidates.order), self._measure.of_equal)
+        """By place: the similarity to an equal set."""
+        self._compared, self._refined = 0, Refined()
+
+    def list_all(self) -> Listing:
+        """All batches."""
+        run, candidates = self._run, self._candidates
+        batches = list(range(len(candidates.packing.batches)))
+        none_removed = np.zeros(len(candidates.order), np.bool_)
+        if batches:
+            candidates.fetch(run, batches)
+        for batch in batches:
+            for found in candidates.compare(run, batch, none_removed):
+                with run.progress.stage("verifying"):
+                    run.progress.compiling(kernels.expand_pairs, "lists of pairs")
+                    self._add(found)
+            candidates.drop(batch)
+        if candidates.second is None:
+            self._add_copies()
+        self._store.settle()
+        # Sets were compared once for all their copies; the report counts items.
+        compared = self._compared + (0 if candidates.by_band else len(self._store))
+        return Listing(compared, self._refined.alarms())
+
+    def _add(self, found: Comparable) -> None:
+        """The similar pairs of some distinct sets."""
+        candidates = self._candidates
+        if found.equal is not None:
+            self._first = follow_equal(self._first, [found.equal])
+            self._groups = _group_items(candidates.order, self._first)
+        self._own[found.places] = found.own_values(self._measure)
+        second = candidates.second
+        apart = None if second is None else candidates.order[found.places] >= second
+        for part, refined in join_sets(self._run, found, apart, self._options):
+            self._refined = merge_refined([self._refined, refined])
+            self._compared += part.compared - (0 if candidates.by_band else len(part.left))
+            similarity = found.values(self._measure, part.left, part.right, part.overlaps)
+            similar = Similar(found.places[part.left], found.places[part.right], similarity)
+            self._save(similar if second is None else self._across(similar, second))
+
+    def _across(self, found: Similar, second: int) -> Similar:
+        """The pairs with an item of each collection; for containment, with one of the first on the left."""
+        left, right = (self._candidates.order[places] >= second for places in found[:2])
+        directed = self._measure.name == "containment"
+        kept = np.flatnonzero(~left & right if directed else left != right)
+        return Similar(found.left[kept], found.right[kept], found.similarity[kept])
+
+    def _add_copies(self) -> None:
+        """The pairs of items with equal sets."""
+        copied = np.flatnonzero((np.diff(self._groups.starts) > 1) & self._measure.reached_by(self._own))
+        self._save(Similar(copied, copied, self._own[copied]))
+
+    def _save(self, found: Similar) -> None:
+        """Pairs of distinct sets become pairs of items: every copy of the one with every copy of the other."""
+        directed, groups = self._measure.name == "containment", self._groups
+        total = len(self._store) + kernels.count_expanded(found.left, found.right, groups.starts, directed)
+        if total > self._limits.most_pairs:
+            raise ResourceError(
+                f"more than {total:,.0f} pairs would be listed, most of them between copies; use lookalike dedup, "
+                "raise --threshold, or remove identical items first"
+            )
+        for rows in _expand(found, groups, directed, self._limits.expanded):
+            self._store.add(rows)
+
+
+def _group_items(order: Int32, first: Int32) -> Groups:
     by_set = np.lexsort((order, first))  # copies of a set next to each other, by item
     return Groups(np.searchsorted(first[by_set], np.arange(len(order) + 1)), order[by_set])
 
 
-def _list_sets(
-    found: Comparable,
-    candidates: Candidates,
-    groups: Groups,
-    store: PairStore,
-    listing: Listing,
-    workers: Workers,
-    progress: Progress,
-) -> None:
-    """The similar pairs of some distinct sets."""
-    settings = candidates.corpus.settings
-    apart = candidates.order[found.places] >= listing.second if listing.second else None
-    for part in join_sets(found, apart, settings, listing.options, candidates.refined, workers, progress):
-        listing.compared += part.compared - (0 if candidates.by_band else len(part.left))
-        similarity = found.values(settings.matching.measure, part.left, part.right, part.overlaps)
-        similar = Similar(found.places[part.left], found.places[part.right], similarity)
-        _store(_across(similar, candidates) if listing.second else similar, candidates, groups, store)
-
-
-def _across(found: Similar, candidates: Candidates) -> Similar:
-    """The pairs that have an item of each collection; for containment, one of the first on the left."""
-    left, right = (candidates.order[places] >= candidates.second for places in found[:2])
-    directed = candidates.corpus.settings.matching.measure.name == "containment"
-    kept = np.flatnonzero(~left & right if directed else left != right)
-    return Similar(found.left[kept], found.right[kept], found.similarity[kept])
-
-
-def _list_copies(candidates: Candidates, groups: Groups, own: Float64, store: PairStore) -> None:
-    """The pairs of items with equal sets."""
-    enough = candidates.corpus.settings.matching.measure.reached_by(own)
-    copied = np.flatnonzero((np.diff(groups.starts) > 1) & enough)
-    _store(Similar(copied, copied, own[copied]), candidates, groups, store)
-
-
-def _store(found: Similar, candidates: Candidates, groups: Groups, store: PairStore) -> None:
-    """From pairs of distinct sets to pairs of items: every copy of the one with every copy of the other."""
-    directed = candidates.corpus.settings.matching.measure.name == "containment"
-    total = len(store) + kernels.count_expanded(found.left, found.right, groups.starts, directed)
-    if total > MOST_PAIRS:
-        raise ResourceError(
-            f"{total:,.0f} pairs and more would be listed, most of them among copies; use lookalike dedup, raise "
-            "--threshold, or remove identical items first"
-        )
-    for rows in _expand(found, groups, directed):
-        store.add(rows)
-
-
-def _expand(found: Similar, groups: Groups, directed: bool) -> Iterator[Rows]:
+def _expand(found: Similar, groups: Groups, directed: bool, size: int) -> Iterator[Rows]:
     state = np.zeros(3, np.int64)
-    left, right, similarity = np.empty(EXPANDED, np.int32), np.empty(EXPANDED, np.int32), np.empty(EXPANDED)
+    left, right, similarity = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size)
     while state[0] < len(found.left):
         count = kernels.expand_pairs(*found, *groups, directed, state, left, right, similarity)
         rows = np.empty(count, PAIR)

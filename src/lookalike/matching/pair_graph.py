@@ -1,7 +1,7 @@
-"""What a run remembers of its candidates, so that it can be asked again: at a higher threshold, or with another rule.
+"""The pair graph that a run saves, so that it can be repeated at a higher threshold or with another keep rule.
 
-Of connected parts with few pairs all similar ones are listed with their overlap, so that nothing needs to be compared
-again. Of others, where pairs can be very many, the buckets are remembered.
+For connected parts with few pairs, all similar pairs are listed with their overlap, and nothing needs to be compared
+again. For parts whose pairs may be too many, the buckets are saved.
 """
 
 from __future__ import annotations
@@ -15,83 +15,81 @@ import pyarrow as pa
 
 from lookalike.candidates.buckets import renumber, select
 from lookalike.candidates.parts import connected_parts
+from lookalike.engine.run import Run
 from lookalike.engine.settings import Settings
-from lookalike.engine.stores.work import WorkFolder
-from lookalike.engine.workers import Workers
 from lookalike.matching.batches import Candidates
-from lookalike.matching.comparable import Comparable
+from lookalike.matching.comparable import Comparable, CutPart
+from lookalike.matching.decisions import CollectedDecisions
 from lookalike.types import Bool, Buckets, Int32, Int64, to_arrow, to_numpy
 from lookalike.verify.pairs import all_pairs, list_pairs
 from lookalike.write import write_json, write_tables
 
 FOLDER = "graph"
-"""Where it is, in an output folder."""
+"""Its folder within an output folder."""
 LINKS, ITEMS, SOURCES = "links.parquet", "items.parquet", "sources.json"
 PAIR, SIZE, BUCKET = range(3)
-"""Kinds of rows: (left, right, overlap) of a similar pair; (item, size) of a set; (item, 1 where a bucket begins,
+"""Kinds of rows: (left, right, overlap) of a similar pair; (item, size) of a set; (item, 1 if a bucket begins there,
 otherwise 0) of the buckets of large parts."""
 NAMES = ["kind", "left", "right", "value"]
 ROWS = 1 << 20
 """Items that are written at a time."""
 PAIRS_PER_SET = 32
-"""All pairs of a part are listed if they are at most so many for each of its sets."""
+"""All pairs of a part are listed if there are at most this many for each of its sets."""
 
 
-class Graph:
-    """Filled batch by batch; batches of a large run are pieces of work."""
+class PairGraph:
+    """Filled batch by batch; the batches of a large run are pieces of work.
 
-    def __init__(self, name: str) -> None:
-        self._prefix = name
-        self._work: WorkFolder | None = None
-        self._now: list[pa.Table] = []
+    Parameters
+    ----------
+    pairs_per_set
+        Parts with more pairs for each of their sets are saved as buckets.
+    """
+
+    def __init__(self, run: Run[Settings], pairs_per_set: int = PAIRS_PER_SET) -> None:
+        self._prefix = f"graph-{run.settings.execution.budget.batch_name}"
+        self._work = run.pieces
+        self._pairs_per_set = pairs_per_set
+        self._batch: list[pa.Table] = []
+        self._cut: CutPart | None = None
         self._batches: dict[int, pa.Table | None] = {}
-
-    def keep_in(self, work: WorkFolder | None) -> None:
-        """Put the batches there from now on, if the run has a place for pieces of work."""
-        self._work = work
 
     def _name(self, batch: int) -> str:
         return f"{self._prefix}-{batch:05}.arrow"
 
     def has(self, batch: int) -> bool:
-        """Is this batch there, from an earlier run?"""
+        """Whether a killed run has saved this batch."""
         if self._work is None or not self._work.has(self._name(batch)):
             return False
         self._batches[batch] = None
         return True
 
-    def add(self, found: Comparable, settings: Settings, workers: Workers) -> None:
-        """Take in some sets that were compared: pairs, sizes and large buckets."""
-        if found.cut:
-            return  # see add_large
-        small = _with_few_pairs(found.buckets, len(found))
+    def add(self, run: Run[Settings], candidates: Candidates, found: Comparable) -> None:
+        """Add sets that were compared: pairs, sizes and large buckets. A part cut into blocks is added once."""
+        if found.cut is not None:
+            if found.cut is not self._cut:
+                self._cut = found.cut
+                self._add_cut(candidates, found.cut)
+            return
+        matching = run.settings.matching
+        small = _with_few_pairs(found.buckets, len(found), self._pairs_per_set)
         heads = found.buckets.members[found.buckets.starts[:-1]]
-        chosen = select(found.buckets, small[heads])
-        listed = list_pairs(
-            chosen,
-            found.sets,
-            settings.matching.measure.arguments,
-            0,
-            workers.map,
-            settings.matching.length_ratio.as_integer_ratio(),
-        )
+        chosen, ratio = select(found.buckets, small[heads]), matching.length_ratio.as_integer_ratio()
+        listed = list_pairs(chosen, found.sets, matching.measure.arguments, 0, run.workers.map, ratio)
         left, right, overlaps, _ = all_pairs(listed)
         self._add(PAIR, found.places[np.minimum(left, right)], found.places[np.maximum(left, right)], overlaps)
         self._add(SIZE, found.places, found.sizes)
         large = select(found.buckets, ~small[heads])
         self._add_buckets(Buckets(large.starts, found.places[large.members].astype(np.int32)))
 
-    def add_large(self, candidates: Candidates, batch: int) -> None:
-        """Take in a part that was compared in blocks: its sizes and buckets."""
-        if len(candidates.packing.batches[batch]) == 1:
-            return
-        places, sizes = candidates.sizes
-        self._add(SIZE, places, sizes)
+    def _add_cut(self, candidates: Candidates, part: CutPart) -> None:
+        """Add a part that is compared in blocks: its sizes and buckets."""
+        self._add(SIZE, part.places, part.sizes)
         number = np.full(len(candidates.order), -1, np.int32)
-        number[places] = np.arange(len(places), dtype=np.int32)
+        number[part.places] = np.arange(len(part.places), dtype=np.int32)
         for band in candidates.bands:
             mine = renumber(band, number)
-            self._add_buckets(Buckets(mine.starts, places[mine.members].astype(np.int32)))
+            self._add_buckets(Buckets(mine.starts, part.places[mine.members].astype(np.int32)))
 
     def _add_buckets(self, buckets: Buckets) -> None:
         heads = np.zeros(len(buckets.members), np.int32)
@@ -101,11 +99,11 @@ class Graph:
     def _add(self, kind: int, left: Int64 | Int32, right: Int64 | Int32, value: Int32 | None = None) -> None:
         columns = [left, right, np.zeros(len(left)) if value is None else value]
         kinds = np.full(len(left), kind, np.uint8)
-        self._now.append(pa.table([to_arrow(kinds), *(to_arrow(one.astype(np.int32)) for one in columns)], NAMES))
+        self._batch.append(pa.table([to_arrow(kinds), *(to_arrow(one.astype(np.int32)) for one in columns)], NAMES))
 
     def close(self, batch: int) -> None:
         """A batch is complete."""
-        table, self._now = pa.concat_tables(self._now), []
+        table, self._batch = pa.concat_tables(self._batch), []
         if self._work is not None:
             self._work.save(self._name(batch), table)
         self._batches[batch] = None if self._work is not None else table
@@ -119,18 +117,19 @@ class Graph:
             yield table
 
 
-def _with_few_pairs(buckets: Buckets, sets: int) -> Bool:
-    """Which sets are in parts all of whose pairs can be listed."""
+def _with_few_pairs(buckets: Buckets, sets: int, pairs_per_set: int) -> Bool:
+    """Which sets are in parts with few enough pairs to list them all."""
     part_of = connected_parts([buckets], sets)
     members = np.bincount(part_of, minlength=sets)
     sizes = buckets.sizes
     meetings = np.bincount(part_of[buckets.members[buckets.starts[:-1]]], sizes * (sizes - 1) / 2, minlength=sets)
     pairs = np.minimum(meetings, members * (members - 1) / 2)
-    return np.asarray((pairs <= PAIRS_PER_SET * members)[part_of])
+    return np.asarray((pairs <= pairs_per_set * members)[part_of])
 
 
-def write_graph(folder: Path, graph: Graph, candidates: Candidates, known: dict[str, Any]) -> None:
-    """Put it into an output folder, by item: links, items, and what is `known` about the sources."""
+def write_graph(folder: Path, graph: PairGraph, collected: CollectedDecisions, known: dict[str, Any]) -> None:
+    """Write it into an output folder, by item: links, items, and what is `known` about the sources."""
+    candidates, first = collected.candidates, collected.first
     order = candidates.order
     names = np.zeros(len(order), np.bool_)
     (folder / FOLDER).mkdir()
@@ -144,15 +143,15 @@ def write_graph(folder: Path, graph: Graph, candidates: Candidates, known: dict[
             yield pa.table([to_arrow(kind), to_arrow(order[left]), to_arrow(to), to_arrow(value)], NAMES)
 
     write_tables(folder / FOLDER / LINKS, links())
-    copies = np.flatnonzero(candidates.first != np.arange(len(order)))
+    copies = np.flatnonzero(first != np.arange(len(order)))
     names[copies] = True
-    names[candidates.first[copies]] = True
-    write_tables(folder / FOLDER / ITEMS, _items(candidates, np.flatnonzero(names)))
+    names[first[copies]] = True
+    write_tables(folder / FOLDER / ITEMS, _items(candidates, first, np.flatnonzero(names)))
     write_json(folder / FOLDER / SOURCES, known)
 
 
-def _items(candidates: Candidates, places: Int64) -> Iterator[pa.Table]:
-    """The items that are candidates or copies, some at a time: number, first with an equal set, length, id."""
+def _items(candidates: Candidates, first: Int32, places: Int64) -> Iterator[pa.Table]:
+    """The items that are candidates or copies, some at a time: number, first item with an equal set, length, id."""
     corpus = candidates.corpus
     places = places[np.argsort(candidates.order[places])]
     for start in range(0, max(1, len(places)), ROWS):
@@ -160,7 +159,7 @@ def _items(candidates: Candidates, places: Int64) -> Iterator[pa.Table]:
         items = candidates.order[some].astype(np.int64)
         columns = {
             "item": to_arrow(items),
-            "first": to_arrow(candidates.order[candidates.first[some]].astype(np.int64)),
+            "first": to_arrow(candidates.order[first[some]].astype(np.int64)),
             "length": corpus.digests.pick("length", items),
             "id": corpus.ids(items),
         }

@@ -11,14 +11,11 @@ import numpy as np
 
 from lookalike.candidates.buckets import concatenate, select
 from lookalike.candidates.prefix import join_prefixes, oversize
-from lookalike.engine.progress import Progress
-from lookalike.engine.settings import Settings
-from lookalike.kernels.prefix import list_prefixes
+from lookalike.engine.settings import MatchSettings
 from lookalike.matching.comparable import Comparable
-from lookalike.types import Int64
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Refined:
     """Oversize buckets that were refined."""
 
@@ -26,55 +23,48 @@ class Refined:
     largest: int = 0
     items: int = 0
 
-    def add(self, sizes: Int64, items: int) -> None:
-        """Count some more."""
-        self.buckets += len(sizes)
-        self.largest = max(self.largest, int(sizes.max()))
-        self.items += items
-
     def alarms(self) -> list[dict[str, Any]]:
-        """What a user should know of it."""
+        """What a user should know about it."""
         if not self.buckets:
             return []
         text = (
             f"{self.buckets} buckets with up to {self.largest:,} items were refined by rare shingles "
-            f"({self.items:,} items in all): often boilerplate. No pair is lost by it."
+            f"({self.items:,} items in all): often boilerplate. No pair is lost by this."
         )
         found = {"buckets": self.buckets, "largest": self.largest, "items": self.items}
         return [{"kind": "oversize_buckets", **found, "text": text}]
 
 
 def merge_refined(parts: Iterable[Refined]) -> Refined:
-    """What was refined in all.
+    """What was refined in total.
 
     Examples
     --------
     >>> merge_refined([Refined(1, 300, 300), Refined(2, 250, 400)])
     Refined(buckets=3, largest=300, items=700)
     """
-    merged = Refined()
-    for part in parts:
-        merged.buckets += part.buckets
-        merged.largest = max(merged.largest, part.largest)
-        merged.items += part.items
-    return merged
+    some = list(parts)
+    return Refined(
+        sum(part.buckets for part in some), max((part.largest for part in some), default=0), sum(p.items for p in some)
+    )
 
 
-def refine(found: Comparable, settings: Settings, progress: Progress, refined: Refined) -> None:
-    """Replace oversize buckets by buckets of rare elements, in which every similar pair of them meets.
+def refine(found: Comparable, matching: MatchSettings) -> Refined:
+    """Replace oversize buckets by buckets of rare elements, in which every similar pair still meets.
 
-    Brute force compares all there are, and vectors have no elements. For measures whose threshold says nothing about
-    one set alone, all elements count as rare.
+    Brute force compares everything anyway, and vectors have no elements. For measures whose threshold does not bound
+    the Jaccard similarity, all elements count as rare. Returns what is reported: of a part that is cut into blocks,
+    each block once; buckets of exact methods are not reported.
     """
     large = oversize(found.buckets)
-    if not large.any() or settings.matching.method == "brute" or settings.items.vectors:
-        return
-    measure = settings.matching.measure
+    if not large.any() or matching.method == "brute" or found.kind:
+        return Refined()
+    measure = matching.measure
     floor = measure.jaccard_floor or Fraction(0)
-    progress.compiling(list_prefixes, "oversize buckets")
     chosen = select(found.buckets, large)
     items = np.unique(chosen.members).astype(np.int64)
     prefixes = join_prefixes(items, *found.sets, *measure.arguments, (floor.numerator, floor.denominator))
     found.buckets = concatenate([select(found.buckets, ~large), prefixes])
-    if not found.earlier and settings.matching.method == "lsh":
-        refined.add(chosen.sizes, len(items))
+    if found.earlier or matching.method != "lsh":
+        return Refined()
+    return Refined(len(chosen.sizes), int(chosen.sizes.max()), len(items))

@@ -1,4 +1,4 @@
-"""What jobs do with vectors where they would work on sets: digests, comparing all with all, values of pairs."""
+"""Compare vectors: all with all in matrix products, and the exact values of pairs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.engine.progress import Progress
+from lookalike.engine.run import Run
 from lookalike.engine.workers import Workers
 from lookalike.kernels import vectors as kernels
 from lookalike.types import Float64, Int64, Span, UInt64, VectorKind, stretch_by_stretch
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from lookalike.verify.measures import Measure
 
 SIDE = 2048
-"""Vectors of a block that is compared with another one in one matrix product."""
+"""Vectors per block; two blocks are compared in one matrix product."""
 ASKED_SIDE = 512
-"""Vectors whose nearest ones a thread looks for at a time."""
+"""Vectors for which a thread seeks neighbours at a time."""
 BITS_SIDE = 512
-"""Bit strings that a thread compares with all before them at a time."""
+"""Bit strings that a thread compares with all earlier ones at a time."""
 ROOM = 1 << 20
-"""Pairs of bit strings that are handed over at a time at least."""
+"""Room for pairs of bit strings that are returned at a time, at least."""
 
 
 def values_of_pairs(kind: VectorKind, measure: Measure, rows: tuple[Any, ...], left: Int64, right: Int64) -> Float64:
@@ -54,11 +54,11 @@ class NearPairs(NamedTuple):
 
 
 def near_pairs(
-    kind: VectorKind, measure: Measure, rows: tuple[Int64, Int64, Any], earlier: int, workers: Workers
+    kind: VectorKind, measure: Measure, rows: tuple[Int64, Int64, Any], earlier: int, workers: Workers, side: int = SIDE
 ) -> Iterator[NearPairs]:
     """Every pair that reaches the threshold, by comparing all with all, block by block.
 
-    A matrix product tells which pairs may; these are measured one by one. With `earlier`, only pairs of a vector below
+    A matrix product shows which pairs may; these are measured one by one. With `earlier`, only pairs of a vector below
     it with one that is not.
     """
     if kind.scalar == "bits":
@@ -72,9 +72,9 @@ def near_pairs(
         good = measure.reached_by(values_of_pairs(kind, measure, rows, left, right))
         return NearPairs(left[good], right[good], len(left))
 
-    spans = [(low, min(low + SIDE, count)) for low in range(earlier, count, SIDE)]
+    spans = [(low, min(low + side, count)) for low in range(earlier, count, side)]
     pairs = [
-        ((low, min(low + SIDE, earlier or count)), span) for span in spans for low in range(0, earlier or span[1], SIDE)
+        ((low, min(low + side, earlier or count)), span) for span in spans for low in range(0, earlier or span[1], side)
     ]
     with _one_thread_each():
         yield from workers.map(compare, pairs)
@@ -87,10 +87,12 @@ class _Blocks:
         self._begins, self._numbers, self._dimension = begins, numbers, kind.dimension
         self._cosine = measure.name == "cosine"
         self._threshold = float(measure.threshold)
-        self._error = (kind.dimension + 8) * float(np.finfo(np.float32).eps)  # the most that rounding can do to a sum
+        self._error = (kind.dimension + 8) * float(
+            np.finfo(np.float32).eps
+        )  # an upper bound on the rounding error of a sum
 
     def block(self, first: int, last: int) -> tuple[npt.NDArray[np.float32], Float64]:
-        """Some vectors and their lengths; for the cosine they are of length 1."""
+        """Some vectors (scaled to length 1 for the cosine) and their original lengths."""
         places = self._begins[first:last, None] + np.arange(self._dimension)
         found = self._numbers[places]
         lengths = np.sqrt(np.einsum("ij,ij->i", found, found, dtype=np.float64))
@@ -99,9 +101,9 @@ class _Blocks:
         return found.astype(np.float32 if self._numbers.dtype == np.float32 else np.float64), lengths
 
     def distances(self, one: Span, other: Span) -> tuple[npt.NDArray[Any], Any]:
-        """About how far the vectors of the other block (rows) are from those of the one, and how wrong that may be.
+        """Approximate distances of the vectors of the other block (rows) from those of the one, and their error bound.
 
-        Less the cosine, or the distance squared.
+        The negative cosine, or the squared distance.
         """
         a, a_lengths = self.block(*one)
         b, b_lengths = self.block(*other)
@@ -112,7 +114,7 @@ class _Blocks:
         return squares - 2 * products, self._error * squares + 1e-300
 
     def likely(self, one: Span, other: Span) -> tuple[Int64, Int64]:
-        """The pairs (a < b) of a vector of the one block and one of the other that may be near enough."""
+        """The pairs (a < b) of a vector of each block that may be near enough."""
         far, error = self.distances(one, other)
         right, left = np.nonzero(far <= (-self._threshold if self._cosine else self._threshold**2) + error)
         left, right = left + one[0], right + other[0]
@@ -142,15 +144,16 @@ def _near_bits(
 
 
 class Nearest(NamedTuple):
-    """The nearest vectors of each of some, nearest first; of equally near ones the first in the input first."""
+    """The nearest vectors of each vector, nearest first, ties in input order."""
 
     counts: Int64
-    """How many each of them has."""
+    """How many neighbours each vector has."""
     neighbors: Int64
     values: Float64
 
 
 def nearest_vectors(
+    run: Run[Any],
     kind: VectorKind,
     measure: Measure,
     rows: tuple[Int64, Int64, Any],
@@ -158,12 +161,11 @@ def nearest_vectors(
     among: Span,
     k: int,
     bounded: bool,
-    workers: Workers,
-    progress: Progress,
 ) -> Nearest:
-    """The k nearest vectors `among` some of each that is `asked` for, itself left out; exactly.
+    """The k nearest vectors `among` some for each vector `asked` about, itself excluded; exactly.
 
-    A matrix product tells which may be among them; these are measured one by one. `bounded`: the threshold counts.
+    A matrix product shows which may be among them; these are measured one by one. With `bounded`, only vectors that
+    reach the measure's threshold count.
     """
     sign = 1.0 if measure.is_distance else -1.0
     limit = sign * float(measure.threshold) if bounded else np.inf
@@ -187,9 +189,9 @@ def nearest_vectors(
     spans = [(low, min(low + ASKED_SIDE, asked[1])) for low in range(*asked, ASKED_SIDE)]
     parts: list[Nearest] = []
     with _one_thread_each():
-        for part in workers.map(search, spans):
+        for part in run.workers.map(search, spans):
             parts.append(part)
-            progress.advance(len(part.counts))
+            run.progress.advance(len(part.counts))
     none = np.empty(0, np.int64)
     return Nearest(
         np.concatenate([none, *(part.counts for part in parts)]),

@@ -1,7 +1,7 @@
 """Any source -> blocks of items.
 
-`open_inputs` takes what the command line takes, `open_data` what a Python caller has in memory. Both give
-sources (`lookalike.types.Source`); nothing here knows what is done with the items.
+`open_inputs` takes the inputs of the command line, `open_data` the data of a Python caller. Both return sources
+(`lookalike.types.Source`); nothing here knows what is done with the items.
 """
 
 from lookalike.read.columns import join_column

@@ -1,4 +1,4 @@
-"""Columns as they come -> what a job is handed: checked text or tokens, ids of one type.
+"""Columns as they are read -> columns as jobs need them: checked text or tokens, ids of one type.
 
 Shared by every format and by tables in memory.
 """
@@ -18,12 +18,12 @@ ACCEPTED = "text, a list of strings or integers, or a vector (a list of numbers)
 
 
 class WrongKindError(ValueError):
-    """A column or value that is neither text nor tokens; the caller knows the place and says it."""
+    """A column or value that is neither text nor tokens; the caller adds the place."""
 
 
 @dataclass(frozen=True, slots=True)
 class BadRow:
-    """A row that cannot be read, by its place in what was parsed."""
+    """A row that cannot be read, by its number among the rows that were parsed."""
 
     row: int
     error: str
@@ -31,12 +31,12 @@ class BadRow:
 
 
 def bad_byte(error: UnicodeDecodeError) -> str:
-    """What is wrong with bytes that are no UTF-8."""
-    return f"not valid UTF-8: byte {error.object[error.start]:#04x} at {error.start}"
+    """What is wrong with bytes that are not UTF-8."""
+    return f"not valid UTF-8: byte {error.object[error.start]:#04x} at position {error.start}"
 
 
 def check_length(keep: Sized, items: Sized) -> None:
-    """Refuse to choose among the rows of a block that has not been parsed, or is another one."""
+    """Refuse a choice of rows made for another block, or for one that has not been parsed."""
     if len(keep) != len(items):
         raise ValueError(f"{len(keep)} rows to choose from, but the block has {len(items)}: parse it first")
 
@@ -54,7 +54,7 @@ def missing_column(name: str, file: str, present: Sequence[str]) -> BadDataError
 
 
 def as_features(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """Text as large_string, tokens as they are; not yet checked to be UTF-8.
+    """Text as large_string, tokens unchanged; not yet checked to be UTF-8.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def as_features(column: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 
 def _packed_bits(column: pa.Array) -> pa.Array:
-    """Bytes of a fixed number as lists of them."""
+    """Values of a fixed number of bytes as lists of bytes."""
     width = column.type.byte_width
     values = pa.Array.from_buffers(
         pa.uint8(), len(column) * width, [None, column.buffers()[1]], offset=column.offset * width
@@ -96,7 +96,7 @@ def _packed_bits(column: pa.Array) -> pa.Array:
 
 
 def _as_tokens(column: pa.Array) -> pa.Array:
-    """Lists of strings or numbers; rarer layouts of lists become large lists."""
+    """Lists of strings or numbers; rarer list layouts become large lists."""
     kind = column.type
     listed = pa.types.is_list(kind) or pa.types.is_large_list(kind)
     rarer = any(is_kind(kind) for is_kind in _RARER_LISTS)
@@ -119,7 +119,7 @@ def _as_tokens(column: pa.Array) -> pa.Array:
 
 
 def without_views(table: pa.Table) -> pa.Table:
-    """The table with strings in the layout that Arrow can filter: for views of strings it has no code yet."""
+    """The table with string views converted to strings, because Arrow cannot filter views yet."""
     schema = pa.schema([field.with_type(_without_views(field.type)) for field in table.schema], table.schema.metadata)
     return table if schema.equals(table.schema) else table.cast(schema)
 
@@ -142,12 +142,12 @@ _RARER_LISTS = (pa.types.is_fixed_size_list, pa.types.is_list_view, pa.types.is_
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Whether a type is one of Arrow's three for strings."""
+    """Whether a type is one of Arrow's three string types."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view())
 
 
 def find_bad_utf8(features: pa.Array) -> list[int]:
-    """The rows whose text or tokens are no valid UTF-8; one fast look at all where there is none."""
+    """The rows whose text or tokens are not valid UTF-8; one fast pass if there are none."""
     try:
         features.validate(full=True)
     except (pa.ArrowInvalid, UnicodeDecodeError):
@@ -164,13 +164,13 @@ def _valid(one: pa.Array) -> bool:
 
 
 def one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """A column in one piece, without copying where it already is."""
+    """A column in one piece; not copied if it already is."""
     if not isinstance(column, pa.ChunkedArray):
         return column
     if column.num_chunks == 1:
         return column.chunk(0)
     if pa.types.is_string(column.type) or pa.types.is_binary(column.type):
-        # 32-bit offsets overflow at 2 GiB when pieces are joined
+        # 32-bit offsets overflow at 2 GiB when chunks are joined
         wide = pa.large_string() if pa.types.is_string(column.type) else pa.large_binary()
         if column.nbytes > 1 << 30:
             column = column.cast(wide)
@@ -180,8 +180,8 @@ def one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
 def join_column(pieces: Iterable[pa.Array]) -> pa.ChunkedArray:
     """Pieces of one column, from several blocks or files, as one column of one type.
 
-    Integers beside fractions become fractions; anything beside strings becomes strings, numbers as JSON
-    writes them. Pieces without a value agree with every type.
+    Integers mixed with floats become floats; anything mixed with strings becomes strings, numbers as in JSON. Pieces
+    without values fit every type.
 
     Examples
     --------
@@ -197,13 +197,13 @@ def join_column(pieces: Iterable[pa.Array]) -> pa.ChunkedArray:
         if kind is not None:
             return pa.chunked_array([array.cast(kind) for array in arrays], type=kind)
     except pa.ArrowInvalid:
-        # an integer that no fraction of 64 bits equals: as a string it stays what it is
+        # an integer that no 64-bit float equals: keep its digits, as a string
         pass
     return pa.chunked_array([_as_strings(array) for array in arrays], type=pa.large_string())
 
 
 def common_type(kinds: Sequence[pa.DataType]) -> pa.DataType | None:
-    """The number type that holds all of these, or None where they have to become strings."""
+    """The number type that holds all of these, or None if they must become strings."""
     if all(map(pa.types.is_integer, kinds)):
         return pa.int64() if pa.uint64() not in kinds else None
     if all(pa.types.is_integer(kind) or pa.types.is_floating(kind) for kind in kinds):
@@ -218,7 +218,7 @@ def _as_strings(array: pa.Array) -> pa.Array:
 
 
 def json_text(value: Any) -> str | None:
-    """A value as the string that stands for it in a column of mixed types.
+    """A value as a string, for a column of mixed types.
 
     Examples
     --------
@@ -235,7 +235,7 @@ def json_text(value: Any) -> str | None:
 
 
 def kind_of(values: Sequence[Any]) -> pa.DataType:
-    """The type of a column of Python values: one type where there is one, else strings; null where there is no value.
+    """The type of a column of Python values: their common type, else string; null if there are no values.
 
     Examples
     --------
@@ -254,7 +254,7 @@ def kind_of(values: Sequence[Any]) -> pa.DataType:
 
 
 def column_of(values: list[Any]) -> pa.Array:
-    """Python values of any mixture as one column.
+    """Python values of any types as one column.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""CSV and TSV with a header: RFC 4180 quoting, newlines within quotes included.
+"""CSV and TSV with a header: RFC 4180 quoting, including newlines inside quotes.
 
-Rows are told apart just as Arrow and Python do it, so that a row can be kept as it is stored: quotes at the
-start of a field open it, an odd number of them ends it, elsewhere they mean themselves, and a newline that is
-not within quotes ends a row.
+Rows are separated as Arrow and Python do it, so that a row can be kept as it is stored: quotes at the start of a
+field open it, an odd number of quotes closes it, any other quote is a plain character, and a newline outside quotes
+ends a row.
 """
 
 from __future__ import annotations
@@ -19,25 +19,26 @@ import pyarrow.csv
 
 from lookalike.errors import BadDataError
 from lookalike.kernels import rows as kernels
-from lookalike.read import longrows, streams
 from lookalike.read.columns import BadRow, bad_byte, missing_column, one_array
 from lookalike.read.files import File
 from lookalike.read.lines import LineSource, Parsed, Rows
-from lookalike.types import Bool, Int64, UInt8, Wanted
+from lookalike.read.long import LongRow
+from lookalike.types import READ_LIMITS, Bool, Int64, ReadLimits, UInt8, Wanted
 
+_OPEN_QUOTE = "not valid CSV: a quote is not closed"
 QUOTE, NEWLINE, RETURN = b'"'[0], b"\n"[0], b"\r"[0]
 
-# Python refuses fields of more than 128 KiB unless told otherwise, for the whole process
+# by default, Python refuses fields of more than 128 KiB; the limit applies to the whole process
 csv.field_size_limit(max(csv.field_size_limit(), (1 << 31) - 1))
 
 
 class CsvSource(LineSource):
-    """A file of separated values; every value is a string, stripped of surrounding spaces."""
+    """A file of separated values; every value is a string, stripped of surrounding whitespace."""
 
     has_head = True
 
-    def __init__(self, file: File, encoding: str) -> None:
-        super().__init__(file, encoding)
+    def __init__(self, file: File, encoding: str, limits: ReadLimits = READ_LIMITS) -> None:
+        super().__init__(file, encoding, limits)
         self.delimiter = "\t" if file.suffix == ".tsv" else ","
         self._names: list[str] | None = None
 
@@ -47,7 +48,7 @@ class CsvSource(LineSource):
         return self._names or []
 
     def head_end(self, data: bytes) -> int:
-        """Where the header ends: the first row that is not blank."""
+        """Where the header ends, which is the first row that is not blank."""
         rows = Rows(pa.py_buffer(data), self.row_ends(data))
         filled = self.item_rows(rows)
         if len(filled) == 0:
@@ -56,26 +57,26 @@ class CsvSource(LineSource):
         try:
             names = split_row(rows.row(int(filled[0])), self.delimiter)
             if any("\r" in name for name in names):
-                raise ValueError("carriage returns as line ends; save the file with newlines")
+                raise ValueError("lines end in carriage returns; save the file with newlines")
             self._names = names
         except ValueError as error:
             raise BadDataError(f"{self.name}:{line}: in the header: {error}") from error
         return int(rows.ends[filled[0]])
 
     def find_end(self) -> Callable[[bytes], int]:
-        """The same for one long row that comes bit by bit."""
+        """Quotes are tracked across the pieces of a row."""
         state = np.array([0, 0, 0, NEWLINE], np.int64)
         return lambda piece: int(kernels.end_of_csv_row(np.frombuffer(piece, np.uint8), ord(self.delimiter), state))
 
     def rows_end(self, data: bytes) -> int:
-        """Where the last row ends that is not within quotes."""
+        """Where the last complete row ends."""
         if QUOTE not in data:
             return data.rfind(b"\n") + 1
         ends = row_ends(np.frombuffer(data, np.uint8), self.delimiter)
         return int(ends[-1]) if len(ends) else 0
 
     def row_ends(self, data: bytes | pa.Buffer) -> Int64:
-        """Newlines outside of quotes; what follows the last one is a row too."""
+        """Newlines outside quotes; what follows the last one is a row too."""
         ends = row_ends(np.frombuffer(data, np.uint8), self.delimiter)
         if len(data) and (len(ends) == 0 or ends[-1] != len(data)):
             ends = np.append(ends, len(data))
@@ -98,40 +99,44 @@ class CsvSource(LineSource):
         if not rows.is_utf8() or self._is_open(rows) or has_lone_return(rows.values):
             return None
         if rows.row(0).startswith(codecs.BOM_UTF8):
-            return None  # Arrow would take it for a mark at the start of a file
+            return None  # Arrow would take it for the byte order mark of a file
         table = self._read_csv(rows, [str(place) for place in places.values()])
         if table is None or table.num_rows != len(rows):
             return None
         found = {name: _strip(table.column(str(place))) for name, place in places.items()}
         return Parsed(found[wanted.features], {name: found[name] for name in wanted.columns})
 
-    def parse_long(self, row: bytearray, wanted: Wanted, first: bool) -> Parsed | None:  # noqa: ARG002
-        """One row: its long fields are unquoted where they stand, the rest goes through Python's parser."""
-        end = len(row) - row.endswith(b"\n") - row.endswith(b"\r\n")
-        data, spans = longrows.as_bytes(row)[:end], longrows.room_for_spans(row)
-        count = kernels.find_csv_fields(data, ord(self.delimiter), longrows.LONG_VALUE, spans)
-        if count < 0:
-            raise ValueError("not valid CSV: a quote is not closed")
-        spans = spans[:count]
-        if end - int((spans[:, 1] - spans[:, 0]).sum()) > streams.BLOCK_BYTES:
+    def parse_long(self, row: LongRow, wanted: Wanted, first: bool) -> Parsed | None:  # noqa: ARG002
+        """One row: its long fields are unquoted in place, the rest goes through Python's parser."""
+        end = row.text_end
+
+        def find_fields(data: UInt8, least: int, spans: Int64) -> int:
+            count = int(kernels.find_csv_fields(data[:end], ord(self.delimiter), least, spans))
+            if count < 0:
+                raise ValueError(_OPEN_QUOTE)
+            return count
+
+        short = row.shorten(find_fields)
+        if short is None:
             return None
-        values = self._check_count(split_row(longrows.with_stand_ins(row, spans), self.delimiter))
-        ends = [int(kernels.unescape_csv(data, start, end)) for start, end in spans.tolist()]
-        texts = [longrows.text_at(row, *strip_span(row, start, end)) for start, end in zip(spans[:, 0].tolist(), ends)]
+        values = self._check_count(split_row(short, self.delimiter))
+        row.unescape(
+            lambda data, start, stop: strip_span(row.data, start, int(kernels.unescape_csv(data, start, stop)))
+        )
         found = {}
         for name in (wanted.features, *wanted.columns):
             value = values[self._place(name)]
-            number = longrows.stood_for(value)
-            found[name] = pa.array([value], pa.large_string()) if number is None else texts[number]
+            text = row.text_of(value)
+            found[name] = pa.array([value], pa.large_string()) if text is None else text
         return Parsed(found[wanted.features], {name: found[name] for name in wanted.columns})
 
     def _check_count(self, values: list[str]) -> list[str]:
         if len(values) != len(self.column_names()):
-            raise ValueError(f"{len(values)} fields where the header has {len(self.column_names())}")
+            raise ValueError(f"expected {len(self.column_names())} fields as in the header, found {len(values)}")
         return values
 
     def _is_open(self, rows: Rows) -> bool:
-        """Whether the last row ends within quotes, which parsers do not mind."""
+        """Whether the last row ends inside quotes, which parsers accept."""
         return len(quote_switches(rows.values, self.delimiter)) % 2 == 1
 
     def _read_csv(self, rows: Rows, names: list[str]) -> pa.Table | None:
@@ -156,7 +161,7 @@ class CsvSource(LineSource):
             try:
                 values = split_row(rows.row(row), self.delimiter)
                 if row == len(rows) - 1 and self._is_open(rows):
-                    raise ValueError("not valid CSV: a quote is not closed")
+                    raise ValueError(_OPEN_QUOTE)
                 good.append(self._check_count(values))
             except ValueError as error:
                 bad.append(BadRow(row, str(error)))
@@ -169,7 +174,7 @@ class CsvSource(LineSource):
     def _place(self, name: str) -> int:
         names = list(self.column_names())
         if names.count(name) > 1:
-            raise BadDataError(f"{self.name}: the header names column {name!r} more than once")
+            raise BadDataError(f"{self.name}: the header has column {name!r} more than once; rename one of them")
         if name not in names:
             raise missing_column(name, self.name, names)
         return names.index(name)
@@ -185,7 +190,7 @@ def split_row(row: bytes, delimiter: str) -> list[str]:
     """
     try:
         text = row.decode("utf-8").removesuffix("\n").removesuffix("\r")
-        # Python and Arrow take a lone carriage return for the end of a row: hide it from them
+        # Python and Arrow end a row at a lone carriage return: hide it from them
         hidden = next(mark for mark in map(chr, range(0xE000, 0xF8FF)) if mark not in text) if "\r" in text else "\r"
         lines = io.StringIO(text.replace("\r", hidden), newline="")
         found = list(csv.reader(lines, delimiter=delimiter))
@@ -199,7 +204,7 @@ def split_row(row: bytes, delimiter: str) -> list[str]:
 
 
 def strip_span(row: bytearray, start: int, end: int) -> tuple[int, int]:
-    """The part of row[start:end] that is left when spaces around it are stripped.
+    """Where row[start:end] starts and ends without the whitespace around it.
 
     Examples
     --------
@@ -221,7 +226,7 @@ def strip_span(row: bytearray, start: int, end: int) -> tuple[int, int]:
 
 
 def quote_switches(data: UInt8, delimiter: str) -> Int64:
-    r"""Where quoting begins and ends, in turn; an escaped quote ends it and begins it again.
+    r"""Where quoting starts and ends, in turn; an escaped quote ends it and starts it again.
 
     Examples
     --------
@@ -241,9 +246,9 @@ def quote_switches(data: UInt8, delimiter: str) -> Int64:
 
 
 def _exact_switches(quotes: Int64, at_start: Bool) -> Int64:
-    """The same with quotes that mean themselves: each run has to be looked at, knowing what came before.
+    """The same if some quotes are plain characters: each run of quotes depends on what came before it.
 
-    A run switches only if its length is odd, and outside of quotes only at the start of a field.
+    A run switches only if its length is odd and, outside quotes, only at the start of a field.
     """
     first = np.flatnonzero(np.diff(quotes, prepend=-2) != 1)
     odd = first[np.diff(first, append=len(quotes)) % 2 == 1]
@@ -255,7 +260,7 @@ def _exact_switches(quotes: Int64, at_start: Bool) -> Int64:
 
 
 def row_ends(data: UInt8, delimiter: str) -> Int64:
-    r"""Where rows end: after newlines that are not within quotes.
+    r"""Where rows end: after newlines outside quotes.
 
     Examples
     --------
@@ -270,7 +275,7 @@ def row_ends(data: UInt8, delimiter: str) -> Int64:
 
 
 def has_lone_return(data: UInt8) -> bool:
-    """Whether a carriage return stands before anything but a newline."""
+    """Whether a carriage return is followed by anything but a newline."""
     returns = np.flatnonzero(data == RETURN)
     return bool((data[np.minimum(returns + 1, len(data) - 1)] != NEWLINE).any())
 

@@ -1,4 +1,4 @@
-"""Sets of whole numbers, a line a set, separated by spaces; a blank line is the empty set."""
+"""Sets of integers separated by spaces, one set per line; a blank line is the empty set."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import pyarrow as pa
 from lookalike.kernels.integers import parse_integers
 from lookalike.read.columns import BadRow, missing_column
 from lookalike.read.lines import LineSource, Parsed, Rows, line_ends
+from lookalike.read.long import LongRow
 from lookalike.read.txt import COLUMN
 from lookalike.types import Int64, Wanted, to_arrow
 
 _SHOWN = 20
-"""Bytes of a bad line that its error shows."""
+"""Bytes of a bad line quoted in its error."""
 
 
 class DatSource(LineSource):
@@ -33,12 +34,12 @@ class DatSource(LineSource):
         return [COLUMN]
 
     def parse_fast(self, rows: Rows, wanted: Wanted, hint: object) -> Parsed | None:
-        """All lines at once, or None where one is bad."""
+        """All lines at once, or None if one is bad."""
         parsed = self.parse_each(rows, wanted, hint)
         return None if parsed.bad else parsed
 
     def parse_each(self, rows: Rows, wanted: Wanted, hint: object) -> Parsed:  # noqa: ARG002
-        """The lines that hold whole numbers and nothing else."""
+        """The lines that hold integers and nothing else."""
         for name in (wanted.features, *wanted.columns):
             if name != COLUMN:
                 raise missing_column(name, self.name, [COLUMN])
@@ -48,9 +49,9 @@ class DatSource(LineSource):
             lists = lists.take(to_arrow(np.flatnonzero(wrong == 0)))
         return Parsed(lists, dict.fromkeys(wanted.columns, lists), bad)
 
-    def parse_long(self, row: bytearray, wanted: Wanted, first: bool) -> Parsed | None:  # noqa: ARG002
+    def parse_long(self, row: LongRow, wanted: Wanted, first: bool) -> Parsed | None:  # noqa: ARG002
         """A very large set."""
-        rows = Rows(pa.py_buffer(row), np.array([len(row)], np.int64))
+        rows = Rows(pa.py_buffer(row.data), np.array([len(row.data)], np.int64))
         parsed = self.parse_each(rows, wanted, None)
         if parsed.bad:
             raise ValueError(parsed.bad[0].error)
@@ -58,7 +59,7 @@ class DatSource(LineSource):
 
 
 def parse_sets(rows: Rows) -> tuple[pa.Array, Int64]:
-    """The numbers of each line, and for each line 0 or the place of what is wrong with it (from 1)."""
+    """The numbers of each line; and for each line 0, or the position of its first error (from 1)."""
     values = np.empty(rows.data.size // 2 + len(rows) + 1, np.int64)
     offsets, wrong = np.empty(len(rows) + 1, np.int64), np.empty(len(rows), np.int64)
     count = parse_integers(rows.values, rows.ends, values, offsets, wrong)
@@ -67,4 +68,4 @@ def parse_sets(rows: Rows) -> tuple[pa.Array, Int64]:
 
 def _describe(line: bytes, place: int) -> str:
     shown = line[place - 1 : place - 1 + _SHOWN].decode("utf-8", "backslashreplace").strip()
-    return f"not whole numbers of 64 bits separated by spaces: {shown!r} at character {place}"
+    return f"not 64-bit integers separated by spaces: {shown!r} at character {place}"

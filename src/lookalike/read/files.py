@@ -1,6 +1,6 @@
-"""One stored file, local or behind a URL: how it is opened, and whether it has stayed the same.
+"""One stored file, local or at a URL: how to open it, and whether it has changed.
 
-Knows nothing of formats: it hands out bytes.
+Knows bytes, not formats.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pyarrow as pa
 from lookalike.errors import BadDataError, LookalikeError, UsageError
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
-"""Suffixes of compressed text, and what Arrow calls the compression."""
+"""Suffixes of compressed text, and Arrow's name of the compression."""
 
 
 @dataclass(frozen=True)
@@ -31,18 +31,18 @@ class File:
     """
 
     name: str
-    """As the user calls it."""
-    kept_name: str
-    """Where its survivors go, below `kept/`."""
+    """As the user typed it."""
+    kept_path: str
+    """Where its surviving rows go, below `kept/`."""
     path: str
-    """Where it is opened: a local path, or a path within `system`."""
+    """A local path, or a path in `system`."""
     nbytes: int = 0
     stamp: tuple[int, int] | None = None
-    """Size and time of change of a local file when it was found."""
+    """Size and modification time of a local file when it was found."""
     system: Any = None
     """The fsspec file system of a URL; None for local files."""
-    held: Any = None
-    """Something that has to live as long as the file is of use (a temporary folder)."""
+    keep_alive: Any = None
+    """An object that must live as long as the file is used (a temporary folder)."""
 
     @property
     def compression(self) -> str | None:
@@ -51,28 +51,30 @@ class File:
 
     @property
     def suffix(self) -> str:
-        """The suffix that tells the format, without that of the compression."""
+        """The suffix of the format, without that of the compression."""
         path = Path(self.path)
         return (Path(path.stem) if self.compression else path).suffix.lower()
 
     def open(self) -> pa.NativeFile:
-        """The stored bytes, from the start. Errors of this file are raised as what they mean to the user."""
+        """The stored bytes, from the start. Errors are raised in terms of the user."""
         try:
             if self.system is None:
                 return pa.OSFile(os.fsencode(self.path), "rb")
             return pa.PythonFile(self.system.open(self.path, "rb"), mode="r")
         except FileNotFoundError as error:
-            raise BadDataError(f"{self.name}: changed while it was read: it is gone") from error
+            raise BadDataError(
+                f"{self.name}: was removed while it was read; run again with the file in place"
+            ) from error
         except OSError as error:
             raise UsageError(f"{self.name}: cannot be opened: {error}") from error
 
     def open_decompressed(self) -> pa.NativeFile:
-        """The bytes from the start, decompressed as they are read."""
+        """The bytes from the start, decompressed on the fly."""
         stored = self.open()
         return pa.CompressedInputStream(stored, self.compression) if self.compression else stored
 
     def check_unchanged(self) -> None:
-        """Refuse a local file that is no longer the one that was found."""
+        """Refuse a local file that has changed since it was found."""
         if self.stamp is None:
             return
         try:
@@ -80,11 +82,11 @@ class File:
         except OSError:
             same = False
         if not same:
-            raise BadDataError(f"{self.name}: changed while it was read")
+            raise BadDataError(f"{self.name}: changed while it was read; run again once it is complete")
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Turn what goes wrong inside into an error that names this file."""
+        """Turn errors inside the block into one that names this file."""
         try:
             yield
         except LookalikeError:
@@ -95,11 +97,11 @@ class File:
 
 
 def stamp(path: Path) -> tuple[int, int]:
-    """Size and time of change of a local file."""
+    """Size and modification time of a local file."""
     found = path.stat()
     return found.st_size, found.st_mtime_ns
 
 
 def first_line(error: BaseException) -> str:
-    """The part of an exception's message that is worth showing."""
+    """The first line of an exception's message."""
     return str(error).strip().split("\n")[0] or type(error).__name__

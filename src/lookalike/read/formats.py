@@ -1,4 +1,4 @@
-"""Which format a file has, by its suffix. A new format is a source in a file of its own and a line here."""
+"""The format of a file, by its suffix. A new format needs a module with a source, and a line here."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from lookalike.read.jsonl import JsonlSource
 from lookalike.read.parquet import ParquetSource
 from lookalike.read.txt import TxtSource
 from lookalike.read.vectors import BvecsSource, FvecsSource, NpySource
-from lookalike.types import Source
+from lookalike.types import ReadLimits, Source
 
-FORMATS: dict[str, Callable[[File, str], Source]] = {
+FORMATS: dict[str, Callable[[File, str, ReadLimits], Source]] = {
     ".parquet": ParquetSource,
     ".jsonl": JsonlSource,
     ".ndjson": JsonlSource,
@@ -25,7 +25,7 @@ FORMATS: dict[str, Callable[[File, str], Source]] = {
     ".fvecs": FvecsSource,
     ".bvecs": BvecsSource,
 }
-"""Suffix -> what makes a source of a file and an encoding. Every other file is one item (see `documents`)."""
+"""Suffix -> what makes a source of a file, given encoding and limits. Any other file is one item (see `documents`)."""
 
 UNCOMPRESSED_ONLY = {".parquet", ".npy", ".fvecs", ".bvecs"}
-"""Formats that have a compression of their own, or are mapped into memory."""
+"""Formats that are compressed internally, or read at arbitrary positions."""

@@ -1,6 +1,6 @@
 """INPUT of the command line (files, folders, globs, URLs, standard input) -> sources.
 
-Finds files and gives them names; what is in them, the formats know.
+Finds files and names them; the formats know what is in them.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from lookalike.read.documents import DocumentsSource
 from lookalike.read.earlier import LINE_FILES, kept_files, parse_record, read_record
 from lookalike.read.files import File, first_line, stamp
 from lookalike.read.formats import FORMATS, UNCOMPRESSED_ONLY
-from lookalike.read.names import kept_names
+from lookalike.read.names import kept_paths
 from lookalike.read.streams import check_encoding
-from lookalike.types import KEPT, RUN_FILE, Source
+from lookalike.types import KEPT, READ_LIMITS, RUN_FILE, ReadLimits, Source
 
 
 @dataclass(frozen=True)
-class Found:
-    """A file of the input and how it was come by."""
+class InputFile:
+    """A file of the input and how it was found."""
 
     file: File
     given: str
-    """What the user wrote."""
+    """What the user typed."""
     in_folder: bool
-    """Plain text in a folder is one item, elsewhere a line is."""
+    """Whether it was found in a folder: there a plain text file is one item, elsewhere each of its lines."""
 
     @property
     def is_document(self) -> bool:
@@ -45,9 +45,14 @@ class Found:
 
 
 def open_inputs(
-    inputs: Sequence[str | Path], *, encoding: str = "utf-8", spool: Path | None = None, output: Path | None = None
+    inputs: Sequence[str | Path],
+    *,
+    encoding: str = "utf-8",
+    spool: Path | None = None,
+    output: Path | None = None,
+    limits: ReadLimits = READ_LIMITS,
 ) -> list[Source]:
-    r"""Open what the user named, in that order; within folders and globs sorted by path.
+    r"""Open the inputs in the order given; within folders and globs sorted by path.
 
     Parameters
     ----------
@@ -55,47 +60,49 @@ def open_inputs(
         Files, folders, globs, URLs that fsspec knows, `-` for JSONL on standard input. An output folder of an
         earlier run stands for the rows that it kept.
     encoding
-        Of text formats.
+        The encoding of text formats.
     spool
-        A folder for what comes on standard input, since sources are read more than once.
+        A folder for a copy of standard input, since sources are read more than once.
     output
-        The folder that results will go to: what an earlier run left there is not input, also where it lies
-        inside a folder that is.
+        The folder that results will be written to: files of an earlier run in it are not input, even if it is inside
+        an input folder.
+    limits
+        How large blocks are.
 
     Raises
     ------
     UsageError
-        Where there is nothing to read.
+        If there is nothing to read.
 
     Examples
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = Path(folder, "a.txt").write_text("first line\nsecond line\n")
-    ...     [source.kept_name for source in open_inputs([f"{folder}/*.txt"])]
+    ...     [source.kept_path for source in open_inputs([f"{folder}/*.txt"])]
     ['a.txt']
     """
     encoding = check_encoding(encoding)
-    named: list[Found] = []
+    named: list[InputFile] = []
     for given in inputs:
         named += _find(os.fspath(given), spool, named)
     found = [one for one in named if not _is_output(one, output)]
     if named and not found:
-        raise UsageError("nothing to read: all that was named lies in the output folder")
-    names = kept_names([one.file.kept_name for one in found], [_absolute(one.file) for one in found])
-    found = [replace(one, file=replace(one.file, kept_name=name)) for one, name in zip(found, names)]
+        raise UsageError("nothing to read: all inputs are in the output folder; choose another output folder")
+    names = kept_paths([one.file.kept_path for one in found], [_absolute(one.file) for one in found])
+    found = [replace(one, file=replace(one.file, kept_path=name)) for one, name in zip(found, names)]
     sources: list[Source] = []
     for is_document, group in groupby(found, lambda one: one.is_document):
         members = list(group)
         if is_document:
-            sources.append(_open_documents(members, encoding))
+            sources.append(_open_documents(members, encoding, limits))
         else:
-            sources += [_open_file(one.file, encoding) for one in members]
+            sources += [_open_file(one.file, encoding, limits) for one in members]
     return sources
 
 
 def find_files(inputs: Sequence[str | Path]) -> list[File]:
-    """The files that the user named, for readers that take whole files; folders and globs sorted by path.
+    """The files that the user named, for readers of whole files; folders and globs sorted by path.
 
     Examples
     --------
@@ -106,22 +113,26 @@ def find_files(inputs: Sequence[str | Path]) -> list[File]:
     ['a.xyt', 'b.xyt']
     """
     if "-" in map(str, inputs):
-        raise UsageError("standard input (-) is not read here; give a file")
+        raise UsageError("standard input (-) is not supported here; pass a file")
     return [one.file for given in inputs for one in _find(os.fspath(given), None, [])]
 
 
 def open_sides(
-    inputs: Sequence[str | Path], against: Sequence[str | Path], encoding: str, spool: Path | None
+    inputs: Sequence[str | Path],
+    against: Sequence[str | Path],
+    encoding: str,
+    spool: Path | None,
+    limits: ReadLimits = READ_LIMITS,
 ) -> tuple[list[Source], list[Source]]:
-    """The sources of INPUT and those of `--against`, if there is any."""
+    """The sources of INPUT, and those of `--against` if given."""
     if "-" in map(str, inputs) and "-" in map(str, against):
-        raise UsageError("standard input (-) was given as INPUT and with --against")
-    sources = open_inputs(inputs, encoding=encoding, spool=spool)
-    return sources, open_inputs(against, encoding=encoding, spool=spool) if against else []
+        raise UsageError("standard input (-) was given both as INPUT and with --against; save one of them to a file")
+    sources = open_inputs(inputs, encoding=encoding, spool=spool, limits=limits)
+    return sources, open_inputs(against, encoding=encoding, spool=spool, limits=limits) if against else []
 
 
 def identity_of(sources: Sequence[Source]) -> list[list[Any]]:
-    """Name, size and time of change of every file, to tell whether the same input is read again.
+    """Name, size and modification time of every file, to detect whether the input has changed.
 
     Examples
     --------
@@ -132,16 +143,18 @@ def identity_of(sources: Sequence[Source]) -> list[list[Any]]:
     return [[file.name, file.nbytes, *(file.stamp or ())] for file in files]
 
 
-def _is_output(one: Found, output: Path | None) -> bool:
+def _is_output(one: InputFile, output: Path | None) -> bool:
     if output is None or "://" in one.given or output.resolve() not in Path(_absolute(one.file)).resolve().parents:
         return False
     if Path(one.given).is_file():
-        raise UsageError(f"{one.given}: lies in the output folder {output}, which would be replaced")
+        raise UsageError(
+            f"{one.given}: is in the output folder {output}, which would be replaced; choose another output folder"
+        )
     return True
 
 
 def check_inputs(inputs: Sequence[str | Path]) -> None:
-    """Refuse names that lead nowhere, without opening anything: a slip is then answered at once.
+    """Refuse inputs that do not exist, without opening anything, so that a typo is reported at once.
 
     Examples
     --------
@@ -150,63 +163,63 @@ def check_inputs(inputs: Sequence[str | Path]) -> None:
     for one in inputs:
         given = os.fspath(one)
         if not given:
-            raise UsageError("an input is empty, where a file, folder or glob should be")
+            raise UsageError("an input is the empty string; give a file, folder or glob")
         if given != "-" and "://" not in given and not Path(given).exists() and not glob.has_magic(given):
-            raise UsageError(f"{given}: no such file, folder or glob match")
+            raise UsageError(f"{given}: no such file or folder, and no glob")
 
 
-def _open_documents(members: list[Found], encoding: str) -> Source:
+def _open_documents(members: list[InputFile], encoding: str, limits: ReadLimits) -> Source:
     given = {one.given for one in members}
     name = given.pop() if len(given) == 1 else members[0].file.name
-    return DocumentsSource(name, [one.file for one in members], encoding)
+    return DocumentsSource(name, [one.file for one in members], encoding, limits)
 
 
-def _open_file(file: File, encoding: str) -> Source:
+def _open_file(file: File, encoding: str, limits: ReadLimits) -> Source:
     if file.compression and file.suffix in UNCOMPRESSED_ONLY:
-        raise UsageError(f"{file.name}: {file.suffix} files are not read compressed")
-    return FORMATS[file.suffix](file, encoding)
+        raise UsageError(f"{file.name}: compressed {file.suffix} files are not supported; decompress it first")
+    return FORMATS[file.suffix](file, encoding, limits)
 
 
-def _find(given: str, spool: Path | None, before: list[Found]) -> list[Found]:
+def _find(given: str, spool: Path | None, before: list[InputFile]) -> list[InputFile]:
     if given == "-":
         if any(one.given == "-" for one in before):
-            raise UsageError("standard input (-) was given more than once")
-        return [Found(spool_stdin(spool), given, False)]
+            raise UsageError("standard input (-) was given more than once; it can be read only once")
+        return [InputFile(spool_stdin(spool), given, False)]
     found = list(_find_url(given) if "://" in given else _find_local(given))
     if not found and not read_record(Path(given)):  # an earlier run may have kept nothing
-        what = "no files in it" if Path(given).is_dir() or "://" in given else "no file matches"
+        what = "the folder has no files" if Path(given).is_dir() or "://" in given else "no file matches"
         raise UsageError(f"{given}: {what}")
     return found
 
 
-def _find_local(given: str) -> Iterator[Found]:
+def _find_local(given: str) -> Iterator[InputFile]:
     check_inputs([given])
     path = Path(given)
     if path.is_dir():
         yield from _find_in_folder(given, given)
     elif path.is_file():
-        yield Found(_local(given, path.name), given, False)
+        yield InputFile(_local(given, path.name), given, False)
     elif path.exists():
         raise UsageError(f"{given}: not a regular file; pipe it to standard input (-) instead")
     elif glob.has_magic(given):
         for match in sorted(glob.glob(given, recursive=True)):  # noqa: PTH207
-            # a folder's files are matches of their own where the glob is recursive
+            # a recursive glob also matches the files in a folder
             if Path(match).is_file():
-                yield Found(_local(match, Path(match).name), given, False)
+                yield InputFile(_local(match, Path(match).name), given, False)
             elif Path(match).is_dir() and "**" not in given:
                 yield from _find_in_folder(match, given)
 
 
-def _find_in_folder(folder: str, given: str) -> Iterator[Found]:
-    """Every file below a folder that is not hidden, sorted by path."""
+def _find_in_folder(folder: str, given: str) -> Iterator[InputFile]:
+    """Every file below a folder except hidden ones, sorted by path."""
     base = Path(folder, KEPT) if read_record(Path(folder)) else Path(folder)
     for path, whole in sorted(_walk(folder)):
         if path.is_file():
-            yield Found(_local(str(path), path.relative_to(base).as_posix()), given, whole)
+            yield InputFile(_local(str(path), path.relative_to(base).as_posix()), given, whole)
 
 
 def _walk(folder: str) -> Iterator[tuple[Path, bool]]:
-    """Files, and whether plain text is one item; of an output folder only the kept rows."""
+    """Files, and whether a plain text file is one item; of an output folder only the kept rows."""
     for parent, folders, files in os.walk(folder):
         if record := read_record(Path(parent)):
             yield from kept_files(Path(parent), record)
@@ -216,19 +229,19 @@ def _walk(folder: str) -> Iterator[tuple[Path, bool]]:
         yield from ((Path(parent, name), True) for name in files if not name.startswith("."))
 
 
-def _local(name: str, kept_name: str) -> File:
+def _local(name: str, kept_path: str) -> File:
     try:
         found = stamp(Path(name))
     except OSError as error:
         raise UsageError(f"{name}: cannot be read: {error.strerror}") from error
     if not os.access(name, os.R_OK):
         raise UsageError(f"{name}: cannot be read: permission denied")
-    # names that are no UTF-8 are shown with their bytes spelled out
+    # bytes of a name that are not UTF-8 are escaped
     shown = os.fsencode(name).decode("utf-8", "backslashreplace")
-    return File(shown, kept_name, name, found[0], found)
+    return File(shown, kept_path, name, found[0], found)
 
 
-def _find_url(given: str) -> Iterator[Found]:
+def _find_url(given: str) -> Iterator[InputFile]:
     # imported here: a run on local files does not need it
     import fsspec
 
@@ -237,15 +250,15 @@ def _find_url(given: str) -> Iterator[Found]:
         if glob.has_magic(path) and not system.exists(path):
             for match in sorted(system.glob(path)):
                 if system.isfile(match):
-                    yield Found(_remote(system, match, match.rsplit("/", 1)[-1]), given, False)
+                    yield InputFile(_remote(system, match, match.rsplit("/", 1)[-1]), given, False)
         elif system.isdir(path):
             path, lines = _kept_remote(system, path)
             for inner in sorted(system.find(path)):
                 within = inner.removeprefix(path).lstrip("/")
                 if not any(part.startswith(".") for part in within.split("/")):
-                    yield Found(_remote(system, inner, within), given, within not in lines)
+                    yield InputFile(_remote(system, inner, within), given, within not in lines)
         elif system.exists(path):
-            yield Found(_remote(system, path, path.rsplit("/", 1)[-1], given), given, False)
+            yield InputFile(_remote(system, path, path.rsplit("/", 1)[-1], given), given, False)
         else:
             raise UsageError(f"{given}: no such file or folder")
     except (ImportError, ValueError) as error:
@@ -257,16 +270,16 @@ def _find_url(given: str) -> Iterator[Found]:
 
 
 def _kept_remote(system: Any, path: str) -> tuple[str, set[str]]:
-    """Where the rows of a folder are, and which plain text holds one a line: see `earlier`."""
+    """Where the rows of a folder are, and which plain text files hold one item per line: see `earlier`."""
     run_file, kept = f"{path.rstrip('/')}/{RUN_FILE}", f"{path.rstrip('/')}/{KEPT}"
     record = parse_record(system.cat_file(run_file)) if system.isfile(run_file) and system.isdir(kept) else None
     return (path, set()) if record is None else (kept, set(record.get(LINE_FILES, ())))
 
 
-def _remote(system: Any, path: str, kept_name: str, name: str | None = None) -> File:
+def _remote(system: Any, path: str, kept_path: str, name: str | None = None) -> File:
     size = system.info(path).get("size") or 0
-    # what follows ? in a web address is no part of the file's name
-    return File(name or system.unstrip_protocol(path), kept_name.partition("?")[0], path, size, None, system)
+    # the query of a URL is not part of the file name
+    return File(name or system.unstrip_protocol(path), kept_path.partition("?")[0], path, size, None, system)
 
 
 def _absolute(file: File) -> str:
@@ -274,9 +287,9 @@ def _absolute(file: File) -> str:
 
 
 def spool_stdin(spool: Path | None) -> File:
-    """Copy standard input to a file: sources are read more than once; without `spool` a temporary one."""
+    """Copy standard input to a file in `spool`, or in a temporary folder: sources are read more than once."""
     if sys.stdin is None:
-        raise UsageError("standard input (-) is closed")
+        raise UsageError("standard input (-) is closed; pipe data into it or pass a file")
     folder = Path(tempfile.mkdtemp(prefix="lookalike-")) if spool is None else spool
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "stdin.jsonl"
@@ -284,13 +297,15 @@ def spool_stdin(spool: Path | None) -> File:
         with path.open("wb") as out:
             shutil.copyfileobj(sys.stdin.buffer, out, 1 << 20)
     except OSError as error:
-        raise ResourceError(f"standard input could not be copied to {folder}: {error.strerror}") from error
-    held = None if spool else TemporaryFolder(folder)
-    return File("stdin", "stdin.jsonl", str(path), path.stat().st_size, stamp(path), held=held)
+        raise ResourceError(
+            f"standard input could not be copied to {folder}: {error.strerror}; free some space or pass a file"
+        ) from error
+    temporary = None if spool else TemporaryFolder(folder)
+    return File("stdin", "stdin.jsonl", str(path), path.stat().st_size, stamp(path), keep_alive=temporary)
 
 
 class TemporaryFolder:
-    """A folder that goes when nobody holds this any more, or when the program ends."""
+    """A folder that is removed when this object is no longer referenced, or when the program ends."""
 
     def __init__(self, path: Path) -> None:
         weakref.finalize(self, shutil.rmtree, path, True)

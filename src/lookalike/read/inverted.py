@@ -1,4 +1,4 @@
-"""Sets turned round: for every element the rows that hold it. Baskets of goods become goods with their buyers."""
+"""Transposed sets: for every element, the rows that contain it. Baskets of goods become goods with their buyers."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from lookalike.read.tables import TableSource
 from lookalike.types import Int64, Source, Wanted, to_arrow, to_numpy
 
 ELEMENT_BYTES = 64
-"""What an element of a row takes while it is sorted, at most."""
+"""Most memory that one element of a row takes while it is sorted."""
 ID = "id"
 
 
 def invert(sources: Sequence[Source], column: str, memory_bytes: int) -> pa.Table:
-    """A row for each element of the lists in a column: `id`, the element, and in the column the rows that hold it.
+    """One row per distinct element of the lists in a column: `id` is the element, the list holds the rows with it.
 
-    Rows are numbered from 0 over all sources. Elements come in ascending order, and so do the rows of each.
+    Rows are numbered from 0 over all sources. Elements are in ascending order, and so are the rows of each.
 
     Raises
     ------
     BadDataError
         If the column does not hold lists of strings or integers.
     ResourceError
-        If there are more elements than fit into memory.
+        If the elements do not fit in memory.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def invert(sources: Sequence[Source], column: str, memory_bytes: int) -> pa.Tabl
     elements = rank[to_numpy(encoded.indices)]
     by_element = np.lexsort((rows, elements))
     elements, rows = elements[by_element], rows[by_element]
-    again = (elements[1:] == elements[:-1]) & (rows[1:] == rows[:-1])  # a row may list an element twice
+    again = (elements[1:] == elements[:-1]) & (rows[1:] == rows[:-1])  # a row may contain an element twice
     first = np.concatenate([np.ones(min(1, len(rows)), np.bool_), ~again])
     elements, rows = elements[first], rows[first]
     starts = np.searchsorted(elements, np.arange(len(order) + 1))
@@ -52,7 +52,7 @@ def invert(sources: Sequence[Source], column: str, memory_bytes: int) -> pa.Tabl
 
 
 def open_inverted(sources: Sequence[Source], column: str, memory_bytes: int) -> list[Source]:
-    """The sets of some sources, turned round, as a source."""
+    """The transposed sets of some sources, as a source."""
     return [TableSource(invert(sources, column, memory_bytes), column)]
 
 
@@ -70,7 +70,7 @@ def _flatten(sources: Sequence[Source], column: str, memory_bytes: int) -> tuple
             count += len(values)
             if ELEMENT_BYTES * count > memory_bytes:
                 raise ResourceError(
-                    f"{source.name}: to turn round more than {count:,} elements needs more than --memory; give more"
+                    f"{source.name}: transposing more than {count:,} elements needs more memory; increase --memory"
                 )
             sizes = pc.coalesce(pc.list_value_length(lists), to_arrow(np.zeros(len(lists), np.int32)))
             owners.append(np.repeat(np.arange(row, row + len(lists)), to_numpy(sizes.cast(pa.int64()))))
@@ -79,21 +79,23 @@ def _flatten(sources: Sequence[Source], column: str, memory_bytes: int) -> tuple
     kinds = {chunk.type for chunk in chunks if len(chunk)}
     if len(kinds) > 1:
         both = " and of ".join(sorted(map(str, kinds)))
-        raise BadDataError(f"column {column!r} holds lists of {both}; make them alike")
+        raise BadDataError(f"column {column!r} has lists of {both}; convert them to one type")
     filled = [chunk for chunk in chunks if len(chunk)]
     return filled or [pa.nulls(0, pa.int64())], np.concatenate(owners)
 
 
 def _values(lists: pa.Array, name: str, column: str) -> pa.Array:
-    """The elements of lists, one after the other; sources give lists of strings or integers, or texts."""
+    """The elements of all lists, one after the other."""
     kind = lists.type
     if not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)):
-        raise BadDataError(f"{name}: column {column!r} holds {kind}; only lists and .dat files can be transposed")
+        raise BadDataError(f"{name}: column {column!r} is of type {kind}; only lists and .dat files can be transposed")
     values = lists.flatten()
     if values.null_count:
-        raise BadDataError(f"{name}: a list in column {column!r} holds a null; leave nulls out of the lists")
+        raise BadDataError(f"{name}: a list in column {column!r} contains a null; remove nulls from the lists")
     if pa.types.is_integer(values.type):
         return values if values.type == pa.uint64() else values.cast(pa.int64())
     if len(values) and not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
-        raise BadDataError(f"{name}: column {column!r} holds lists of {values.type}, not of strings or integers")
+        raise BadDataError(
+            f"{name}: column {column!r} has lists of {values.type}; only strings and integers can be transposed"
+        )
     return values.cast(pa.large_string())

@@ -1,8 +1,8 @@
-"""JSON Lines: an object a line.
+"""JSON Lines: one object per line.
 
-Arrow parses only the columns that are wanted, a block at a time. Its parser takes objects wherever they
-stand, so a block is believed only where every line starts with `{`, ends with `}` and there are as many
-objects as lines: within a JSON value no `}` is followed by `{`, so each line is then exactly one object.
+Arrow parses only the requested columns, a block at a time. Its parser accepts objects anywhere, so its result is used
+only if every line starts with `{` and ends with `}`, and there are as many objects as lines: inside a JSON value no `}`
+is followed by `{`, so each line is then exactly one object.
 """
 
 from __future__ import annotations
@@ -17,39 +17,36 @@ import pyarrow as pa
 import pyarrow.json
 
 from lookalike.kernels import rows as kernels
-from lookalike.read import longrows, streams
 from lookalike.read.columns import ACCEPTED, BadRow, bad_byte, column_of, kind_of, missing_column, one_array
 from lookalike.read.lines import LineSource, Parsed, Rows, line_ends
-from lookalike.types import Bool, Int64, Wanted
-
-SAMPLED_ROWS = 32
-"""How many rows of a block are looked at to find out the types of the wanted columns."""
+from lookalike.read.long import LongRow
+from lookalike.types import Bool, Int64, UInt8, Wanted
 
 _SPACES = b" \t\r\n"
 _TOKENS = {str: pa.list_(pa.string()), int: pa.list_(pa.int64()), float: pa.list_(pa.float64())}
 
 
 class JsonlSource(LineSource):
-    """A file of JSON objects, one a line; blank lines are no items."""
+    """A file of JSON objects, one per line; blank lines are skipped."""
 
     def row_ends(self, data: bytes | pa.Buffer) -> Int64:
         """Rows are lines."""
         return line_ends(data)
 
     def item_rows(self, rows: Rows) -> Int64:
-        """Lines that hold more than spaces."""
+        """Lines that hold more than whitespace."""
         blank = np.zeros(len(rows), bool)
         for row in np.flatnonzero(_starts_with_space(rows)):
             blank[row] = not rows.row(int(row)).strip(_SPACES)
         return np.flatnonzero(~blank)
 
     def hint(self, rows: Rows, wanted: Wanted) -> dict[str, pa.DataType | None]:
-        """The type of each wanted column as a sample of the block has it; None where it is mixed."""
-        sample = [*_objects(rows, np.unique(np.linspace(0, len(rows) - 1, SAMPLED_ROWS).astype(int)))]
+        """The type of each requested column in a sample of the block; None if types are mixed."""
+        sample = [*_objects(rows, np.unique(np.linspace(0, len(rows) - 1, self.limits.sampled_rows).astype(int)))]
         kinds = {name: _plain_type([one.get(name) for one in sample]) for name in wanted.columns}
-        if wanted.as_is:
+        if wanted.any_type:
             return {**kinds, wanted.features: _plain_type([one.get(wanted.features) for one in sample])}
-        # what is compared comes last: its type holds where it is asked for as a column as well
+        # the compared column comes last: its type holds if it is requested as a further column too
         return kinds | {wanted.features: _features_type(one.get(wanted.features) for one in sample)}
 
     def parse_fast(self, rows: Rows, wanted: Wanted, hint: object) -> Parsed | None:
@@ -75,39 +72,38 @@ class JsonlSource(LineSource):
         for row in range(len(rows)):
             try:
                 one = parse_object(rows.row(row))
-                if not wanted.as_is:
+                if not wanted.any_type:
                     check_features(one.get(wanted.features), wanted.features, kind)
                 good.append(one)
             except ValueError as error:
                 bad.append(BadRow(row, str(error)))
         values = [one.get(wanted.features) for one in good]
-        features = column_of(values) if wanted.as_is else pa.array(values, kind)
+        features = column_of(values) if wanted.any_type else pa.array(values, kind)
         return Parsed(features, {name: column_of([one.get(name) for one in good]) for name in wanted.columns}, bad)
 
     def is_blank(self, row: bytearray) -> bool:
-        """Nothing but spaces."""
+        """Whether the row is all whitespace."""
         return re.fullmatch(rb"[ \t\r\n]*+", row) is not None
 
-    def parse_long(self, row: bytearray, wanted: Wanted, first: bool) -> Parsed | None:
-        """One line: its long strings are unescaped where they stand, the rest goes through Python's parser."""
-        spans = longrows.room_for_spans(row)
-        spans = spans[: kernels.find_json_strings(longrows.as_bytes(row), longrows.LONG_VALUE, spans)]
-        if len(row) - int((spans[:, 1] - spans[:, 0]).sum()) > streams.BLOCK_BYTES:
+    def parse_long(self, row: LongRow, wanted: Wanted, first: bool) -> Parsed | None:
+        """One line: its long strings are unescaped in place, the rest goes through Python's parser."""
+        short = row.shorten(kernels.find_json_strings)
+        if short is None:
             return None
-        one = parse_object(longrows.with_stand_ins(row, spans))
+        one = parse_object(short)
         if isinstance(one.get(wanted.features), list):
             return None
         if first and wanted.features not in one:
             raise missing_column(wanted.features, self.name, [*one])
-        if not wanted.as_is:
+        if not wanted.any_type:
             check_features(one.get(wanted.features), wanted.features, pa.large_string())
-        texts = [_unescape(row, start, end) for start, end in spans.tolist()]
-        found = {name: _column(one.get(name), texts) for name in (wanted.features, *wanted.columns)}
-        features = found[wanted.features] if wanted.as_is else found[wanted.features].cast(pa.large_string())
+        row.unescape(_unescape)
+        found = {name: _long_column(row, one.get(name)) for name in (wanted.features, *wanted.columns)}
+        features = found[wanted.features] if wanted.any_type else found[wanted.features].cast(pa.large_string())
         return Parsed(features, {name: found[name] for name in wanted.columns})
 
     def check_block(self, rows: Rows, parsed: Parsed, wanted: Wanted) -> None:
-        """A file that nowhere in its first block has the column does not have it at all."""
+        """A file whose first block does not have the column at all is taken not to have it."""
         if len(parsed.features) == 0 or parsed.features.null_count < len(parsed.features):
             return
         names: dict[str, None] = {}
@@ -145,7 +141,7 @@ def parse_object(line: bytes) -> dict[str, Any]:
 
 
 def check_features(value: Any, name: str, kind: pa.DataType) -> None:
-    """Refuse a value that is not of the kind that the block has."""
+    """Refuse a value that is not of the type of its block."""
     if value is None:
         return
     if not _is_features(value):
@@ -162,7 +158,7 @@ def _is_features(value: Any) -> bool:
 
 
 def _features_type(values: Iterable[Any]) -> pa.DataType:
-    """What the first value that tells is; text where none does. Numbers are a vector if any of them has a fraction."""
+    """The type of the first value that has one, else text. Numbers are a vector if any of them has a fraction."""
     found = pa.large_string()
     for value in values:
         if isinstance(value, list) and any(type(one) is float for one in value):
@@ -201,7 +197,7 @@ _KIND_WORDS = {
 
 
 def _objects(rows: Rows, numbers: Iterable[int]) -> Iterable[dict[str, Any]]:
-    """Those of the lines that are objects."""
+    """The lines that are objects; others are skipped."""
     if len(rows) == 0:
         return
     for row in numbers:
@@ -212,24 +208,24 @@ def _objects(rows: Rows, numbers: Iterable[int]) -> Iterable[dict[str, Any]]:
 
 
 _ESCAPE_ERRORS = {
-    kernels.CONTROL: "not valid JSON: a control character within a string",
-    kernels.ESCAPE: "not valid JSON: a backslash before what it cannot escape",
+    kernels.CONTROL: "not valid JSON: a control character inside a string; write it as \\u00XX",
+    kernels.ESCAPE: "not valid JSON: a backslash that escapes nothing; write it as \\\\",
     kernels.SURROGATE: "half of a surrogate pair stands alone",
 }
 
 
-def _unescape(row: bytearray, start: int, end: int) -> pa.Array:
-    """A long string of the row as a column of one text, unescaped where it stands."""
-    end = int(kernels.unescape_json(longrows.as_bytes(row), start, end))
+def _unescape(data: UInt8, start: int, end: int) -> tuple[int, int]:
+    """Unescape the string data[start:end] in place; returns where it starts and ends now."""
+    end = int(kernels.unescape_json(data, start, end))
     if end < 0:
         raise ValueError(_ESCAPE_ERRORS[end])
-    return longrows.text_at(row, start, end)
+    return start, end
 
 
-def _column(value: Any, texts: list[pa.Array]) -> pa.Array:
-    """A value as a column; the long texts are where stand-ins say."""
-    number = longrows.stood_for(value)
-    return column_of([value]) if number is None else texts[number]
+def _long_column(row: LongRow, value: Any) -> pa.Array:
+    """A value of a long row as a column of one row."""
+    text = row.text_of(value)
+    return column_of([value]) if text is None else text
 
 
 def _read_json(data: pa.Buffer, schema: pa.Schema) -> pa.Table | None:
@@ -239,12 +235,12 @@ def _read_json(data: pa.Buffer, schema: pa.Schema) -> pa.Table | None:
             read_options=pyarrow.json.ReadOptions(use_threads=False, block_size=data.size + 1),
             parse_options=pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
         )
-    except (pa.ArrowException, OverflowError):  # more than 2 GiB in one line, besides what is no JSON
+    except (pa.ArrowException, OverflowError):  # not JSON, or more than 2 GiB in one line
         return None
 
 
 def _or_nulls(array: pa.Array) -> pa.Array:
-    """A column that has no value has no type either: the next block may show one."""
+    """A column without values has no type yet: the next block may have one."""
     return pa.nulls(len(array)) if array.null_count == len(array) else array
 
 
@@ -254,7 +250,7 @@ def _starts_with_space(rows: Rows) -> Bool:
 
 
 def _looks_like_objects(rows: Rows) -> bool:
-    """Whether each line starts with `{` and ends with `}`, spaces aside."""
+    """Whether each line starts with `{` and ends with `}`, whitespace aside."""
     data, last = rows.values, rows.ends - 1
     for byte in b"\n\r":
         last = last - (data[last] == byte)

@@ -1,7 +1,7 @@
-"""Formats whose rows are runs of bytes that follow each other (JSONL, CSV, plain lines): what they share.
+"""What the text formats share whose rows follow each other as runs of bytes (JSONL, CSV, plain lines).
 
-Cutting into blocks, numbering, setting bad rows aside, handing rows back as they are stored. A format adds
-how rows are told apart and parsed; it does not know about blocks or files.
+Cutting a file into blocks, numbering rows, rejecting bad ones, returning rows as they are stored. A format adds how
+rows are separated and parsed; it knows neither blocks nor files.
 """
 
 from __future__ import annotations
@@ -16,22 +16,33 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.errors import BadDataError
-from lookalike.read import streams
 from lookalike.read.columns import BadRow, check_length, find_bad_utf8, join_column, one_array
 from lookalike.read.files import File
-from lookalike.read.longrows import TEXT_FACTOR, LongBlock, recode
-from lookalike.types import Block, Bool, Int64, Items, Layout, Rejected, Room, UInt8, Wanted, to_arrow
+from lookalike.read.long import LongBlock, LongRow, check_row, largest_row
+from lookalike.read.streams import Piece, TextStream, TooLongError, cut_pieces, last_line_end
+from lookalike.types import (
+    READ_LIMITS,
+    Block,
+    Bool,
+    Int64,
+    ItemMemory,
+    Items,
+    Layout,
+    ReadLimits,
+    Rejected,
+    UInt8,
+    Wanted,
+    to_arrow,
+)
 
 NEWLINE = ord("\n")
 SAMPLED_BYTES = 1 << 20
-"""How much of a file is looked at to guess how many rows it has."""
-FEW_ROWS = 64
-"""A run of rows this short that will not parse is read row by row; longer ones are halved first."""
+"""How much of a file is read to estimate its number of rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Rows without a gap between them: row i is `data[ends[i - 1]:ends[i]]`, its line end included."""
+    """Contiguous rows: row i is `data[ends[i - 1]:ends[i]]`, its line end included."""
 
     data: pa.Buffer
     ends: Int64
@@ -41,7 +52,7 @@ class Rows:
 
     @property
     def starts(self) -> Int64:
-        """Where each row begins."""
+        """Where each row starts."""
         return np.concatenate([np.zeros(1, np.int64), self.ends[:-1]])[: len(self.ends)]
 
     @property
@@ -55,13 +66,13 @@ class Rows:
         return bytes(self.data.slice(start, int(self.ends[row]) - start))
 
     def part(self, low: int, high: int) -> Rows:
-        """Rows `low` to `high`, not copied."""
+        """Rows `low` to before `high`, not copied."""
         start = int(self.ends[low - 1]) if low else 0
         ends = self.ends[low:high]
         return Rows(self.data.slice(start, int(ends[-1]) - start if len(ends) else 0), ends - start)
 
     def take(self, rows: Int64) -> Rows:
-        """Some of the rows, in ascending order; not copied where it is all of them."""
+        """Some of the rows, in ascending order; not copied if all are taken."""
         if len(rows) == len(self):
             return self
         taken = self._array().take(to_arrow(rows))
@@ -70,7 +81,7 @@ class Rows:
         return Rows(pa.py_buffer(b"") if data is None else data.slice(0, int(ends[-1])), ends[1:])
 
     def is_utf8(self) -> bool:
-        """Whether all the bytes are UTF-8: Arrow's parsers do not look at columns that nobody wants."""
+        """Whether all bytes are valid UTF-8: Arrow's parsers do not check columns that are not requested."""
         ends = pa.py_buffer(np.array([0, self.data.size], np.int64))
         whole = pa.Array.from_buffers(pa.large_string(), 1, [None, ends, self.data])
         return not find_bad_utf8(whole)
@@ -82,7 +93,7 @@ class Rows:
 
 @dataclass(slots=True)
 class Parsed:
-    """What came of some rows: the good ones as columns, the bad ones by number."""
+    """The outcome of parsing some rows: the good ones as columns, the bad ones by number."""
 
     features: pa.Array
     columns: dict[str, pa.Array]
@@ -92,17 +103,19 @@ class Parsed:
 class LineSource(ABC):
     """A file of rows. Formats derive from it."""
 
-    def __init__(self, file: File, encoding: str) -> None:
+    def __init__(self, file: File, encoding: str, limits: ReadLimits = READ_LIMITS) -> None:
         self.file = file
         self.name = file.name
-        self.kept_name = file.kept_name
+        self.kept_path = file.kept_path
         self.nbytes = file.nbytes
+        self.limits = limits
+        self.item_memory: ItemMemory | None = None
+        self.rejected_rows: dict[int, Int64] = {}
+        """Bad rows, by block: found when a block is first parsed, needed whenever its rows are counted."""
+        self.stored_encoding = encoding
+        """The encoding, byte order included once blocks have been read."""
         self._encoding = encoding
         self._layout: Layout | None = None
-        self._stored_encoding = encoding
-        self.room: Room | None = None
-        self.set_aside: dict[int, Int64] = {}
-        """Bad rows, by block: found when a block is first parsed, needed whenever its rows are counted."""
 
     @abstractmethod
     def row_ends(self, data: bytes | pa.Buffer) -> Int64:
@@ -110,33 +123,33 @@ class LineSource(ABC):
 
     @abstractmethod
     def item_rows(self, rows: Rows) -> Int64:
-        """The numbers of the rows that hold an item: the others are blank."""
+        """The numbers of the rows that hold an item; the others are blank."""
 
     @abstractmethod
     def parse_fast(self, rows: Rows, wanted: Wanted, hint: object) -> Parsed | None:
-        """Parse all rows at once, or None where any of them is not as it should be."""
+        """Parse all rows at once; None if any of them is malformed."""
 
     @abstractmethod
     def parse_each(self, rows: Rows, wanted: Wanted, hint: object) -> Parsed:
-        """Parse row by row, exactly, telling bad rows from good ones."""
+        """Parse row by row, strictly, and collect the bad rows."""
 
     @abstractmethod
-    def parse_long(self, row: bytearray, wanted: Wanted, first: bool) -> Parsed | None:
-        """Parse one long row without a second copy of it; None where that cannot be. The row may be changed.
+    def parse_long(self, row: LongRow, wanted: Wanted, first: bool) -> Parsed | None:
+        """Parse one long row, which may be modified, without copying it; None if that is impossible.
 
-        `first` says that it is the file's first. A ValueError says what is wrong with it.
+        `first` is true for the first row of the file. A ValueError says what is wrong with the row.
         """
 
     def is_blank(self, row: bytearray) -> bool:  # noqa: ARG002
-        """Whether a long row is no item."""
+        """Whether a long row holds no item."""
         return False
 
     def hint(self, rows: Rows, wanted: Wanted) -> object:  # noqa: ARG002
-        """What to tell the parsers about a whole block before it is parsed in parts."""
+        """What the parsers need to know about a whole block that may be parsed in parts."""
         return None
 
     def check_block(self, rows: Rows, parsed: Parsed, wanted: Wanted) -> None:  # noqa: B027
-        """Look at the outcome of the file's first block as a whole; raise where a column is missing."""
+        """Check the first block of the file as a whole; raise if a column is missing."""
 
     has_head: ClassVar[bool] = False
     """Whether something precedes the first row."""
@@ -146,30 +159,30 @@ class LineSource(ABC):
         return 0
 
     def rows_end(self, data: bytes) -> int:
-        """Where the last whole row ends."""
-        return streams.last_line_end(data)
+        """Where the last complete row ends."""
+        return last_line_end(data)
 
     def find_end(self) -> Callable[[bytes], int]:
-        """A function that is handed one row bit by bit and tells where it ends; 0 where it goes on."""
+        """A function that receives one row piece by piece and returns where it ends in a piece, or 0 if it goes on."""
         return lambda piece: piece.find(b"\n") + 1
 
     def column_names(self) -> Sequence[str] | None:
-        """The names of the columns, None where any row can have others."""
+        """The names of the columns; None if they may differ from row to row."""
         return None
 
-    def about_rows(self) -> tuple[int, bool]:
-        """As many as its first lines let one expect."""
-        with self.file.reading(), closing(streams.TextStream(self.file, self._encoding)) as stream:
+    def estimate_rows(self) -> tuple[int, bool]:
+        """Extrapolated from the start of the file."""
+        with self.file.reading(), closing(TextStream(self.file, self._encoding)) as stream:
             start = stream.read(SAMPLED_BYTES)
             share = self.nbytes / max(1, min(self.nbytes, stream.position()))
         return round(start.count(b"\n") * max(1.0, share)) or 1, False
 
     def locate(self, row: int) -> tuple[str, int]:
-        """A row's file and its number therein."""
+        """The file and the row's number in it."""
         return self.name, row
 
     def layout(self) -> Layout:
-        """How to write its rows back."""
+        """How to write the rows back."""
         if self._layout is None:
             for _ in self.blocks():
                 break
@@ -177,11 +190,11 @@ class LineSource(ABC):
         return self._layout
 
     def blocks(self) -> Iterator[Block]:
-        """The rows of the file, about `streams.BLOCK_BYTES` at a time."""
+        """The rows of the file, about `limits.block_bytes` at a time."""
         self.file.check_unchanged()
-        with self.file.reading(), closing(streams.TextStream(self.file, self._encoding)) as stream:
+        with self.file.reading(), closing(TextStream(self.file, self._encoding)) as stream:
             line = 1
-            self._stored_encoding = stream.encoding
+            self.stored_encoding = stream.encoding
             if self._layout is None:
                 self._layout = Layout("lines", stream.mark, self.file.compression)
             for index, piece in enumerate(self._pieces(stream)):
@@ -190,7 +203,7 @@ class LineSource(ABC):
                 following = line + piece.data.count(b"\n", start, piece.end)
                 if piece.is_long and not start:
                     yield LongBlock(self, index, line, piece, piece.stored_bytes)
-                    # whoever still has the block holds nothing large while the next one is read
+                    # a block that is still referenced holds nothing large while the next one is read
                     piece.data = b""
                 else:
                     data = pa.py_buffer(piece.data).slice(start, piece.end - start)
@@ -198,22 +211,16 @@ class LineSource(ABC):
                 line = following
         self.file.check_unchanged()
 
-    def _pieces(self, stream: streams.TextStream) -> Iterator[streams.Piece]:
-        largest = self.room.largest(TEXT_FACTOR) if self.room else None
+    def _pieces(self, stream: TextStream) -> Iterator[Piece]:
         line = 1
         try:
-            for piece in streams.cut_pieces(stream, self.rows_end, self.find_end, streams.BLOCK_BYTES, largest):
+            for piece in cut_pieces(stream, self.rows_end, self.find_end, self.limits.block_bytes, largest_row(self)):
                 line += piece.data.count(b"\n", 0, piece.end)
                 yield piece
-        except streams.TooLongError as error:
-            self.check_room(line, error.nbytes, TEXT_FACTOR)
+        except TooLongError as error:
+            check_row(self, line, error.nbytes)
 
-    def check_room(self, line: int, nbytes: int, factor: float) -> None:
-        """Refuse a row that takes more memory than there is."""
-        if self.room:
-            self.room.check(f"{self.name}:{line}", nbytes, factor)
-
-    def _skip_head(self, piece: streams.Piece, stream: streams.TextStream) -> int:
+    def _skip_head(self, piece: Piece, stream: TextStream) -> int:
         if not self.has_head:
             return 0
         data = bytes(piece.data[: piece.end])
@@ -224,29 +231,20 @@ class LineSource(ABC):
         return end
 
     def restore(self, data: bytes) -> bytes:
-        """UTF-8 rows in the encoding that the file has."""
-        if self._stored_encoding == "utf-8":
+        """UTF-8 rows in the encoding of the file."""
+        if self.stored_encoding == "utf-8":
             return data
-        return data.decode("utf-8").encode(self._stored_encoding)
+        return data.decode("utf-8").encode(self.stored_encoding)
 
-    def restore_long(self, row: bytearray) -> bytearray:
-        """A long row in the encoding that the file has."""
-        if self._stored_encoding == "utf-8":
-            return row
-        restored = bytearray()
-        for part in recode(row, self._stored_encoding):
-            restored += part
-        return restored
-
-    def parse_alone(self, row: bytearray, wanted: Wanted) -> Parsed:
-        """Parse one row as any other; a ValueError says what is wrong with it."""
+    def parse_row(self, row: bytearray, wanted: Wanted) -> Parsed:
+        """Parse one row; a ValueError says what is wrong with it."""
         parsed = self.parse(Rows(pa.py_buffer(row), np.array([len(row)])), wanted)
         if parsed.bad:
             raise ValueError(parsed.bad[0].error)
         return parsed
 
     def parse(self, rows: Rows, wanted: Wanted) -> Parsed:
-        """Parse rows as fast as their faults allow: halve what will not parse, down to single rows."""
+        """Parse rows, all at once if possible; runs that fail are bisected, down to single rows."""
         hint = self.hint(rows, wanted)
         parts = [*self._parse_parts(rows, 0, len(rows), wanted, hint)]
         if len(parts) == 1:
@@ -258,7 +256,7 @@ class LineSource(ABC):
     def _parse_parts(self, rows: Rows, low: int, high: int, wanted: Wanted, hint: object) -> Iterator[Parsed]:
         part = rows.part(low, high)
         parsed = self.parse_fast(part, wanted, hint)
-        if parsed is None and high - low > FEW_ROWS:
+        if parsed is None and high - low > self.limits.few_rows:
             middle = (low + high) // 2
             yield from self._parse_parts(rows, low, middle, wanted, hint)
             yield from self._parse_parts(rows, middle, high, wanted, hint)
@@ -271,14 +269,14 @@ class LineSource(ABC):
 
 @dataclass(slots=True)
 class LineBlock:
-    """Consecutive rows of a `LineSource`, not yet told apart."""
+    """Consecutive rows of a `LineSource`, not yet separated."""
 
     source: LineSource
     index: int
     first_line: int
     data: pa.Buffer
     nbytes: int
-    alone: bool = False
+    exclusive: bool = False
 
     def items(self, wanted: Wanted, rows: Int64 | None = None) -> Items:
         """Parse the block, or only `rows` of its items."""
@@ -290,13 +288,13 @@ class LineBlock:
         if rejected and (rows is not None or not wanted.skip_errors):
             raise BadDataError(f"{self.source.name}:{rejected[0].line}: {rejected[0].error}")
         if rows is None:
-            self.source.set_aside[self.index] = here[[bad.row for bad in parsed.bad]]
+            self.source.rejected_rows[self.index] = here[[bad.row for bad in parsed.bad]]
             if self.index == 0:
                 self.source.check_block(taken, parsed, wanted)
         return Items(parsed.features, parsed.columns, rejected)
 
-    def stored(self, keep: Bool, decoded: Any = None) -> bytes:  # noqa: ARG002
-        """The rows of the items to keep, as they are stored."""
+    def kept_rows(self, keep: Bool, decoded: Any = None) -> bytes:  # noqa: ARG002
+        """The rows of the kept items, as they are stored."""
         rows = self._rows()
         items = self._item_rows(rows)
         check_length(keep, items)
@@ -307,12 +305,12 @@ class LineBlock:
         return Rows(self.data, self.source.row_ends(self.data))
 
     def _item_rows(self, rows: Rows) -> Int64:
-        """The rows that are items: neither blank nor set aside."""
+        """The rows that are items: neither blank nor rejected."""
         found = self.source.item_rows(rows)
-        aside = self.source.set_aside.get(self.index)
-        if aside is None or len(aside) == 0:
+        rejected = self.source.rejected_rows.get(self.index)
+        if rejected is None or len(rejected) == 0:
             return found
-        return np.setdiff1d(found, aside, assume_unique=True)
+        return np.setdiff1d(found, rejected, assume_unique=True)
 
     def _rejected(self, rows: Rows, here: Int64, bad: BadRow) -> Rejected:
         row = int(here[bad.row])

@@ -1,4 +1,4 @@
-"""Names below `kept/`: one for each input file, unique, and never outside of the folder."""
+"""Paths below `kept/`: one per input file, unique, and never outside the folder."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 
-def kept_names(wished: Sequence[str], paths: Sequence[str]) -> list[str]:
-    """Settle where the survivors of each file go.
+def kept_paths(wished: Sequence[str], paths: Sequence[str]) -> list[str]:
+    """Decide where the surviving rows of each file go.
 
     Parameters
     ----------
     wished
         The file's own name, or its path within the folder that was given.
     paths
-        Where each file is, absolute: what tells files of the same name apart.
+        The absolute path of each file, which distinguishes files of the same name.
 
     Examples
     --------
-    >>> kept_names(["a.csv", "b.csv"], ["/x/a.csv", "/y/b.csv"])
+    >>> kept_paths(["a.csv", "b.csv"], ["/x/a.csv", "/y/b.csv"])
     ['a.csv', 'b.csv']
-    >>> kept_names(["a.csv", "a.csv", "c.csv"], ["/x/1/a.csv", "/x/2/a.csv", "/x/c.csv"])
+    >>> kept_paths(["a.csv", "a.csv", "c.csv"], ["/x/1/a.csv", "/x/2/a.csv", "/x/c.csv"])
     ['1/a.csv', '2/a.csv', 'c.csv']
     """
     names = [clean_path(name) for name in wished]
@@ -38,7 +38,7 @@ def kept_names(wished: Sequence[str], paths: Sequence[str]) -> list[str]:
 
 
 def clean_path(path: str) -> str:
-    """A path without anything that leads out of the folder it is put in.
+    """A path without anything that leads out of the folder it is placed in.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def clean_path(path: str) -> str:
 
 
 def _numbered(names: list[str]) -> list[str]:
-    """Give a number to names that are taken, or that are also the folder of another file."""
+    """Number the names that are taken, or that are also the folder of another file."""
     folders = {str(parent) for name in names for parent in PurePosixPath(name).parents}
     taken: set[str] = set()
     wished = set(names)

@@ -1,7 +1,7 @@
 """Parquet files, a slice of a row group at a time.
 
-Pages have to be decoded from the start of their row group, so the slices of one group share one decoder,
-which whichever thread comes first moves on. What it passes is left with the slices that are still wanted.
+Pages must be decoded from the start of their row group, so the slices of a group share one decoder, which any thread
+moves on. Slices that it passes on the way are stored for the blocks that still need them.
 """
 
 from __future__ import annotations
@@ -15,38 +15,28 @@ import pyarrow.parquet as pq
 
 from lookalike.errors import BadDataError
 from lookalike.read.files import File
-from lookalike.read.pages import page_sizes
+from lookalike.read.long import LongPages
 from lookalike.read.slices import Slice
-from lookalike.types import Block, Int64, Layout, Room
+from lookalike.types import READ_LIMITS, Block, Int64, ItemMemory, Layout, ReadLimits
 
-BLOCK_BYTES = 32 << 20
-"""Bytes of a block over all columns, as the file's footer tells them (decompressed, still encoded)."""
-BLOCK_ROWS = 32768
-"""Rows of a block at most: repeated values are stored once, so the footer can tell too little."""
 BUFFER_BYTES = 1 << 20
 """How much of a column is read at a time."""
-LONG_PAGE_BYTES = 64 << 20
-"""A page of this size holds a long value: writers end a page at a mebibyte or so."""
-VALUE_FACTOR = 3
-"""Memory per byte of a long value: Arrow has its page, this decompressed, and the value; as much when it writes one."""
-VALUES_FACTOR = 5
-"""The same where several row groups have long values: one is still being written while the next is decoded (measured
-with three values of 500 MB: 4.6)."""
 
 
 class ParquetSource:
     """A Parquet file."""
 
-    def __init__(self, file: File, encoding: str = "utf-8") -> None:  # noqa: ARG002
+    def __init__(self, file: File, encoding: str = "utf-8", limits: ReadLimits = READ_LIMITS) -> None:  # noqa: ARG002
         self.file = file
+        self.limits = limits
         self.name = file.name
-        self.kept_name = file.kept_name
+        self.kept_path = file.kept_path
         self.nbytes = file.nbytes
-        self.room: Room | None = None
-        self.set_aside: dict[int, Int64] = {}
+        self.item_memory: ItemMemory | None = None
+        self.rejected_rows: dict[int, Int64] = {}
         self._lock = threading.Lock()
         self._footer: tuple[pq.FileMetaData, pa.Schema] | None = None
-        self._long_pages: dict[tuple[int, str], int] | None = None
+        self._long_pages: LongPages | None = None
 
     def footer(self) -> tuple[pq.FileMetaData, pa.Schema]:
         """Metadata and schema, read once."""
@@ -57,7 +47,7 @@ class ParquetSource:
             return self._footer
 
     def open(self) -> pq.ParquetFile:
-        """A reader of its own for a thread; columns are streamed, not loaded whole."""
+        """A reader for one thread; columns are streamed, not loaded as a whole."""
         return pq.ParquetFile(self.file.open(), metadata=self.footer()[0], buffer_size=BUFFER_BYTES, pre_buffer=False)
 
     def column_names(self) -> Sequence[str]:
@@ -65,41 +55,28 @@ class ParquetSource:
         return list(self.footer()[1].names)
 
     def layout(self) -> Layout:
-        """Schema with metadata, codec and size of row groups."""
+        """Schema with metadata, codec and row group size."""
         metadata, schema = self.footer()
         groups = [metadata.row_group(group) for group in range(metadata.num_row_groups)]
         codec = "snappy"
         if groups and groups[0].num_columns:
             codec = groups[0].column(0).compression.lower().replace("uncompressed", "none")
-        plain = tuple(dict.fromkeys(path for _, path in self.long_pages()))
         rows = max((group.num_rows for group in groups), default=None)
-        return Layout("table", b"", codec, schema, rows, plain)
+        return Layout("table", b"", codec, schema, rows, self.long_pages.columns)
 
-    def long_pages(self) -> dict[tuple[int, str], int]:
-        """The size of the largest page of every long column, by row group and path. Behind a URL none is known."""
+    @property
+    def long_pages(self) -> LongPages:
+        """Where the file has long values, searched once."""
         if self._long_pages is None:
-            self._long_pages = {}
-            if self.file.system is None:
-                with self.file.reading(), self.file.open() as opened:
-                    self._long_pages = dict(_find_long_pages(opened, self.footer()[0]))
+            self._long_pages = LongPages.find(self.file, self.footer()[0], self.limits.long_page_bytes)
         return self._long_pages
 
-    def check_room(self, group: int, first_row: int, rows: int) -> bool:
-        """Whether a row group has long values; refuse one that takes more memory than there is."""
-        largest = max((size for (number, _), size in self.long_pages().items() if number == group), default=0)
-        if self.room and largest:
-            place = f"{self.name}: rows {first_row} to {first_row + rows - 1}"
-            several = len({number for number, _ in self.long_pages()}) > 1
-            factor = VALUES_FACTOR if several else VALUE_FACTOR
-            self.room.check(place, largest, factor, "a document (or page of documents)")
-        return largest > 0
-
-    def about_rows(self) -> tuple[int, bool]:
-        """As many as the footer tells."""
+    def estimate_rows(self) -> tuple[int, bool]:
+        """As stated in the footer."""
         return self.footer()[0].num_rows, True
 
     def locate(self, row: int) -> tuple[str, int]:
-        """A row's file and its number therein."""
+        """The file and the row's number in it."""
         return self.name, row
 
     def blocks(self) -> Iterator[Block]:
@@ -111,50 +88,34 @@ class ParquetSource:
             found = metadata.row_group(number)
             if found.num_rows == 0:
                 continue
-            alone = self.check_room(number, first_row, found.num_rows)
-            rows = slice_rows(found.num_rows, found.total_byte_size)
+            place = f"{self.name}: rows {first_row} to {first_row + found.num_rows - 1}"
+            exclusive = self.long_pages.check(number, place, self.item_memory)
+            rows = slice_rows(found.num_rows, found.total_byte_size, self.limits)
             group = RowGroup(self, number, rows)
             stored = sum(found.column(column).total_compressed_size for column in range(found.num_columns))
             for start in range(0, found.num_rows, rows):
                 length = min(rows, found.num_rows - start)
                 share = stored * (start + length) // found.num_rows - stored * start // found.num_rows
-                yield group.add(ParquetBlock(self, group, index, first_row + start, length, share, alone))
+                yield group.add(ParquetBlock(self, group, index, first_row + start, length, share, exclusive))
                 index += 1
             first_row += found.num_rows
         self.file.check_unchanged()
 
 
-def _find_long_pages(file: pa.NativeFile, metadata: pq.FileMetaData) -> Iterator[tuple[tuple[int, str], int]]:
-    """Row group, path and largest page of the columns that have a long page."""
-    for number in range(metadata.num_row_groups):
-        group = metadata.row_group(number)
-        for column in map(group.column, range(group.num_columns)):
-            if column.total_uncompressed_size < LONG_PAGE_BYTES:
-                continue
-            starts = [column.data_page_offset, column.dictionary_page_offset]
-            start = min(offset for offset in starts if offset)
-            try:
-                largest = max(page_sizes(file, start, column.total_compressed_size), default=0)
-            except (ValueError, IndexError):
-                continue  # encrypted, or a header of a kind that is not known: Arrow has to say what it makes of it
-            if largest >= LONG_PAGE_BYTES:
-                yield (number, column.path_in_schema), largest
-
-
-def slice_rows(rows: int, nbytes: int) -> int:
+def slice_rows(rows: int, nbytes: int, limits: ReadLimits) -> int:
     """How many rows of a row group to read at a time: equal slices of at most a block.
 
     Examples
     --------
-    >>> slice_rows(10_000, 100 << 20)
+    >>> slice_rows(10_000, 100 << 20, ReadLimits())
     2500
     """
-    slices = max(1, -(-nbytes // BLOCK_BYTES), -(-rows // BLOCK_ROWS))
+    slices = max(1, -(-nbytes // limits.parquet_bytes), -(-rows // limits.block_rows))
     return max(1, -(-rows // slices))
 
 
 class RowGroup:
-    """The slices of one row group and the decoders that they share, one for each set of columns."""
+    """The slices of one row group and the decoders that they share, one per set of columns."""
 
     def __init__(self, source: ParquetSource, number: int, rows: int) -> None:
         self.source = source
@@ -165,7 +126,7 @@ class RowGroup:
         self._lock = threading.Lock()
 
     def add(self, block: ParquetBlock) -> ParquetBlock:
-        """Know a slice; it is held only as long as someone else holds it."""
+        """Register a slice, by a weak reference."""
         block.place = len(self.slices)
         self.slices.append(weakref.ref(block))
         return block
@@ -176,7 +137,7 @@ class RowGroup:
             decoder = self._decoders.setdefault(columns, self._open(columns))
         table = decoder.read(place)
         if table is None:
-            # its turn is over (a slice parsed twice): decode the group again up to it
+            # the decoder is past it (a slice is parsed twice): decode the group again up to it
             table = self._open(columns).read(place)
         assert table is not None
         return table
@@ -186,9 +147,9 @@ class RowGroup:
 
 
 class Decoder:
-    """Decodes a row group once from start to end, whoever asks for its slices, in whatever order.
+    """Decodes a row group once from start to end, while its slices are requested in any order.
 
-    Neither it nor its generator knows its owner: they would hold each other, and their rows, until a garbage
+    Neither it nor its generator refers to its owner: a reference cycle would hold their rows until a garbage
     collection.
     """
 
@@ -211,7 +172,7 @@ class Decoder:
         self._waiting: weakref.WeakKeyDictionary[ParquetBlock, pa.Table] = weakref.WeakKeyDictionary()
 
     def read(self, place: int) -> pa.Table | None:
-        """A slice, or None where it has gone by."""
+        """A slice, or None if the decoder is past it."""
         with self._lock:
             block = self._slices[place]()
             if block is not None and block in self._waiting:
@@ -232,7 +193,9 @@ class Decoder:
         try:
             return next(self._tables)
         except StopIteration:
-            raise BadDataError(f"{self._source.name}: has fewer rows than its footer tells") from None
+            raise BadDataError(
+                f"{self._source.name}: has fewer rows than its footer states; write the file again"
+            ) from None
 
 
 def decode(source: ParquetSource, number: int, rows: int, columns: tuple[str, ...] | None) -> Iterator[pa.Table]:
@@ -243,7 +206,7 @@ def decode(source: ParquetSource, number: int, rows: int, columns: tuple[str, ..
         held: list[pa.RecordBatch] = []
         count = 0
         for batch in batches:
-            # Arrow ends a batch early where a column's decoded pieces end
+            # Arrow ends a batch early at the end of a decoded piece of a column
             while count + batch.num_rows >= rows:
                 held.append(batch.slice(0, rows - count))
                 yield pa.Table.from_batches(held)
@@ -256,7 +219,7 @@ def decode(source: ParquetSource, number: int, rows: int, columns: tuple[str, ..
 
 
 class ParquetBlock(Slice):
-    """A slice of a row group, decoded when it is asked for."""
+    """A slice of a row group, decoded on demand."""
 
     def __init__(
         self,
@@ -266,13 +229,13 @@ class ParquetBlock(Slice):
         first_row: int,
         length: int,
         nbytes: int,
-        alone: bool = False,
+        exclusive: bool = False,
     ) -> None:
         super().__init__(source, index, first_row, length, nbytes)
-        self.alone = alone
+        self.exclusive = exclusive
         self.group = group
         self.place = 0
 
     def read(self, columns: tuple[str, ...] | None) -> pa.Table:
-        """Decode the columns, or all."""
+        """Decode these columns, or all."""
         return self.group.read(self.place, columns)

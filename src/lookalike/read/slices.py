@@ -1,6 +1,6 @@
-"""Slices of tables, in a Parquet file or in memory: what they share.
+"""What slices of tables share, in a Parquet file or in memory.
 
-Choosing rows, checking what is compared, setting bad rows aside. Where the columns come from, it is told.
+Choosing rows, checking the compared column, rejecting bad rows. Subclasses say where the columns come from.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class SlicedSource(Protocol):
     """What a slice needs of its source."""
 
     name: str
-    set_aside: dict[int, Int64]
-    """Rows that are no items, by block: found when a block is first read."""
+    rejected_rows: dict[int, Int64]
+    """Bad rows, by block: found when a block is first read."""
 
     def column_names(self) -> Sequence[str]:
         """The names of the columns."""
@@ -39,7 +39,7 @@ class SlicedSource(Protocol):
 class Slice(ABC):
     """Consecutive rows of a table."""
 
-    alone = False
+    exclusive = False
 
     def __init__(self, source: SlicedSource, index: int, first_row: int, length: int, nbytes: int) -> None:
         self.source = source
@@ -50,17 +50,17 @@ class Slice(ABC):
 
     @abstractmethod
     def read(self, columns: tuple[str, ...] | None) -> pa.Table:
-        """Some columns of all its rows, or all columns."""
+        """These columns of all its rows, or all columns."""
 
     def items(self, wanted: Wanted, rows: Int64 | None = None) -> Items:
-        """The wanted columns, checked."""
+        """The requested columns, checked."""
         names = tuple(dict.fromkeys((wanted.features, *wanted.columns)))
         present = self.source.column_names()
         for name in names:
             if name not in present:
                 raise missing_column(name, self.source.name, present)
             if present.count(name) > 1:
-                raise BadDataError(f"{self.source.name}: column {name!r} is there more than once")
+                raise BadDataError(f"{self.source.name}: column {name!r} occurs more than once; rename one of them")
         table = self.read(names)
         chosen = np.arange(self.length)
         if rows is not None:
@@ -70,7 +70,7 @@ class Slice(ABC):
         columns = {name: one_array(table.column(name)) for name in wanted.columns}
         bad = find_bad_utf8(features)
         if rows is None:
-            self.source.set_aside[self.index] = chosen[bad]
+            self.source.rejected_rows[self.index] = chosen[bad]
         decoded = table if rows is None else None
         if not bad:
             return Items(features, columns, (), decoded)
@@ -78,8 +78,8 @@ class Slice(ABC):
         good = to_arrow(np.setdiff1d(np.arange(len(features)), bad))
         return Items(features.take(good), {name: one.take(good) for name, one in columns.items()}, rejected, decoded)
 
-    def stored(self, keep: Bool, decoded: pa.Table | None = None) -> pa.Table:
-        """All columns of the rows to keep; the slice itself where that is all of them."""
+    def kept_rows(self, keep: Bool, decoded: pa.Table | None = None) -> pa.Table:
+        """All columns of the kept rows; the slice itself if all are kept."""
         items = self._item_rows()
         check_length(keep, items)
         chosen = np.zeros(self.length, bool)
@@ -90,7 +90,7 @@ class Slice(ABC):
         return without_views(table).filter(to_arrow(chosen)).cast(table.schema)
 
     def _whole(self, decoded: pa.Table | None) -> pa.Table:
-        """All columns, of which some may be decoded already."""
+        """All columns, some of which may be decoded already."""
         names = self.source.column_names()
         if decoded is None or len(set(names)) < len(names):
             return self.read(None)
@@ -108,11 +108,11 @@ class Slice(ABC):
 
     def _item_rows(self) -> Int64:
         rows = np.arange(self.length)
-        aside = self.source.set_aside.get(self.index)
-        return rows if aside is None else np.setdiff1d(rows, aside, assume_unique=True)
+        rejected = self.source.rejected_rows.get(self.index)
+        return rows if rejected is None else np.setdiff1d(rows, rejected, assume_unique=True)
 
     def _rejected(self, row: int, wanted: Wanted) -> Rejected:
-        """Set a row aside, or raise where bad rows are not to be skipped."""
+        """A bad row to be skipped, or an error if bad rows must not be skipped."""
         error = f"column {wanted.features!r}: not valid UTF-8"
         if not wanted.skip_errors:
             raise BadDataError(f"{self.source.name}: row {self.first_row + row}: {error}")

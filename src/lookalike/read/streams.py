@@ -1,6 +1,6 @@
 """Stored bytes -> UTF-8 text in pieces that end where a row ends.
 
-Knows compression, encodings and byte order marks; what a row is, it is told.
+Knows compression, encodings and byte order marks; the caller says what a row is.
 """
 
 from __future__ import annotations
@@ -14,14 +14,11 @@ import pyarrow as pa
 from lookalike.errors import UsageError
 from lookalike.read.files import File
 
-BLOCK_BYTES = 16 << 20
-"""Decompressed bytes of a block: small enough to have some per thread, large enough to hide fixed costs."""
-
 _MARKED = "lookalike-marked"
 
 
 def _mark_bytes(error: UnicodeError) -> tuple[str, int]:
-    """Stand a lone surrogate in for each bad byte: it has no valid UTF-8, so its line is refused later."""
+    """Replace each bad byte by a lone surrogate, which has no valid UTF-8, so that its line is rejected later."""
     if not isinstance(error, UnicodeDecodeError):
         raise error
     return "".join(chr(0xDC00 + byte) for byte in error.object[error.start : error.end]), error.end
@@ -31,7 +28,7 @@ codecs.register_error(_MARKED, _mark_bytes)
 
 
 def check_encoding(name: str) -> str:
-    """The canonical name of a text encoding; `utf-8-sig` is plain UTF-8, since marks are always looked for.
+    """The canonical name of a text encoding; `utf-8-sig` becomes UTF-8, since byte order marks are always recognised.
 
     Examples
     --------
@@ -44,7 +41,7 @@ def check_encoding(name: str) -> str:
         "\ufeff".encode(name, "ignore")
         codecs.getincrementaldecoder(name)(_MARKED).decode(b"\xff", final=True)
     except (LookupError, UnicodeError) as error:
-        raise UsageError(f"encoding {name!r} is not known; examples: utf-8, latin-1, utf-16, cp1252") from error
+        raise UsageError(f"unknown encoding {name!r}; use for example utf-8, latin-1, utf-16 or cp1252") from error
     found = codecs.lookup(name).name
     return "utf-8" if found == "utf-8-sig" else found
 
@@ -55,15 +52,15 @@ _MARKS = {
 }
 
 
-def settle_encoding(encoding: str, start: bytes) -> str:
-    """Replace `utf-16` and `utf-32` by the byte order that the file starts with (little where none)."""
+def resolve_byte_order(encoding: str, start: bytes) -> str:
+    """`utf-16` and `utf-32` with the byte order that the file starts with; little-endian by default."""
     if encoding not in _MARKS:
         return encoding
     return next((order for mark, order in _MARKS[encoding] if start.startswith(mark)), encoding + "-le")
 
 
 class TextStream:
-    """The text of a file as UTF-8, without its byte order mark. Bad bytes stay bad, to be found later."""
+    """The text of a file as UTF-8, without its byte order mark. Bad bytes stay invalid, to be found later."""
 
     def __init__(self, file: File, encoding: str) -> None:
         self._stored = file.open()
@@ -71,23 +68,23 @@ class TextStream:
         if file.compression:
             self._bytes = pa.CompressedInputStream(self._stored, file.compression)
         self._start: bytes = self._bytes.read(1 << 16)
-        self.encoding = settle_encoding(encoding, self._start)
+        self.encoding = resolve_byte_order(encoding, self._start)
         """The encoding, byte order included."""
         self._decoder = None
         if self.encoding != "utf-8":
             self._decoder = codecs.getincrementaldecoder(self.encoding)(_MARKED)
         mark = "\ufeff".encode(self.encoding, "ignore")
         self.mark = mark if mark and self._start.startswith(mark) else b""
-        """The byte order mark that the file starts with, or nothing."""
+        """The byte order mark that the file starts with, if any."""
         self._start = self._start[len(self.mark) :]
         self._ended = False
 
     def position(self) -> int:
-        """How many stored bytes have been read."""
+        """Number of stored bytes read so far."""
         return int(self._stored.tell())
 
     def read(self, nbytes: int) -> bytes:
-        """About `nbytes` more of the file (as UTF-8 it can be longer); nothing at the end."""
+        """About `nbytes` more of the file (in UTF-8 it may be longer); nothing at the end."""
         if self._ended:
             return b""
         stored, self._start = self._start[:nbytes], self._start[nbytes:]
@@ -97,29 +94,29 @@ class TextStream:
         if self._decoder is None:
             return stored
         text = self._decoder.decode(stored, final=self._ended).encode("utf-8", "surrogatepass")
-        # a decoder may hold back an incomplete character: only the end of the file is empty
+        # a decoder may withhold an incomplete character: only the end of the file is empty
         return text or self.read(nbytes)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._bytes.close()
         self._stored.close()
 
 
 @dataclass(slots=True)
 class Piece:
-    """Whole rows that follow each other: the bytes before `end`. The next ones follow."""
+    """Complete rows: the bytes before `end`; those after it belong to the next piece."""
 
     data: bytes | bytearray
     end: int
     stored_bytes: int
-    """How many bytes of the file were read for it."""
+    """Bytes of the file that were read for it."""
     is_long: bool = False
-    """Whether it is one row, longer than a piece should be."""
+    """Whether it is one row, longer than a normal piece."""
 
 
 class TooLongError(Exception):
-    """A row is longer than it may be; says how long."""
+    """A row is longer than allowed: `nbytes`."""
 
     def __init__(self, nbytes: int) -> None:
         self.nbytes = nbytes
@@ -134,8 +131,8 @@ def cut_pieces(
 ) -> Iterator[Piece]:
     """Cut a text into pieces of about `nbytes`, each ending where a row ends; a longer row is a piece by itself.
 
-    `rows_end` tells where the last whole row of a piece ends; 0 where it has none. `find_end` gives a function that is
-    handed a row bit by bit and tells where it ends; 0 where it goes on.
+    `rows_end` returns where the last complete row of a piece ends, or 0. `find_end` makes a function that receives one
+    row piece by piece and returns where it ends in a piece, or 0 if it goes on.
     """
     rest, at = b"", 0
     while more := rest or stream.read(nbytes):
@@ -143,7 +140,7 @@ def cut_pieces(
             more += stream.read(nbytes)
         end = rows_end(more)
         if end:
-            # not cut off: that would copy it all
+            # not sliced: that would copy all of it
             rest, piece = more[end:], Piece(more, end, stream.position() - at)
         else:
             row, rest = read_row(stream, more, find_end(), nbytes, largest_bytes)
@@ -157,14 +154,14 @@ def cut_pieces(
 def read_row(
     stream: TextStream, start: bytes, find_end: Callable[[bytes], int], step: int, largest_bytes: int | None = None
 ) -> tuple[bytearray, bytes]:
-    """The row that begins with `start`, to its end, and what was read beyond it.
+    """The row that starts with `start`, and what was read beyond its end.
 
     Raises
     ------
     TooLongError
-        Where the row is longer than `largest_bytes`; no more than that is held at any time.
+        If the row is longer than `largest_bytes`; no more than that is held at any time.
     """
-    # a bytearray of this size grows in place, where joined bytes would be there twice
+    # a bytearray of this size grows in place; joining bytes would hold them twice
     row, length, more = bytearray(), 0, start
     while True:
         end = find_end(more)
@@ -172,7 +169,7 @@ def read_row(
         if largest_bytes is None or length <= largest_bytes:
             row += more[:end] if end else more
         else:
-            row.clear()  # it is read on only to learn how long it is
+            row.clear()  # the rest is read only to find out how long it is
         rest = more[end:] if end else b""
         if end or not (more := stream.read(step)):
             break
@@ -182,7 +179,7 @@ def read_row(
 
 
 def last_line_end(data: bytes) -> int:
-    r"""Where the last whole line ends, for formats whose rows are lines.
+    r"""Where the last complete line ends, for formats whose rows are lines.
 
     Examples
     --------

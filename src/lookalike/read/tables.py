@@ -1,6 +1,6 @@
-"""What a Python caller has in memory -> a source of blocks.
+"""Data of a Python caller -> a source of blocks.
 
-Everything becomes one Arrow table first; columns other than the one compared are never touched.
+Everything becomes one Arrow table first; only the compared column is ever touched.
 """
 
 from __future__ import annotations
@@ -16,10 +16,8 @@ import pyarrow as pa
 from lookalike.errors import BadDataError, UsageError
 from lookalike.read.columns import without_views
 from lookalike.read.slices import Slice
-from lookalike.types import Block, Int64, Layout, Room, matrix_to_arrow
+from lookalike.types import READ_LIMITS, Block, Int64, ItemMemory, Layout, ReadLimits, matrix_to_arrow
 
-BLOCK_BYTES = 16 << 20
-"""Bytes of the compared column in a block."""
 ACCEPTED = (
     "a list of texts, of token lists or sets, of vectors, or of dicts; a NumPy matrix; pyarrow, polars, pandas or "
     "DuckDB data; a Hugging Face dataset; a path or a list of pathlib.Path"
@@ -27,7 +25,7 @@ ACCEPTED = (
 
 
 def looks_like_paths(data: Any) -> bool:
-    """Whether data names files: a string alone, a path, or a list of paths. A list of strings is texts.
+    """Whether data names files: one string, one path, or a list of paths. A list of strings is texts.
 
     Examples
     --------
@@ -40,16 +38,18 @@ def looks_like_paths(data: Any) -> bool:
     return isinstance(data, list | tuple) and bool(data) and all(isinstance(one, os.PathLike) for one in data)
 
 
-def open_data(data: Any, column: str) -> TableSource:
+def open_data(data: Any, column: str, limits: ReadLimits = READ_LIMITS) -> TableSource:
     """Make a source of data in memory.
 
     Parameters
     ----------
     data
-        A list (or any iterable) of texts, of token lists or sets, or of dicts; anything that speaks
-        `__arrow_c_stream__`; a pandas data frame; a Hugging Face dataset.
+        A list (or any iterable) of texts, of token lists or sets, or of dicts; anything with `__arrow_c_stream__`; a
+        pandas data frame; a Hugging Face dataset.
     column
-        Which column is compared; data without named columns gets this name.
+        The column to compare; data without column names gets this one.
+    limits
+        How large blocks are.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def open_data(data: Any, column: str) -> TableSource:
     [2]
     """
     try:
-        source = TableSource(as_table(data, column), column)
+        source = TableSource(as_table(data, column), column, limits)
         source.holds_vectors = isinstance(data, np.ndarray) and data.dtype.kind != "O"
         return source
     except (pa.ArrowException, TypeError, OverflowError) as error:
@@ -67,7 +67,7 @@ def open_data(data: Any, column: str) -> TableSource:
 
 
 def as_table(data: Any, column: str) -> pa.Table:
-    """Any accepted data as one Arrow table that can be filtered, not copied where it is one already.
+    """Any accepted data as one Arrow table that can be filtered; not copied if it is one already.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def _as_table(data: Any, column: str) -> pa.Table:
     if isinstance(data, pa.Array | pa.ChunkedArray) and not isinstance(data, pa.StructArray):
         return pa.table({column: data})
     if _is_hugging_face(data):
-        # the Arrow format applies what select, shuffle and filter did to the rows
+        # the Arrow format applies any select, shuffle and filter
         return data.with_format("arrow")[:]
     if hasattr(data, "__arrow_c_stream__"):
         return _from_stream(data, column)
@@ -101,14 +101,16 @@ def _as_table(data: Any, column: str) -> pa.Table:
 def _matrix(rows: npt.NDArray[Any]) -> pa.Array:
     """A NumPy matrix as vectors, a row each."""
     if rows.ndim != 2 or not rows.shape[1] or rows.dtype.kind not in "fiub":
-        raise UsageError(f"data is an array {rows.shape} of {rows.dtype}; vectors are the rows of a matrix of numbers")
+        raise UsageError(
+            f"data is an array of shape {rows.shape}, type {rows.dtype}; pass a matrix of numbers, one vector per row"
+        )
     return matrix_to_arrow(rows)
 
 
 def _is_hugging_face(data: Any) -> bool:
     known = type(data).__module__.partition(".")[0] == "datasets"
     if known and isinstance(data, dict):
-        raise UsageError(f"data is a dataset with splits: choose one of {', '.join(map(str, data))}")
+        raise UsageError(f"data is a dataset with splits; pass one of {', '.join(map(str, data))}")
     return known and hasattr(data, "with_format") and hasattr(data, "__len__")
 
 
@@ -134,7 +136,7 @@ def _from_values(values: list[Any], column: str) -> pa.Table:
     if first is None or isinstance(first, str):
         return pa.table({column: pa.array(_checked(values, str), pa.large_string())})
     if isinstance(first, set | frozenset):
-        # sorted: the order of a set of strings differs from run to run
+        # sorted, because the order of a set of strings differs between runs
         values = [None if one is None else sorted(one) for one in _checked(values, (set, frozenset))]
         return pa.table({column: pa.array(values)})
     if isinstance(first, list | tuple):
@@ -143,7 +145,7 @@ def _from_values(values: list[Any], column: str) -> pa.Table:
 
 
 def _checked(values: list[Any], kind: type | tuple[type, ...]) -> list[Any]:
-    """The values, all of one kind or None; lone surrogates and other kinds are refused by their number."""
+    """The values, if all are None or of one kind, without lone surrogates; errors give the row number."""
     for row, value in enumerate(values):
         if value is None and kind is not dict:
             continue
@@ -153,7 +155,9 @@ def _checked(values: list[Any], kind: type | tuple[type, ...]) -> list[Any]:
             try:
                 value.encode()
             except UnicodeEncodeError as error:
-                raise BadDataError(f"data: row {row}: half of a surrogate pair stands alone") from error
+                raise BadDataError(
+                    f"data: row {row}: contains half of a surrogate pair; encode the text as UTF-8 again"
+                ) from error
     return values
 
 
@@ -161,16 +165,17 @@ class TableSource:
     """A table in memory, in slices."""
 
     name = "data"
-    kept_name = "data.parquet"
+    kept_path = "data.parquet"
     holds_vectors = False
-    """Are whole numbers vectors, too, not sets?"""
+    """Whether integers are vectors too, rather than sets."""
 
-    def __init__(self, table: pa.Table, column: str) -> None:
+    def __init__(self, table: pa.Table, column: str, limits: ReadLimits = READ_LIMITS) -> None:
         self.table = table
-        """All of it, for a job to filter."""
+        """The whole table, for a job to filter."""
+        self.limits = limits
         self.nbytes = int(table.nbytes)
-        self.room: Room | None = None
-        self.set_aside: dict[int, Int64] = {}
+        self.item_memory: ItemMemory | None = None
+        self.rejected_rows: dict[int, Int64] = {}
         self._column = column
 
     def column_names(self) -> Sequence[str]:
@@ -178,15 +183,15 @@ class TableSource:
         return list(self.table.column_names)
 
     def layout(self) -> Layout:
-        """As a Parquet file of the same schema."""
+        """A Parquet file of the same schema."""
         return Layout("table", b"", "zstd", self.table.schema, None)
 
-    def about_rows(self) -> tuple[int, bool]:
-        """All of them."""
+    def estimate_rows(self) -> tuple[int, bool]:
+        """The number of rows."""
         return self.table.num_rows, True
 
     def locate(self, row: int) -> tuple[str, int]:
-        """A row's number in the table."""
+        """The row's number in the table."""
         return self.name, row
 
     def blocks(self) -> Iterator[Block]:
@@ -194,7 +199,7 @@ class TableSource:
         rows = self.table.num_rows
         known = self._column in self.table.column_names
         nbytes = self.table.column(self._column).nbytes if known else self.nbytes
-        step = max(1, -(-rows // max(1, -(-nbytes // BLOCK_BYTES))))
+        step = max(1, -(-rows // max(1, -(-nbytes // self.limits.block_bytes))))
         for index, start in enumerate(range(0, rows, step)):
             table = self.table.slice(start, step)
             yield TableBlock(self, index, start, table, self.nbytes * table.num_rows // rows)
@@ -208,5 +213,5 @@ class TableBlock(Slice):
         self.table = table
 
     def read(self, columns: tuple[str, ...] | None) -> pa.Table:
-        """The columns, not copied."""
+        """These columns, not copied."""
         return self.table if columns is None else self.table.select(list(columns))

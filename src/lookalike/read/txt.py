@@ -1,4 +1,4 @@
-"""Plain text, a line an item; a blank line is an empty item."""
+"""Plain text, one item per line; a blank line is an empty item."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pyarrow as pa
 
 from lookalike.read.columns import BadRow, find_bad_utf8, missing_column
 from lookalike.read.lines import LineSource, Parsed, Rows, line_ends
-from lookalike.read.longrows import text_at
+from lookalike.read.long import LongRow, text_at
 from lookalike.types import Int64, Wanted, to_arrow
 
 COLUMN = "text"
-"""What the only column of plain text is called."""
+"""The name of the only column of plain text."""
 
 
 class TxtSource(LineSource):
@@ -42,15 +42,14 @@ class TxtSource(LineSource):
         text = line_texts(rows)
         return None if find_bad_utf8(text) else Parsed(text, dict.fromkeys(wanted.columns, text))
 
-    def parse_long(self, row: bytearray, wanted: Wanted, first: bool) -> Parsed | None:  # noqa: ARG002
+    def parse_long(self, row: LongRow, wanted: Wanted, first: bool) -> Parsed | None:  # noqa: ARG002
         """One line, not copied."""
         self._check_names(wanted)
-        end = len(row) - row.endswith(b"\n") - row.endswith(b"\r\n")
-        text = text_at(row, 0, end)
+        text = text_at(row.data, 0, row.text_end)
         return Parsed(text, dict.fromkeys(wanted.columns, text))
 
     def parse_each(self, rows: Rows, wanted: Wanted, hint: object) -> Parsed:  # noqa: ARG002
-        """Only the lines that are UTF-8."""
+        """Reject the lines that are not UTF-8."""
         text = line_texts(rows)
         bad = find_bad_utf8(text)
         good = text.take(to_arrow(np.setdiff1d(np.arange(len(rows)), bad)))
@@ -58,16 +57,16 @@ class TxtSource(LineSource):
 
 
 def line_texts(rows: Rows) -> pa.Array:
-    r"""The lines without their ends (`\n` or `\r\n`), as large_string, copied in one go and not checked."""
+    r"""The lines without their ends (`\n` or `\r\n`), as large_string; copied in one go, not checked."""
     if len(rows) == 0:
         return pa.array([], pa.large_string())
     data, starts = rows.values, rows.starts
     last = rows.ends.copy()
     for byte in b"\n\r":
         ended = (last > starts) & (data[last - 1] == byte)
-        # a carriage return is part of the line end only where the newline follows it
+        # a carriage return belongs to the line end only before a newline
         last = last - (ended if byte == ord("\n") else ended & (last < rows.ends))
-    # each row is two runs of bytes, the text and its end: take the even ones
+    # each row is two runs of bytes, its text and its line end: take the even ones
     offsets = np.empty(2 * len(rows) + 1, np.int64)
     offsets[0:-1:2], offsets[1::2], offsets[-1] = starts, last, rows.ends[-1]
     runs = pa.Array.from_buffers(pa.large_binary(), 2 * len(rows), [None, pa.py_buffer(offsets), rows.data])

@@ -1,6 +1,6 @@
-"""Files of vectors: NumPy's .npy, and .fvecs and .bvecs, in which each vector follows its dimension.
+"""Files of vectors: NumPy's .npy, and .fvecs and .bvecs, in which each vector is preceded by its dimension.
 
-Rows are read when they are looked at, some at a time: a file that is mapped into memory would count as memory.
+Rows are read on demand, some at a time: a memory-mapped file would count as memory of the process.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import io
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -20,89 +20,89 @@ from lookalike.read.columns import check_length
 from lookalike.read.files import File
 from lookalike.read.slices import Slice
 from lookalike.read.txt import COLUMN
-from lookalike.types import Block, Bool, Int64, Layout, Room, matrix_to_arrow
+from lookalike.types import READ_LIMITS, Block, Bool, Int64, ItemMemory, Layout, ReadLimits, matrix_to_arrow
 
-BLOCK_BYTES = 4 << 20
-"""Of the rows of a block; what is made of them on the way to keys is several times as large."""
 _NUMBERS = "fiub"
-"""Kinds of NumPy arrays that hold numbers: fractions, integers with and without sign, bits."""
+"""Kinds of NumPy arrays that hold numbers: floating point, signed and unsigned integers, booleans."""
 
 
-class Shape(NamedTuple):
+class Storage(NamedTuple):
     """How the rows of a file are stored."""
 
     start: int
-    """Where the first one begins."""
+    """Offset of the first one."""
     rows: int
     row: np.dtype[Any]
     whole: npt.NDArray[Any] | None = None
-    """All of them, where they do not lie one after the other."""
+    """All of them, if they are not stored one after the other."""
 
 
 class VectorSource:
     """A file of vectors of one dimension."""
 
     holds_vectors = True
-    """Whole numbers are vectors here, too, not sets."""
+    """Integers are vectors too, rather than sets."""
 
-    def __init__(self, file: File, encoding: str) -> None:  # noqa: ARG002
+    def __init__(self, file: File, encoding: str, limits: ReadLimits = READ_LIMITS) -> None:  # noqa: ARG002
         self.file = file
+        self.limits = limits
         self.name = file.name
-        self.kept_name = file.kept_name
+        self.kept_path = file.kept_path
         self.nbytes = file.nbytes
-        self.room: Room | None = None
-        self.set_aside: dict[int, Int64] = {}
+        self.item_memory: ItemMemory | None = None
+        self.rejected_rows: dict[int, Int64] = {}
 
     @cached_property
-    def shape(self) -> Shape:
-        """How the rows are stored, looked up once."""
+    def storage(self) -> Storage:
+        """How the rows are stored, read once."""
         with self.file.reading():
-            return self.look()
+            return self.read_storage()
 
     @abstractmethod
-    def look(self) -> Shape:
-        """Find out how the rows are stored."""
+    def read_storage(self) -> Storage:
+        """Read from the file how its rows are stored."""
 
     @abstractmethod
     def numbers(self, rows: npt.NDArray[Any], first: int) -> npt.NDArray[Any]:
-        """The vectors in stored rows, of which the first has this number."""
+        """The vectors in stored rows, the first of which is row `first` of the file."""
 
     def read_rows(self, first: int, last: int) -> npt.NDArray[Any]:
         """Some rows as they are stored."""
-        shape = self.shape
-        if shape.whole is not None:
-            return shape.whole[first:last]
-        nbytes = (last - first) * shape.row.itemsize
+        storage = self.storage
+        if storage.whole is not None:
+            return storage.whole[first:last]
+        nbytes = (last - first) * storage.row.itemsize
         with self.file.reading(), self.file.open() as stream:
-            stream.seek(shape.start + first * shape.row.itemsize)
+            stream.seek(storage.start + first * storage.row.itemsize)
             data = stream.read(nbytes)
         if len(data) != nbytes:
-            raise BadDataError(f"{self.name}: is cut off within row {first + len(data) // shape.row.itemsize}")
-        return np.frombuffer(data, shape.row)
+            row = first + len(data) // storage.row.itemsize
+            raise BadDataError(f"{self.name}: row {row}: the file ends within it; write the file again")
+        return np.frombuffer(data, storage.row)
 
     def column_names(self) -> Sequence[str]:
         """One column."""
         return [COLUMN]
 
-    def about_rows(self) -> tuple[int, bool]:
-        """All of them."""
-        return self.shape.rows, True
+    def estimate_rows(self) -> tuple[int, bool]:
+        """The number of rows."""
+        return self.storage.rows, True
 
     def locate(self, row: int) -> tuple[str, int]:
-        """A row's file and its number therein."""
+        """The file and the row's number in it."""
         return self.name, row
 
     @abstractmethod
     def layout(self) -> Layout:
-        """How to write its rows back."""
+        """How to write the rows back."""
 
     def blocks(self) -> Iterator[Block]:
         """Some rows at a time."""
         self.file.check_unchanged()
-        shape = self.shape
-        step = max(1, BLOCK_BYTES // shape.row.itemsize)
-        for index, start in enumerate(range(0, shape.rows, step)):
-            yield VectorBlock(self, index, start, min(step, shape.rows - start))
+        storage = self.storage
+        step = max(1, self.limits.vector_bytes // storage.row.itemsize)
+        for index, start in enumerate(range(0, storage.rows, step)):
+            yield VectorBlock(self, index, start, min(step, storage.rows - start))
 
 
 class VectorBlock(Slice):
@@ -111,7 +111,7 @@ class VectorBlock(Slice):
     source: VectorSource
 
     def __init__(self, source: VectorSource, index: int, first_row: int, length: int) -> None:
-        super().__init__(source, index, first_row, length, length * source.shape.row.itemsize)
+        super().__init__(source, index, first_row, length, length * source.storage.row.itemsize)
 
     def _rows(self) -> npt.NDArray[Any]:
         return self.source.read_rows(self.first_row, self.first_row + self.length)
@@ -120,18 +120,18 @@ class VectorBlock(Slice):
         """The vectors as lists."""
         return pa.table({COLUMN: matrix_to_arrow(self.source.numbers(self._rows(), self.first_row))})
 
-    def stored(self, keep: Bool, decoded: pa.Table | None = None) -> Any:  # noqa: ARG002
-        """The rows to keep, as bytes."""
+    def kept_rows(self, keep: Bool, decoded: pa.Table | None = None) -> Any:  # noqa: ARG002
+        """The kept rows, as bytes."""
         rows = self._rows()
         check_length(keep, rows)
         return rows[np.asarray(keep, bool)].tobytes()
 
 
 class NpySource(VectorSource):
-    """A matrix as NumPy saves it, a vector a row."""
+    """A matrix as NumPy saves it, one vector per row."""
 
-    def look(self) -> Shape:
-        """The header; nothing in the file is run (no pickles)."""
+    def read_storage(self) -> Storage:
+        """The header; nothing in the file is executed (no pickles)."""
         with self.file.open() as stream:
             head = io.BytesIO(stream.read(1 << 16))
         try:
@@ -139,21 +139,21 @@ class NpySource(VectorSource):
             read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
             size, by_columns, kind = read(head)
         except (ValueError, EOFError) as error:
-            raise BadDataError(f"{self.name}: is no .npy file of numbers: {error}") from error
+            raise BadDataError(f"{self.name}: not a .npy file of numbers: {error}") from error
         if len(size) != 2 or kind.kind not in _NUMBERS:
-            what = "objects" if kind.hasobject else str(kind)
+            what = "object" if kind.hasobject else str(kind)
             raise BadDataError(
-                f"{self.name}: holds {size} of {what}; a vector must be a row of numbers in a matrix of two dimensions"
+                f"{self.name}: has an array of shape {size}, type {what}; save a matrix of numbers, one vector per row"
             )
         if not size[1]:
-            raise BadDataError(f"{self.name}: its vectors have no numbers")
+            raise BadDataError(f"{self.name}: its vectors have dimension 0; save a matrix with at least one column")
         if kind.itemsize > 8 or kind.byteorder == ">":
-            raise BadDataError(f"{self.name}: numbers of type {kind}: save them as float32 or float64")
+            raise BadDataError(f"{self.name}: has numbers of type {kind}; save them as float32 or float64")
         row = np.dtype((kind, (size[1],)))
         missing = head.tell() + size[0] * row.itemsize - self.file.nbytes
         if self.file.nbytes and missing > 0:
-            raise BadDataError(f"{self.name}: is cut off: {missing:,} bytes are missing")
-        return Shape(head.tell(), size[0], row, self._whole() if by_columns else None)
+            raise BadDataError(f"{self.name}: ends too early: {missing:,} bytes are missing; write the file again")
+        return Storage(head.tell(), size[0], row, self._whole() if by_columns else None)
 
     def _whole(self) -> npt.NDArray[Any]:
         """A matrix that was saved column by column."""
@@ -166,42 +166,45 @@ class NpySource(VectorSource):
         return rows
 
     def layout(self) -> Layout:
-        """As a matrix of the same type."""
-        kind, size = self.shape.row.subdtype or (np.dtype("f4"), (1,))
+        """A matrix of the same type."""
+        kind, size = self.storage.row.subdtype or (np.dtype("f4"), (1,))
         return Layout("array", array=(kind.str, size[0]))
 
 
 class VecsSource(VectorSource):
-    """Each vector after its dimension, a 32-bit number."""
+    """Each vector is preceded by its dimension, a 32-bit integer."""
 
     number: type[np.generic] = np.float32
 
-    def look(self) -> Shape:
-        """All vectors have the dimension of the first; that they do is checked when they are read."""
+    def read_storage(self) -> Storage:
+        """The dimension of the first vector; that the others have the same is checked when they are read."""
         with self.file.open() as stream:
             head = stream.read(4)
             nbytes = self.file.nbytes or len(head) + len(stream.read())
         if not head:
-            return Shape(0, 0, self._record(1))
+            return Storage(0, 0, self._record(1))
         if len(head) < 4 or (dimension := int(np.frombuffer(head, "<i4")[0])) < 1:
-            raise BadDataError(f"{self.name}: row 0: does not begin with the dimension of a vector")
+            raise BadDataError(
+                f"{self.name}: row 0: does not start with the dimension of a vector; is it a file of another format?"
+            )
         record = self._record(dimension)
-        shape = Shape(0, -(-nbytes // record.itemsize), record)
         if nbytes % record.itemsize:
-            self._find_other(nbytes, record, dimension)
-        return shape
+            self._raise_uneven(nbytes, record, dimension)
+        return Storage(0, nbytes // record.itemsize, record)
 
-    def _find_other(self, nbytes: int, record: np.dtype[Any], dimension: int) -> None:
-        """The file has no whole number of such vectors: say where another one is, or where it ends."""
+    def _raise_uneven(self, nbytes: int, record: np.dtype[Any], dimension: int) -> NoReturn:
+        """Name the row that has another dimension, or within which the file ends."""
         with self.file.open() as stream:
             for row in range(nbytes // record.itemsize + 1):
                 stream.seek(row * record.itemsize)
                 found = stream.read(4)
                 if len(found) == 4 and (other := int(np.frombuffer(found, "<i4")[0])) != dimension:
-                    raise self._other(row, other, dimension)
-        raise BadDataError(f"{self.name}: row {nbytes // record.itemsize}: is cut off")
+                    raise self._wrong_dimension(row, other, dimension)
+        raise BadDataError(
+            f"{self.name}: row {nbytes // record.itemsize}: the file ends within it; write the file again"
+        )
 
-    def _other(self, row: int, found: int, dimension: int) -> BadDataError:
+    def _wrong_dimension(self, row: int, found: int, dimension: int) -> BadDataError:
         return BadDataError(
             f"{self.name}: row {row}: dimension {found}; the vectors before it have dimension {dimension}"
         )
@@ -210,23 +213,23 @@ class VecsSource(VectorSource):
         return np.dtype([("dimension", "<i4"), ("numbers", np.dtype(self.number).newbyteorder("<"), (dimension,))])
 
     def numbers(self, rows: npt.NDArray[Any], first: int) -> npt.NDArray[Any]:
-        """What follows the dimension, which must be the same everywhere."""
+        """What follows the dimension, which must be the same in every row."""
         found: npt.NDArray[Any] = rows["numbers"]
         other = np.flatnonzero(rows["dimension"] != found.shape[1])
         if len(other):
-            raise self._other(first + int(other[0]), int(rows["dimension"][other[0]]), found.shape[1])
+            raise self._wrong_dimension(first + int(other[0]), int(rows["dimension"][other[0]]), found.shape[1])
         return found
 
     def layout(self) -> Layout:
-        """As records."""
+        """Records as they are."""
         return Layout("lines")
 
 
 class FvecsSource(VecsSource):
-    """Vectors of 32-bit fractions."""
+    """Vectors of 32-bit floating point numbers."""
 
 
 class BvecsSource(VecsSource):
-    """Vectors of bytes; as bit strings, eight bits a byte."""
+    """Vectors of bytes; as bit strings, eight bits per byte."""
 
     number = np.uint8

@@ -1,1 +1,1 @@
-"""What people look at: charts of plans, and reports of finished runs."""
+"""Charts of plans and reports of finished runs. Draws results; does not know how they were found."""

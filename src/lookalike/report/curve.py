@@ -1,7 +1,4 @@
-"""The S-curve of a plan as a picture: in the terminal, or as an SVG or PNG file.
-
-Nothing here decides anything; it draws the numbers of `tuning`.
-"""
+"""The S-curve of a plan: drawn in the terminal, or as an SVG or PNG file. All numbers come from `tuning`."""
 
 from __future__ import annotations
 
@@ -14,28 +11,30 @@ import numpy as np
 
 from lookalike.errors import UsageError
 from lookalike.tuning.plan import Plan, lecture_plan, percent
+from lookalike.write import whole_file
 
 PLOT_SUFFIXES = (".svg", ".png")
-_MARGIN = 5  # "1.0 " and the axis
-# The bit of each dot in a braille character (U+2800 and on), by row from the top and column.
+_MARGIN = 5  # width of "1.0 " and the axis
+# The bit of each dot in a braille character (from U+2800), by row from the top and column.
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
-_BLUE, _GREEN, _INK, _GREY = "#3b75af", "#519e3e", "#222222", "#777777"
+_BLUE, _GREEN, _RED, _INK, _GREY = "#3b75af", "#519e3e", "#c44e52", "#222222", "#777777"
+_CHANCE = "probability of becoming a candidate pair"
 
 
 def terminal_curve(plan: Plan, width: int = 72, height: int = 18) -> str:
-    """Draw the curve with braille dots: similarity or distance to the right, chance to be a candidate pair upwards.
+    """Draw the curve with braille dots: the probability of becoming a candidate pair by similarity or distance.
 
     Parameters
     ----------
     plan : Plan
-        What is drawn.
+        The plan to draw.
     width, height : int
-        Room for the whole drawing in characters, at least 44 x 9.
+        Size of the whole drawing in characters, at least 44 x 9.
 
     Returns
     -------
     str
-        Lines without colours or trailing spaces. Their number is odd, so that 0.5 has a line of its own.
+        Lines without colours or trailing spaces. The curve has an odd number of lines, so that 0.5 has its own.
 
     Examples
     --------
@@ -45,11 +44,11 @@ def terminal_curve(plan: Plan, width: int = 72, height: int = 18) -> str:
     threshold 0.8 ▲ 99.16%
     """
     if width < 44 or height < 9:
-        raise UsageError(f"the drawing needs at least 44 x 9 characters, not {width} x {height}")
+        raise UsageError(f"the drawing must have at least 44 x 9 characters, not {width} x {height}")
     columns, lines = width - _MARGIN - 1, (height - 5) // 2 * 2 + 1
     cells = _curve_cells(plan, columns, lines)
     mark = round(plan.threshold / plan.axis[1] * (columns - 1))
-    drawing = ["chance to be a candidate pair"]
+    drawing = [_CHANCE]
     for number, cell_line in enumerate(cells):
         level = 1 - number / (lines - 1)
         label = f"{level:.1f} ┤" if level in (0, 0.5, 1) else "    │"
@@ -62,7 +61,7 @@ def terminal_curve(plan: Plan, width: int = 72, height: int = 18) -> str:
 
 
 def _curve_cells(plan: Plan, columns: int, lines: int) -> list[list[int]]:
-    """The braille bits of every cell. Steep stretches are filled so that the curve has no holes."""
+    """The braille bits of every cell. Steep parts are filled so that the curve has no gaps."""
     heights = plan.curve(np.linspace(*plan.axis, 2 * columns))
     levels = np.rint((1 - heights) * (4 * lines - 1)).astype(int).tolist()
     cells = [[0] * columns for _ in range(lines)]
@@ -74,14 +73,14 @@ def _curve_cells(plan: Plan, columns: int, lines: int) -> list[list[int]]:
 
 
 def _horizontal_axis(columns: int, end: float) -> list[str]:
-    """The axis with a tick and a number every fifth of the way."""
+    """The axis with a tick and a label at every fifth."""
     ticks = [round(share / 5 * (columns - 1)) for share in range(6)]
     axis = "".join("┬" if column in ticks else "─" for column in range(columns))
     labels = [" "] * (columns + 3)
     for share, tick in enumerate(ticks):
         label = f"{share / 5:.1f}" if end == 1 else _short(share / 5 * end)
         start = min(max(tick - len(label) // 2, 0), columns + 1 - len(label))
-        # A number that would touch the one before it is left out.
+        # A label that would touch the previous one is omitted.
         if not "".join(labels[max(start - 1, 0) : start + len(label)]).strip():
             labels[start : start + len(label)] = label
     return ["    └" + axis, " " * _MARGIN + "".join(labels)]
@@ -92,7 +91,7 @@ def _short(number: float) -> str:
 
 
 def _threshold_line(plan: Plan, mark: int, width: int) -> str:
-    """An arrow below the threshold, with words on the side that has room."""
+    """An arrow below the threshold, labelled on the side that has room."""
     name, chance = f"threshold {plan.threshold:g}", percent(plan.recall)
     before = f"{name} "
     if mark + _MARGIN >= len(before) and mark + _MARGIN + 2 + len(chance) <= width:
@@ -106,19 +105,19 @@ def _threshold_line(plan: Plan, mark: int, width: int) -> str:
 def plot_curve(plan: Plan, path: str | os.PathLike[str]) -> Path:
     """Draw the curve into an SVG or PNG file, with the areas of false negatives and false positives.
 
-    The same plan gives the same bytes. The file appears whole or not at all; one that exists is replaced.
+    The same plan gives the same bytes. The file appears complete or not at all; an existing file is replaced.
 
     Parameters
     ----------
     plan : Plan
-        What is drawn.
+        The plan to draw.
     path : path
-        Ends in `.svg` or `.png`.
+        Must end in `.svg` or `.png`.
 
     Raises
     ------
     UsageError
-        If the suffix is another, the folder cannot be written, or matplotlib is not installed.
+        If the path ends in anything else or cannot be written, or if matplotlib is not installed.
 
     Examples
     --------
@@ -133,49 +132,45 @@ def plot_curve(plan: Plan, path: str | os.PathLike[str]) -> Path:
     picture = BytesIO()
     from matplotlib import rc_context
 
-    # A fixed salt names the parts of an SVG; without it, and with a date, no two files would be the same.
+    # A fixed salt for the names of SVG elements and no date: otherwise no two files would be equal.
     with rc_context({"svg.hashsalt": "lookalike"}):
         kind = target.suffix.lower()[1:]
         metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
         figure.savefig(picture, format=kind, dpi=150, metadata=metadata)
-    return _write_whole(target, picture.getvalue())
+    if not target.parent.is_dir():
+        raise UsageError(f"cannot write {target}: there is no folder {target.parent}")
+    try:
+        with whole_file(target) as partial:
+            partial.write_bytes(picture.getvalue())
+    except OSError as error:
+        raise UsageError(f"cannot write {target}: {error.strerror}") from None
+    return target
 
 
 def check_plot_path(path: str | os.PathLike[str]) -> Path:
-    """The path, once it is known to name a kind of picture that can be drawn.
+    """The path, if it names a supported image format.
 
     Examples
     --------
     >>> check_plot_path("plan.pdf")
     Traceback (most recent call last):
-    lookalike.errors.UsageError: a plot ends in .svg or .png: plan.pdf does not
+    lookalike.errors.UsageError: plan.pdf: a plot must be a .svg or .png file
     """
     target = Path(path)
     if target.suffix.lower() not in PLOT_SUFFIXES:
-        raise UsageError(f"a plot ends in {' or '.join(PLOT_SUFFIXES)}: {target} does not")
-    return target
-
-
-def _write_whole(target: Path, content: bytes) -> Path:
-    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        beside.write_bytes(content)
-        beside.replace(target)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise UsageError(f"cannot write {target}: {error.strerror}") from None
+        raise UsageError(f"{target}: a plot must be a {' or '.join(PLOT_SUFFIXES)} file")
     return target
 
 
 def _draw(plan: Plan) -> Any:
-    """The figure. Figure objects stand alone: nothing of the caller's own plots is touched."""
+    """The matplotlib figure, made without pyplot so that the caller's own plots are not affected."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise UsageError("drawing plots needs matplotlib: pip install 'lookalike[plot]'") from None
+        raise UsageError("plots require matplotlib: pip install 'lookalike[plot]'") from None
     figure = Figure(figsize=(8, 5), layout="constrained")
     axes = figure.add_subplot()
-    # Evenly spaced points alone would miss the rise of a very steep curve.
+    # Evenly spaced points alone would miss the rise of a steep curve.
     rise = [plan.at(chance) for chance in np.linspace(0.001, 0.999, 200)]
     values = np.unique(np.clip(np.concatenate([np.linspace(*plan.axis, 401), rise, [plan.threshold]]), *plan.axis))
     chance = plan.curve(values)
@@ -186,12 +181,12 @@ def _draw(plan: Plan) -> Any:
 
 
 def _shade(axes: Any, plan: Plan, values: Any, chance: Any) -> None:
-    """The areas of the slides: what is wanted and missed, and what is found and not wanted."""
+    """Shade the false negatives (similar, but missed) and the false positives (found, but not similar)."""
     wanted, others = values >= plan.threshold, values <= plan.threshold
     if plan.scale.is_distance:
         wanted, others = others, wanted
     missed, false = plan.areas()
-    # Similarities end at 1, distances only where the drawing does.
+    # Similarities end at 1; distances are cut off where the drawing ends.
     until = f" up to {plan.axis[1]:g}" if plan.scale.is_distance else ""
     axes.fill_between(
         values[wanted], chance[wanted], 1, color=_BLUE, alpha=0.35, lw=0,
@@ -207,14 +202,14 @@ def _draw_lines(axes: Any, plan: Plan, values: Any, chance: Any) -> None:
     rule = _rule_of(plan)
     axes.plot(
         values, rule.curve(values), color=_GREY, lw=1.2, ls=(0, (4, 3)),
-        label=f"lecture's rule: {rule.bands} × {rule.rows}, recall {percent(rule.recall)}",
+        label=f"(1/b)^(1/r) rule: {rule.bands} × {rule.rows}, recall {percent(rule.recall)}",
     )  # fmt: skip
     axes.plot(
         values, chance, color=_INK, lw=2.2,
         label=f"this plan: {plan.bands} × {plan.rows}, recall {percent(plan.recall)}",
     )  # fmt: skip
-    axes.axvline(plan.threshold, color="#c44e52", lw=1.2)
-    axes.plot([plan.threshold], [plan.recall], "o", color="#c44e52", ms=6, zorder=5, clip_on=False)
+    axes.axvline(plan.threshold, color=_RED, lw=1.2)
+    axes.plot([plan.threshold], [plan.recall], "o", color=_RED, ms=6, zorder=5, clip_on=False)
 
 
 def _rule_of(plan: Plan) -> Plan:
@@ -222,7 +217,7 @@ def _rule_of(plan: Plan) -> Plan:
 
 
 def _free_corner(plan: Plan) -> str:
-    """The corner that both curves leave free for the legend."""
+    """A corner for the legend that neither curve passes through."""
     start, end = plan.axis
     if not plan.scale.is_distance:
         return "upper left" if plan.threshold > (start + end) / 2 else "lower right"
@@ -232,7 +227,7 @@ def _free_corner(plan: Plan) -> str:
 
 def _label(axes: Any, plan: Plan) -> None:
     axes.set(xlim=plan.axis, ylim=(0, 1.0), xlabel=plan.scale.title)
-    axes.set_ylabel("chance to be a candidate pair")
+    axes.set_ylabel(_CHANCE)
     axes.set_title(
         f"{plan.banding}: {percent(plan.recall)} recall at {plan.threshold:g}",
         loc="left", fontsize=13, pad=20,
@@ -240,7 +235,7 @@ def _label(axes: Any, plan: Plan) -> None:
     late = plan.threshold > sum(plan.axis) / 2
     axes.annotate(
         f"threshold {plan.threshold:g}", (plan.threshold, 1), xytext=(0, 5), textcoords="offset points",
-        ha="right" if late else "left", va="bottom", color="#c44e52", fontsize=9, annotation_clip=False,
+        ha="right" if late else "left", va="bottom", color=_RED, fontsize=9, annotation_clip=False,
     )  # fmt: skip
     axes.grid(color="#dddddd", lw=0.6)
     axes.set_axisbelow(True)

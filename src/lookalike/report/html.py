@@ -1,6 +1,6 @@
-"""HTML that cannot be broken by what is put into it: text is escaped unless it is already `Markup`.
+"""HTML that no content can break: all text is escaped unless it is already `Markup`.
 
-It knows nothing of links, charts or runs.
+Knows nothing about runs, results or charts.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from importlib import resources
 from lookalike.tuning.plan import percent
 
 _VOID = {"col", "input", "meta"}
-# Not allowed in HTML, or not in UTF-8: control characters, halves of surrogate pairs, noncharacters.
+# Not allowed in HTML or in UTF-8: control characters, lone surrogates, noncharacters.
 _UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
 
 class Markup(str):
-    """Text that is HTML already."""
+    """Text that is already HTML."""
 
     __slots__ = ()
 
 
 def escape(text: object) -> Markup:
-    """Text as HTML, safe between tags and within quotes. Characters that HTML cannot hold become U+FFFD.
+    """Text as HTML, safe between tags and inside quotes. Characters not allowed in HTML become U+FFFD.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def escape(text: object) -> Markup:
 
 
 def join(parts: Iterable[object], between: str = "") -> Markup:
-    """Parts one after the other, each escaped unless it is `Markup`.
+    """Concatenated parts, each escaped unless it is `Markup`.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def join(parts: Iterable[object], between: str = "") -> Markup:
 
 
 def tag(name: str, /, *children: object, **attributes: object) -> Markup:
-    """An element. A trailing `_` of an attribute is dropped, other `_` become `-`; None and False leave it out.
+    """An element. In attribute names, a trailing `_` is dropped and other `_` become `-`; None and False are omitted.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def tag(name: str, /, *children: object, **attributes: object) -> Markup:
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[object]], numeric: Iterable[int] = ()) -> Markup:
-    """A table of plain cells that scrolls sideways where it has no room. Columns in `numeric` stand to the right.
+    """A table that scrolls sideways if it is too wide. Columns in `numeric` are right-aligned.
 
     Examples
     --------
@@ -80,12 +80,12 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]], numeric: Itera
         return tag("tr", *(tag(kind, cell, class_="number" if i in right else None) for i, cell in enumerate(cells)))
 
     body = tag("tbody", *(line("td", row) for row in rows))
-    # A box that scrolls must be reachable without a mouse.
+    # A scrolling box must be reachable by keyboard.
     return tag("div", tag("table", tag("thead", line("th", heads)), body), class_="scroll", tabindex="0")
 
 
 def page(title: str, body: Markup) -> str:
-    """A whole file: styles and script inside, and a policy under which a browser loads nothing from elsewhere."""
+    """A complete file, with style and script inline and a policy that forbids loading anything else."""
     style, script = _part("page.css"), _part("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
@@ -105,12 +105,12 @@ def page(title: str, body: Markup) -> str:
 
 
 def _part(name: str) -> Markup:
-    """A file of this folder, as it is."""
+    """A file of this folder, verbatim."""
     return Markup(resources.files("lookalike.report").joinpath(name).read_text(encoding="utf-8"))
 
 
 def show_number(value: float, sign: bool = False) -> str:
-    """A number with two digits after the point, whole numbers with none, thousands apart.
+    """A number with two decimals, or none if it is an integer, and thousands separators.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def show_number(value: float, sign: bool = False) -> str:
 
 
 def show_share(share: float | None) -> str:
-    """A share as a percentage; a dash where it is not known.
+    """A share as a percentage; a dash if unknown.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def show_share(share: float | None) -> str:
 
 
 def show_interval(low: float | None, high: float | None) -> str:
-    """The two ends of an interval, in words.
+    """An interval of shares; empty if unknown.
 
     Examples
     --------
@@ -143,14 +143,3 @@ def show_interval(low: float | None, high: float | None) -> str:
     ('95% to 99%', '')
     """
     return "" if low is None or high is None else f"{show_share(low)} to {show_share(high)}"
-
-
-def count(number: int, one: str, many: str | None = None) -> str:
-    """A number of things.
-
-    Examples
-    --------
-    >>> count(1, "link"), count(2500, "link"), count(0, "entity", "entities")
-    ('1 link', '2,500 links', '0 entities')
-    """
-    return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -1,4 +1,4 @@
-// Open and close examples at once, and filter them. The page says all it has to say without this.
+// Opens and closes all examples, and filters them. The page is complete without this script.
 (() => {
   for (const tools of document.querySelectorAll(".tools")) {
     const examples = [...tools.parentElement.querySelectorAll("details.example")];
@@ -11,6 +11,6 @@
       examples.forEach((example) => { example.hidden = !example.textContent.toLocaleLowerCase().includes(wanted); });
     };
   }
-  // Paper has no triangles to click on.
+  // Nothing can be opened on paper.
   window.onbeforeprint = () => document.querySelectorAll("details").forEach((part) => { part.open = true; });
 })();

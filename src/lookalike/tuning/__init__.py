@@ -1,4 +1,4 @@
-"""From what the user wants (threshold, recall) to what the stages need (bands, rows); from agreement to probability.
+"""From what the user wants (threshold, recall) to what the stages need (bands, rows).
 
-The room knows probabilities and nothing of items, sets or files.
+This package knows probabilities, and nothing of items, sets or files.
 """

@@ -1,6 +1,6 @@
-"""How likely one hash function of each family puts two items at a distance in one bucket.
+"""The probability that a hash function of each family puts two items at a distance in one bucket.
 
-Pure formulas, for plans and for the families themselves. Nothing here draws a hash function or sees an item.
+Pure formulas, for plans and for the families. Nothing here draws a hash function or knows an item.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from lookalike.errors import UsageError
 from lookalike.types import Float64
 
 Number = TypeVar("Number", float, Float64)
-"""A number, or an array of them; what comes out has the shape of what went in."""
+"""A number or an array; the result has the same shape."""
 
 _ERF = np.vectorize(math.erf, otypes=[np.float64])
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(48)
@@ -33,7 +33,7 @@ def angle_of(cosine: Number) -> Number:
 
 
 def hyperplane_collision(degrees: Number) -> Number:
-    """How likely a random hyperplane leaves two vectors at this angle on one side: 1 - degrees/180.
+    """The probability that two vectors at this angle are on one side of a random hyperplane: 1 - degrees/180.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def hyperplane_collision(degrees: Number) -> Number:
 
 
 def line_collision(distance: Number, width: float) -> Number:
-    """How likely two points fall in one bucket of this width on a random line whose direction is Gaussian.
+    """The probability that two points fall in one bucket of this width on a line with a Gaussian direction.
 
     Projected on a vector of independent standard normal numbers, points at distance c lie c |N(0, 1)| apart, in any
     number of dimensions. With t = width/c the probability is
@@ -62,18 +62,18 @@ def line_collision(distance: Number, width: float) -> Number:
     _check_width(width)
     with np.errstate(divide="ignore", over="ignore"):
         t = width / values
-        # At distance 0 t is infinite and the second term 0; at an infinite one both are 0, and 0/0 must not be asked.
+        # At distance 0, t is infinite and the second term 0; at an infinite one both are 0, and 0/0 must be avoided.
         second = np.divide(-np.expm1(-t * t / 2), t, out=np.zeros_like(t), where=t > 0)
     return _like(distance, _ERF(t / math.sqrt(2)) - math.sqrt(2 / math.pi) * second)
 
 
 def unit_line_collision(distance: Number, width: float, dimensions: int = 2) -> Number:
-    """How likely two points fall in one bucket of this width on a line in a uniformly random direction.
+    """The probability that two points fall in one bucket of this width on a line in a uniformly random direction.
 
-    The line has an angle to the one through the points, and they lie distance x |cos(angle)| apart on it. In the plane
+    If the line is at an angle to the one through the points, they lie distance x |cos(angle)| apart on it. In the plane
     the angle is uniform and, with k = distance/width, the probability 1 - 2k/pi for k <= 1, and
     2/pi (arcsin(1/k) - k + sqrt(k^2 - 1)) beyond. In more dimensions most directions are almost perpendicular to any
-    given one, and points share a bucket the more often.
+    given one, and points share a bucket more often.
 
     Examples
     --------
@@ -86,11 +86,11 @@ def unit_line_collision(distance: Number, width: float, dimensions: int = 2) -> 
     _check_width(width)
     if dimensions < 2:
         raise UsageError(
-            f"dimensions must be a whole number from 2, not {dimensions}: on a line there is one direction"
+            f"dimensions must be a whole number of at least 2, not {dimensions}: a line has only one direction"
         )
     with np.errstate(divide="ignore", over="ignore"):
         ratio = values / width
-        # By the sine x of the angle to the perpendicular: they can only share a bucket where x distance <= width.
+        # By the sine x of the angle to the perpendicular: they can only share a bucket if x distance <= width.
         reach = np.arcsin(np.minimum(1, width / values))
     # Probability = density x integral of (1 - ratio sin(a)) cos(a)^(dimensions - 2) for a from 0 to reach.
     density = 2 / math.sqrt(math.pi) * math.exp(math.lgamma(dimensions / 2) - math.lgamma((dimensions - 1) / 2))
@@ -106,7 +106,7 @@ def unit_line_collision(distance: Number, width: float, dimensions: int = 2) -> 
 
 
 def bit_collision(distance: Number, bits: float) -> Number:
-    """How likely a random one of `bits` bits is the same in two items that differ in `distance` of them.
+    """The probability that a random one of `bits` bits is equal in two items that differ in `distance` of them.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def bit_collision(distance: Number, bits: float) -> Number:
     0.75
     """
     if not bits > 0:
-        raise UsageError(f"bits must be a whole number from 1, not {bits}")
+        raise UsageError(f"bits must be a whole number of at least 1, not {bits}")
     values = _within(f"distance in {bits:g} bits", distance, 0, bits)
     return _like(distance, 1 - values / bits)
 
@@ -132,5 +132,5 @@ def _check_width(width: float) -> None:
 
 
 def _like(given: Number, result: Float64) -> Number:
-    """An array for an array, a plain float for a number."""
+    """An array for an array, a float for a number."""
     return result if isinstance(given, np.ndarray) else float(result)

@@ -1,6 +1,6 @@
-"""The S-curve of banding: how likely two items of a given similarity are to become a candidate pair.
+"""The S-curve of banding: the probability that two items of a given similarity become a candidate pair.
 
-Two items are a candidate pair if their signatures agree in every row of some band. At similarity s that
+Two items are a candidate pair if their signatures agree in every row of at least one band. At similarity s that
 happens with probability 1 - (1 - s^rows)^bands. Nothing here chooses bands and rows: see `plan`.
 """
 
@@ -16,8 +16,7 @@ from lookalike.errors import UsageError
 from lookalike.types import Float64
 
 _LOG_HALF = math.log(0.5)
-# Breakpoints of the integrals, as probabilities: between two of them the curve is smooth, however steep it
-# is.
+# Breakpoints of the integrals, as probabilities: between two of them the curve is smooth, however steep.
 _LEVELS = np.concatenate([10.0 ** np.arange(-16, 0), np.arange(2, 10) / 10, 1 - 10.0 ** np.arange(-2, -16, -1)])
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 
@@ -27,7 +26,7 @@ def probability(similarity: float, bands: int, rows: int) -> float: ...
 @overload
 def probability(similarity: Float64, bands: int, rows: int) -> Float64: ...
 def probability(similarity: float | Float64, bands: int, rows: int) -> float | Float64:
-    """How likely a pair of this similarity is to be a candidate pair: 1 - (1 - s^rows)^bands.
+    """The probability that a pair of this similarity is a candidate pair: 1 - (1 - s^rows)^bands.
 
     Parameters
     ----------
@@ -39,7 +38,7 @@ def probability(similarity: float | Float64, bands: int, rows: int) -> float | F
     Returns
     -------
     float or float64 array
-        Of the shape that was given. Relative precision is near that of a float down to the smallest values.
+        Of the same shape. The relative precision is close to that of a float down to the smallest values.
 
     Examples
     --------
@@ -57,7 +56,7 @@ def miss_probability(similarity: float, bands: int, rows: int) -> float: ...
 @overload
 def miss_probability(similarity: Float64, bands: int, rows: int) -> Float64: ...
 def miss_probability(similarity: float | Float64, bands: int, rows: int) -> float | Float64:
-    """How likely a pair of this similarity is to be missed: (1 - s^rows)^bands, to full precision near 0.
+    """The probability that a pair of this similarity is missed: (1 - s^rows)^bands, to full precision near 0.
 
     Examples
     --------
@@ -71,7 +70,7 @@ def miss_probability(similarity: float | Float64, bands: int, rows: int) -> floa
 
 
 def _log_band_missed(similarity: float | Float64, bands: int, rows: int) -> Float64:
-    """log(1 - s^rows): the form that loses no digits depends on whether s^rows is near 1 or near 0."""
+    """log(1 - s^rows), in the form that loses no digits, whether s^rows is near 1 or near 0."""
     check_bands(bands, rows)
     values = np.asarray(similarity, np.float64)
     if not ((values >= 0) & (values <= 1)).all():
@@ -87,16 +86,16 @@ def _log_band_missed(similarity: float | Float64, bands: int, rows: int) -> Floa
 
 
 def check_bands(bands: int, rows: int) -> None:
-    """Refuse what is no banding.
+    """Refuse bands or rows below 1.
 
     Examples
     --------
     >>> check_bands(20, 0)
     Traceback (most recent call last):
-    lookalike.errors.UsageError: bands and rows must be whole numbers from 1, not 20 and 0
+    lookalike.errors.UsageError: bands and rows must be whole numbers of at least 1, not 20 and 0
     """
     if not (isinstance(bands, int | np.integer) and isinstance(rows, int | np.integer) and min(bands, rows) >= 1):
-        raise UsageError(f"bands and rows must be whole numbers from 1, not {bands} and {rows}")
+        raise UsageError(f"bands and rows must be whole numbers of at least 1, not {bands} and {rows}")
 
 
 def lecture_threshold(bands: int, rows: int) -> float:
@@ -112,7 +111,7 @@ def lecture_threshold(bands: int, rows: int) -> float:
 
 
 def similarity_at(chance: float, bands: int, rows: int) -> float:
-    """The similarity at which a pair is a candidate pair with this probability: the curve read backwards.
+    """The similarity at which a pair is a candidate pair with this probability: the inverse of the curve.
 
     Examples
     --------
@@ -127,58 +126,10 @@ def similarity_at(chance: float, bands: int, rows: int) -> float:
     return float((-math.expm1(math.log1p(-chance) / bands)) ** (1 / rows))
 
 
-def fixed_point(bands: int, rows: int) -> float:
-    """The similarity t with 1 - (1 - t^rows)^bands = t.
-
-    The curve lifts what is above t and lowers what is below. A single row only lifts (t = 0), a single band
-    only lowers (t = 1). One band of one row changes nothing: every similarity is fixed, and asking is an
-    error.
-
-    Examples
-    --------
-    >>> round(fixed_point(bands=4, rows=4), 4)
-    0.7245
-    """
-    check_bands(bands, rows)
-    if bands == rows == 1:
-        raise UsageError("one band of one row leaves every similarity as it is: there is no single fixed point")
-    if bands == 1 or rows == 1:
-        return 0.0 if rows == 1 else 1.0
-    low, high = 0.0, 1.0
-    while low < (middle := (low + high) / 2) < high:
-        # Near 1 compare what is missed with 1 - t: the difference of two numbers near 1 would be noise.
-        if middle < 0.5:
-            lifted = probability(middle, bands, rows) > middle
-        else:
-            lifted = miss_probability(middle, bands, rows) < 1 - middle
-        low, high = (low, middle) if lifted else (middle, high)
-    return high
-
-
-def steepest_slope(bands: int, rows: int) -> tuple[float, float]:
-    """Where the curve rises fastest, and how fast: (similarity, slope).
-
-    Setting the second derivative to 0 gives s^rows = (rows - 1)/(bands rows - 1).
-
-    Examples
-    --------
-    >>> similarity, slope = steepest_slope(bands=20, rows=5)
-    >>> round(similarity, 3), round(slope, 2)
-    (0.526, 3.51)
-    """
-    check_bands(bands, rows)
-    if bands == rows == 1:
-        return 0.0, 1.0
-    power = (rows - 1) / (bands * rows - 1)
-    similarity = power ** (1 / rows)
-    log_missed = (bands - 1) * math.log1p(-power) if bands > 1 else 0.0
-    return similarity, bands * rows * similarity ** (rows - 1) * math.exp(log_missed)
-
-
 def false_negatives(threshold: float, bands: int, rows: int) -> float:
-    """The area above the curve from the threshold on: pairs that are similar enough and missed.
+    """The area above the curve from the threshold on: pairs that are similar enough but missed.
 
-    Were all similarities equally common, this would be the share of all pairs that is lost.
+    If all similarities were equally common, this would be the share of all pairs that is lost.
 
     Examples
     --------
@@ -214,7 +165,7 @@ def bends(bands: int, rows: int) -> Float64:
 
 
 def area(height: Callable[[Float64], Float64], start: float, end: float, between: Float64) -> float:
-    """The area below a curve from start to end, by Gauss-Legendre between breakpoints that lie where it bends.
+    """The area below a curve from start to end, by Gauss-Legendre quadrature between breakpoints where it bends.
 
     Examples
     --------
@@ -228,7 +179,7 @@ def area(height: Callable[[Float64], Float64], start: float, end: float, between
 
 
 def hashes_needed(error: float, probability: float) -> int:
-    """How many hashes keep the estimate of a similarity within `error`, save with this probability.
+    """The number of hashes that keep the estimate of a similarity within `error`, except with this probability.
 
     The smallest r with 2 exp(-2 error^2 r) <= probability (the bound of Chernoff and Hoeffding).
 
@@ -240,7 +191,7 @@ def hashes_needed(error: float, probability: float) -> int:
     _check_open("error", error)
     _check_open("probability", probability)
     needed = max(1, math.ceil(math.log(2 / probability) / (2 * error**2)))
-    # The quotient is rounded: step back where one hash less already holds.
+    # The quotient is rounded: step back if one hash less is enough.
     while needed > 1 and error_bound(needed - 1, error) <= probability:
         needed -= 1
     while error_bound(needed, error) > probability:
@@ -249,7 +200,7 @@ def hashes_needed(error: float, probability: float) -> int:
 
 
 def error_bound(hashes: int, error: float) -> float:
-    """At most how likely an estimate from this many hashes is off by `error` or more.
+    """An upper bound on the probability that an estimate from this many hashes is off by `error` or more.
 
     The bound of Chernoff and Hoeffding: 2 exp(-2 error^2 hashes).
 

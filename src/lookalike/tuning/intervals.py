@@ -1,4 +1,4 @@
-"""How sure a measured share is: Wilson intervals, also for draws that come in groups."""
+"""Confidence intervals of a measured share: Wilson intervals, also for draws in groups."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 from lookalike.types import Int64
 
 SURE = 1.959963984540054
-"""Standard deviations on each side that hold 95% of a normal distribution."""
+"""Standard deviations on each side that cover 95% of a normal distribution."""
 
 
 def wilson_interval(found: float, draws: float, deviations: float = SURE) -> tuple[float, float]:
-    """The 95% interval for a share of which `found` of `draws` independent draws were seen.
+    """The 95% interval of a share if `found` of `draws` independent draws were found.
 
     Examples
     --------
@@ -31,11 +31,11 @@ def wilson_interval(found: float, draws: float, deviations: float = SURE) -> tup
 
 
 def grouped_interval(found: Int64, draws: Int64) -> tuple[float, float]:
-    """The 95% interval where draws come in groups: group g gave found[g] of draws[g].
+    """The 95% interval of a share if draws come in groups: in group g, found[g] of draws[g] were found.
 
-    Draws of one group are found or missed together, so they tell less than as many independent ones. The variance
-    between groups says how much less; the interval is that of so many independent draws. Few groups, or a few large
-    ones, tell little about their own variance: Student's quantile takes the place of the normal one.
+    Draws of one group tend to be found or missed together, so they are worth fewer independent draws. The variance
+    between groups gives their number, and the interval is that of so many independent draws. With few groups, or a few
+    large ones, that variance is uncertain: Student's quantile replaces the normal one.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def grouped_interval(found: Int64, draws: Int64) -> tuple[float, float]:
 
 
 def student_quantile(freedom: float) -> float:
-    """About the 97.5% quantile of Student's distribution (an expansion around the normal one).
+    """The approximate 97.5% quantile of Student's distribution (an expansion around the normal one).
 
     Examples
     --------

@@ -1,9 +1,9 @@
 """From threshold and recall to bands and rows.
 
-Every further row makes fewer false candidates and misses more pairs; every further band does the reverse.
-So: as many rows as the wanted recall allows with the hashes there are. Where rounding could decide, whole
-numbers do, so that the plan is the same on every machine. Nothing here knows how signatures are made or
-compared.
+Each further row removes false candidates and misses more pairs; each further band does the reverse. So a plan has as
+many rows as the target recall allows with the hash functions available. It depends on nothing else: batch jobs and an
+index of any size use the same plan. Where rounding could decide, integers do, so the plan is the same on every
+machine. Nothing here knows how signatures are made or compared.
 """
 
 from __future__ import annotations
@@ -20,14 +20,19 @@ from lookalike.tuning.collisions import Number
 from lookalike.tuning.curves import area, bends, lecture_threshold, miss_probability, probability, similarity_at
 from lookalike.tuning.scales import Scale, make_scale
 from lookalike.tuning.thresholds import parse_threshold
+from lookalike.types.wording import count
 
 MOST_HASHES = 65536
-"""Beyond this a signature is larger than most documents."""
+"""Beyond this, a signature is larger than most documents."""
+
+
+class TooFewHashesError(UsageError):
+    """No plan with so few hashes reaches the recall."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How signatures are cut into bands, and what that finds.
+    """How signatures are split into bands, and which pairs that finds.
 
     Examples
     --------
@@ -37,39 +42,39 @@ class Plan:
     """
 
     threshold: float
-    """The similarity from which pairs are wanted, or the largest distance."""
+    """The least similarity of the pairs to find, or their largest distance."""
     wanted_recall: float | None
-    """What was asked for; None where nothing was (the lecture's rule)."""
+    """The target recall; None for the rule of the book, which has none."""
     hashes: int
-    """How many hashes there may be."""
+    """The number of hashes allowed; for vectors, each stands for several functions (`Scale.functions`)."""
     bands: int
     rows: int
     recall: float
-    """How likely a pair at the threshold is to be found; a nearer one is more likely to be."""
+    """The probability that a pair at the threshold is found; nearer pairs are found more often."""
     measure: str = "jaccard"
-    """What threshold and curve speak of; cosine is that of vectors."""
+    """The measure of threshold and curve; cosine is the cosine of vectors."""
     bits: int | None = None
-    """How many bits items have (hamming)."""
+    """The number of bits of an item (hamming)."""
     width: float | None = None
-    """How wide the buckets on lines are (euclidean)."""
+    """The width of the buckets on a line (euclidean)."""
 
     @property
     def scale(self) -> Scale:
-        """The measure, with what it needs to know."""
+        """The measure with its parameter."""
         return Scale(self.measure, self.bits, self.width)
 
     @property
     def used_hashes(self) -> int:
-        """How many values of a signature the bands use."""
+        """The number of hash functions that the bands use."""
         return self.bands * self.rows
 
     @property
     def banding(self) -> str:
         """Bands and rows in words: "26 bands of 8 rows"."""
-        return f"{_count(self.bands, 'band')} of {_count(self.rows, 'row')}"
+        return f"{count(self.bands, 'band')} of {count(self.rows, 'row')}"
 
     def curve(self, value: Number) -> Number:
-        """How likely a pair of this similarity (or at this distance) is to be a candidate pair.
+        """The probability that a pair of this similarity (or at this distance) is a candidate pair.
 
         Examples
         --------
@@ -79,7 +84,7 @@ class Plan:
         return probability(self.scale.collision(value), self.bands, self.rows)
 
     def miss(self, value: Number) -> Number:
-        """1 - curve(value), with all its digits where the curve is next to 1.
+        """1 - curve(value), to full precision where the curve is close to 1.
 
         Examples
         --------
@@ -100,20 +105,22 @@ class Plan:
 
     @property
     def axis(self) -> tuple[float, float]:
-        """The stretch of similarities or distances to look at: distances until one pair in a hundred is found.
+        """The range of values worth showing: distances up to where one pair in a hundred is found.
 
         Examples
         --------
         >>> tune(threshold=0.8).axis, tune(threshold=8, measure="hamming", bits=64).axis
-        ((0.0, 1.0), (0.0, 32.0))
+        ((0.0, 1.0), (0.0, 24.0))
         """
         if not self.scale.is_distance:
             return 0.0, 1.0
-        thresholds = min(8, max(2, math.ceil(self.at(0.01) / self.threshold)))
-        return 0.0, min(thresholds * self.threshold, float(self.bits or math.inf))
+        end = self.at(0.01)
+        if self.threshold:
+            end = min(8, max(2, math.ceil(end / self.threshold))) * self.threshold
+        return 0.0, min(end, float(self.bits or math.inf))
 
     def areas(self) -> tuple[float, float]:
-        """The areas of false negatives and of false positives that the lecture shades, along the axis.
+        """The areas of false negatives and false positives along the axis.
 
         Above the curve on the side of the threshold where pairs are wanted, and below it on the other side.
 
@@ -130,7 +137,7 @@ class Plan:
         return area(self.miss, *wanted, smooth), area(self.curve, *others, smooth)
 
     def to_dict(self) -> dict[str, Any]:
-        """What `run.json` and `--json` show.
+        """The plan as `run.json` and `--json` show it.
 
         Examples
         --------
@@ -142,42 +149,51 @@ class Plan:
             del shown["measure"]
         return {name: value for name, value in shown.items() if name not in ("bits", "width") or value is not None}
 
+    def _repr_html_(self) -> str:
+        """As notebooks show it: the plan in words, and how likely pairs near the threshold are to be found."""
+        near = sorted({self.threshold, self.at(0.01), self.at(0.5), self.at(0.99)})
+        rows = "".join(f"<tr><td>{value:.4g}</td><td>{percent(self.curve(value))}</td></tr>" for value in near)
+        heads = f'<tr><th scope="col">{self.scale.noun}</th><th scope="col">candidate pair</th></tr>'
+        return f"<div><p>{self.describe()}</p><table><thead>{heads}</thead><tbody>{rows}</tbody></table></div>"
+
     def describe(self) -> str:
-        """What the plan is and how sure it is, in a few sentences for people.
+        """The plan and what it promises, in a few sentences.
 
         Examples
         --------
         >>> for sentence in tune(threshold=0.8, recall=0.99, hashes=256).describe().split(". "):
         ...     print(sentence)
         26 bands of 8 rows, using 208 of 256 hashes
-        A pair of similarity 0.8 is found with probability 99.16% (wanted: 99%), one of 0.9 with 99.999956%
+        A pair of similarity 0.8 is found with probability 99.16% (target: 99%), one of 0.9 with 99.999956%
         Verification will drop the false candidates: 35.6% of pairs of similarity 0.6 and 1.7% of those of 0.4
-        The chance is even at similarity 0.635.
-        >>> print(tune(threshold=2, measure="euclidean").describe().split(". ")[1])
-        One hash agrees for a pair at distance 2 with probability 0.7343, on lines cut into buckets 6 wide
+        Pairs of similarity 0.635 have a 50% chance of becoming candidates.
+        >>> print(". ".join(tune(threshold=2, measure="euclidean").describe().split(". ")[:2]))
+        99 bands of 10 rows, using 990 of 1,024 lines. One line agrees on a pair at distance 2 with probability \
+0.7343 (buckets are 6 wide)
         """
-        used = f"{self.banding}, using {self.used_hashes:,} of {_count(self.hashes, 'hash')}."
-        return " ".join([used, *_hash_chance(self), *_promises(self)])
+        allowed = self.scale.count_functions(self.scale.functions(self.hashes))
+        return " ".join(
+            [f"{self.banding}, using {self.used_hashes:,} of {allowed}.", *_hash_chance(self), *_promises(self)]
+        )
 
 
 def _hash_chance(plan: Plan) -> list[str]:
-    """What one hash does at the threshold; for jaccard that is the threshold itself."""
+    """How often one hash function agrees at the threshold; for jaccard that is the threshold itself."""
     if plan.measure == "jaccard":
         return []
     chance = plan.scale.collision(plan.threshold)
-    lines = "" if plan.width is None else f", on lines cut into buckets {plan.width:g} wide"
-    return [
-        f"One hash agrees for a pair {plan.scale.place(f'{plan.threshold:g}')} with probability {chance:.4f}{lines}."
-    ]
+    buckets = "" if plan.width is None else f" (buckets are {plan.width:g} wide)"
+    pair = f"a pair {plan.scale.place(f'{plan.threshold:g}')}"
+    return [f"One {plan.scale.function} agrees on {pair} with probability {chance:.4f}{buckets}."]
 
 
 def _promises(plan: Plan) -> list[str]:
-    """How likely pairs at, nearer than and farther than the threshold are to become candidate pairs."""
+    """How often pairs at, nearer than and farther than the threshold become candidate pairs."""
     scale, threshold = plan.scale, plan.threshold
     found = percent(plan.recall, plan.miss(threshold))
     sentences = [f"A pair {scale.place(f'{threshold:g}')} is found with probability {found}"]
     if plan.wanted_recall is not None:
-        sentences[0] += f" (wanted: {percent(plan.wanted_recall)})"
+        sentences[0] += f" (target: {percent(plan.wanted_recall)})"
     preposition = "at" if scale.is_distance else "of"
     nearer = threshold / 2 if scale.is_distance else (threshold + 1) / 2
     if nearer != threshold:
@@ -188,26 +204,27 @@ def _promises(plan: Plan) -> list[str]:
         chances = " and ".join(f"{percent(plan.curve(x))} of {noun} {x:.3g}" for x, noun in zip(farther, nouns))
         sentences.append(f"Verification will drop the false candidates: {chances}")
     even = plan.at(0.5)
-    sentences.append(f"The chance is even at {scale.noun} {f'{even:.4g}' if scale.is_distance else f'{even:.3f}'}")
+    place = scale.place(f"{even:.4g}" if scale.is_distance else f"{even:.3f}")
+    sentences.append(f"Pairs {place} have a 50% chance of becoming candidates")
     return [f"{sentence}." for sentence in sentences]
 
 
 def _farther(plan: Plan) -> list[float]:
-    """Two places beyond the threshold, where candidates are false."""
+    """Two values beyond the threshold, where candidates are false."""
     if plan.scale.is_distance:
-        return [x for x in (2 * plan.threshold, 4 * plan.threshold) if x <= (plan.bits or math.inf)]
+        return [x for x in (2 * plan.threshold, 4 * plan.threshold) if 0 < x <= (plan.bits or math.inf)]
     return [x for x in (plan.threshold - 0.2, plan.threshold - 0.4) if x > 0.005]
 
 
 def percent(share: float, rest: float | None = None) -> str:
-    """A share as a percentage that never rounds to 0% or 100% what is not.
+    """A share as a percentage; only 0 and 1 themselves are shown as 0% and 100%.
 
     Parameters
     ----------
     share : float
         From 0 to 1.
     rest : float, optional
-        1 - share, where it is known to more digits than the subtraction gives.
+        1 - share, if it is known more precisely than by subtraction.
 
     Examples
     --------
@@ -225,11 +242,6 @@ def percent(share: float, rest: float | None = None) -> str:
     return f"{text.rstrip('0').rstrip('.')}%"
 
 
-def _count(number: int, noun: str) -> str:
-    plural = f"{noun}es" if noun == "hash" else f"{noun}s"
-    return f"{number:,} {noun if number == 1 else plural}"
-
-
 def tune(
     threshold: float | str | Fraction | None = None,
     recall: float | str | Fraction = 0.99,
@@ -238,32 +250,39 @@ def tune(
     bits: int | None = None,
     width: float | str | None = None,
 ) -> Plan:
-    """The plan with the fewest false candidates that finds pairs at the threshold with the wanted recall.
+    """The plan with the fewest false candidates that finds pairs at the threshold with the target recall.
 
-    Among bands x rows <= hashes with 1 - (1 - p^rows)^bands >= recall it has the most rows, and then the fewest bands.
-    p is the chance that one hash agrees for a pair at the threshold; for jaccard it is the threshold itself.
+    Of all bands x rows <= hashes with 1 - (1 - p^rows)^bands >= recall, it has the most rows, and then the fewest
+    bands. p is the probability that one hash function agrees on a pair at the threshold; for jaccard it is the
+    threshold itself. For vectors, one of `hashes` stands for 8 hyperplanes, 8 sampled bits or 4 lines, which are
+    cheap, and a band has at most 40 rows.
 
     Parameters
     ----------
     threshold : float, str or Fraction
-        The similarity from which pairs are wanted, above 0 and at most 1, by default 0.8; for euclidean and hamming
+        The least similarity of the pairs to find, above 0 and at most 1, by default 0.8; for euclidean and hamming
         the largest distance.
     recall : float, str or Fraction
-        The share of pairs at the threshold to be found, above 0 and below 1.
+        The share of pairs at the threshold to find, above 0 and below 1.
     hashes : int
-        How many values a signature may have, from 1 to 65536.
+        The most values that a signature may have, from 1 to 65536.
     measure : str
-        jaccard, dice, cosine (of vectors, by hyperplanes), euclidean (by lines) or hamming (by bits).
+        jaccard, dice, cosine (of vectors, by hyperplanes), euclidean (by lines) or hamming (by sampled bits).
     bits : int
-        How many bits items have; for hamming.
+        The number of bits of an item; required for hamming.
     width : float
-        How wide the buckets on a line are; for euclidean. By default three times the threshold, which makes few false
-        candidates with any number of hashes.
+        The width of the buckets on a line, for euclidean. Default: three times the threshold, which makes few false
+        candidates for any number of hashes, and which all jobs use.
+
+    Returns
+    -------
+    Plan
+        `.bands`, `.rows`, `.recall`, and the S-curve `.curve(similarity)`.
 
     Raises
     ------
     UsageError
-        If a value is out of range, or the hashes are too few for any plan.
+        If a value is out of range, or no plan with so few hashes reaches the recall.
 
     Examples
     --------
@@ -273,22 +292,24 @@ def tune(
     >>> tune(threshold=0.8, recall=0.9996, hashes=100).rows
     5
     >>> tune(threshold=0.95, recall=0.95, measure="cosine").banding
-    '15 bands of 16 rows'
+    '65 bands of 29 rows'
     """
     scale, exact = make_scale(measure, threshold, bits, width)
-    chance, wanted, limit = scale.chance_at(exact), _check_recall(recall), _check_hashes(hashes)
-    # Bands needed grow with the rows, so the rows that fit are a first stretch of 1, 2, ..., hashes.
+    chance, target, allowed = scale.chance_at(exact), _check_recall(recall), _check_hashes(hashes)
+    limit = scale.functions(allowed)
+    most_rows = min(limit, scale.most_rows or limit)
+    # The bands needed grow with the rows, so the rows that fit are an initial part of 1, 2, ..., most_rows.
     rows = bisect_right(
-        range(1, limit + 1),
+        range(1, most_rows + 1),
         False,
-        key=lambda rows: not _fits(_bands_needed(chance, wanted, rows, limit), rows, limit),
+        key=lambda rows: not _fits(_bands_needed(chance, target, rows, limit), rows, limit),
     )
-    bands = _bands_needed(chance, wanted, rows, limit) if rows else None
+    bands = _bands_needed(chance, target, rows, limit) if rows else None
     if bands is None:
-        raise UsageError(_too_few_hashes(scale, exact, wanted, limit))
-    # Exactly computed the recall is never below what is wanted; a last rounded digit must not say otherwise.
-    reached = max(probability(float(chance), bands, rows), float(wanted))
-    return Plan(float(exact), float(wanted), limit, bands, rows, reached, scale.measure, scale.bits, scale.width)
+        raise TooFewHashesError(_too_few_hashes(scale, exact, target, allowed))
+    # Computed exactly, the recall is never below the target; a rounded last digit must not make it so.
+    reached = max(probability(float(chance), bands, rows), float(target))
+    return Plan(float(exact), float(target), allowed, bands, rows, reached, scale.measure, scale.bits, scale.width)
 
 
 def lecture_plan(
@@ -298,11 +319,11 @@ def lecture_plan(
     bits: int | None = None,
     width: float | str | None = None,
 ) -> Plan:
-    """The plan of the lecture's rule: (1/bands)^(1/rows) as near to the threshold as can be.
+    """The plan by the rule of the book: (1/bands)^(1/rows) as close to the threshold as possible.
 
-    The bands divide the hashes. The rule aims at where the curve rises, not at a recall. Of two plans
-    equally near it takes the one with fewer bands. For measures other than jaccard, the chance that one hash agrees at
-    the threshold stands for the threshold. Arguments are those of `tune`.
+    Bands x rows is the number of functions that `hashes` stands for. The rule aims at where the curve rises, not at a
+    recall. Of two plans equally close it takes the one with fewer bands. For measures other than jaccard, the
+    probability that one hash function agrees at the threshold replaces the threshold. Arguments are those of `tune`.
 
     Examples
     --------
@@ -311,18 +332,19 @@ def lecture_plan(
     (20, 5, 0.644)
     """
     scale, exact = make_scale(measure, threshold, bits, width)
-    chance, limit = float(scale.chance_at(exact)), _check_hashes(hashes)
+    chance, allowed = float(scale.chance_at(exact)), _check_hashes(hashes)
+    limit = scale.functions(allowed)
     divisors = [bands for bands in range(1, limit + 1) if limit % bands == 0]
     bands = min(divisors, key=lambda bands: abs(lecture_threshold(bands, limit // bands) - chance))
     rows, reached = limit // bands, probability(chance, bands, limit // bands)
-    return Plan(float(exact), None, limit, bands, rows, reached, scale.measure, scale.bits, scale.width)
+    return Plan(float(exact), None, allowed, bands, rows, reached, scale.measure, scale.bits, scale.width)
 
 
 def _bands_needed(threshold: Fraction, recall: Fraction, rows: int, limit: int) -> int | None:
-    """The fewest bands of so many rows that reach the recall; None if that takes more than `limit`.
+    """The fewest bands of this many rows that reach the recall; None if more than `limit`.
 
-    log(1 - recall)/log(1 - threshold^rows), rounded up. Within the limit its error is far below 1e-6; only
-    so near to a whole number can rounding decide, and there the exact powers do.
+    log(1 - recall)/log(1 - threshold^rows), rounded up. Within the limit its error is far below 1e-6; only this close
+    to an integer can rounding decide, and there the exact powers do.
     """
     if threshold == 1:
         return 1
@@ -340,7 +362,7 @@ def _bands_needed(threshold: Fraction, recall: Fraction, rows: int, limit: int) 
 
 
 def _reaches(threshold: Fraction, recall: Fraction, bands: int, rows: int) -> bool:
-    """Whether (1 - threshold^rows)^bands <= 1 - recall, in whole numbers."""
+    """Whether (1 - threshold^rows)^bands <= 1 - recall, in integers."""
     whole = threshold.denominator**rows
     missed = (whole - threshold.numerator**rows) ** bands
     return bool(missed * recall.denominator <= (recall.denominator - recall.numerator) * whole**bands)
@@ -357,8 +379,8 @@ def _check_recall(value: float | str | Fraction) -> Fraction:
         raise UsageError(f"recall must be a number such as 0.99, not {value!r}") from None
     if recall == 1:
         raise UsageError(
-            "recall must be below 1, since hashing can miss a pair: take a recall such as 0.999, "
-            "or --method exact, which finds every pair"
+            "recall must be below 1, since hashing can miss a pair: set a recall such as 0.999, "
+            "or use --method exact, which finds every pair"
         )
     if not 0 < recall < 1:
         raise UsageError(f"recall must be above 0 and below 1, not {value}; try 0.99")
@@ -376,11 +398,13 @@ def _check_hashes(value: int) -> int:
 
 
 def _too_few_hashes(scale: Scale, threshold: Fraction, recall: Fraction, hashes: int) -> str:
-    """What would do instead. One row a band is the cheapest plan, and its bands are its hashes."""
+    """What would work instead. One row per band is the cheapest plan, and its bands are its functions."""
     aim = f"pairs {scale.place(f'{float(threshold):g}')} with recall {float(recall):g}"
-    start = f"{_count(hashes, 'hash')} cannot find {aim}"
+    start = f"{count(hashes, 'hash')} cannot find {aim}"
     change = "lower" if scale.is_distance else "raise"
-    needed = _bands_needed(scale.chance_at(threshold), recall, 1, MOST_HASHES)
-    if needed is None:
-        return f"{start}, nor can the most there may be ({MOST_HASHES}): {change} the threshold or lower the recall"
-    return f"{start}: set hashes to {needed} or more, {change} the threshold, or lower the recall"
+    bands = _bands_needed(scale.chance_at(threshold), recall, 1, scale.functions(MOST_HASHES))
+    if bands is None:
+        return f"{start}, nor can the maximum of {MOST_HASHES}: {change} the threshold or lower the recall"
+    return (
+        f"{start}: set hashes to {-(-bands // scale.functions(1))} or more, {change} the threshold, or lower the recall"
+    )

@@ -1,7 +1,7 @@
-"""What a measure's threshold means for one hash function, and how its axis runs.
+"""What a measure's threshold means for one hash function, and how many functions a plan may use.
 
-Plans are made with the chance that one hash agrees; users think in similarities and distances. A scale takes one to
-the other. Nothing here chooses bands and rows.
+Plans are made with the probability that one hash function agrees; users think in similarities and distances. A scale
+converts between them. Nothing here chooses bands and rows.
 """
 
 from __future__ import annotations
@@ -15,24 +15,35 @@ import numpy as np
 
 from lookalike.errors import UsageError
 from lookalike.tuning.collisions import Number, angle_of, bit_collision, hyperplane_collision, line_collision
-from lookalike.tuning.thresholds import check_threshold, jaccard_floor, parse_threshold
+from lookalike.tuning.thresholds import DISTANCES, check_threshold, jaccard_floor
 from lookalike.types import Float64
 
 PLANNED = ("jaccard", "dice", "cosine", "euclidean", "hamming")
-"""The measures that there are hash functions for. Cosine is that of vectors."""
-WIDTHS = 3
-"""The width of the buckets on a line, in thresholds, where none is given.
+"""The measures that have hash functions. Cosine is the cosine of two vectors."""
+FUNCTIONS_PER_HASH = {"cosine": 8, "euclidean": 4, "hamming": 8}
+"""How many functions each of the user's `hashes` stands for: a minhash value has 32 bits and many functions behind it,
+a sign or a sampled bit is one cheap bit, and a line costs about twice as much as a hyperplane. Measured in
+docs/decisions/0019-one-plan.md."""
+MOST_ROWS = 40
+"""Rows of a band of vectors: unrelated pairs hardly ever meet in more, and further rows only cost more bands."""
+WIDTH_FACTOR = 3
+"""The default width of the buckets on a line, in thresholds.
 
-Of the multiples from 1 to 30, it makes the fewest false candidates at twice the threshold, or nearly so, with 64 to
-1024 hashes and recalls from 0.9 to 0.999 (tests/tuning/test_scales.py). Narrower buckets miss the pairs that are
-wanted, and wider ones need more rows than there are hashes for.
+Of the multiples from 1 to 30 it makes the fewest false candidates at twice the threshold, or nearly so, for 256 to
+4,096 lines and recalls from 0.9 to 0.999 (tests/tuning/test_scales.py). Narrower buckets miss wanted pairs; wider ones
+need more rows than there are lines for.
 """
 _DIGITS = 10**12
+_FUNCTION_NOUNS = {
+    "cosine": ("hyperplane", "hyperplanes"),
+    "euclidean": ("line", "lines"),
+    "hamming": ("sampled bit", "sampled bits"),
+}
 
 
 @dataclass(frozen=True)
 class Scale:
-    """A measure with what it needs to know: how many bits items have, or how wide the buckets on lines are.
+    """A measure with its parameter: the number of bits of an item, or the width of the buckets on a line.
 
     Examples
     --------
@@ -44,19 +55,50 @@ class Scale:
     bits: int | None = None
     width: float | None = None
 
+    def functions(self, hashes: int) -> int:
+        """How many hash functions a plan may use for this many `hashes`.
+
+        Examples
+        --------
+        >>> Scale("jaccard").functions(256), Scale("cosine").functions(256)
+        (256, 2048)
+        """
+        return hashes * FUNCTIONS_PER_HASH.get(self.measure, 1)
+
+    def count_functions(self, number: int) -> str:
+        """A number of hash functions in words.
+
+        Examples
+        --------
+        >>> Scale("dice").count_functions(1), Scale("cosine").count_functions(2048)
+        ('1 hash', '2,048 hyperplanes')
+        """
+        one, many = _FUNCTION_NOUNS.get(self.measure, ("hash", "hashes"))
+        return f"{number:,} {one if number == 1 else many}"
+
+    @property
+    def function(self) -> str:
+        """What one hash function is called."""
+        return _FUNCTION_NOUNS.get(self.measure, ("hash", ""))[0]
+
+    @property
+    def most_rows(self) -> int | None:
+        """The most rows a band may have; None: as many as there are functions."""
+        return MOST_ROWS if self.measure in FUNCTIONS_PER_HASH else None
+
     @property
     def is_distance(self) -> bool:
-        """Whether small values are those of near pairs."""
-        return self.measure in ("euclidean", "hamming")
+        """Whether similar pairs have small values."""
+        return self.measure in DISTANCES
 
     @property
     def noun(self) -> str:
-        """What the numbers are."""
+        """What the values are called."""
         return "distance" if self.is_distance else "similarity"
 
     @property
     def title(self) -> str:
-        """What the numbers are, for an axis."""
+        """The label of an axis of such values."""
         if self.measure == "hamming":
             return f"Hamming distance of a pair (of {self.bits:,} bits)"
         return {
@@ -67,7 +109,7 @@ class Scale:
         }[self.measure]
 
     def place(self, value: str) -> str:
-        """A pair of this value, without the pair: "of similarity 0.8", "at distance 2".
+        """The phrase that follows "a pair": "of similarity 0.8", "at distance 2".
 
         Examples
         --------
@@ -77,7 +119,7 @@ class Scale:
         return f"{'at' if self.is_distance else 'of'} {self.noun} {value}"
 
     def collision(self, value: Number) -> Number:
-        """How likely one hash agrees for a pair of this similarity or distance.
+        """The probability that one hash function agrees on a pair of this similarity or distance.
 
         Examples
         --------
@@ -97,7 +139,7 @@ class Scale:
         return value
 
     def at(self, chance: Number) -> Number:
-        """The similarity or distance of pairs for which one hash agrees with this probability.
+        """The similarity or distance of pairs on which one hash function agrees with this probability.
 
         Examples
         --------
@@ -116,7 +158,7 @@ class Scale:
         return p if isinstance(chance, np.ndarray) else float(p)
 
     def _distance_at(self, chance: Float64) -> Float64:
-        """By halving, on a logarithmic scale: chances next to 0 and 1 are at distances of any size."""
+        """By bisection on a logarithmic scale: probabilities near 0 and 1 belong to distances of any magnitude."""
         assert self.width is not None
         low, high = np.full_like(chance, -80.0), np.full_like(chance, 80.0)
         for _ in range(60):
@@ -126,10 +168,10 @@ class Scale:
         return np.where(chance >= 1, 0.0, self.width * np.exp(high))
 
     def chance_at(self, threshold: Fraction) -> Fraction:
-        """How likely one hash agrees at the threshold, as a fraction: exact, or cut off after twelve digits.
+        """The probability that one hash function agrees at the threshold: exact, or truncated to twelve digits.
 
-        Cut off, so that the plan is the same where another machine's arccos differs in its last digit, and on the safe
-        side: a lower chance promises less.
+        Truncated, so that the plan is the same on a machine whose arccos differs in the last digit, and on the safe
+        side: a lower probability promises less.
 
         Examples
         --------
@@ -150,18 +192,18 @@ class Scale:
 def make_scale(
     measure: str, threshold: float | str | Fraction | None, bits: int | None = None, width: float | str | None = None
 ) -> tuple[Scale, Fraction]:
-    """The scale of a measure and the threshold on it, once they are known to make sense together.
+    """The scale of a measure and the threshold on it, checked to make sense together.
 
     Parameters
     ----------
     measure
         One of PLANNED.
     threshold
-        The least similarity or the largest distance; None is 0.8 where it is a similarity.
+        The least similarity or the largest distance. None: 0.8 for a similarity; a distance has no default.
     bits
-        How many bits items have, for hamming.
+        The number of bits of an item, for hamming.
     width
-        Of the buckets, for euclidean; None is three times the threshold.
+        The width of the buckets, for euclidean. None: three times the threshold.
 
     Examples
     --------
@@ -171,22 +213,20 @@ def make_scale(
     _check_measure(measure)
     for name, value, owner in (("bits", bits, "hamming"), ("width", width, "euclidean")):
         if value is not None and measure != owner:
-            raise UsageError(f"{name} is for {owner} alone, not for {measure}")
-    if measure not in ("euclidean", "hamming"):
-        return Scale(measure), check_threshold(measure, 0.8 if threshold is None else threshold)
+            raise UsageError(f"{name} applies to {owner} only, not to {measure}")
     if threshold is None:
-        raise UsageError(f"{measure} needs a threshold: the largest distance at which pairs are wanted")
-    exact = parse_threshold(threshold)
-    if not exact > 0:
-        wanted = f"above 0 for {measure}, the largest distance (equal items need no plan)"
-        raise UsageError(f"threshold must be {wanted}, not {threshold}")
+        if measure in DISTANCES:
+            raise UsageError(f"{measure} needs a threshold: the largest distance of the pairs to find")
+        threshold = 0.8
+    exact = check_threshold(measure, threshold)
     if measure == "euclidean":
-        return Scale(measure, width=float(WIDTHS * exact) if width is None else _check_width(width)), exact
+        # at threshold 0, equal vectors share a bucket of any width
+        return Scale(measure, width=float(WIDTH_FACTOR * exact or 1) if width is None else _check_width(width)), exact
+    if measure != "hamming":
+        return Scale(measure), exact
     count = _check_bits(bits)
-    if exact.denominator != 1:
-        raise UsageError(f"threshold must be a whole number of bits for hamming, not {threshold}")
     if exact >= count:
-        raise UsageError(f"threshold must be below {count}, the number of bits, not {threshold}: all pairs are as near")
+        raise UsageError(f"threshold must be below {count}, the number of bits, not {threshold}: every pair is near")
     return Scale(measure, bits=count), exact
 
 
@@ -212,11 +252,11 @@ def _check_width(width: float | str) -> float:
 
 def _check_bits(bits: int | None) -> int:
     if bits is None:
-        raise UsageError("hamming needs bits: how many of them an item has, such as 64")
+        raise UsageError("hamming needs bits: the number of bits of an item, such as 64")
     try:
         count = operator.index(bits)
     except TypeError:
         count = 0
     if isinstance(bits, bool) or count < 1:
-        raise UsageError(f"bits must be a whole number from 1, not {bits!r}")
+        raise UsageError(f"bits must be a whole number of at least 1, not {bits!r}")
     return count

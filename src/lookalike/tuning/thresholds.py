@@ -1,8 +1,7 @@
-"""Thresholds as exact fractions, and what each measure's threshold means for Jaccard.
+"""Thresholds as exact fractions, and the Jaccard similarity that the threshold of each measure implies.
 
-Similarities are compared in integers, so a threshold must be a fraction before anything is compared with it:
-0.55 of 100 is 55, which the float 0.55 * 100 = 55.00000000000001 would miss.
-Nothing here knows sets or pairs.
+Similarities are compared in integers, so thresholds are fractions: 0.55 of 100 is 55, which the float
+0.55 * 100 = 55.00000000000001 would miss. Nothing here knows sets or pairs.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ import numpy as np
 from lookalike.errors import UsageError
 
 MEASURES = ("jaccard", "containment", "dice", "cosine", "overlap", "euclidean", "hamming")
-"""The similarities of two sets, then the distances of two vectors or bit strings, by the name that `--measure` takes;
-cosine is for both sets and vectors."""
+"""The values of `--measure`: similarities of two sets, then distances of two vectors or bit strings; cosine applies to
+both sets and vectors."""
 DISTANCES = ("euclidean", "hamming")
-"""Where less is nearer: their threshold is the largest distance."""
+"""Measures for which less is nearer: their threshold is the largest distance."""
 
 
 def parse_threshold(value: float | str | Fraction | int) -> Fraction:
@@ -32,7 +31,7 @@ def parse_threshold(value: float | str | Fraction | int) -> Fraction:
     Raises
     ------
     UsageError
-        If it is no number. The range is checked by `check_threshold`, which knows the measure.
+        If it is not a number. The range is checked by `check_threshold`, which knows the measure.
 
     Examples
     --------
@@ -44,7 +43,7 @@ def parse_threshold(value: float | str | Fraction | int) -> Fraction:
     # str() of a NumPy float is the shortest decimal of its own width: np.float32(0.8) is 0.8 too.
     text = str(value).strip()
     try:
-        # Fraction would write 1e-999999999 out in full, a billion digits: look at the size first.
+        # Fraction would expand 1e-999999999 to a billion digits: check the size first.
         size = abs(float(Fraction(text) if "/" in text else text))
         number = Fraction(text) if 1e-60 < size < 1e60 else Fraction(0) if size == 0 else None
     except (ValueError, OverflowError, ZeroDivisionError):
@@ -55,7 +54,7 @@ def parse_threshold(value: float | str | Fraction | int) -> Fraction:
 
 
 def written(fraction: Fraction) -> float | str:
-    """A fraction as it can be given again: a number, or text such as 2/3 that no decimal equals.
+    """A fraction as a user would write it: a number, or text such as 2/3 that no decimal equals.
 
     Examples
     --------
@@ -67,7 +66,7 @@ def written(fraction: Fraction) -> float | str:
 
 
 def check_threshold(measure: str, value: float | str | Fraction | int) -> Fraction:
-    """The threshold as a fraction, once it is known to make sense for the measure.
+    """Check a threshold for a measure, and return it as a fraction.
 
     Examples
     --------
@@ -75,14 +74,14 @@ def check_threshold(measure: str, value: float | str | Fraction | int) -> Fracti
     (Fraction(4, 5), Fraction(3, 1))
     >>> check_threshold("overlap", 0.8)
     Traceback (most recent call last):
-    lookalike.errors.UsageError: threshold must be a whole number from 1 for overlap (it counts shared \
+    lookalike.errors.UsageError: threshold must be a whole number of at least 1 for overlap (it counts shared \
 elements), not 0.8
     """
     _check_measure(measure)
     threshold = parse_threshold(value)
     if measure == "overlap":
         if threshold.denominator != 1 or threshold < 1:
-            wanted = "a whole number from 1 for overlap (it counts shared elements)"
+            wanted = "a whole number of at least 1 for overlap (it counts shared elements)"
             raise UsageError(f"threshold must be {wanted}, not {value}")
     elif measure in DISTANCES:
         if threshold < 0 or (measure == "hamming" and threshold.denominator != 1):
@@ -96,8 +95,8 @@ elements), not 0.8
 def jaccard_floor(measure: str, threshold: Fraction) -> Fraction | None:
     """The smallest Jaccard similarity of two sets that reach the threshold of a measure.
 
-    Candidates that are found by Jaccard similarity must be sought from here on. None: there is no floor above
-    0, since a small set can lie within a huge one.
+    Candidates found by Jaccard similarity must be sought from here on. None: there is no floor above 0, since a small
+    set can be contained in a huge one.
 
     Notes
     -----
@@ -106,9 +105,9 @@ def jaccard_floor(measure: str, threshold: Fraction) -> Fraction | None:
     *Dice* d = 2i/(n + m), hence n + m = 2i/d and Jaccard = 1/(2/d - 1) = d/(2 - d): one fixes the other.
 
     *Cosine* c = i/sqrt(n m) fixes the product n m = (i/c)^2. Of two numbers with a fixed product the sum is
-    largest where they are furthest apart, and neither is below i: n = i, m = i/c^2. There Jaccard = i/m =
-    c^2, and it is larger everywhere else. The bound is met by a set within another. It grows with c, so c
-    >= t gives Jaccard >= t^2.
+    largest when they are furthest apart, and neither is below i: n = i, m = i/c^2. There Jaccard = i/m = c^2, and it is
+    larger everywhere else. The bound is reached by a set within another. It grows with c, so c >= t gives
+    Jaccard >= t^2.
 
     Examples
     --------

@@ -13,23 +13,24 @@ from lookalike.types.arrays import (
     UInt8,
     UInt32,
     UInt64,
-    bytes_of,
     matrix_to_arrow,
     stretch_by_stretch,
     strings_to_arrow,
+    text_arrays,
     to_arrow,
     to_numpy,
 )
 from lookalike.types.columns import Column, WordGroups
-from lookalike.types.items import Block, Items, Layout, Rejected, Room, Source, Wanted
+from lookalike.types.items import Block, ItemMemory, Items, Layout, Rejected, Source, Wanted
+from lookalike.types.limits import READ_LIMITS, ReadLimits
 from lookalike.types.names import DEFAULT_ID, KEPT, RUN_FILE
-from lookalike.types.prints import Prints
 from lookalike.types.sets import Buckets, Numbered, Overlapping, Pairs, Sets, Signatures, VectorKind
 
 __all__ = [
     "DEFAULT_ID",
     "KEPT",
     "NOWHERE",
+    "READ_LIMITS",
     "RUN_FILE",
     "Block",
     "Bool",
@@ -40,15 +41,15 @@ __all__ = [
     "Int8",
     "Int32",
     "Int64",
+    "ItemMemory",
     "Items",
     "Layout",
     "Mapper",
     "Numbered",
     "Overlapping",
     "Pairs",
-    "Prints",
+    "ReadLimits",
     "Rejected",
-    "Room",
     "Sets",
     "Signatures",
     "Source",
@@ -59,10 +60,10 @@ __all__ = [
     "VectorKind",
     "Wanted",
     "WordGroups",
-    "bytes_of",
     "matrix_to_arrow",
     "stretch_by_stretch",
     "strings_to_arrow",
+    "text_arrays",
     "to_arrow",
     "to_numpy",
 ]

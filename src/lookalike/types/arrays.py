@@ -1,4 +1,4 @@
-"""Array types, and the ways between NumPy and Arrow that copy nothing."""
+"""Array types, and conversions between NumPy and Arrow that copy nothing."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ Float64 = npt.NDArray[np.float64]
 Bool = npt.NDArray[np.bool_]
 
 Mapper = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
-"""Like the built-in map; a job hands in one that uses its threads."""
+"""Like the built-in map; jobs pass one that uses their threads."""
 NOWHERE = np.iinfo(np.int64).min
-"""In the place of a bucket: the item is in none (or in no further one)."""
+"""Instead of a bucket: the item is in none (or in no further one)."""
 Span = tuple[int, int]
-"""Things (sets, mostly) from the first number to before the second."""
+"""A half-open range of numbers, mostly of sets: from the first to before the second."""
 
 
 def stretch_by_stretch(
     work: Callable[[Span], tuple[Any, int, int]], each: Mapper, spans: Iterable[Span]
 ) -> Iterator[Any]:
-    """What is made of each span, in order, where work may stop early because its room is full.
+    """The results for each span, in order, if `work` may stop early because its buffer is full.
 
-    `work` returns what it made, where it stopped, and where the span ends. A span that did not fit is finished
-    here, so that no thread runs ahead and memory stays bounded.
+    `work` returns its result, where it stopped, and where the span ends. A span that did not fit is completed here, so
+    that no thread runs ahead and memory stays bounded.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def stretch_by_stretch(
 def to_arrow(values: npt.NDArray[Any]) -> pa.Array:
     """A NumPy array as an Arrow array.
 
-    `pa.array` would do, but it imports pandas where that is installed, which takes longer than small jobs.
+    Unlike `pa.array`, it does not import pandas, which takes longer than a small job.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def to_arrow(values: npt.NDArray[Any]) -> pa.Array:
 
 
 def matrix_to_arrow(rows: npt.NDArray[Any]) -> pa.Array:
-    """A matrix of numbers as lists, one for each row.
+    """A matrix of numbers as lists, one per row.
 
     Examples
     --------
@@ -85,9 +85,9 @@ def matrix_to_arrow(rows: npt.NDArray[Any]) -> pa.Array:
 
 
 def to_numpy(values: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
-    """Whole numbers or fractions of Arrow, none of them null, as a NumPy array; not copied where it is one piece.
+    """Numbers without nulls as a NumPy array; not copied if they are in one piece.
 
-    The method of that name imports pandas, like `pa.array`.
+    Unlike Arrow's method of that name, it does not import pandas.
 
     Examples
     --------
@@ -96,21 +96,21 @@ def to_numpy(values: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
     """
     import pyarrow as pa
 
-    kind = np.dtype(_FRACTIONS.get(str(values.type), str(values.type)))
+    kind = np.dtype(_FLOATS.get(str(values.type), str(values.type)))
     if isinstance(values, pa.ChunkedArray):
         return np.concatenate([np.empty(0, kind), *(to_numpy(chunk) for chunk in values.chunks)])
-    assert not values.null_count, "nulls have no number"
+    assert not values.null_count, "a null has no number"
     stored = values.buffers()[1]
     if stored is None or not len(values):
         return np.empty(0, kind)
     return np.frombuffer(stored, kind)[values.offset : values.offset + len(values)]
 
 
-_FRACTIONS = {"halffloat": "float16", "float": "float32", "double": "float64"}
+_FLOATS = {"halffloat": "float16", "float": "float32", "double": "float64"}
 
 
 def strings_to_arrow(values: Sequence[str]) -> pa.Array:
-    """Strings as an Arrow array of large_string; see to_arrow for why not `pa.array`.
+    """Strings as an Arrow array of large_string; like `to_arrow`, without pandas.
 
     Examples
     --------
@@ -125,10 +125,37 @@ def strings_to_arrow(values: Sequence[str]) -> pa.Array:
     return pa.Array.from_buffers(pa.large_string(), len(stored), buffers)
 
 
-def bytes_of(texts: pa.Array) -> tuple[UInt8, Int64]:
-    """The UTF-8 bytes of large strings without nulls, and where each starts and ends."""
-    _, offsets, data = texts.buffers()
-    if not len(texts):
-        return np.zeros(1, np.uint8), np.zeros(1, np.int64)
-    ends = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
-    return np.frombuffer(data, np.uint8), ends
+def text_arrays(texts: pa.Array) -> tuple[UInt8, Int64]:
+    """Text as kernels read it: the UTF-8 bytes of all strings, and the offsets between them. A null counts as empty.
+
+    Nothing is copied unless the type is not large_string or there are nulls.
+
+    Returns
+    -------
+    data : uint8[bytes], read-only; never empty
+    offsets : int64[texts + 1], read-only
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> data, offsets = text_arrays(pa.array(["ab", None, "c"]))
+    >>> bytes(data), offsets.tolist()
+    (b'abc', [0, 2, 2, 3])
+    """
+    import pyarrow as pa
+
+    if texts.type != pa.large_string():
+        texts = texts.cast(pa.large_string())
+    if texts.null_count:
+        texts = texts.fill_null("")
+    _, offset_buffer, data_buffer = texts.buffers()
+    if offset_buffer is None or not len(texts):
+        offsets = np.zeros(len(texts) + 1, np.int64)
+    else:
+        offsets = np.frombuffer(offset_buffer, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    has_data = data_buffer is not None and data_buffer.size
+    data = np.frombuffer(data_buffer, np.uint8) if has_data else np.zeros(1, np.uint8)
+    # one compiled variant of each kernel: Arrow buffers may or may not be writable
+    data.flags.writeable = False
+    offsets.flags.writeable = False
+    return data, offsets

@@ -1,4 +1,4 @@
-"""Items as they are read: blocks of a source, the rows that were rejected, and how a file is laid out."""
+"""Items as they are read: the blocks of a source, rejected rows, and the layout of a file."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from lookalike.types import Bool, Int64
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A line or file that could not be read, set aside by `--on-error skip`."""
+    """A line or file that could not be read, skipped by `--on-error skip`."""
 
     file: str
     line: int
-    """1-based; 0 where the whole file is meant."""
+    """1-based; 0 for the whole file."""
     error: str
     raw: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """The items of one block: what is compared, and the columns asked for beside it."""
+    """The items of one block: the compared column, and the further columns that were requested."""
 
     features: pa.Array
-    """large_string (text), or a list array of tokens (its values string or integer)."""
+    """large_string (text), or a list array of tokens (strings or integers)."""
     columns: dict[str, pa.Array] = field(default_factory=dict)
     rejected: Sequence[Rejected] = ()
     decoded: Any = None
-    """What the block can use again in `stored`, so that it need not be decoded twice; may be dropped."""
+    """What `Block.kept_rows` can reuse instead of decoding the block again; may be dropped."""
 
     def __len__(self) -> int:
         return len(self.features)
@@ -40,115 +40,115 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which columns a job needs of every item."""
+    """The columns that a job needs of every item."""
 
     features: str
     """The column that is compared."""
     columns: tuple[str, ...] = ()
-    """Further columns (an id, the column of a keep rule) to be handed over as they are."""
+    """Further columns (an id, the column of a keep rule), returned unchanged."""
     skip_errors: bool = False
-    """Set bad lines aside in `Items.rejected` instead of raising at the first."""
-    as_is: bool = False
-    """Take the features of lines whatever they are, as any other column: nothing is compared yet."""
+    """Collect bad lines in `Items.rejected` instead of raising at the first."""
+    any_type: bool = False
+    """Accept any type in the features of text formats, as in other columns: nothing is compared yet."""
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
-    """The memory that one document may take while it is read and worked on.
+class ItemMemory:
+    """The memory that one item may take while it is read and processed.
 
     Examples
     --------
-    >>> Room(1000, 400, 1.0).largest(2.0)
+    >>> ItemMemory(1000, 400, 1.0).largest(2.0)
     200
     """
 
     memory_bytes: int
-    """What the whole run may take."""
+    """The memory of the whole run."""
     base_bytes: int
-    """What it takes beside the document."""
+    """What the run takes besides the item."""
     work_factor: float = 0.0
-    """Bytes that the work takes for each byte of text, beside those that reading takes."""
+    """Memory that processing takes per byte of text, in addition to reading."""
 
     def largest(self, factor: float) -> int:
-        """The longest document, where reading takes `factor` bytes for each of its own."""
+        """The size of the largest item that fits, if reading takes `factor` bytes per byte of it."""
         return int(max(0, self.memory_bytes - self.base_bytes) / (factor + self.work_factor))
 
     def check(self, place: str, nbytes: int, factor: float, what: str = "a document") -> None:
-        """Refuse what does not fit, before it is read."""
+        """Refuse an item that does not fit, before it is read."""
         if nbytes > self.largest(factor):
             needed = self.base_bytes + nbytes * (factor + self.work_factor)
             raise ResourceError(
                 f"{place}: {what} of {nbytes / 1e6:,.0f} MB needs about {needed / 2**30:.2f} GiB of memory; "
-                f"--memory is {self.memory_bytes / 2**30:.2f} GiB. Give more --memory, or leave it out"
+                f"--memory is {self.memory_bytes / 2**30:.2f} GiB. Increase --memory, or remove the document"
             )
 
 
 class Block(Protocol):
-    """A run of consecutive rows of one source. Cheap to hold: the work happens in its methods, on any thread."""
+    """Consecutive rows of one source. Cheap to hold: its methods do the work, on any thread."""
 
     nbytes: int
     """Its share of the input, for the progress bar."""
-    alone: bool
-    """Whether it is so large that nothing else should be worked on beside it."""
+    exclusive: bool
+    """Whether it is so large that no other block should be processed at the same time."""
 
     def items(self, wanted: Wanted, rows: Int64 | None = None) -> Items:
-        """Parse the block; with `rows` only these (ascending, counted from the block's first row)."""
+        """Parse the block, or only these of its items (ascending, counted from 0)."""
 
-    def stored(self, keep: Bool, decoded: Any = None) -> Any:
-        """The rows where `keep` is true, just as they are stored, for the writer of the source's layout.
+    def kept_rows(self, keep: Bool, decoded: Any = None) -> Any:
+        """The rows of the items where `keep` is true, as they are stored, for the writer of the source's layout.
 
-        `decoded` is that of the block's items, if it is still there.
+        `decoded` is `Items.decoded` of the block, if still available.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a source is stored, so that its surviving rows can be written the same way.
+    """How a source is stored, so that its surviving rows can be written in the same way.
 
-    `kind` is "lines" (bytes; text lines with their ends), "table" (Arrow tables to Parquet), "array" (a NumPy
-    matrix) or "files" (each item a file of its own).
+    `kind` is "lines" (bytes; text lines with their line ends), "table" (Arrow tables, written to Parquet), "array" (a
+    NumPy matrix) or "files" (one file per item).
     """
 
     kind: str
     prefix: bytes = b""
-    """lines: what precedes the first row (byte order mark, CSV header), already encoded."""
+    """lines: what precedes the first row (byte order mark, CSV header), encoded."""
     compression: str | None = None
     """lines: None, "gzip" or "zstd". table: the Parquet codec."""
     schema: pa.Schema | None = None
-    """table: the stored schema, metadata included."""
+    """table: the stored schema, including metadata."""
     row_group_rows: int | None = None
     """table: rows in a full row group of the input."""
-    plain_columns: tuple[str, ...] = ()
-    """table: paths of columns with values so long that each further copy of one counts."""
+    long_columns: tuple[str, ...] = ()
+    """table: paths of the columns with values so long that each copy of one matters."""
     array: tuple[str, int] = ("", 0)
-    """array: type and number of the columns."""
+    """array: type and number of columns."""
 
 
 class Source(Protocol):
     """One input: a file, standard input, a table in memory, or a folder of one-item files."""
 
     name: str
-    """What the user calls it; FILE in `FILE:ROW`."""
-    kept_name: str
-    """Relative path below `kept/`; unique among the sources of a run."""
+    """As the user typed it; FILE in `FILE:ROW`."""
+    kept_path: str
+    """Where its surviving rows go, below `kept/`; unique among the sources of a run."""
     nbytes: int
-    """Its size as stored, 0 where unknown."""
-    set_aside: dict[int, Int64]
-    """By number of the block: lines or rows that are no items, known once the block was read."""
-    room: Room | None
-    """How much memory a document may take; None where that does not matter."""
+    """Its size as stored; 0 if unknown."""
+    rejected_rows: dict[int, Int64]
+    """Bad lines or rows, by block number; known once the block has been read."""
+    item_memory: ItemMemory | None
+    """The memory that one item may take; None if unlimited."""
 
     def column_names(self) -> Sequence[str] | None:
-        """Names that can be asked for in `Wanted`; None where any row can have other names (JSONL)."""
+        """The names of the columns; None if they may differ from row to row (JSONL)."""
 
-    def about_rows(self) -> tuple[int, bool]:
-        """About how many rows there are, without reading them all, and whether that is exact."""
+    def estimate_rows(self) -> tuple[int, bool]:
+        """The number of rows, without reading all of them, and whether it is exact."""
 
     def blocks(self) -> Iterator[Block]:
-        """The whole source in order. May be called again, and then cuts at the same places."""
+        """The whole source in order. Can be called again, and then cuts at the same places."""
 
     def layout(self) -> Layout:
         """How to write its rows back."""
 
     def locate(self, row: int) -> tuple[str, int]:
-        """The file and the row within that file of the source's row."""
+        """The file of a row of the source, and the row's number in that file."""

@@ -131,7 +131,13 @@ class Numbered:
 
 @dataclass(frozen=True, slots=True)
 class Signatures:
-    """One row of minhash values per item; two rows agree in a column with probability Jaccard."""
+    """One row of minhash values per item; two rows agree in a column with probability Jaccard.
+
+    Examples
+    --------
+    >>> Signatures(np.zeros((3, 4), np.uint32), "fast", 1)
+    Signatures(3 items x 4 hashes, method='fast', seed=1)
+    """
 
     values: UInt32
     """uint32, items x hashes."""
@@ -140,6 +146,13 @@ class Signatures:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def __repr__(self) -> str:
+        return f"Signatures({len(self)} items x {self.hashes} hashes, method={self.method!r}, seed={self.seed})"
+
+    def _repr_html_(self) -> str:
+        sentence = f"Signatures of {len(self):,} items, {self.hashes:,} hashes each"
+        return f"<p>{sentence} (method {self.method}, seed {self.seed}).</p>"
 
     @property
     def hashes(self) -> int:

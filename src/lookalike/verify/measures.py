@@ -1,4 +1,4 @@
-"""Exact similarity of candidate pairs, by measure; of sets compared in whole numbers."""
+"""Measures with their thresholds, and the exact similarity of pairs; sets are compared in integers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NUMBERS = {
 }
 VECTOR_NUMBERS = {"cosine": kernels.ANGLE, "euclidean": kernels.EUCLIDEAN, "hamming": kernels.HAMMING}
 LARGEST_TERM = 1 << 31
-"""Numerator and denominator of a threshold stay below this, so that kernels compare in 64 bits."""
+"""Numerator and denominator of a threshold are below this, so that kernels can compare in 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,30 +37,36 @@ class Measure:
     name: str
     threshold: Fraction
     of_vectors: bool = False
-    """Is it about vectors or bit strings? For cosine, that the items tell."""
+    """Whether it compares vectors or bit strings; for cosine, that depends on the items."""
 
     @classmethod
     def parse(cls, name: str, threshold: float | str | Fraction) -> Measure:
-        """Check that measure and threshold make sense."""
+        """Check measure and threshold.
+
+        Examples
+        --------
+        >>> Measure.parse("hamming", 0).threshold
+        Fraction(0, 1)
+        """
         fraction = check_threshold(name, threshold)
         if fraction.numerator >= LARGEST_TERM or fraction.denominator >= LARGEST_TERM:
-            raise UsageError(f"threshold {threshold}: at most nine decimals; a fraction can be written as '2/3'")
+            raise UsageError(f"threshold {threshold} has more than nine decimals; a fraction can be written as '2/3'")
         return cls(name, fraction, name in DISTANCES)
 
     @property
     def written(self) -> float | str:
-        """The threshold as it can be given again: a number, or a fraction such as 2/3 that no decimal equals."""
+        """The threshold as a user would write it: a number, or a fraction such as 2/3 that no decimal equals."""
         return written(self.threshold)
 
     @property
     def arguments(self) -> tuple[int, int, int]:
-        """What the kernels want to know: number of the measure, numerator and denominator of the threshold."""
+        """The arguments of the kernels: number of the measure, numerator and denominator of the threshold."""
         number = VECTOR_NUMBERS[self.name] if self.of_vectors else NUMBERS[self.name]
         return number, self.threshold.numerator, self.threshold.denominator
 
     @property
     def is_distance(self) -> bool:
-        """Is less nearer?"""
+        """Whether less is nearer."""
         return self.name in DISTANCES
 
     @property
@@ -70,11 +76,11 @@ class Measure:
 
     @property
     def column(self) -> str:
-        """What results call its values."""
+        """The name of its column in results."""
         return "distance" if self.is_distance else "similarity"
 
     def reached_by(self, values: Float64) -> Bool:
-        """Which values are enough.
+        """Which values reach the threshold.
 
         Examples
         --------
@@ -85,7 +91,7 @@ class Measure:
         return values <= limit if self.is_distance else values >= limit
 
     def can_reach(self, smaller: int, larger: int) -> bool:
-        """Can sets of these sizes reach the threshold? For containment the smaller may lie in the larger.
+        """Whether sets of these sizes can reach the threshold. For containment, the smaller may be part of the larger.
 
         Examples
         --------
@@ -105,7 +111,7 @@ class Measure:
 
     @property
     def jaccard_floor(self) -> Fraction | None:
-        """The smallest Jaccard similarity of a pair that reaches the threshold; None if there is no such."""
+        """The smallest Jaccard similarity of a pair that reaches the threshold; None if it can be arbitrarily small."""
         return None if self.of_vectors else jaccard_floor(self.name, self.threshold)
 
     def of_overlaps(self, overlaps: Int64, left_sizes: Int64, right_sizes: Int64) -> Float64:

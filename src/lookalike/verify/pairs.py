@@ -1,4 +1,4 @@
-"""All similar pairs among the sets that meet in buckets."""
+"""List all similar pairs among the sets that share buckets."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from lookalike.kernels import join
 from lookalike.types import Buckets, Int32, Int64, Mapper, Span, UInt64, stretch_by_stretch
 
 CHUNK = 512
-"""Sets whose pairs are found at a time by one thread."""
+"""Sets whose pairs one thread finds at a time."""
 BAND_CHUNK = 1 << 16
-"""Members of buckets whose pairs are found at a time by one thread, band by band."""
+"""Members of the buckets of a band whose pairs one thread finds at a time."""
 ROOM = 1 << 19
-"""Pairs that a thread has room for at least; then it hands over what it found."""
+"""The least number of pairs that a thread collects before it returns them."""
 
 
 class FoundPairs(NamedTuple):
-    """Pairs of set numbers with their overlap, and how many pairs were compared for them."""
+    """Pairs of set numbers with their overlap, and the number of pairs compared to find them."""
 
     left: Int32
     right: Int32
@@ -28,7 +28,7 @@ class FoundPairs(NamedTuple):
     candidates: int
 
 
-class _Room(NamedTuple):
+class _WorkArrays(NamedTuple):
     """The arrays that one thread works in."""
 
     mark: Int32
@@ -38,8 +38,8 @@ class _Room(NamedTuple):
     overlaps: Int32
 
     @classmethod
-    def make(cls, count: int) -> _Room:
-        room = max(ROOM, 2 * count)  # one set can be similar to all others, in both directions
+    def make(cls, count: int, room: int) -> _WorkArrays:
+        room = max(room, 2 * count)  # one set can be similar to all others, in both directions
         left, right, overlaps = (np.empty(room, np.int32) for _ in range(3))
         return cls(np.full(count, -1, np.int32), np.empty(count, np.int32), left, right, overlaps)
 
@@ -51,11 +51,12 @@ def list_pairs(
     earlier: int = 0,
     each: Mapper = map,
     ratio: tuple[int, int] = (0, 1),
+    room: int = ROOM,
 ) -> Iterator[FoundPairs]:
-    """Every pair of sets that share a bucket and are similar enough, in order of the later set, as they are found.
+    """Yield the pairs of sets that share a bucket and are similar enough, in order of the later set, as they are found.
 
-    Parameters as for lookalike.cluster.keepers.decide; with `earlier`, only pairs of a set below it with one that is
-    not.
+    Parameters are those of lookalike.cluster.keepers.decide; with `earlier`, only pairs of a set before it and one from
+    it on. `room` is the number of pairs that a thread collects before it returns them.
     """
     count = len(sets[0])
     graph = (
@@ -65,18 +66,18 @@ def list_pairs(
         buckets.members,
         ratio,
     )
-    rooms: list[_Room] = []
+    idle: list[_WorkArrays] = []
 
     def pairs_of(chunk: Span) -> tuple[FoundPairs, int, int]:
         try:
-            room = rooms.pop()
+            work = idle.pop()
         except IndexError:  # all are in use by other threads
-            room = _Room.make(count)
+            work = _WorkArrays.make(count, room)
         counts = np.zeros(2, np.int64)
-        stopped, written = join.find_pairs(*chunk, graph, sets, *measure, *room, counts)
-        left, right, overlaps = (part[:written].copy() for part in room[2:])
+        stopped, written = join.find_pairs(*chunk, graph, sets, *measure, *work, counts)
+        left, right, overlaps = (part[:written].copy() for part in work[2:])
         found = FoundPairs(left, right, overlaps, int(counts[join.COMPARED]))
-        rooms.append(room)
+        idle.append(work)
         return found, stopped, chunk[1]
 
     yield from stretch_by_stretch(pairs_of, each, pairwise([*range(earlier, count, CHUNK), count]))
@@ -88,13 +89,15 @@ def list_pairs_of_band(
     measure: tuple[int, int, int],
     earlier: int = 0,
     each: Mapper = map,
+    room: int = ROOM,
+    chunk: int = BAND_CHUNK,
 ) -> Iterator[FoundPairs]:
-    """The same for the buckets of one band, which have no set in common; overlaps are not told (0)."""
+    """The same for the buckets of one band, which have no set in common; overlaps are not counted (0)."""
     places = len(buckets.members)
     largest = int(buckets.sizes.max(initial=0))
 
     def pairs_of(span: Span) -> tuple[FoundPairs, int, int]:
-        left, right = np.empty(max(ROOM, largest), np.int32), np.empty(max(ROOM, largest), np.int32)
+        left, right = np.empty(max(room, largest), np.int32), np.empty(max(room, largest), np.int32)
         counts = np.zeros(2, np.int64)
         stopped, written = join.find_pairs_of_band(
             *span, buckets.starts, buckets.members, earlier, sets, *measure, left, right, counts
@@ -102,11 +105,11 @@ def list_pairs_of_band(
         found = left[:written].copy(), right[:written].copy(), np.zeros(written, np.int32)
         return FoundPairs(*found, int(counts[join.COMPARED])), stopped, span[1]
 
-    yield from stretch_by_stretch(pairs_of, each, pairwise([*range(0, places, BAND_CHUNK), places]))
+    yield from stretch_by_stretch(pairs_of, each, pairwise([*range(0, places, chunk), places]))
 
 
 def all_pairs(parts: Iterator[FoundPairs]) -> FoundPairs:
-    """What was found, in one."""
+    """Concatenate the parts."""
     none = np.empty(0, np.int32)
     found = [FoundPairs(none, none, none, 0), *parts]
     return FoundPairs(

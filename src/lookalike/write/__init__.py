@@ -1,4 +1,4 @@
-"""Results -> files, whole or not at all. Nothing here knows how they were found."""
+"""Results -> files, complete or not at all. Nothing here knows how they were found."""
 
 from lookalike.types import KEPT
 from lookalike.write.kept import LARGE_BYTES, KeptWriter, open_kept

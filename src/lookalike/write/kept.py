@@ -1,10 +1,9 @@
-"""Surviving rows, written the way their source is stored: lines, Parquet tables or files."""
+"""Surviving rows, written in the format of their source: lines, Parquet tables or files."""
 
 from __future__ import annotations
 
 import gzip
 import os
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -14,19 +13,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lookalike.types import Layout, Source
+from lookalike.types import KEPT, Layout, Source
 
 GROUP_BYTES = 512 << 20
-"""A row group is written when this much is waiting, whatever its number of rows."""
+"""A row group is written once it has this many bytes, whatever its number of rows."""
 LARGE_BYTES = 128 << 20
-"""Rows of one block as large as this (a huge document) do not wait for others: two of them may not fit in memory."""
+"""Rows of one block of this size (a huge document) are written at once: two of them may not fit in memory."""
 GROUP_ROWS = 1 << 20
-"""Rows of a row group where the input does not tell."""
+"""Rows per row group, if the input does not say."""
 GZIP_LEVEL = 6
 
 
 class KeptWriter(Protocol):
-    """Takes what `Block.stored` gives, in input order."""
+    """Takes what `Block.kept_rows` returns, in input order."""
 
     def write(self, stored: Any) -> None:
         """Add the surviving rows of one block."""
@@ -56,33 +55,32 @@ class _Closing:
         if error is None:
             self.close()
             return
-        # What goes wrong on closing (a full disk again) must not hide what went wrong first.
+        # an error on closing (a full disk again) must not hide the first one
         with suppress(Exception):
             self.close()
 
 
-def open_kept(folder: Path, source: Source) -> KeptWriter:
-    """Open the file (or folder) below `folder/kept` that gets the survivors of a source.
+def open_kept(folder: Path, source: Source, group_bytes: int = GROUP_BYTES) -> KeptWriter:
+    """Open the file (or folder) below `folder/kept` for the surviving rows of a source.
+
+    `group_bytes` is the largest size of a Parquet row group.
 
     Examples
     --------
     >>> open_kept(Path("out"), source)  # doctest: +SKIP
     """
     layout = source.layout()
-    path = folder / "kept" / source.kept_name
+    path = folder / KEPT / source.kept_path
     if layout.kind == "files":
-        return FileWriter(folder / "kept")
+        return FileWriter(folder / KEPT)
     path.parent.mkdir(parents=True, exist_ok=True)
-    writers: dict[str, Callable[[Path, Layout], KeptWriter]] = {
-        "lines": LineWriter,
-        "array": ArrayWriter,
-        "table": TableWriter,
-    }
-    return writers[layout.kind](path, layout)
+    if layout.kind == "table":
+        return TableWriter(path, layout, group_bytes)
+    return ArrayWriter(path, layout) if layout.kind == "array" else LineWriter(path, layout)
 
 
 class LineWriter(_Closing):
-    """Rows as bytes, compressed as the input was; the same rows give the same bytes."""
+    """Rows as bytes, compressed like the input; the same rows give the same bytes."""
 
     def __init__(self, path: Path, layout: Layout) -> None:
         self._raw: Any = None
@@ -92,7 +90,7 @@ class LineWriter(_Closing):
             self._out = pa.CompressedOutputStream(self._raw, "zstd")
         elif layout.compression == "gzip":
             self._raw = path.open("wb")
-            # neither name nor time in the header: they would differ from run to run
+            # no name or time in the header: they would differ between runs
             self._out = gzip.GzipFile("", "wb", GZIP_LEVEL, self._raw, mtime=0)
         else:
             self._out = path.open("wb")
@@ -110,7 +108,7 @@ class LineWriter(_Closing):
 
 
 class ArrayWriter(_Closing):
-    """Rows of a NumPy matrix; how many there are is written at the end, in the room left for it."""
+    """Rows of a NumPy matrix; their number is filled in at the end, in a header of fixed size."""
 
     def __init__(self, path: Path, layout: Layout) -> None:
         self._kind, self._columns = layout.array
@@ -130,16 +128,17 @@ class ArrayWriter(_Closing):
         self._out.write(stored)
 
     def close(self) -> None:
-        """Say how many rows there are."""
+        """Fill in the number of rows."""
         self._out.seek(0)
         self._out.write(self._header())
         self._out.close()
 
 
 class TableWriter(_Closing):
-    """Rows as Arrow tables, in row groups of about the size that the input has."""
+    """Rows as Arrow tables, in row groups of about the size of those of the input."""
 
-    def __init__(self, path: Path, layout: Layout) -> None:
+    def __init__(self, path: Path, layout: Layout, group_bytes: int = GROUP_BYTES) -> None:
+        self._group_bytes = group_bytes
         self._rows = layout.row_group_rows or GROUP_ROWS
         self._schema = layout.schema
         self._file = pa.OSFile(os.fsencode(path), "wb")
@@ -148,14 +147,14 @@ class TableWriter(_Closing):
         self._waiting_rows = self._waiting_bytes = 0
 
     def write(self, stored: pa.Table) -> None:
-        """Add rows; whole row groups go to disk."""
+        """Add rows; complete row groups go to disk."""
         while self._waiting_rows + stored.num_rows >= self._rows:
-            room = self._rows - self._waiting_rows
-            self._wait(stored.slice(0, room))
+            missing = self._rows - self._waiting_rows
+            self._wait(stored.slice(0, missing))
             self._write_group()
-            stored = stored.slice(room)
+            stored = stored.slice(missing)
         self._wait(stored)
-        if self._waiting_bytes >= GROUP_BYTES or stored.nbytes >= LARGE_BYTES:
+        if self._waiting_bytes >= self._group_bytes or stored.nbytes >= LARGE_BYTES:
             self._write_group()
 
     def _wait(self, table: pa.Table) -> None:
@@ -170,43 +169,43 @@ class TableWriter(_Closing):
         self._waiting, self._waiting_rows, self._waiting_bytes = [], 0, 0
 
     def close(self) -> None:
-        """Write what waits, and the footer."""
+        """Write the last row group and the footer."""
         self._write_group()
         self._writer.close()
         self._file.close()
 
 
 def _column_options(layout: Layout) -> dict[str, Any]:
-    """How columns are written; those with very long values in the way that makes the fewest copies of one.
+    """How columns are written; those with very long values in the way that copies a value least often.
 
-    For a value of 500 MB as the only one of its page, Arrow takes 3.8 GB with dictionary and statistics, 1.4 GB without
-    them and 0.95 GB if it does not compress either.
+    For a value of 500 MB alone on its page, Arrow takes 3.8 GB with dictionary and statistics, 1.4 GB without them and
+    0.95 GB without compression too.
     """
     codec = layout.compression or "none"
-    if not layout.plain_columns:
+    if not layout.long_columns:
         return {"compression": codec}
     paths = pq.ParquetFile(_empty_file(layout.schema)).schema
-    others = [one for one in (column.path for column in paths) if one not in layout.plain_columns]
-    codecs = dict.fromkeys(others, codec) | dict.fromkeys(layout.plain_columns, "none")
+    others = [one for one in (column.path for column in paths) if one not in layout.long_columns]
+    codecs = dict.fromkeys(others, codec) | dict.fromkeys(layout.long_columns, "none")
     return {"compression": codecs, "use_dictionary": others, "write_statistics": others}
 
 
 def _empty_file(schema: pa.Schema) -> pa.BufferReader:
-    """A file without rows, which tells the paths that Parquet gives the columns."""
+    """A file without rows, to learn the paths that Parquet gives the columns."""
     out = pa.BufferOutputStream()
     pq.write_table(schema.empty_table(), out)
     return pa.BufferReader(out.getvalue())
 
 
 class FileWriter(_Closing):
-    """Each item a file."""
+    """One file per item."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         folder.mkdir(parents=True, exist_ok=True)
 
     def write(self, stored: list[tuple[str, bytes]]) -> None:
-        """Add files: name below the folder, and bytes."""
+        """Add files: path below the folder, and bytes."""
         for name, raw in stored:
             path = self._folder / name
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,12 +1,11 @@
-"""Where results go: a folder or a file that appears whole or not at all.
+"""Where results go: a folder or a file that appears complete or not at all.
 
-Everything is written under a hidden name beside the final one and renamed when it is complete.
+Everything is written under a hidden name next to the final one, and renamed when it is complete.
 """
 
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import os
 import shutil
@@ -20,42 +19,46 @@ from typing import Any, TypeGuard
 
 from lookalike.errors import ResourceError, UsageError
 from lookalike.types import KEPT, RUN_FILE
+from lookalike.write.locks import FileLock, LockedError
 
 LOCK_FILE = "lock"
-"""Held by the run that fills the folder."""
+"""Held by the run that writes to the folder."""
 WORK = "work"
-"""Where a run keeps pieces of its work, inside the folder that it fills."""
+"""Where a run keeps pieces of its work, inside the folder that it writes to."""
 MANIFEST = "manifest.jsonl"
 """What a run has finished, in the work folder."""
 MANY_FILES = 200
-"""From here on, everything is flushed at once."""
+"""With more files than this, all are flushed at once instead of one by one."""
 TABLE_SUFFIXES = (".parquet", ".csv", ".jsonl", ".tsv")
-"""What a table's file name can end in."""
+"""The suffixes that a table can be written to."""
 
+_WINDOWS = os.name == "nt"
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-_FREE_OR_MOVE = "free some space or choose another place"
-_GO_ON = "free some space and go on with --resume, or choose another place with -o"
+_FREE_OR_MOVE = "free some space or choose another location"
+_FREE_AND_RESUME = "free some space and continue with --resume, or choose another location with -o"
 
 
 class OutputFolder:
-    """An output folder, to be filled within a `with` block.
+    """An output folder, to be filled in a `with` block.
 
-    The block gets the path of a hidden folder beside the final one. When the block ends, all of it is flushed
-    to disk and renamed. When it raises, all of it is removed; but what an interrupted run, or one whose disk is
-    full, has finished in the work folder is left for `resume`.
+    The block receives the path of a hidden folder next to the final one. When the block ends, the folder is flushed to
+    disk and renamed. If it raises, the folder is removed; but if the run was interrupted or the disk is full, the
+    finished pieces in the work folder are left for `resume`.
 
     Parameters
     ----------
     path
-        The final name; its parent folders are made.
+        The final path; its parent folders are created.
     overwrite
-        Replace an earlier output (a folder with `run.json` in it) or an empty folder; never anything else.
+        Replace an earlier output (a folder with a `run.json`) or an empty folder; never anything else.
     resume
-        Take over what a killed run into this folder has left.
+        Continue with the pieces that a killed run into this folder left.
     work
-        Where another folder for pieces of work is to be made; inside the hidden folder unless told.
+        Where to create the folder for pieces of work; by default inside the hidden folder.
     resumable
-        Whether the run could go on later; otherwise nothing is left for it.
+        Whether the run can be resumed later; otherwise no pieces are left.
+    many_files
+        With more files than this, all are flushed at once instead of one by one.
 
     Examples
     --------
@@ -74,17 +77,19 @@ class OutputFolder:
         work: str | Path | None = None,
         *,
         resumable: bool = True,
+        many_files: int = MANY_FILES,
     ) -> None:
         self.path = Path(path).resolve()
         self.overwrite = overwrite
         self.resume = resume
         self._resumable = resumable
-        self._advice = _GO_ON if resumable else _FREE_OR_MOVE
+        self._many_files = many_files
+        self._advice = _FREE_AND_RESUME if resumable else _FREE_OR_MOVE
         self._partial = self.path.parent / f".{self.path.name}.partial"
         self.work = self._partial / WORK if work is None else Path(work).resolve() / _work_name(self.path)
         self.spool = self.work.with_name(f"{self.work.name}-spool")
-        """Where input that can be read only once is put."""
-        self._lock: int | None = None
+        """Where a copy of input that can be read only once goes."""
+        self._lock = FileLock(self._partial / LOCK_FILE)
         self._made: list[Path] = []
         self._check()
 
@@ -96,33 +101,24 @@ class OutputFolder:
         return self._partial
 
     def _take(self) -> None:
-        """Make the hidden folder, or take over that of a run that was killed, and hold it."""
+        """Create the hidden folder, or take over that of a killed run, and lock it."""
         existed = self._partial.exists()
         self._partial.mkdir(exist_ok=True)
-        self._lock = os.open(self._partial / LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o666)
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if existed and self._has_pieces() and not self.resume and not self.overwrite:
-                raise UsageError(
-                    f"{self.path}: an earlier run into it did not finish; go on with --resume, or start again with "
-                    "--overwrite"
-                )
-        except BlockingIOError:
-            self._release()
-            raise UsageError(f"{self.path}: another run is writing to it") from None
-        except UsageError:
-            self._release()
-            raise
+            self._lock.acquire()
+        except LockedError as error:
+            raise UsageError(f"{self.path}: another run is writing to it; {error}") from None
+        if existed and self._has_pieces() and not self.resume and not self.overwrite:
+            self._lock.release()
+            raise UsageError(
+                f"{self.path}: an earlier run into it did not finish; continue it with --resume, or start again with "
+                "--overwrite"
+            )
         if self.resume:
             self._tidy()
         else:
             _empty(self._partial, {LOCK_FILE})
             self.clear_work()
-
-    def _release(self) -> None:
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -131,18 +127,18 @@ class OutputFolder:
         try:
             with disk_errors(self.path, self._advice):
                 if error is not None:
-                    # what can go on later is left for --resume
+                    # what can be continued is left for --resume
                     stopped = KeyboardInterrupt | ResourceError | OSError | MemoryError
                     later = self.resume or isinstance(error, stopped)
                     keep = later and self._resumable and self._has_pieces()
                     if isinstance(error, OSError):
                         raise error
                     if _is_full(error.__cause__):
-                        raise error.__cause__  # what a file in the folder said of itself: here, it can go on
+                        raise error.__cause__  # raised for a file in the folder: the advice here is about the run
                     return
                 self.clear_work()
-                (self._partial / LOCK_FILE).unlink()
-                flush_tree(self._partial)
+                self._lock.remove()
+                flush_tree(self._partial, self._many_files)
                 self._publish()
         finally:
             if keep:
@@ -150,9 +146,9 @@ class OutputFolder:
             else:
                 self.clear_work()
                 shutil.rmtree(self._partial, ignore_errors=True)
-            self._release()
+            self._lock.release()
             for parent in self._made:
-                # after a failure the folders on the way are empty; after a success this does nothing
+                # after a failure the parents are empty; after a success this does nothing
                 with suppress(OSError):
                     parent.rmdir()
 
@@ -163,7 +159,7 @@ class OutputFolder:
         return self.work.glob("*.arrow")
 
     def _tidy(self) -> None:
-        """Leave what a run can go on with: the rest may be half of something, and takes room on a full disk."""
+        """Leave only what a run can continue with: the rest may be incomplete, and takes space on a full disk."""
         _empty(self._partial, {LOCK_FILE, WORK, KEPT})
         if self.work.is_dir():
             _empty(self.work, {MANIFEST, *(piece.name for piece in self._pieces())})
@@ -173,7 +169,7 @@ class OutputFolder:
                 path.unlink()
 
     def _whole_files(self) -> set[str]:
-        """The surviving rows that are written to the end, by the manifest of the work."""
+        """The files of surviving rows that are complete, as listed in the manifest."""
         manifest = self.work / MANIFEST
         return {line.get("name", "") for line in whole_lines(manifest)} if manifest.is_file() else set()
 
@@ -183,18 +179,20 @@ class OutputFolder:
         shutil.rmtree(self.spool, ignore_errors=True)
 
     def _check(self) -> None:
-        """Refuse what must not be replaced."""
+        """Refuse to replace anything but an earlier output."""
         if not os.path.lexists(self.path):
             return
         if not self.overwrite:
-            raise UsageError(f"{self.path}: exists already; choose another name or give --overwrite")
+            raise UsageError(f"{self.path}: already exists; choose another name or use --overwrite")
         if not self.path.is_dir():
-            raise UsageError(f"{self.path}: is a file, where an output folder should go")
+            raise UsageError(f"{self.path}: is a file; choose another name for the output folder")
         if any(self.path.iterdir()) and not (self.path / RUN_FILE).is_file():
-            raise UsageError(f"{self.path}: is not an output of lookalike ({RUN_FILE} is missing); not replaced")
+            raise UsageError(
+                f"{self.path}: has no {RUN_FILE}, so it is not an output of lookalike; choose another name"
+            )
 
     def _publish(self) -> None:
-        """Put the new folder in place; the old one goes only when the new one stands."""
+        """Move the new folder into place; the old one is removed only afterwards."""
         self._check()
         if not self.path.exists():
             self._partial.rename(self.path)
@@ -211,12 +209,12 @@ class OutputFolder:
 
 
 def _work_name(path: Path) -> str:
-    """One work folder for each output: runs into others must not meet there."""
+    """A work folder per output, so that runs into different outputs do not share one."""
     return f"lookalike-{path.name}-{zlib.crc32(os.fsencode(path)):08x}"
 
 
 def whole_lines(path: Path) -> list[dict[str, Any]]:
-    """The lines of a manifest; one that was cut off by a kill counts as not written."""
+    """The complete lines of a manifest; a kill may have cut off the last one."""
     found = []
     for line in path.read_bytes().split(b"\n")[:-1]:
         try:
@@ -237,14 +235,14 @@ def _empty(folder: Path, but: set[str]) -> None:
 
 
 def _beside(path: Path, what: str) -> Path:
-    """A new hidden folder in the same parent, so that renaming it is atomic; as readable as any other."""
+    """A new hidden folder in the same parent, so that renaming is atomic; with the usual permissions."""
     made = Path(tempfile.mkdtemp(prefix=f".{path.name}.{what}-", dir=path.parent))
     made.chmod(0o777 & ~_umask())
     return made
 
 
 def _umask() -> int:
-    # there is no way to read it but to set it
+    # it cannot be read without being set
     mask = os.umask(0o022)
     os.umask(mask)
     return mask
@@ -252,7 +250,7 @@ def _umask() -> int:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """A hidden name to write a file to; it gets its own name when the block ends well.
+    """A hidden name to write a file to; the file gets its final name when the block ends without an error.
 
     Examples
     --------
@@ -278,7 +276,7 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 def output_file(path: str | Path, suffixes: tuple[str, ...] = TABLE_SUFFIXES, overwrite: bool = False) -> Path:
-    """Check that a file may be written, before the work is done.
+    """Check that a file may be written, before any work.
 
     Examples
     --------
@@ -287,17 +285,17 @@ def output_file(path: str | Path, suffixes: tuple[str, ...] = TABLE_SUFFIXES, ov
     """
     found = Path(path)
     if found.suffix.lower() not in suffixes:
-        raise UsageError(f"{found}: the name must end in {', '.join(suffixes)}")
+        raise UsageError(f"{found}: the file name must end in {', '.join(suffixes)}")
     if found.is_dir():
-        raise UsageError(f"{found}: is a folder, where a file should go")
+        raise UsageError(f"{found}: is a folder; choose a file name")
     if found.exists() and not overwrite:
-        raise UsageError(f"{found}: exists already; choose another name or give --overwrite")
+        raise UsageError(f"{found}: already exists; choose another name or use --overwrite")
     return found
 
 
 @contextmanager
 def disk_errors(path: Path, advice: str = _FREE_OR_MOVE) -> Iterator[None]:
-    """Say where the disk is full, how much was free and what to do, instead of a bare system error."""
+    """Say which disk is full, how much is free and what to do, instead of a bare system error."""
     try:
         yield
     except OSError as error:
@@ -315,16 +313,16 @@ def _is_full(error: BaseException | None) -> TypeGuard[OSError]:
 
 
 def free_bytes(path: Path) -> int:
-    """How much room there is on the disk of a path, which need not exist yet."""
+    """Free space on the disk of a path, which need not exist yet."""
     there = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
     return shutil.disk_usage(there).free
 
 
-def flush_tree(folder: Path) -> None:
+def flush_tree(folder: Path, many_files: int = MANY_FILES) -> None:
     """Make sure that everything in a folder is on disk."""
     found = [Path(parent, name) for parent, _, files in os.walk(folder, topdown=False) for name in (*files, ".")]
-    if len(found) > MANY_FILES:
-        # one by one, each would wait for the disk
+    if len(found) > many_files and hasattr(os, "sync"):
+        # one by one, each file would wait for the disk
         os.sync()
         return
     for path in found:
@@ -333,7 +331,9 @@ def flush_tree(folder: Path) -> None:
 
 def flush(path: Path) -> None:
     """Make sure that a file, or the names in a folder, are on disk."""
-    handle = os.open(path, os.O_RDONLY)
+    if _WINDOWS and path.is_dir():
+        return  # folders cannot be flushed there
+    handle = os.open(path, os.O_RDWR if _WINDOWS else os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

@@ -19,7 +19,7 @@ from lookalike.write.outputs import TABLE_SUFFIXES, disk_errors, whole_file
 
 
 def write_table(path: str | Path, table: pa.Table) -> None:
-    """Write a table in the format that the file's name tells; the file appears whole or not at all.
+    """Write a table in the format of the file name's suffix; the file appears complete or not at all.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def write_table(path: str | Path, table: pa.Table) -> None:
 
 
 def write_tables(path: str | Path, tables: Iterator[pa.Table]) -> None:
-    """Write tables of one schema, one after the other, as one file; whole or not at all.
+    """Write tables of one schema, one after the other, to one file, which appears complete or not at all.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def write_tables(path: str | Path, tables: Iterator[pa.Table]) -> None:
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in TABLE_SUFFIXES:
-        raise UsageError(f"{path}: the name must end in {', '.join(TABLE_SUFFIXES)}")
+        raise UsageError(f"{path}: the file name must end in {', '.join(TABLE_SUFFIXES)}")
     first = next(tables)
     tables = chain([first], tables)
     with whole_file(path) as partial:
@@ -74,7 +74,7 @@ def _write_parquet(path: Path, schema: pa.Schema, tables: Iterator[pa.Table]) ->
 
 
 def write_tsv(stream: IO[bytes], tables: Iterable[pa.Table]) -> None:
-    r"""Write tables of one schema with tabs between the columns, header first.
+    r"""Write tables of one schema as tab-separated values with a header.
 
     Examples
     --------
@@ -99,20 +99,20 @@ def _write_separated(stream: IO[bytes], tables: Iterable[pa.Table], delimiter: s
 def _write_lines(stream: IO[bytes], batch: pa.RecordBatch, delimiter: str) -> None:
     fields = [_quoted(_texts(column), delimiter) for column in batch.columns]
     if batch.num_rows and fields:
-        # one line end per row: joined with an empty last field
+        # a line end per row: joined with an empty last field
         lines = pc.binary_join_element_wise(*fields, _large(delimiter))
         ended = pc.binary_join_element_wise(lines, _large("\n"), _large(""))
         _write_all(stream, _joined(ended))
 
 
 def _write_all(stream: IO[bytes], data: memoryview) -> None:
-    """Write to the end: an unbuffered stdout (PYTHONUNBUFFERED) may take a part and raise nothing."""
+    """Write all of it: an unbuffered stdout (PYTHONUNBUFFERED) may accept only a part, without an error."""
     while len(data):
         data = data[stream.write(data) :]
 
 
 def _joined(lines: pa.Array) -> memoryview:
-    """All lines as they lie in memory, one after the other."""
+    """All lines as they are in memory, one after the other."""
     _, offsets, data = lines.buffers()
     ends = memoryview(offsets).cast("q")
     start, stop = ends[lines.offset], ends[lines.offset + len(lines)]
@@ -120,7 +120,7 @@ def _joined(lines: pa.Array) -> memoryview:
 
 
 def _texts(column: pa.Array) -> pa.Array:
-    """Values as text; nulls are empty, nested values are JSON."""
+    """Values as text: nulls are empty, nested values are JSON."""
     if pa.types.is_nested(column.type) or _is_bytes(column.type):
         values = [one if one is None else _as_text(one) for one in column.to_pylist()]
         column = pa.array(values, pa.large_string())
@@ -136,7 +136,7 @@ def _is_bytes(kind: pa.DataType) -> bool:
 
 
 def _quoted(texts: pa.Array, delimiter: str) -> pa.Array:
-    """Quotes around the texts that need them: Arrow's own writer quotes either all or none."""
+    """Texts quoted where necessary: Arrow's own writer quotes either all or none."""
     special = pc.match_substring_regex(texts, f'[{delimiter}"\\n\\r]')
     if not pc.any(special).as_py():
         return texts
@@ -160,7 +160,7 @@ def _write_jsonl(stream: IO[bytes], table: pa.Table) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write a summary for people and programs: indented, keys in the order given.
+    """Write a summary for people and programs: indented, keys in the given order.
 
     Examples
     --------
@@ -172,21 +172,21 @@ def write_json(path: Path, value: Any) -> None:
     """
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False, default=_plain) + "\n"
     with whole_file(path) as partial:
-        # half characters (of file names that are no UTF-8) as JSON escapes
+        # lone surrogates (from file names that are not UTF-8) as JSON escapes
         partial.write_text(text, "utf-8", "backslashreplace")
 
 
 def _plain(value: Any) -> Any:
-    """What JSON has no word for: NumPy scalars as numbers, anything else (bytes, a path) as text."""
+    """What JSON cannot express: NumPy scalars as numbers, anything else (bytes, a path) as text."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
     return value.item() if hasattr(value, "item") else str(value)
 
 
 def write_rejected(path: Path, rejected: Iterable[Rejected]) -> int:
-    r"""Write what was set aside, a JSON object a line; how many there were.
+    r"""Write rejected rows, one JSON object per line, and return their number.
 
-    Bytes that are no UTF-8 are shown as `\xff`.
+    Bytes that are not UTF-8 are shown as `\xff`.
 
     Examples
     --------

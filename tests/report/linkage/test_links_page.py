@@ -23,7 +23,6 @@ from lookalike.report.linkage.facts import (
 )
 from lookalike.report.linkage.page import links_page
 from lookalike.report.linkage.summary import estimate_precision
-from lookalike.report.svg import Scale, close_edges
 from made_up_links import NAMES, make_report
 
 VOID = {"meta", "input", "col"}
@@ -252,7 +251,7 @@ def test_histogram_takes_logarithms_where_counts_differ_a_lot() -> None:
     bars = sorted(bars_of(root), key=lambda bar: bar.share("x"))
     heights = [float(bar.attributes["height"] or 0) for bar in bars]
     assert heights[0] - heights[1] == pytest.approx(heights[1] - heights[2], abs=0.01)
-    (line,) = [line for line in root.by_id("scores").all("line", "cut") if "x1" in line.attributes]
+    (line,) = [line for line in root.by_id("scores").all("line", "marker") if "x1" in line.attributes]
     assert bars[0].attributes["y"] == line.attributes["y1"], "the largest is as high as the picture"
     tops = {bar.attributes["y"] for bar in bars}
     assert tops <= {line.attributes["y1"] for line in root.by_id("scores").all("line", "grid")}, (
@@ -275,9 +274,9 @@ def test_precision_lies_within_its_interval_and_the_cut_at_its_score() -> None:
     assert spans[0][1] == spans[1][1] == pytest.approx(2 * (dots[1][1] - top))
     assert bottom > top
     # A line joins neighbours only: not over the bin without an estimate.
-    joins = [line for line in scores.all("line", "precision") if line.share("x2") < 100]
+    joins = [line for line in scores.all("line", "curve") if line.share("x2") < 100]
     assert [(line.share("x1"), line.share("x2")) for line in joins] == [(62, 86)]
-    cuts = [line.share("x1") for line in scores.all("line", "cut") if "x1" in line.attributes]
+    cuts = [line.share("x1") for line in scores.all("line", "marker") if "x1" in line.attributes]
     assert cuts == [74, 74]
 
 
@@ -291,8 +290,17 @@ def test_bins_are_listed_with_the_numbers_given() -> None:
     ]
 
 
-def test_open_bins_are_drawn_with_the_usual_width() -> None:
-    assert close_edges([Bin(-math.inf, 0, 1), Bin(0, 3, 1), Bin(3, math.inf, 1)]) == [(-3, 0), (0, 3), (3, 6)]
+def test_the_legend_names_only_what_is_drawn() -> None:
+    bins = [Bin(0, 1, 10, 0.5), Bin(1, 2, 10, 0.9)]
+    known = [*bins, Bin(2, 3, 10, 0.9, 0.8, 1.0)]
+    for report, names in (
+        (replace(FULL, bins=[Bin(0, 1, 10)], cut=None), ["taken", "left-out"]),
+        (replace(FULL, bins=bins), ["taken", "left-out", "curve", "marker"]),
+        (replace(FULL, bins=known), ["taken", "left-out", "curve", "interval", "marker"]),
+    ):
+        (legend,) = read(report).by_id("scores").all("div", "legend")
+        shapes = [shape for entry in legend.all("span") for shape in entry.all("rect") + entry.all("line")]
+        assert [shape.classes for shape in shapes] == [[name] for name in names]
 
 
 def test_waterfall_leads_from_the_prior_through_every_field_to_the_score() -> None:
@@ -312,7 +320,7 @@ def test_waterfall_leads_from_the_prior_through_every_field_to_the_score() -> No
     assert place == pytest.approx(zero + unit * example.score, abs=0.01)
     assert rows[2].all("td")[-1].text == "+2.05common −1.25"
     assert rows[1].all("td")[-1].text == "+7.75"
-    assert [row.all("line", "cut")[0].share("x1") for row in rows] == pytest.approx(
+    assert [row.all("line", "marker")[0].share("x1") for row in rows] == pytest.approx(
         [zero + 6 * unit] * len(rows), abs=0.01
     )
 
@@ -329,7 +337,7 @@ def test_examples_stand_on_their_side_of_the_cut() -> None:
     examples = [PairExample(f"L{score}", "R", score, 0.5, [], score) for score in (5.0, 9.0, 6.0, 5.9, 7.0)]
     section = read(replace(FULL, around=examples, cut=6.0)).by_id("cut")
     order = [one.all("bdi")[0].text if one.name == "details" else one.text
-             for one in section.all() if one.name == "details" or "cut-here" in one.classes]  # fmt: skip
+             for one in section.all() if one.name == "details" or "divider" in one.classes]  # fmt: skip
     assert order == ["L9.0", "L7.0", "L6.0", "cut at 6", "L5.9", "L5.0"]
     opened = [one.all("bdi")[0].text for one in section.all("details") if "open" in one.attributes]
     assert opened == ["L6.0", "L5.9"]
@@ -360,35 +368,35 @@ def summary(report: LinkReport) -> dict[str, str]:
 def test_summary_says_what_was_found_and_how_it_is_known() -> None:
     bins = [Bin(0, 4, 500, 0.1, 0.0, 0.2), Bin(4, 5, 30, 0.9, 0.8, 1.0), Bin(5, 6, 10, 1.0, 0.9, 1.0)]
     said = summary(replace(FULL, bins=bins, cut=4.0, fields=FULL.fields[:2]))
-    assert "customers_2019.csv (1,000,000 records) with " in said["What was compared"]
-    assert "by given_name and surname. 540 candidate pairs" in said["What was compared"]
-    assert said["What was found"].startswith("98,765 links. The cut is at a score of 4: the lowest")
-    assert said["How sure it is"] == "About 92.5% (82.5% to 100%) of the pairs at or above the cut are matches."
-    assert said["How that is known"] == "Validated by 'created'."
-    assert "98.7% (98.1% to 99.15%)" in said["What may be missing"]
-    assert "--validate" not in said["What to do next"]
+    assert "customers_2019.csv (1,000,000 records) with " in said["Compared"]
+    assert "by given_name and surname. 540 candidate pairs" in said["Compared"]
+    assert said["Found"].startswith("98,765 links. The cut is at a score of 4: the lowest")
+    assert said["Precision"] == "About 92.5% (82.5% to 100%) of the pairs at or above the cut are matches."
+    assert said["Evidence"] == "Validated by 'created'."
+    assert "98.7% (98.1% to 99.15%)" in said["Recall"]
+    assert "--validate" not in said["Next steps"]
 
 
 def test_summary_of_a_run_that_knows_little_does_not_pretend() -> None:
     report = replace(FULL, source_of_precision=MODEL_ALONE, converged=False, recall=None, links=0, tables=[("a", 1)])
     said = summary(report)
-    assert "a (1 record) with itself" in said["What was compared"]
-    assert "Nothing outside of the model confirms it" in said["How that is known"]
-    assert "Not known" in said["What may be missing"]
-    assert "had not settled" in said["What to do next"]
-    assert "Nothing was linked" in said["What to do next"]
-    assert "--validate" in said["What to do next"]
-    assert "had not settled after 17 rounds" in read(report).by_id("weights").all("p", "warning")[0].text
+    assert "a (1 record) with itself" in said["Compared"]
+    assert "Nothing outside the model confirms it" in said["Evidence"]
+    assert "Unknown" in said["Recall"]
+    assert "did not converge" in said["Next steps"]
+    assert "Nothing was linked" in said["Next steps"]
+    assert "--validate" in said["Next steps"]
+    assert "did not converge after 17 iterations" in read(report).by_id("weights").all("p", "warning")[0].text
     without = summary(replace(FULL, bins=[Bin(0, 9, 5)], cut=0.0))
-    assert without["How sure it is"].startswith("Not known")
+    assert without["Precision"].startswith("Unknown")
     partly = summary(replace(FULL, bins=[Bin(0, 1, 30, 0.9), Bin(1, 2, 10)], cut=0.0))
-    assert "known for 75% of them" in partly["How sure it is"]
+    assert "covers 75% of them" in partly["Precision"]
 
 
 def test_precision_of_the_run_goes_before_that_of_the_bins() -> None:
     report = replace(FULL, precision=(0.97, 0.95, 0.98))
     assert estimate_precision(report) == (0.97, 0.95, 0.98, 1.0)
-    assert "97% (95% to 98%)" in summary(report)["How sure it is"]
+    assert "97% (95% to 98%)" in summary(report)["Precision"]
 
 
 def test_empty_report_says_that_there_is_nothing() -> None:
@@ -433,13 +441,3 @@ def test_any_numbers_give_a_page_without_broken_places(
             if name in element.attributes and "%" in (element.attributes[name] or ""):
                 assert 0 <= element.share(name) <= 100
         assert float((element.attributes.get("height") or "0").rstrip("%")) >= 0
-
-
-@given(st.floats(-1e6, 1e6), st.floats(1e-2, 1e9))
-def test_ticks_are_round_few_and_within_the_scale(low: float, width: float) -> None:
-    scale = Scale.over([low, low + width])
-    ticks = scale.ticks()
-    assert 1 <= len(ticks) <= 8
-    slack = 1e-6 * (scale.high - scale.low)
-    assert all(scale.low - slack <= tick <= scale.high + slack for tick in ticks)
-    assert Scale(0, 12).ticks() == [0, 2, 4, 6, 8, 10, 12]

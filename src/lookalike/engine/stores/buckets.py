@@ -1,4 +1,4 @@
-"""The buckets of all bands: in memory for a small run, otherwise each band a piece in the work folder."""
+"""The buckets of all bands: in memory for a small run, otherwise one piece per band in the work folder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lookalike.types import Buckets, to_arrow, to_numpy
 
 
 class BucketStore:
-    """Bands are added one by one and gone through as often as needed.
+    """Bands are added one by one and can be iterated any number of times.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class BucketStore:
             yield self._load(band) if isinstance(band, str) else band
 
     def add(self, buckets: Buckets) -> None:
-        """Take in the next band."""
+        """Add the next band."""
         if self._work is None:
             self._bands.append(buckets)
             return

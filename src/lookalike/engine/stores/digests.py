@@ -1,59 +1,47 @@
-"""What the first reading leaves of every item, in memory or, where that is much, in pieces in the work folder.
+"""The digests of all items, with the columns that a job needs: in memory, or in pieces in the work folder.
 
-A *digest* of an item is its bucket keys, its number of shingles, a fingerprint and the columns that a job needs. The
-blocks of the input follow each other in the digests just as they were read; a piece holds whole blocks.
+Blocks follow each other in the order in which they were read; a piece holds whole blocks.
 """
 
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
-import weakref
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from lookalike.engine.digest import Digest
+from lookalike.engine.memory import PIECE_BYTES
 from lookalike.engine.stores.work import WorkFolder
 from lookalike.read import join_column
 from lookalike.types import Int32, Int64, Rejected, UInt64, to_arrow, to_numpy
 
-PIECE_BYTES = 64 << 20
-"""Digests beyond this go to the work folder; small jobs never write there."""
 LARGEST_KEY = (1 << 64) - 1
 _DETAILS = b"lookalike"
 
 
-class Part(NamedTuple):
-    """The digests of the items of one block."""
+class DigestedBlock(NamedTuple):
+    """The digests of the items of one block, and what else is kept of them."""
 
     source: int
     block: int
-    keys: UInt64
-    """uint64[bands, items]."""
-    counts: Int64
-    """Shingles of each item, repeats included; 0: empty."""
-    prints: UInt64
-    """uint64[2, items]; equal only for equal sets."""
-    lengths: Int64
-    """Characters (tokens, of token lists) of each item."""
+    digest: Digest
     columns: dict[str, pa.Array]
-    rejected: Sequence[Rejected]
-    set_aside: Int64 | None
-    """Lines or rows of the block that are no items."""
+    rejected: Sequence[Rejected] = ()
+    set_aside: Int64 | None = None
+    """Lines or rows of the block that are not items."""
 
     @property
     def nbytes(self) -> int:
         """About how much memory it takes."""
         columns = sum(int(column.nbytes) for column in self.columns.values())
-        return self.keys.nbytes + self.counts.nbytes + self.prints.nbytes + self.lengths.nbytes + columns
+        return columns + sum(array.nbytes for array in self.digest if array is not None)
 
 
 class BlockRecord(NamedTuple):
-    """Which block some digests are of, and what was found out about it."""
+    """Which block some digests belong to, and what was found in it besides items."""
 
     source: int
     block: int
@@ -63,55 +51,52 @@ class BlockRecord(NamedTuple):
 
 
 class Digests:
-    """The digests of all items, to be added block by block and then read column by column."""
+    """The digests of all items: added block by block, read column by column.
 
-    def __init__(self, bands: int, work: WorkFolder | None = None) -> None:
+    Parameters
+    ----------
+    bands
+        How many bucket keys an item has.
+    work
+        Where pieces go; without it all digests stay in memory.
+    piece_bytes
+        Digests beyond this size become a piece.
+    """
+
+    def __init__(self, bands: int, work: WorkFolder | None = None, piece_bytes: int = PIECE_BYTES) -> None:
         self.bands = bands
         self.blocks: list[BlockRecord] = []
-        self._work = work
-        self._waiting: list[Part] = []
+        self._work, self._piece_bytes = work, piece_bytes
+        self._waiting: list[DigestedBlock] = []
         self._waiting_bytes = 0
         self._pieces: list[str | pa.Table] = []
         self._take_over()
 
     def _take_over(self) -> None:
-        """Use the pieces that an earlier run has left, as far as they follow each other."""
+        """Reuse the pieces of a killed run, up to the first that is missing."""
         while self._work is not None and self._work.has(name := self._name(len(self._pieces))):
             details = json.loads(self._work.load(name).schema.metadata[_DETAILS])
             self.blocks += [BlockRecord(*record) for record in details]
             self._pieces.append(name)
 
-    @property
-    def work(self) -> WorkFolder | None:
-        """Where the later stages keep their pieces as well; None for a small run, which can start again."""
-        return self._work if any(isinstance(piece, str) for piece in self._pieces) else None
-
-    def work_at_hand(self) -> WorkFolder:
-        """A work folder in any case: a temporary one where the run has none."""
-        if self._work is None:
-            folder = tempfile.mkdtemp(prefix="lookalike-")
-            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-            self._work = WorkFolder(Path(folder), {}, resume=False)
-        return self._work
-
     @staticmethod
     def _name(number: int) -> str:
         return f"digests-{number:06}.arrow"
 
-    def add(self, part: Part) -> None:
-        """Take in the next block."""
-        self._waiting.append(part)
-        self._waiting_bytes += part.nbytes
-        if self._waiting_bytes >= PIECE_BYTES:
+    def add(self, block: DigestedBlock) -> None:
+        """Add the next block."""
+        self._waiting.append(block)
+        self._waiting_bytes += block.nbytes
+        if self._waiting_bytes >= self._piece_bytes:
             self.finish()
 
     def finish(self) -> None:
-        """Make a piece of what is waiting: on disk if the pieces are many, otherwise in memory."""
+        """Make a piece of the blocks added since the last one: on disk if there is much, otherwise in memory."""
         if not self._waiting:
             return
         table = self._table(self._waiting)
         self.blocks += [BlockRecord(*record) for record in json.loads(table.schema.metadata[_DETAILS])]
-        large = self._waiting_bytes >= PIECE_BYTES or self._pieces
+        large = self._waiting_bytes >= self._piece_bytes or self._pieces
         self._waiting, self._waiting_bytes = [], 0
         if self._work is not None and large:
             name = self._name(len(self._pieces))
@@ -120,16 +105,17 @@ class Digests:
         else:
             self._pieces.append(table)
 
-    def _table(self, parts: list[Part]) -> pa.Table:
-        columns = {f"key {band}": _joined([part.keys[band] for part in parts]) for band in range(self.bands)}
-        columns["print 0"] = _joined([part.prints[0] for part in parts])
-        columns["print 1"] = _joined([part.prints[1] for part in parts])
-        columns["count"] = _joined([part.counts.astype(np.int32) for part in parts])
-        columns["length"] = _joined([part.lengths for part in parts])
-        for name in dict.fromkeys(name for part in parts for name in part.columns):
-            pieces = [part.columns.get(name, pa.nulls(len(part.counts))) for part in parts]
+    def _table(self, blocks: list[DigestedBlock]) -> pa.Table:
+        digests = [block.digest for block in blocks]
+        columns = {f"key {band}": _joined([one.keys[band] for one in digests]) for band in range(self.bands)}
+        columns["print 0"] = _joined([one.prints[0] for one in digests])
+        columns["print 1"] = _joined([one.prints[1] for one in digests])
+        columns["count"] = _joined([one.counts.astype(np.int32) for one in digests])
+        columns["length"] = _joined([one.lengths for one in digests])
+        for name in dict.fromkeys(name for block in blocks for name in block.columns):
+            pieces = [block.columns.get(name, pa.nulls(len(block.digest.counts))) for block in blocks]
             columns[f"column {name}"] = join_column(pieces)
-        details = json.dumps([_record(part) for part in parts]).encode()
+        details = json.dumps([_record(block) for block in blocks]).encode()
         return pa.table(columns).replace_schema_metadata({_DETAILS: details})
 
     def _tables(self) -> Iterator[pa.Table]:
@@ -145,7 +131,7 @@ class Digests:
         return np.concatenate(found) if found else np.empty(0, kind)
 
     def gather(self, names: Sequence[str], place_of: Int32, low: int, high: int) -> tuple[Int32, list[UInt64]]:
-        """Columns of those items whose first column lies in low..high, by place; items at place -1 are left out.
+        """Columns of the items whose first column is within low..high, by place; items at place -1 are left out.
 
         Returns
         -------
@@ -172,10 +158,10 @@ class Digests:
         return found, joined
 
     def pick(self, name: str, items: Int64) -> pa.Array:
-        """One column at some items only, in whatever order: of the pieces little is read."""
+        """One column for some items, in any order; little is read of the pieces."""
         kinds = {table.schema.field(name).type for table in self._tables() if name in table.column_names}
         if len(kinds - {pa.null()}) > 1:
-            # of which type they are together, only all of them can tell
+            # the common type depends on all values
             return _one(self._whole(name).take(to_arrow(items)))
         by_item = np.argsort(items, kind="stable")
         ordered = items[by_item]
@@ -196,7 +182,7 @@ class Digests:
         return join_column(pieces)
 
     def column(self, name: str) -> pa.ChunkedArray:
-        """A column that was asked for, whole; items without it have null."""
+        """A whole column; null for items that lack it."""
         return self._whole(f"column {name}")
 
     def missing(self, name: str) -> int:
@@ -217,10 +203,10 @@ def rejected_in(blocks: Iterable[BlockRecord]) -> list[Rejected]:
     ]
 
 
-def _record(part: Part) -> BlockRecord:
-    rejected = [{"file": bad.file, "line": bad.line, "error": bad.error, "raw": bad.raw.hex()} for bad in part.rejected]
-    aside = [] if part.set_aside is None else part.set_aside.tolist()
-    return BlockRecord(part.source, part.block, len(part.counts), aside, rejected)
+def _record(block: DigestedBlock) -> BlockRecord:
+    bad = [{"file": one.file, "line": one.line, "error": one.error, "raw": one.raw.hex()} for one in block.rejected]
+    aside = [] if block.set_aside is None else block.set_aside.tolist()
+    return BlockRecord(block.source, block.block, len(block.digest.counts), aside, bad)
 
 
 def _chunks(column: pa.Array | pa.ChunkedArray) -> list[pa.Array]:

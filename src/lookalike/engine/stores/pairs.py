@@ -1,6 +1,6 @@
-"""Very many pairs: held in memory while they are few, then on disk, and read back in order.
+"""Any number of pairs: in memory while they are few, then on disk; read back in order.
 
-A pair takes 16 bytes. Pairs are put into partitions by ranges of the left item; each is sorted when it is read.
+A pair takes 16 bytes. Pairs are partitioned by ranges of the left item; a partition is sorted when it is read.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ Rows = npt.NDArray[Any]
 
 
 class PairStore:
-    """Takes pairs in any order and gives them back by left, then right.
+    """Takes pairs in any order and returns them by left, then right.
 
     Parameters
     ----------
     items
-        Left items are below this.
+        All left items are below this number.
     limit
-        How many bytes of pairs may be in memory.
+        How many bytes of pairs may be held in memory.
     repeated
-        Pairs may be added more than once, and are given back once.
+        Whether pairs may be added more than once; each is returned once.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class PairStore:
         return self._count
 
     def add(self, rows: Rows) -> None:
-        """Take in pairs."""
+        """Add pairs."""
         self._count += len(rows)
         self._held.append(rows)
         self._held_bytes += rows.nbytes
@@ -68,7 +68,7 @@ class PairStore:
         self._held, self._held_bytes = rows, sum(some.nbytes for some in rows)
 
     def settle(self) -> None:
-        """All pairs were added: count those that came more than once as one."""
+        """All pairs have been added: count repeated ones once."""
         if not self._repeated:
             return
         if self._spilled is None:
@@ -76,7 +76,7 @@ class PairStore:
         self._count = sum(map(len, self.sorted()))
 
     def _sorted(self, rows: Rows) -> Rows:
-        """By left, then right; without repeats, where there are any."""
+        """By left, then right, each pair once."""
         key = (rows["left"].astype(np.uint64) << np.uint64(32)) | rows["right"].astype(np.uint64)
         order = np.argsort(key)
         if self._repeated and len(rows):

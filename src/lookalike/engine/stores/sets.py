@@ -13,18 +13,18 @@ import pyarrow as pa
 from lookalike.engine.stores.work import WorkFolder
 from lookalike.types import Int32, Sets, to_arrow, to_numpy
 
-WAITING_BYTES = 32 << 20
-"""Sets that wait until they are handed to their blocks: many small writes would be slow."""
 _SCHEMA = pa.schema([("set", pa.large_list(pa.uint64()))])
 
 
 class SetStore:
-    """Sets by block. Blocks that an earlier run has left whole need not be filled again.
+    """Sets by block. Blocks that a killed run completed need not be filled again.
 
     Parameters
     ----------
     name
-        What its pieces are called; stores of other blocks need another.
+        The prefix of its pieces in the work folder.
+    buffer_bytes
+        Sets are written in batches of this size: many small writes would be slow.
 
     Examples
     --------
@@ -35,8 +35,8 @@ class SetStore:
     [9]
     """
 
-    def __init__(self, blocks: int, name: str, work: WorkFolder | None = None) -> None:
-        self._blocks, self._prefix, self._work = blocks, name, work
+    def __init__(self, blocks: int, name: str, work: WorkFolder | None = None, buffer_bytes: int = 32 << 20) -> None:
+        self._blocks, self._prefix, self._work, self._buffer_bytes = blocks, name, work, buffer_bytes
         self._waiting: list[tuple[Sets, Int32]] = []
         self._waiting_bytes = 0
         self._open: dict[int, pa.ipc.RecordBatchFileWriter] = {}
@@ -46,11 +46,11 @@ class SetStore:
         return f"{self._prefix}-{block:05}.arrow"
 
     def has(self, block: int) -> bool:
-        """Is this block there, whole?"""
+        """Whether this block is complete."""
         return self._work is not None and self._work.has(self._name(block))
 
     def __enter__(self) -> SetStore:
-        """Start filling: blocks that are there already are left as they are."""
+        """Start filling; complete blocks are left as they are."""
         if self._work is not None:
             for block in range(self._blocks):
                 if not self.has(block):
@@ -65,14 +65,14 @@ class SetStore:
         self._stack.__exit__(*problem)  # type: ignore[arg-type]
 
     def add(self, sets: Sets, blocks: Int32) -> None:
-        """Take in further sets, each for its block."""
+        """Add sets, each to its block."""
         self._waiting.append((sets, blocks))
         self._waiting_bytes += sets.elements.nbytes
-        if self._work is not None and self._waiting_bytes > WAITING_BYTES:
+        if self._work is not None and self._waiting_bytes > self._buffer_bytes:
             self._hand_over()
 
     def _hand_over(self) -> None:
-        """Write what waits, block by block."""
+        """Write the buffered sets, block by block."""
         sets = Sets.joined([sets for sets, _ in self._waiting])
         blocks = np.concatenate([np.empty(0, np.int32), *(blocks for _, blocks in self._waiting)])
         self._waiting, self._waiting_bytes = [], 0
@@ -85,7 +85,7 @@ class SetStore:
                 writer.write(pa.record_batch([lists.take(to_arrow(by_block[first:last]))], _SCHEMA))
 
     def read(self, block: int) -> Sets:
-        """The sets of a block, in the order in which they came."""
+        """The sets of a block, in the order in which they were added."""
         if self._work is None:
             sets = Sets.joined([sets for sets, _ in self._waiting])
             self._waiting = [(sets, np.zeros(len(sets), np.int32))]
@@ -99,6 +99,6 @@ class SetStore:
         return Sets.joined(parts)
 
     def drop(self, block: int) -> None:
-        """Nothing needs this block any more."""
+        """Delete a block."""
         if self._work is not None:
             self._work.drop(self._name(block))

@@ -1,8 +1,8 @@
-"""The work folder: pieces of a run that are whole, so that a killed run goes on after the last of them.
+"""The work folder: finished pieces of a run, so that a killed run can resume after the last of them.
 
-A piece is an Arrow file with a name. It is written under another name, flushed and renamed, and only then a line in
-`manifest.jsonl` says that it exists, how long it is and what its checksum is. The first line of the manifest holds
-the identity of the run (options and inputs): pieces of another run are never used.
+A piece is a named Arrow file. It is written under a temporary name, flushed and renamed, and only then recorded in
+`manifest.jsonl` with its length and checksum. The first line of the manifest identifies the run (options and inputs):
+pieces of another run are never used.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from lookalike.errors import UsageError
 from lookalike.write.outputs import MANIFEST, disk_errors, flush, whole_lines
 
 CHECKED_BYTES = 8 << 20
-"""How much of a piece is read at a time for its checksum."""
+"""Bytes read at a time for a checksum."""
 
 
 class WorkFolder:
-    """Pieces of one run. Made new, or taken over from a killed run with the same identity."""
+    """The pieces of one run: new, or taken over from a killed run with the same identity."""
 
     def __init__(self, folder: Path, identity: Mapping[str, Any], resume: bool, output: Path | None = None) -> None:
         self.folder = folder
@@ -34,7 +34,7 @@ class WorkFolder:
         self._identity = dict(identity)
         self._pieces: dict[str, dict[str, Any]] = {}
         self.reused: list[str] = []
-        """Names of the pieces that were there, whole, when the run began."""
+        """Names of the complete pieces that a killed run left."""
         if resume and (folder / MANIFEST).exists():
             self._take_over()
         else:
@@ -50,7 +50,7 @@ class WorkFolder:
         if differing:
             raise UsageError(
                 f"--resume: {', '.join(sorted(differing))} changed since the run was killed; use the same options and "
-                "inputs, or start again with --overwrite"
+                "inputs, or start over with --overwrite"
             )
         for line in lines[1:]:
             path = self._path(line)
@@ -60,7 +60,7 @@ class WorkFolder:
         self._rewrite()
 
     def _rewrite(self) -> None:
-        """Begin the manifest anew with what holds: a line that a kill cut off must not run into the next."""
+        """Rewrite the manifest with the valid pieces: a line cut off by a kill must not run into the next."""
         fresh = self.folder / f"{MANIFEST}.partial"
         lines = [self._identity, *self._pieces.values()]
         with disk_errors(self.folder):
@@ -76,12 +76,17 @@ class WorkFolder:
     def _path(self, line: Mapping[str, Any]) -> Path:
         return (self._output if line.get("output") else self.folder) / str(line["name"])
 
+    @property
+    def in_use(self) -> bool:
+        """Whether the run has saved any piece."""
+        return bool(self._pieces)
+
     def has(self, name: str) -> bool:
-        """Is this piece, or file of the output, there, whole?"""
+        """Whether this piece, or file of the output, is complete."""
         return name in self._pieces
 
     def keep(self, name: str) -> None:
-        """A file of the output, already under its name, is whole: a later run need not write it again."""
+        """Record that a file of the output is complete: a resumed run need not write it again."""
         path = self._output / name
         with disk_errors(path):
             flush(path)
@@ -94,7 +99,7 @@ class WorkFolder:
 
     @contextmanager
     def writing(self, name: str, schema: pa.Schema) -> Iterator[pa.ipc.RecordBatchFileWriter]:
-        """Write a piece bit by bit; it counts when the block ends well."""
+        """Write a piece incrementally; it counts once the block ends without an error."""
         self._begin()
         path, partial = self.folder / name, self.folder / f"{name}.partial"
         with disk_errors(self.folder):
@@ -106,7 +111,7 @@ class WorkFolder:
         self._add(line)
 
     def _begin(self) -> None:
-        """The first piece makes the folder: small runs need none."""
+        """Create the folder with the first piece: small runs need none."""
         if not (self.folder / MANIFEST).exists():
             with disk_errors(self.folder):
                 self.folder.mkdir(parents=True, exist_ok=True)
@@ -117,12 +122,12 @@ class WorkFolder:
         self._pieces[line["name"]] = line
 
     def drop(self, name: str) -> None:
-        """Make room: a piece that nothing needs any more."""
+        """Delete a piece that is no longer needed."""
         if self._pieces.pop(name, None):
             (self.folder / name).unlink(missing_ok=True)
 
     def load(self, name: str) -> pa.Table:
-        """A piece, mapped into memory: only what is looked at is read."""
+        """A piece, memory-mapped: only what is used is read."""
         with pa.memory_map(str(self.folder / name)) as file:
             return pa.ipc.open_file(file).read_all()
 

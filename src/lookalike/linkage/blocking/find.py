@@ -19,7 +19,7 @@ from lookalike.errors import UsageError
 from lookalike.linkage.blocking.budget import GROUPS, Count, HashReport, Ledger, afford
 from lookalike.linkage.blocking.keys import (
     TEXTS,
-    Signatures,
+    RecordSignatures,
     coarsen,
     order_of,
     power,
@@ -215,7 +215,7 @@ def _pay_shingles(ledger: Ledger, columns: Sequence[Column], groups: Sequence[in
         _pay_bands(ledger, sketch_columns(chosen, name, group, slots, seed + number, ledger.each), budget)
 
 
-def _pay_bands(ledger: Ledger, signatures: Signatures, budget: int) -> None:
+def _pay_bands(ledger: Ledger, signatures: RecordSignatures, budget: int) -> None:
     """As few rows as are affordable; blocks that are too large get twice as many."""
     rows = next((rows for rows in ROWS if _is_affordable(ledger, signatures, rows, budget)), ROWS[-1])
     flags = ledger.pay([signatures.bands(rows)], budget * 3 // 4, f"refined: with {2 * rows} rows")
@@ -223,7 +223,7 @@ def _pay_bands(ledger: Ledger, signatures: Signatures, budget: int) -> None:
         ledger.pay([signatures.bands(rows, flags[0], taken=2 * rows)], budget // 4, "left out: too large")
 
 
-def _is_affordable(ledger: Ledger, signatures: Signatures, rows: int, budget: int) -> bool:
+def _is_affordable(ledger: Ledger, signatures: RecordSignatures, rows: int, budget: int) -> bool:
     """Do some blocks of two bands, which stand for all of them, leave few records in blocks that are too large?"""
     bands, every = signatures.bands(rows), max(1, ledger.records // SAMPLED)
     looked_at = range(min(2, len(bands.keys)))

@@ -23,7 +23,7 @@ from lookalike.types import (
     Mapper,
     UInt32,
     UInt64,
-    bytes_of,
+    text_arrays,
     to_arrow,
     to_numpy,
 )
@@ -52,7 +52,7 @@ class Hash:
 
 
 @dataclass(frozen=True, slots=True)
-class Signatures:
+class RecordSignatures:
     """Minhash signatures of records, several of which can share one."""
 
     name: str
@@ -228,7 +228,7 @@ def rank_values(column: Column, reverse: bool = False) -> UInt64:
 
 def _order_texts(texts: pa.Array) -> Int64:
     """The numbers of texts in the order of these: by eight bytes, those by as many of the next as fit, ties by all."""
-    data, offsets = bytes_of(texts)
+    data, offsets = text_arrays(texts)
     keys, next_keys = np.empty(len(texts), np.uint64), np.empty(len(texts), np.uint64)
     kernels.eight_bytes(data, offsets, 0, keys)
     kernels.eight_bytes(data, offsets, 8, next_keys)
@@ -242,10 +242,12 @@ def _order_texts(texts: pa.Array) -> Int64:
     return order
 
 
-def sketch_columns(columns: Sequence[Column], name: str, group: int, slots: int, seed: int, each: Mapper) -> Signatures:
+def sketch_columns(
+    columns: Sequence[Column], name: str, group: int, slots: int, seed: int, each: Mapper
+) -> RecordSignatures:
     """Signatures of the shingles of these fields together; of one field, once for each distinct value."""
     width = shingle_width(columns)
-    texts = [bytes_of(column.values) for column in columns]
+    texts = [text_arrays(column.values) for column in columns]
     if len(columns) == 1:
         own, codes = columns[0].codes, [np.arange(len(columns[0].values), dtype=np.int32)]
     else:
@@ -265,12 +267,12 @@ def sketch_columns(columns: Sequence[Column], name: str, group: int, slots: int,
             kernels.store_slots(least, start, values)
 
     list(each(sketch, range(0, len(codes[0]), CHUNK)))
-    return Signatures(f"{width}-character shingles of {name}", group, values, own)
+    return RecordSignatures(f"{width}-character shingles of {name}", group, values, own)
 
 
 def shingle_width(columns: Sequence[Column]) -> int:
     """How many characters a shingle of these fields has: 2 for one short field, otherwise 3."""
     if len(columns) > 1:
         return 3
-    _, offsets = bytes_of(columns[0].values)
+    _, offsets = text_arrays(columns[0].values)
     return 3 if len(offsets) > 1 and (offsets[-1] - offsets[0]) / (len(offsets) - 1) >= LONG else 2

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from lookalike.kernels.agreement import hash_words, order_words
 from lookalike.kernels.characters import count_characters, find_characters, number_characters
 from lookalike.linkage.fields.date_levels import Dates
-from lookalike.types import Float64, Int64, UInt8, UInt64, bytes_of, to_numpy
+from lookalike.types import Float64, Int64, UInt8, UInt64, text_arrays, to_numpy
 
 ASCII = 128
 
@@ -28,7 +28,7 @@ class Strings:
     """
 
     def __init__(self, texts: pa.Array) -> None:
-        data, ends = bytes_of(texts)
+        data, ends = text_arrays(texts)
         self.chars: Any = data
         """uint8, or uint32 where there are more than 256 characters."""
         self.offsets = ends

@@ -17,11 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lookalike.errors import BadDataError
-from lookalike.features.texts import text_arrays
 from lookalike.features.unicode import folding_table
 from lookalike.kernels.values import LETTER_BITS, LONGEST_WORD, fold_words, replace_words
 from lookalike.linkage.fields.dates import find_order, iso_dates
-from lookalike.types import Int64, UInt8, strings_to_arrow
+from lookalike.types import Int64, UInt8, strings_to_arrow, text_arrays
 
 KINDS = ("person", "text", "code", "phone", "email", "date", "number", "address")
 

@@ -1,4 +1,4 @@
-"""Single pairs in a report on links: both values of every field, and the way from the prior to the score."""
+"""Example pairs in a report on links: both values of every field, and the steps from the prior to the score."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from lookalike.report.html import Markup, escape, join, show_number, show_share,
 from lookalike.report.linkage.facts import LinkReport, PairExample, PairField
 from lookalike.report.svg import Scale, axis, bar, legend
 
-_LONGEST = 200  # characters of a value that are shown
-_COMPARED = 120  # characters up to which differences are marked: their search takes quadratic time
-_ALIKE = 0.5  # values less alike than this are different as a whole, and marks would not help
-_OPEN = 1  # example on either side of the cut that is open from the start
+_LONGEST = 200  # longest value shown in full, in characters
+_COMPARED = 120  # longest values whose differences are marked: finding them takes quadratic time
+_ALIKE = 0.5  # values less similar than this differ as a whole; marks would not help
+_OPEN = 1  # examples on either side of the cut that are initially open
 _ROUNDING = 0.005
 
 
 def list_chosen(report: LinkReport) -> Markup:
-    """The waterfalls of chosen pairs."""
+    """Selected links, each as a waterfall chart."""
     if not report.chosen:
-        return tag("p", "No pair was chosen to be shown.", class_="soft")
+        return tag("p", "There are no links to show.", class_="soft")
     words = (
-        "From the prior (what is known before any field is looked at) each field moves the score to the right, for a "
-        "match, or to the left, against it. The lighter part of a bar is there because the value is rare or common. "
-        "Letters that differ are marked."
+        "Starting from the prior (the odds before any field is considered), each field moves the score to the right, "
+        "for a match, or to the left, against one. The lighter part of a bar reflects how rare or common the value is. "
+        "Differing letters are highlighted."
     )
     if report.points:
         words = (
-            "Each field moves the score to the right, for a match, or to the left, against it. "
-            "Letters that differ are marked."
+            "Each field moves the score to the right, for a match, or to the left, against one. "
+            "Differing letters are highlighted."
         )
     return join(
         [tag("p", words), _legend(report.points), _tools(), *(_example(one, report, True) for one in report.chosen)]
@@ -35,9 +35,9 @@ def list_chosen(report: LinkReport) -> Markup:
 
 
 def list_around(report: LinkReport) -> Markup:
-    """Examples from the highest score to the lowest, with a line where the cut is."""
+    """Examples from the highest score to the lowest, with a divider at the cut."""
     if not report.around:
-        return tag("p", "There is no pair to show.", class_="soft")
+        return tag("p", "There are no pairs to show.", class_="soft")
     ordered = sorted(report.around, key=lambda one: -one.score)
     cut = report.cut
     if cut is None:
@@ -45,16 +45,16 @@ def list_around(report: LinkReport) -> Markup:
     above = [one for one in ordered if one.score >= cut]
     below = ordered[len(above) :]
     return join([
-        tag("p", "Pairs on either side of the cut, the highest score first. Open one to see its fields."),
+        tag("p", "Pairs just above and just below the cut, highest score first. Open one to see its fields."),
         _tools(),
         *(_example(one, report, len(above) - place <= _OPEN) for place, one in enumerate(above)),
-        tag("div", f"cut at {show_number(cut)}", class_="cut-here"),
+        tag("div", f"cut at {show_number(cut)}", class_="divider"),
         *(_example(one, report, place < _OPEN) for place, one in enumerate(below)),
     ])  # fmt: skip
 
 
 def compare_values(left: object, right: object) -> tuple[Markup, Markup]:
-    """Two values as HTML; letters that differ are marked where the two are much alike.
+    """Two values as HTML; if they are similar, differing letters are marked.
 
     Examples
     --------
@@ -92,18 +92,18 @@ def _value(value: object) -> Markup:
 
 
 def _example(one: PairExample, report: LinkReport, is_open: bool) -> Markup:
-    """A pair that can be opened: its ids and score in a line, its fields below."""
+    """A pair that can be opened: ids and score in one line, the fields below."""
     against = [field.name for field in one.fields if field.weight + field.adjusted < 0]
     chance = "" if one.probability is None else f", probability {show_share(one.probability)}"
     words: list[object] = [tag("b", f"score {show_number(one.score)}"), f"{chance}: "]
     words += [tag("bdi", one.left_id), " and ", tag("bdi", one.right_id)]
     if against:
-        words += [" ", tag("span", f"(against it: {', '.join(against)})", class_="soft")]
+        words += [" ", tag("span", f"(against: {', '.join(against)})", class_="soft")]
     return tag("details", tag("summary", *words), _waterfall(one, report), class_="example", open=is_open)
 
 
 def _waterfall(one: PairExample, report: LinkReport) -> Markup:
-    """A row for the prior, one per field, and one for the score."""
+    """One row for the prior, one per field, and one for the score."""
     ends = [one.prior]
     for field in one.fields:
         ends += [ends[-1] + field.weight, ends[-1] + field.weight + field.adjusted]
@@ -113,14 +113,14 @@ def _waterfall(one: PairExample, report: LinkReport) -> Markup:
     rows = []
     if not report.points:
         picture = bar(scale, [(0.0, one.prior, "base")], report.cut, below=True, title="prior")
-        rows.append(_row("prior", _prior_words(one.prior), picture, show_number(one.prior, sign=True)))
+        rows.append(_row("prior", _explain_prior(one.prior), picture, show_number(one.prior, sign=True)))
     for place, field in enumerate(one.fields):
         start = ends[2 * place]
         rows.append(_field_row(field, start, scale, report, first=place == 0 and report.points))
     if abs(rest) > _ROUNDING:
-        # The picture must lead to the score that is given; what no field explains is shown as such.
+        # The chart must end at the given score, so whatever the fields do not explain gets its own row.
         picture = bar(scale, [(ends[-1], one.score, _kind(rest))], report.cut, above=True, below=True, title="rest")
-        rows.append(_row("rest", "not explained by a field", picture, show_number(rest, sign=True)))
+        rows.append(_row("rest", "not explained by the fields", picture, show_number(rest, sign=True)))
     chance = "" if one.probability is None else f"probability {show_share(one.probability)}"
     total = bar(scale, [(one.score, 0.0, "base")], report.cut, above=True, title="score")
     rows.append(_row("score", chance, total, show_number(one.score), "total"))
@@ -131,9 +131,9 @@ def _waterfall(one: PairExample, report: LinkReport) -> Markup:
     return tag("table", columns, tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_="bars falls")
 
 
-def _prior_words(prior: float) -> str:
-    """What the prior says, before any field is looked at: odds of 1 to n are one match in n + 1 pairs."""
-    words = "before any field is looked at"
+def _explain_prior(prior: float) -> str:
+    """The prior in words; odds of 1 to n mean one match in n + 1 pairs."""
+    words = "before any field is considered"
     return words if prior >= 0 or prior < -60 else f"{words}: one match in about {1 + 2.0**-prior:,.0f} pairs"
 
 
@@ -176,15 +176,15 @@ def _kind(weight: float) -> str:
 def _legend(points: bool) -> Markup:
     entries = [("rect", "for", "for a match"), ("rect", "against", "against a match")]
     if not points:
-        entries += [("rect", "for-more", "the value is rare"), ("rect", "against-more", "the value is common")]
-    return legend([*entries, ("line", "cut", "the cut")])
+        entries += [("rect", "for-more", "rare value"), ("rect", "against-more", "common value")]
+    return legend([*entries, ("line", "marker", "cut")])
 
 
 def _tools() -> Markup:
-    """Filter and buttons. The script shows them; without it they would do nothing."""
+    """A filter and buttons, hidden until the script, which they need, shows them."""
     return tag(
         "div",
-        tag("input", type="search", placeholder="Show only pairs with …", aria_label="Show only pairs with this text"),
+        tag("input", type="search", placeholder="Filter pairs …", aria_label="Show only pairs that contain this text"),
         tag("button", "Open all", type="button"),
         tag("button", "Close all", type="button"),
         class_="tools",

@@ -1,7 +1,6 @@
-"""What a run of `lookalike link` has to tell: plain numbers and texts, nothing drawn.
+"""The facts shown in the report of `lookalike link`: plain numbers and texts.
 
-The job fills these in; `report.links` makes a page of them. They know neither Arrow nor HTML. They live beside the job,
-and not beside the page, because a job may not import a report.
+`linkage/report_facts.py` collects them, `page.py` turns them into HTML. They know neither Arrow nor HTML.
 """
 
 from __future__ import annotations
@@ -10,23 +9,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 MODEL_ALONE = "the model's own probability"
-"""What `LinkReport.source_of_precision` says where nothing outside of the model confirms it."""
+"""The value of `LinkReport.source_of_precision` if nothing outside the model confirms it."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldFact:
-    """A field that is compared.
+    """A compared field.
 
     Parameters
     ----------
     name, kind : str
         For example `surname` and `person`.
     why : str
-        Why this kind was chosen.
+        Reason for this kind.
     missing_share : float
-        Share of the records without a value, from 0 to 1.
+        Share of records without a value, from 0 to 1.
     distinct : int
-        Number of different values.
+        Number of distinct values.
     """
 
     name: str
@@ -38,14 +37,14 @@ class FieldFact:
 
 @dataclass(frozen=True, slots=True)
 class LevelWeight:
-    """What one level of agreement of a field counts.
+    """The weight of one level of agreement of a field.
 
     Parameters
     ----------
     field, level : str
         For example `surname` and `one letter differs`.
     m, u : float or None
-        Share of the matches, and of the other pairs, that are at this level. None where scores are points.
+        Share of the matches, and of the other pairs, at this level. None if scores are points.
     weight : float
         log2(m / u), or points.
     pairs : int
@@ -62,16 +61,16 @@ class LevelWeight:
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """The candidate pairs with a score from `low` to below `high`.
+    """The candidate pairs with a score of at least `low` and below `high`.
 
     Parameters
     ----------
     low, high : float
         Scores. The first and the last bin may be open (infinite).
     pairs : int
-        How many there are.
+        Number of pairs.
     precision, precision_low, precision_high : float or None
-        Estimated share of them that are matches, with its interval. None where it was not estimated.
+        Estimated share of matches among them, with its interval. None if not estimated.
     """
 
     low: float
@@ -80,6 +79,16 @@ class Bin:
     precision: float | None = None
     precision_low: float | None = None
     precision_high: float | None = None
+
+    def is_above(self, cut: float | None) -> bool:
+        """Whether all pairs of the bin are at or above the cut; its edge may differ from the cut by rounding.
+
+        Examples
+        --------
+        >>> Bin(2, 3, 10).is_above(2.0), Bin(1, 2, 10).is_above(2.0), Bin(1, 2, 10).is_above(None)
+        (True, False, False)
+        """
+        return cut is not None and self.low >= cut - 1e-9 * max(1.0, abs(cut))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +100,13 @@ class PairField:
     name : str
         The field.
     left, right : object
-        The two values as given; None where missing.
+        The two original values; None if missing.
     level : str
         The level of agreement.
     weight : float
-        What that level counts.
+        Weight of that level.
     adjusted : float
-        What is added to `weight` because the value is rare (above 0) or common (below 0).
+        Adjustment of `weight` because the value is rare (above 0) or common (below 0).
     """
 
     name: str
@@ -110,20 +119,20 @@ class PairField:
 
 @dataclass(frozen=True, slots=True)
 class PairExample:
-    """A pair with all that led to its score: `prior` plus `weight + adjusted` of every field.
+    """A pair and how its score comes about: `prior` plus `weight + adjusted` of every field.
 
     Parameters
     ----------
     left_id, right_id : object
         The ids of the two records.
     score : float
-        log2 of the odds that the two are the same entity, or points.
+        log2 of the odds that both are the same entity, or points.
     probability : float or None
-        That they are. None where scores are points.
+        Probability that they are. None if scores are points.
     fields : sequence of PairField
-        In the order in which they are to be shown.
+        In display order.
     prior : float
-        Where the score starts, before any field is looked at: log2 of the odds. 0 for points.
+        The score before any field is considered: log2 of the odds. 0 for points.
     """
 
     left_id: object
@@ -136,18 +145,18 @@ class PairExample:
 
 @dataclass(frozen=True, slots=True)
 class HashFact:
-    """What one of the hash functions that find candidates did.
+    """What one of the hash functions contributed to the candidates.
 
     Parameters
     ----------
     name : str
         For example `surname + zip`.
     records, blocks, largest : int
-        Records with a value of the hash, values shared by two records or more, records of the most common value.
+        Records with a hash value, values shared by two or more records, records with the most common value.
     pairs, only : int
-        Candidate pairs that it found, and those that no other hash found.
+        Candidate pairs it found, and those that no other function found.
     note : str
-        What else there is to say, for example on blocks that were left out.
+        A remark, for example on blocks that were skipped.
     """
 
     name: str
@@ -161,7 +170,7 @@ class HashFact:
 
 @dataclass(frozen=True, slots=True)
 class LinkReport:
-    """All that the report of a run shows.
+    """Everything that the report of a run shows.
 
     Parameters
     ----------
@@ -170,33 +179,33 @@ class LinkReport:
     tables : sequence of (str, int)
         Name and number of records of the table or the two tables.
     fields, hashes, weights, bins
-        See there. Bins are in the order of their scores.
+        See their classes. Bins are in order of score.
     recall : (float, float, float) or None
         Estimated share of the matches that became candidates, with its interval.
     converged, iterations
-        Whether the estimation of the weights settled, and after how many rounds. None for points.
+        Whether the estimation of the weights converged, and after how many iterations. None for points.
     cut : float or None
-        Pairs with this score or more are taken. None if no pair can be.
+        Pairs with at least this score are accepted. None if no pair can be.
     cut_reason : str
-        Why there, as a clause: "the lowest score with a precision of 99%".
+        The reason for it, as a clause: "the lowest score with a precision of 99%".
     source_of_precision : str
         "validated by 'created'", for example, or `MODEL_ALONE`.
     links : int
-        Pairs that were written.
+        Number of pairs written.
     clusters : int or None
-        Entities with more than one record, where clusters were made.
+        Number of entities with several records, if clusters were formed.
     chosen : sequence of PairExample
-        Pairs whose way to the score is shown.
+        Links whose scores are explained.
     around : sequence of PairExample
         Pairs with scores around the cut.
     notes : sequence of str
-        What the user must know besides.
+        Other things the user should know.
     seconds : dict
         Time by stage.
     precision : (float, float | None, float | None), optional
-        Estimated precision of all pairs from the cut on, with its interval. Without it, the mean over bins is shown.
+        Estimated precision of all pairs at or above the cut, with its interval. By default, the mean over the bins.
     points : bool
-        Scores are points, not logarithms of odds.
+        Whether scores are points rather than logarithms of odds.
 
     Examples
     --------

@@ -1,27 +1,27 @@
-"""The report of a linking run: one HTML file that says what was linked, how sure that is, and why.
+"""The report of `lookalike link`: one HTML file that shows what was linked, how reliable the links are, and why.
 
-The file loads nothing from elsewhere and can be read without its script. Nothing is decided here.
+The file is self-contained and readable without its script.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from lookalike.report.html import Markup, join, page, show_interval, show_number, show_share, table, tag
 from lookalike.report.linkage.examples import list_around, list_chosen
-from lookalike.report.linkage.facts import (
-    LevelWeight,
-    LinkReport,
-)
+from lookalike.report.linkage.facts import Bin, LevelWeight, LinkReport
 from lookalike.report.linkage.summary import summarize
-from lookalike.report.svg import Scale, axis, bar, histogram, legend
+from lookalike.report.svg import Column, Line, Marker, Point, Scale, axis, bar, histogram, legend
+from lookalike.types.wording import count
 
 _SECTIONS = {
-    "weights": "What each field counts",
+    "weights": "Field weights",
     "scores": "Scores and precision",
-    "pairs": "How single pairs got their score",
+    "pairs": "Score breakdown of selected links",
     "cut": "Pairs around the cut",
     "candidates": "How candidates were found",
     "fields": "Fields",
-    "notes": "Notes and times",
+    "notes": "Notes and timings",
 }
 
 
@@ -31,12 +31,12 @@ def links_page(report: LinkReport) -> str:
     Parameters
     ----------
     report : LinkReport
-        What the run has to tell.
+        The facts to show.
 
     Returns
     -------
     str
-        A whole HTML file, to be written as UTF-8. The same report gives the same text.
+        A complete HTML file, to be encoded as UTF-8. The same report gives the same text.
 
     Examples
     --------
@@ -63,14 +63,14 @@ def links_page(report: LinkReport) -> str:
 
 
 def _weights(report: LinkReport) -> Markup:
-    """Bars of all levels on one scale, by field."""
+    """The weights of all levels on one scale, by field."""
     if not report.weights:
         return tag("p", "No weights: no pair was scored.", class_="soft")
     scale = Scale.over([0.0, *(level.weight for level in report.weights)])
     heads = [("level", "c-name"), ("", "c-chart"), ("weight", "c-figure")]
     heads += [(name, "c-figure") for name in (["pairs"] if report.points else ["m", "u", "pairs"])]
     cells = [
-        tag("th", axis(scale, "against a match ← 0 → for a match"), class_="chart")
+        tag("th", axis(scale, "← against a match | for a match →"), class_="chart")
         if kind == "c-chart"
         else tag("th", name, class_="number" if kind == "c-figure" else None)
         for name, kind in heads
@@ -84,7 +84,7 @@ def _weights(report: LinkReport) -> Markup:
         rows.append(_weight_row(level, scale, report.points))
     columns = tag("colgroup", *(tag("col", class_=kind) for _, kind in heads))
     return join([
-        _weights_words(report),
+        _explain_weights(report),
         tag("table", columns, tag("thead", tag("tr", *cells)), tag("tbody", *rows), class_="bars weights"),
     ])  # fmt: skip
 
@@ -104,85 +104,105 @@ def _weight_row(level: LevelWeight, scale: Scale, points: bool) -> Markup:
     )
 
 
-def _weights_words(report: LinkReport) -> Markup:
+def _explain_weights(report: LinkReport) -> Markup:
     if report.points:
-        return tag("p", "Points that each level of agreement adds to the score of a pair, or takes from it.")
-    parts: list[object] = [
-        "A weight is the logarithm (base 2) of m / u: m is the share of matches at this level, u that of other pairs. "
-        "Each +1 doubles the odds that two records are the same entity, each −1 halves them. "
-    ]
-    rounds = "" if report.iterations is None else f" after {report.iterations:,} rounds"
-    if report.converged:
-        parts.append(f"The estimation settled{rounds}.")
-    words = tag("p", *parts)
-    if report.converged is False:
-        warning = f"The estimation of the weights had not settled{rounds}: they, and all scores, may be wrong."
-        words = join([words, tag("p", warning, class_="warning")])
-    return words
+        return tag("p", "The points that each level of agreement adds to the score of a pair or subtracts from it.")
+    text = (
+        "A weight is log2(m / u), where m is the share of matches at this level and u the share of other pairs. "
+        "Each +1 doubles the odds that two records are the same entity; each −1 halves them."
+    )
+    after = "" if report.iterations is None else f" after {count(report.iterations, 'iteration')}"
+    if report.converged is not False:
+        return tag("p", text + (f" The estimation converged{after}." if report.converged else ""))
+    warning = f"The estimation of the weights did not converge{after}: the weights and all scores may be wrong."
+    return join([tag("p", text), tag("p", warning, class_="warning")])
 
 
 def _scores(report: LinkReport) -> Markup:
-    """The histogram, its legend, and its numbers."""
+    """The histogram, its legend, and its numbers as a table."""
     if not report.bins:
         return tag("p", "No pair was scored.", class_="soft")
     known = any(part.precision is not None for part in report.bins)
     entries = [("rect", "taken", "pairs at or above the cut"), ("rect", "left-out", "pairs below the cut")]
     if known:
-        entries += [("line", "precision", "estimated precision"), ("rect", "interval", "its interval")]
+        entries.append(("line", "curve", "estimated precision"))
+    if any(part.precision_low is not None for part in report.bins):
+        entries.append(("rect", "interval", "interval of the estimate"))
     if report.cut is not None:
-        entries.append(("line", "cut", "the cut"))
-    label = "score (points)" if report.points else "score (logarithm of the odds, base 2)"
+        entries.append(("line", "marker", "cut"))
     origin = f"Source of the precision: {report.source_of_precision}." if known else "The precision was not estimated."
-    rows = [
-        [show_number(part.low), show_number(part.high), f"{part.pairs:,}", show_share(part.precision),
-         show_interval(part.precision_low, part.precision_high) or "–"]
-        for part in report.bins
-    ]  # fmt: skip
-    numbers = table(["score from", "to below", "pairs", "precision", "interval"], rows, numeric=range(5))
     return join([
         tag("p", "Candidate pairs by score. ", origin),
         legend(entries),
-        histogram(report.bins, report.cut, label),
-        tag("details", tag("summary", "The numbers as a table"), numbers),
+        _score_histogram(report, known),
+        tag("details", tag("summary", "Show the numbers as a table"), _score_table(report.bins)),
     ])  # fmt: skip
 
 
+def _score_histogram(report: LinkReport, known: bool) -> Markup:
+    columns = [
+        Column(part.low, part.high, part.pairs, "taken" if part.is_above(report.cut) else "left-out", _describe(part))
+        for part in report.bins
+    ]
+    points = [
+        None if part.precision is None else Point(part.precision, part.precision_low, part.precision_high)
+        for part in report.bins
+    ]
+    return histogram(
+        columns,
+        "score (points)" if report.points else "score (log2 of the odds)",
+        counted="pairs",
+        description="Number of pairs by score, and their estimated precision; the table below has the numbers",
+        line=Line("estimated precision", points) if known else None,
+        marker=None if report.cut is None else Marker(report.cut, f"cut {show_number(report.cut)}"),
+    )
+
+
+def _describe(part: Bin) -> str:
+    text = f"score {show_number(part.low)} to {show_number(part.high)}: {count(part.pairs, 'pair')}"
+    if part.precision is None:
+        return text
+    interval = show_interval(part.precision_low, part.precision_high)
+    return f"{text}, precision {show_share(part.precision)}" + (f" ({interval})" if interval else "")
+
+
+def _score_table(bins: Sequence[Bin]) -> Markup:
+    rows = [
+        [show_number(part.low), show_number(part.high), f"{part.pairs:,}", show_share(part.precision),
+         show_interval(part.precision_low, part.precision_high) or "–"]
+        for part in bins
+    ]  # fmt: skip
+    return table(["score from", "below", "pairs", "precision", "interval"], rows, numeric=range(5))
+
+
 def _candidates(report: LinkReport) -> Markup:
-    """A row per hash function, and the recall that they reach together."""
+    """One row per hash function, and the recall that they reach together."""
     if not report.hashes:
-        return tag("p", "No hash function is listed.", class_="soft")
-    words = "Two records are compared if at least one of these hash functions gives both the same value. "
+        return tag("p", "No hash functions were used.", class_="soft")
+    words = "Two records are compared if at least one of these hash functions maps both to the same value. "
     if report.recall is not None:
         value, low, high = report.recall
         words += (
-            f"Together they find about {show_share(value)} ({show_interval(low, high)}) of the matches, "
-            "estimated from what two independent groups of them find in common."
+            f"Together they find about {show_share(value)} ({show_interval(low, high)}) of the matches, as estimated "
+            "from the overlap between what two independent groups of them find."
         )
     rows = [
-        [
-            one.name,
-            f"{one.records:,}",
-            f"{one.blocks:,}",
-            f"{one.largest:,}",
-            f"{one.pairs:,}",
-            f"{one.only:,}",
-            one.note,
-        ]
+        [one.name, *(f"{n:,}" for n in (one.records, one.blocks, one.largest, one.pairs, one.only)), one.note]
         for one in report.hashes
     ]
-    heads = ["hash", "records", "blocks", "largest block", "pairs", "found by it alone", "note"]
+    heads = ["hash function", "records", "blocks", "largest block", "pairs", "pairs only it found", "note"]
     return join([tag("p", words), table(heads, rows, numeric=range(1, 6))])
 
 
 def _fields(report: LinkReport) -> Markup:
     if not report.fields:
-        return tag("p", "No field is listed.", class_="soft")
+        return tag("p", "No fields were compared.", class_="soft")
     rows = [[one.name, one.kind, one.why, show_share(one.missing_share), f"{one.distinct:,}"] for one in report.fields]
-    return table(["field", "kind", "why this kind", "missing", "distinct values"], rows, numeric=[3, 4])
+    return table(["field", "kind", "reason for the kind", "missing", "distinct values"], rows, numeric=[3, 4])
 
 
 def _notes(report: LinkReport) -> Markup:
-    notes = tag("ul", *(tag("li", note) for note in report.notes)) if report.notes else tag("p", "Nothing to note.")
+    notes = tag("ul", *(tag("li", note) for note in report.notes)) if report.notes else tag("p", "No notes.")
     if not report.seconds:
         return notes
     rows = [[stage, f"{seconds:,.2f}"] for stage, seconds in report.seconds.items()]

@@ -1,6 +1,6 @@
-"""Minutiae of fingerprints -> grid squares: normalised so that prints of one finger overlap, then put on a grid.
+"""From minutiae to grid squares: normalise prints so that those of one finger overlap, then lay them on a grid.
 
-Knows nothing of files and of similarity.
+Knows nothing about files or similarity.
 """
 
 from __future__ import annotations
@@ -10,31 +10,33 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lookalike.errors import UsageError
-from lookalike.types import Bool, Float64, Prints
+from lookalike.lookup.prints import Prints
+from lookalike.types import Bool, Float64, Int64
 
 SCALES = ("spread", "none")
 ROTATIONS = ("axis", "angles", "none")
 OCCUPIED = 0.2
-"""The share of the squares with minutiae that a grid is chosen for, as in the lecture."""
+"""Share of the squares that should hold minutiae, as in the book."""
 EDGE = 0.15
+"""Share of the side of a square."""
 _SIDES = range(4, 65)
 
 
 def normalise(prints: Prints, centre: bool = True, scale: str = "spread", rotation: str = "angles") -> Prints:
-    """Move, scale and turn each print so that two prints of a finger lie on each other.
+    """Move, scale and rotate each print so that two prints of a finger coincide.
 
     Parameters
     ----------
     centre
-        Put the centroid of the minutiae at 0, 0.
+        Move the centroid of the minutiae to the origin.
     scale
-        `spread` makes the root mean square distance from the centroid 1, whatever the resolution was; `none` leaves
-        the size alone, which is better for partial prints of one and the same scanner.
+        `spread` scales the root mean square distance from the centroid to 1, whatever the resolution; `none` keeps the
+        size, which is better for partial prints from a single scanner.
     rotation
-        `axis` turns the main axis (by second moments) upright, `angles` makes the mean direction of the ridges level
-        (of the minutiae's angles, doubled so that opposite ones are one); `none` leaves prints as they are. Of the two
-        ways to do that the smaller turn is taken: fingers are not put on scanners upside down. Prints whose minutiae
-        have no angles are turned by the axis.
+        `axis` turns the principal axis upright. `angles` makes the mean direction of the ridges horizontal (the mean of
+        the doubled angles, so that opposite directions count as one); prints with unknown angles fall back to the axis.
+        Both are ambiguous by half a turn, so the smaller rotation is used: nobody puts a finger on a scanner upside
+        down. `none` keeps prints as they are.
 
     Examples
     --------
@@ -44,7 +46,7 @@ def normalise(prints: Prints, centre: bool = True, scale: str = "spread", rotati
     ([-0.0, 0.0], [-1.0, 1.0])
     """
     if scale not in SCALES or rotation not in ROTATIONS:
-        raise UsageError(f"scale is one of {', '.join(SCALES)}; rotation is one of {', '.join(ROTATIONS)}")
+        raise UsageError(f"scale must be one of {', '.join(SCALES)}; rotation one of {', '.join(ROTATIONS)}")
     owners = prints.owners
     middle_x, middle_y = _means(prints, prints.x)[owners], _means(prints, prints.y)[owners]
     x, y = prints.x - middle_x, prints.y - middle_y
@@ -63,23 +65,23 @@ def _means(prints: Prints, values: Float64) -> Float64:
 
 
 def _turns(prints: Prints, x: Float64, y: Float64, rotation: str) -> Float64:
-    """How far each print is to be turned, in radians from -pi/2 to pi/2."""
+    """The rotation of each print, in radians from -pi/2 to pi/2."""
     if rotation == "none":
         return np.zeros(len(prints))
-    # upright is a quarter turn from level
+    # upright is a quarter turn from horizontal
     axis = np.arctan2(2 * _means(prints, x * y), _means(prints, x**2 - y**2)) / 2 - np.pi / 2
     if rotation == "angles":
         doubled = 2 * np.radians(prints.angles)
         known = _means(prints, np.isnan(doubled).astype(np.float64)) == 0
         directions = np.arctan2(_means(prints, np.sin(doubled)), _means(prints, np.cos(doubled))) / 2
         axis = np.where(known, directions, axis)
-    # the smaller of the two turns
+    # the smaller of the two rotations
     return (np.pi / 2 - axis) % np.pi - np.pi / 2
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Squares over a normalised print: `side` x `side` of them, from -reach to reach.
+    """A grid of `side` x `side` squares over a normalised print, from -reach to reach in both directions.
 
     Examples
     --------
@@ -89,17 +91,17 @@ class Grid:
 
     side: int = 16
     reach: float = 1.75
-    """In units of the spread; what lies beyond counts for the squares at the border."""
+    """In units of the spread; minutiae beyond it count for the outermost squares."""
     edge: float = EDGE
-    """A minutia nearer than this share of a square to a boundary also counts for the square beyond it."""
+    """A minutia closer to the border of its square than this share of the side also occupies the adjacent square."""
 
     @property
     def squares(self) -> int:
-        """How many there are."""
+        """Number of squares."""
         return self.side**2
 
     def occupy(self, prints: Prints) -> Bool:
-        """Which squares each print has a minutia in: prints x squares.
+        """Which squares each print has minutiae in: bool[prints, squares].
 
         Examples
         --------
@@ -118,8 +120,8 @@ class Grid:
                 occupied[owners, row * self.side + column] = True
         return occupied
 
-    def _place(self, values: Float64) -> tuple[np.ndarray, np.ndarray]:
-        """The square of each value along one side, and the step to the one that it is also near to."""
+    def _place(self, values: Float64) -> tuple[Int64, Int64]:
+        """The square of each value along one side, and the step (-1, 0, 1) to the adjacent square it is close to."""
         places = np.clip((values + self.reach) / (2 * self.reach) * self.side, 0, self.side - 1e-9)
         squares = np.floor(places).astype(np.int64)
         inside = places - squares
@@ -127,7 +129,7 @@ class Grid:
 
 
 def choose_grid(prints: Prints, occupied: float = OCCUPIED, edge: float = EDGE) -> Grid:
-    """The grid on which normalised prints have minutiae in about this share of the squares.
+    """The grid on which normalised prints occupy about this share of the squares.
 
     Examples
     --------
@@ -138,12 +140,12 @@ def choose_grid(prints: Prints, occupied: float = OCCUPIED, edge: float = EDGE) 
     True
     """
     if not 0 <= edge <= 0.5:
-        raise UsageError(f"edge {edge}: from 0 to 0.5 of a square")
+        raise UsageError(f"edge must be from 0 to 0.5 (a share of a square), not {edge}")
     if not len(prints):
         return Grid(edge=edge)
     grids = [Grid(side, edge=edge) for side in _SIDES]
     low, high = 0, len(grids) - 1
-    while low < high:  # the finer the squares, the emptier: bisect
+    while low < high:  # finer squares are emptier, so bisect
         middle = (low + high) // 2
         if grids[middle].occupy(prints).mean() > occupied:
             low = middle + 1

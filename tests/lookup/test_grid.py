@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookalike.errors import UsageError
-from lookalike.lookup.minutiae import Grid, choose_grid, normalise
+from lookalike.lookup.grid import Grid, choose_grid, normalise
+from lookalike.lookup.prints import Prints
 from lookalike.lookup.simulated import draw_prints, recapture
-from lookalike.types import Prints
 
 
 def exactly(prints, **options):

@@ -1,4 +1,4 @@
-"""Progress as lines that move, for terminals."""
+"""Progress as moving lines, for terminals."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from rich.progress import BarColumn, ProgressColumn, SpinnerColumn, Task, TaskID
 from rich.progress import Progress as Bars
 from rich.text import Text
 
-from lookalike.cli.progress import TalkingProgress
+from lookalike.cli.progress import VisibleProgress
 from lookalike.engine.usage import resident_bytes
 
 
-class BarProgress(TalkingProgress):
-    """A line for each stage: the one that is going on moves, the earlier ones say what they took."""
+class BarProgress(VisibleProgress):
+    """A line per stage: the current one moves, the earlier ones show their time."""
 
     def __init__(self) -> None:
         super().__init__()
         self._console = Console(stderr=True)
-        columns = (SpinnerColumn(), TextColumn("{task.description:<14}"), BarColumn(10), _StateColumn(self))
+        columns = (SpinnerColumn(), TextColumn("{task.description:<17}"), BarColumn(10), _StateColumn(self))
         self._bars = Bars(*columns, console=self._console, transient=True)
         self._tasks: dict[str, TaskID] = {}
 
     def start(self, name: str, total: int | None, unit: str) -> None:
-        """Show the stage's bar; that of a stage that was entered before begins again."""
+        """Show the bar of the stage; it starts again if the stage was entered before."""
         super().start(name, total, unit)
         if name not in self._tasks:
             self._tasks[name] = self._bars.add_task(name, total=total)
@@ -38,14 +38,14 @@ class BarProgress(TalkingProgress):
             self._bars.advance(self._tasks[self._stage.name], amount)
 
     def stop(self) -> None:
-        """Take the bars away until the next stage: what goes wrong in between finds the terminal as it was."""
+        """Remove the bars until the next stage, so that an error in between finds the terminal restored."""
         if self._stage:
             self._bars.update(self._tasks[self._stage.name], total=1, completed=1)
         super().stop()
         self._bars.stop()
 
     def describe(self, name: str) -> str:
-        """What a stage's line says."""
+        """The text of a stage's line."""
         stage = self._stage
         if stage is None or stage.name != name:
             return f"{self.seconds.get(name, 0.0):.2f} s"
@@ -53,12 +53,12 @@ class BarProgress(TalkingProgress):
 
     def say(self, text: str) -> None:
         """Print above the bars."""
-        # as it is: names may hold [brackets], and a path that is broken into lines cannot be copied
+        # unchanged: names may contain [brackets], and a path broken into lines cannot be copied
         self._console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
 class _StateColumn(ProgressColumn):
-    """What the stage says of itself."""
+    """The description of a stage."""
 
     def __init__(self, progress: BarProgress) -> None:
         super().__init__()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lookalike.errors import BadDataError, ResourceError
-from lookalike.read import longrows, open_inputs, parquet, streams
-from lookalike.read.longrows import LongBlock
-from lookalike.types import Room, Source, Wanted
+from lookalike.read import open_inputs
+from lookalike.read.long import LongBlock
+from lookalike.types import ItemMemory, ReadLimits, Source, Wanted
 from lookalike.write import open_kept
 from looking import column, features, rejected, stored_bytes, write
 
@@ -25,15 +26,12 @@ AWKWARD = st.text(st.sampled_from([*'ab \t"\\/,\n\r\u2028é漢😀\x00\x1f\xa0']
 ROWS = st.lists(st.tuples(AWKWARD, AWKWARD), min_size=1, max_size=6)
 
 
-@pytest.fixture(autouse=True)
-def short_long_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows are long from 40 bytes on, values from 5."""
-    monkeypatch.setattr(streams, "BLOCK_BYTES", 40)
-    monkeypatch.setattr(longrows, "LONG_VALUE", 5)
+LIMITS = ReadLimits(block_bytes=40, long_value_bytes=5, long_page_bytes=4500)
+"""Rows are long from 40 bytes on, values from 5."""
 
 
 def source_of(folder: Path, name: str, data: bytes, encoding: str = "utf-8") -> Source:
-    (source,) = open_inputs([write(folder / name, data)], encoding=encoding)
+    (source,) = open_inputs([write(folder / name, data)], encoding=encoding, limits=LIMITS)
     return source
 
 
@@ -87,7 +85,7 @@ def test_a_long_row_is_let_go_of_and_read_again(tmp_path: Path) -> None:
     assert all(isinstance(block, LongBlock) and not block.piece.data for block in blocks)
     assert [block.items(Wanted("text")).features.to_pylist() for block in blocks] == [[f"{n}" * 300] for n in range(4)]
     assert blocks[2].items(Wanted("text"), np.array([0])).features.to_pylist() == ["2" * 300]
-    assert blocks[2].stored(np.array([True])) == b"2" * 300 + b"\n"
+    assert blocks[2].kept_rows(np.array([True])) == b"2" * 300 + b"\n"
 
 
 BAD = {
@@ -124,7 +122,7 @@ def test_what_else_a_long_line_can_be(tmp_path: Path) -> None:
 
 def test_bad_long_rows_of_csv(tmp_path: Path) -> None:
     source = source_of(tmp_path, "in.csv", b"id,text\n1," + b"a" * 300 + b",3\n2,b\n")
-    with pytest.raises(BadDataError, match=r"in.csv:2: 3 fields where the header has 2"):
+    with pytest.raises(BadDataError, match=r"in.csv:2: expected 2 fields as in the header, found 3"):
         features(source)
     with pytest.raises(BadDataError, match=r"in.csv:2: not valid CSV: a quote is not closed"):
         features(source_of(tmp_path, "in.csv", b'id,text\n1,"' + b"a" * 300 + b"\n2,b\n"))
@@ -140,46 +138,45 @@ def test_bad_long_rows_of_csv(tmp_path: Path) -> None:
 )
 def test_what_does_not_fit_is_refused(tmp_path: Path, name: str, data: bytes, place: str) -> None:
     source = source_of(tmp_path, name, data)
-    source.room = Room(1100, 100)
+    source.item_memory = ItemMemory(1100, 100)
     assert len(features(source)) == 2 + name.endswith("txt")
-    source.room = Room(600, 100)
-    with pytest.raises(ResourceError, match=rf"{place}.* more --memory, or leave it out"):
+    source.item_memory = ItemMemory(600, 100)
+    with pytest.raises(ResourceError, match=rf"{place}.* Increase --memory, or remove the document"):
         features(source)
 
 
-def test_files_that_are_items(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lookalike.read.documents.BLOCK_BYTES", 100)
+def test_files_that_are_items(tmp_path: Path) -> None:
+    limits = replace(LIMITS, block_bytes=100)
     texts = ["small", "größer " * 30, "other"]
     for number, text in enumerate(texts):
         write(tmp_path / f"{number}.txt", ("\ufeff" + text).encode())
-    (source,) = open_inputs([tmp_path])
-    assert [block.alone for block in source.blocks()] == [False, True, False]
+    (source,) = open_inputs([tmp_path], limits=limits)
+    assert [block.exclusive for block in source.blocks()] == [False, True, False]
     assert features(source) == texts
-    source.room = Room(300, 100)
+    source.item_memory = ItemMemory(300, 100)
     with pytest.raises(ResourceError, match=r"1.txt: a document"):
         features(source)
     write(tmp_path / "1.txt", b"a" * 200 + b"\xff")
     with pytest.raises(BadDataError, match=r"1.txt: not valid utf-8"):
-        features(open_inputs([tmp_path])[0])
+        features(open_inputs([tmp_path], limits=limits)[0])
 
 
 @pytest.mark.parametrize("dictionary", [True, False])
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
-def test_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dictionary: bool, version: str) -> None:
+def test_parquet(tmp_path: Path, dictionary: bool, version: str) -> None:
     table = pa.table({"id": range(4), "text": ["a", "b", "c" * 5000, "d"], "s": [{"t": "x"}] * 4})
     path = tmp_path / "in.parquet"
     pq.write_table(table, path, row_group_size=2, use_dictionary=dictionary, data_page_version=version)
-    monkeypatch.setattr(parquet, "LONG_PAGE_BYTES", 4500)
-    (source,) = open_inputs([path])
-    assert [block.alone for block in source.blocks()] == [False, True]
-    assert source.layout().plain_columns == ("text",)
+    (source,) = open_inputs([path], limits=LIMITS)
+    assert [block.exclusive for block in source.blocks()] == [False, True]
+    assert source.layout().long_columns == ("text",)
     with open_kept(tmp_path / "out", source) as writer:
         for block in source.blocks():
-            writer.write(block.stored(np.array([True, True])))
+            writer.write(block.kept_rows(np.array([True, True])))
     assert pq.read_table(tmp_path / "out/kept/in.parquet").equals(table)
     written = pq.read_metadata(tmp_path / "out/kept/in.parquet").row_group(1)
     assert [written.column(n).compression for n in range(3)] == ["SNAPPY", "UNCOMPRESSED", "SNAPPY"]
     assert not written.column(1).is_stats_set
-    source.room = Room(600, 100)
+    source.item_memory = ItemMemory(600, 100)
     with pytest.raises(ResourceError, match=r"in.parquet: rows 2 to 3: a document .* of 0 MB"):
         features(source)

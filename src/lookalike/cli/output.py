@@ -1,0 +1,74 @@
+"""Where commands write: a table to a file or to standard output, and the run record of `--json`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lookalike.errors import UsageError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from lookalike.types import Rejected
+
+NAMED = 20
+"""How many skipped lines are named on stderr."""
+
+
+def print_record(run: dict[str, Any]) -> None:
+    """Print a run record for `--json`."""
+    click.echo(json.dumps(run))
+
+
+@dataclass(frozen=True, slots=True)
+class TableOutput:
+    """The file that `-o` names, or standard output as TSV."""
+
+    path: Path | None
+
+    @classmethod
+    def check(cls, out: str | None, overwrite: bool, as_json: bool, what: str) -> TableOutput:
+        """Refuse an output that cannot be written, before any work; `what` it holds, in the plural.
+
+        Examples
+        --------
+        >>> TableOutput.check("pairs.csv", overwrite=False, as_json=True, what="pairs").path.name
+        'pairs.csv'
+        """
+        from lookalike.write import TABLE_SUFFIXES, output_file
+
+        if out is not None:
+            return cls(output_file(out, TABLE_SUFFIXES, overwrite))
+        if sys.stdout is None:
+            raise UsageError("standard output is closed; name a file with -o")
+        if as_json:
+            raise UsageError(f"--json and the {what} would both go to stdout; name a file with -o")
+        return cls(None)
+
+    def write(self, tables: Iterable[pa.Table]) -> None:
+        """Write tables of one schema, one after the other."""
+        from lookalike.write import write_tables, write_tsv
+
+        if self.path is None:
+            write_tsv(sys.stdout.buffer, tables)
+        else:
+            write_tables(self.path, iter(tables))
+
+    def write_rejected(self, rejected: list[Rejected]) -> str:
+        """Write skipped lines beside the file, and return its name; without a file, return their places."""
+        from lookalike.write import write_rejected
+
+        if self.path is None or not rejected:
+            named = ", ".join(f"{bad.file}:{bad.line}" for bad in rejected[:NAMED])
+            more = len(rejected) - NAMED
+            return named + (f" and {more:,} more (-o writes them all to a file)" if more > 0 else "")
+        path = self.path.with_name(self.path.name + ".rejected.jsonl")
+        write_rejected(path, rejected)
+        return str(path)

@@ -1,0 +1,159 @@
+"""Long values in Parquet files, found before they are read.
+
+Arrow decompresses a page as a whole, so a long value must be refused before its page is touched. A value is never split
+across pages: it shows as a huge page. The footer gives the size of a column chunk (many short values, or one long one?)
+but not of its pages, and pyarrow exposes neither page headers nor the page index. So the headers are read here: structs
+in Thrift's compact encoding, https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lookalike.read.files import File
+from lookalike.types import ItemMemory
+
+HEADER_BYTES = 1 << 14
+"""More than a header takes: it may hold the smallest and largest value of its page, which writers truncate."""
+VALUE_FACTOR = 3
+"""Memory per byte of a long value: Arrow holds its page, the page decompressed, and the value; as much to write one."""
+VALUES_FACTOR = 5
+"""The same if several row groups have long values: one is still being written while the next is decoded (measured
+with three values of 500 MB: 4.6)."""
+_PAGE_BYTES, _STORED_BYTES = 2, 3
+"""Numbers of the fields of a header: the size of the page decompressed, and as stored."""
+_TRUE, _FALSE, _INTEGERS, _BINARY, _STRUCT = 1, 2, (4, 5, 6), 8, 12
+
+
+class LongPages:
+    """The column chunks of a file that have a long page."""
+
+    def __init__(self, largest: dict[tuple[int, str], int]) -> None:
+        self._largest = largest
+        """Bytes of the largest page, by row group and column path."""
+
+    @classmethod
+    def find(cls, file: File, metadata: pq.FileMetaData, least_bytes: int) -> LongPages:
+        """Find pages of at least `least_bytes`. Only local files are searched: a URL would need many requests."""
+        if file.system is not None:
+            return cls({})
+        with file.reading(), file.open() as opened:
+            return cls(dict(_find_pages(opened, metadata, least_bytes)))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The paths of the columns with long pages."""
+        return tuple(dict.fromkeys(path for _, path in self._largest))
+
+    def check(self, group: int, place: str, memory: ItemMemory | None) -> bool:
+        """Whether a row group has long values; raises a ResourceError that names `place` if they do not fit."""
+        largest = max((size for (number, _), size in self._largest.items() if number == group), default=0)
+        if memory and largest:
+            several = len({number for number, _ in self._largest}) > 1
+            memory.check(
+                place, largest, VALUES_FACTOR if several else VALUE_FACTOR, "a document (or page of documents)"
+            )
+        return largest > 0
+
+
+def _find_pages(
+    file: pa.NativeFile, metadata: pq.FileMetaData, least_bytes: int
+) -> Iterator[tuple[tuple[int, str], int]]:
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        for column in map(group.column, range(group.num_columns)):
+            if column.total_uncompressed_size < least_bytes:
+                continue
+            start = min(offset for offset in (column.data_page_offset, column.dictionary_page_offset) if offset)
+            try:
+                largest = max(page_sizes(file, start, column.total_compressed_size), default=0)
+            except (ValueError, IndexError, RecursionError):
+                continue  # encrypted, or not a known kind of header: left to Arrow
+            if largest >= least_bytes:
+                yield (number, column.path_in_schema), largest
+
+
+def page_sizes(file: pa.NativeFile, start: int, nbytes: int) -> Iterator[int]:
+    """The decompressed size of each page of the column chunk file[start : start + nbytes].
+
+    Raises
+    ------
+    ValueError, IndexError
+        If the bytes are not page headers.
+    """
+    end = start + nbytes
+    while start < end:
+        file.seek(start)
+        header = read_header(file.read(min(HEADER_BYTES, end - start)))
+        yield header.page_bytes
+        start += header.header_bytes + header.stored_bytes
+
+
+class Header(NamedTuple):
+    """The sizes in a page header."""
+
+    header_bytes: int
+    stored_bytes: int
+    page_bytes: int
+    """Size of the page when decompressed."""
+
+
+def read_header(data: bytes) -> Header:
+    """The page header that `data` starts with.
+
+    Examples
+    --------
+    >>> read_header(bytes([0x15, 0, 0x15, 20, 0x15, 8, 0]))
+    Header(header_bytes=7, stored_bytes=4, page_bytes=10)
+    """
+    fields, end = _read_struct(data, 0)
+    stored_bytes, page_bytes = fields.get(_STORED_BYTES), fields.get(_PAGE_BYTES)
+    if not isinstance(stored_bytes, int) or not isinstance(page_bytes, int) or min(stored_bytes, page_bytes) < 0:
+        raise ValueError("not a page header")
+    return Header(end, stored_bytes, page_bytes)
+
+
+def _read_struct(data: bytes, at: int) -> tuple[dict[int, Any], int]:
+    """The fields of a struct by number, and where the next value starts."""
+    fields: dict[int, Any] = {}
+    number = 0
+    while data[at]:
+        kind, step, at = data[at] & 15, data[at] >> 4, at + 1
+        if step:
+            number += step
+        else:
+            number, at = _read_integer(data, at)
+        fields[number], at = _read_value(data, at, kind)
+    return fields, at + 1
+
+
+def _read_value(data: bytes, at: int, kind: int) -> tuple[Any, int]:
+    """A value of one of the kinds that page headers have."""
+    if kind in (_TRUE, _FALSE):
+        return kind == _TRUE, at
+    if kind in _INTEGERS:
+        return _read_integer(data, at)
+    if kind == _BINARY:
+        length, at = _read_unsigned(data, at)
+        return None, at + length
+    if kind == _STRUCT:
+        return _read_struct(data, at)
+    raise ValueError("not a page header")
+
+
+def _read_unsigned(data: bytes, at: int) -> tuple[int, int]:
+    """Seven bits per byte, lowest first."""
+    value = shift = 0
+    while data[at] & 0x80:
+        value |= (data[at] & 0x7F) << shift
+        shift, at = shift + 7, at + 1
+    return value | data[at] << shift, at + 1
+
+
+def _read_integer(data: bytes, at: int) -> tuple[int, int]:
+    value, at = _read_unsigned(data, at)
+    return (value >> 1) ^ -(value & 1), at

@@ -1,0 +1,39 @@
+"""How much input is handled at a time: memory and speed depend on it, results do not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLimits:
+    """Sizes of the blocks that sources are cut into, and from which size on a value is treated as long.
+
+    Examples
+    --------
+    >>> ReadLimits(block_rows=3).block_files
+    256
+    """
+
+    block_bytes: int = 16 << 20
+    """Decompressed text per block: small enough for several blocks per thread, large enough to hide fixed costs."""
+    block_files: int = 256
+    """Files per block, if each file is an item."""
+    block_rows: int = 1 << 15
+    """Rows per block of a Parquet file: repeated values are stored once, so the footer may understate their size."""
+    parquet_bytes: int = 32 << 20
+    """Bytes per block of a Parquet file, over all columns, as stated in the footer (decompressed, still encoded)."""
+    vector_bytes: int = 4 << 20
+    """Bytes per block of a file of vectors; what is computed from them is several times as large."""
+    few_rows: int = 64
+    """Rows that fail to parse are bisected; a run as short as this is parsed row by row."""
+    sampled_rows: int = 32
+    """Rows of a JSONL block that are sampled to infer the column types."""
+    long_value_bytes: int = 1 << 16
+    """Values from this size on are taken out of a long row before it is parsed."""
+    long_page_bytes: int = 64 << 20
+    """A Parquet page of this size holds a long value: writers end a page at about one mebibyte."""
+
+
+READ_LIMITS = ReadLimits()
+"""The defaults."""

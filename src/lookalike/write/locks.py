@@ -1,0 +1,90 @@
+"""A lock that ends with its process: tells a run that is alive from one that was killed.
+
+Uses `fcntl` or `msvcrt`. On a system with neither, the existence of the file is the lock; one left by a killed run must
+then be removed by hand, which the error says.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import ModuleType
+
+
+def _import(name: str) -> ModuleType | None:
+    try:
+        return __import__(name)
+    except ImportError:
+        return None
+
+
+_fcntl = _import("fcntl")
+_msvcrt = _import("msvcrt")
+
+
+class LockedError(Exception):
+    """Another process holds the lock; the message says what to do if none does."""
+
+
+class FileLock:
+    """An exclusive lock on a file, which is created; held from `acquire` to `release`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     lock, other = FileLock(Path(folder, "lock")), FileLock(Path(folder, "lock"))
+    ...     lock.acquire()
+    ...     try:
+    ...         other.acquire()
+    ...     except LockedError:
+    ...         print("locked")
+    ...     lock.release()
+    ...     other.acquire()
+    ...     other.release()
+    locked
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._handle: int | None = None
+
+    def acquire(self) -> None:
+        """Take the lock.
+
+        Raises
+        ------
+        LockedError
+            If another process holds it.
+        """
+        by_existence = _fcntl is None and _msvcrt is None
+        try:
+            self._handle = os.open(self.path, os.O_RDWR | os.O_CREAT | (os.O_EXCL if by_existence else 0), 0o666)
+        except FileExistsError as error:
+            raise LockedError(f"if none is running, remove {self.path}") from error
+        try:
+            if _fcntl is not None:
+                _fcntl.flock(self._handle, _fcntl.LOCK_EX | _fcntl.LOCK_NB)
+            elif _msvcrt is not None:
+                _msvcrt.locking(self._handle, _msvcrt.LK_NBLCK, 1)
+        except OSError as error:
+            os.close(self._handle)
+            self._handle = None
+            if not isinstance(error, BlockingIOError | PermissionError):
+                raise
+            raise LockedError("wait until it ends") from error
+
+    def release(self) -> None:
+        """Give the lock back; does nothing if it is not held."""
+        if self._handle is None:
+            return
+        os.close(self._handle)
+        self._handle = None
+        if _fcntl is None and _msvcrt is None:
+            self.path.unlink(missing_ok=True)
+
+    def remove(self) -> None:
+        """Remove the file. Where open files can be removed, the lock is still held until `release`."""
+        if _fcntl is None:
+            self.release()
+        self.path.unlink(missing_ok=True)
