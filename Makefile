@@ -3,7 +3,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: install demo test test-slow lint format bench bench-exact bench-records bench-vectors bench-scale clean
+# Tests run in several processes; each starts others, which start faster if Python may keep its bytecode.
+WORKERS ?= auto
+PARALLEL := -n $(WORKERS) --maxprocesses 4 --dist worksteal
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: install demo test test-slow test-benchmarks lint format bench bench-exact bench-records bench-vectors bench-scale clean
 
 install: $(STAMP)
 
@@ -17,10 +22,13 @@ demo: install
 	$(BIN)/lookalike demo --overwrite
 
 test: install
-	$(BIN)/pytest
+	$(BIN)/pytest $(PARALLEL)
 
 test-slow: install
 	$(BIN)/pytest -m slow
+
+test-benchmarks: install
+	$(BIN)/pytest tests/benchmarks
 
 lint: install
 	$(BIN)/ruff check .

@@ -11,7 +11,7 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from lookalike.families.cells import Cells
+from lookalike.families import Cells
 from lookalike.lecture.halving import Halving, chance_to_meet, hamming_candidates, pyramid, shuffle_rows
 from lookalike.lookup.fingerprints import find_prints
 from lookalike.lookup.grid import choose_grid, normalise

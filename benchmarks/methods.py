@@ -154,7 +154,7 @@ def run_row(name: str, kind: tuple[Maker, dict[str, str]], threshold: str, folde
     opened = [open_data(pa.table({"text": data}), "text")]
     sampled = sample(opened, settings)
     predicted = predict(sampled, settings)
-    chosen = choose(opened, settings)[0].method
+    chosen = choose(opened, settings)[0].matching.method
     methods = [method for method in predicted if method != "brute" or len(data) <= BRUTE_ITEMS]
     real = {method: in_own_process(name, threshold, method, folder) for method in methods}
     best = min(one["seconds"] for one in real.values())

@@ -13,7 +13,7 @@ import numpy as np
 import lookalike as la
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "tests"))
+sys.path.insert(0, str(HERE.parent / "tests" / "support"))
 
 from planting import best_f1, load_pages, plant, split  # noqa: E402
 

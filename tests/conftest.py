@@ -4,7 +4,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from calling import COPY, FOX, IDEAS, caller, jsonl, process
+from calling import COPY, FOX, IDEAS, caller, jsonl
+from compiling import share_compiled_kernels
+from lookalike.cli.main import run
+
+share_compiled_kernels()
 
 # Kernels compile inside the first example of a test, so examples have no deadline.
 settings.register_profile("lookalike", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
@@ -24,10 +28,10 @@ def data_folder():
 def compiled_commands(tmp_path_factory):
     """The kernels of the main commands are compiled, once."""
     folder = tmp_path_factory.mktemp("compiled")
+    texts, out = str(folder / "a.txt"), str(folder / "out")
     (folder / "a.txt").write_text("one two\none two\n")
-    assert process("dedup", folder / "a.txt", "-o", folder / "out").code == 0
-    assert process("pairs", folder / "a.txt").code == 0
-    assert process("neighbors", folder / "a.txt").code == 0
+    for command in (["dedup", texts, "-o", out], ["pairs", texts], ["neighbors", texts]):
+        assert run(command) == 0
 
 
 @pytest.fixture

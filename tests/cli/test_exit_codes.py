@@ -113,7 +113,7 @@ BAD = {
     "notutf8.jsonl": (GOOD + b'{"id": "b", "text": "\xff\xfe"}\n', "notutf8.jsonl:2: not valid UTF-8"),
     "control.jsonl": (GOOD + b'{"id": "b", "text": "a\x00b"}\n', "Invalid control character at character 22"),
     "half.jsonl": (GOOD + b'{"id": "b", "text": "\\ud800"}\n', "half.jsonl:2"),
-    "truncated.jsonl.gz": (gzip.compress(GOOD * 1000)[:-20], "truncated.jsonl.gz"),
+    "truncated.jsonl.gz": (gzip.compress(GOOD * 1000, mtime=0)[:-20], "truncated.jsonl.gz"),
     "not.jsonl.gz": (GOOD, "not.jsonl.gz"),
     "not.jsonl.zst": (GOOD, "not.jsonl.zst"),
     "not.parquet": (b"PAR1 nonsense", "not.parquet"),
@@ -173,7 +173,7 @@ def test_bad_data_does_not_touch_an_earlier_output(cli, news, tmp_path):
         ("empty.csv", b"", 0, 0),
         ("blank.txt", b"\n" * 1000, 1000, 1000),
         ("empty.html", b"", 1, 1),
-        ("empty.jsonl.gz", gzip.compress(b""), 0, 0),
+        ("empty.jsonl.gz", gzip.compress(b"", mtime=0), 0, 0),
     ],
 )
 def test_nothing_to_compare_is_no_error(cli, tmp_path, name, content, items, empty):

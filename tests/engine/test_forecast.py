@@ -22,12 +22,12 @@ Usage = namedtuple("Usage", "total used free")
 
 
 def write(path: Path, texts: list[str]) -> Path:
-    rows = "".join(json.dumps({"text": text}) + "\n" for text in texts).encode()
     if path.suffix == ".parquet":
         pq.write_table(pa.table({"text": texts}), path)
     elif path.suffix == ".txt":
         path.write_text("".join(text.replace("\n", " ") + "\n" for text in texts))
     else:
+        rows = "".join(json.dumps({"text": text}) + "\n" for text in texts).encode()
         path.write_bytes(gzip.compress(rows) if path.suffix == ".gz" else rows)
     return path
 

@@ -72,9 +72,11 @@ def test_whole_clusters_need_whole_parts():
     ],
 )
 def test_batches_and_blocks_change_no_pairs(options):
-    calm = la.pairs(TEXTS, **options)
+    texts = TEXTS[:150] if options.get("method") == "merge" else TEXTS  # DuckDB is started for each two blocks
+    calm = la.pairs(texts, **options)
+    assert calm.num_rows > 30
     for nbytes in (40_000, 12_000):
-        assert pairs_cramped(TEXTS, room(nbytes, 4), **options).equals(calm)
+        assert pairs_cramped(texts, room(nbytes, 4), **options).equals(calm)
 
 
 def test_a_bucket_larger_than_memory_is_compared_in_blocks():

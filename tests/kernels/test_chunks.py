@@ -67,7 +67,7 @@ def test_chunks_change_nothing(texts, kind, chunk):
 def test_texts_of_several_real_chunks(kind, text):
     raw = (text * (3 * shingles.CHUNK_BYTES // len(text.encode()) + 1)).encode()
     arguments = (*as_arrays([b"before", raw, b"after"]), *Shingling(kind, 3).arguments())
-    chunked = minhash.digest_texts(*arguments, np.uint64(1), 40, 5)
+    chunked = minhash.digest_texts(*arguments, np.uint64(1), 40, 5, shingles.CHUNK_BYTES)
     for found, wanted in zip(chunked, minhash.digest_texts(*arguments, np.uint64(1), 40, 5, WHOLE), strict=True):
         assert np.array_equal(found, wanted)
 

@@ -13,6 +13,7 @@ import pytest
 
 from calling import SMALL, names, process, start, wait_for
 from linking import f1, make_people, pairs_of
+from lookalike.cli.main import run
 from lookalike.engine.execution import Execution
 from lookalike.engine.memory import Budget
 from lookalike.errors import ResourceError
@@ -36,7 +37,7 @@ def tables(tmp_path_factory):
 @pytest.fixture(scope="module")
 def calm(tables, tmp_path_factory):
     out = tmp_path_factory.mktemp("calm") / "out"
-    assert process("link", *tables[:2], *FIELDS, "-o", out, "--quiet").code == 0
+    assert run(["link", *map(str, tables[:2]), *FIELDS, "-o", str(out), "--quiet"]) == 0
     return results(out)
 
 
@@ -58,18 +59,18 @@ def end_when(tables, out, pieces, signal_, *more):
 
 
 @pytest.mark.parametrize(("signal_", "code", "moments"), [(signal.SIGKILL, -9, (1, 3)), (signal.SIGINT, 130, (2,))])
-def test_an_ended_run_goes_on_to_the_same_result(tables, calm, tmp_path, signal_, code, moments):
+def test_an_ended_run_goes_on_to_the_same_result(cli, tables, calm, tmp_path, signal_, code, moments):
     reused = set()
     for pieces in moments:
         out = tmp_path / f"out{pieces}"
         if end_when(tables, out, pieces, signal_) != code:  # it was faster
             continue
         assert names(tmp_path) == [f".out{pieces}.partial"]
-        assert process("link", *tables[:2], *FIELDS, "-o", out, "--resume", "--threads", "1").code == 0
-        found, run = results(out)
+        assert cli("link", *tables[:2], *FIELDS, "-o", out, "--resume", "--threads", "1").code == 0
+        found, record = results(out)
         assert found == calm[0]
-        assert run["counts"] == calm[1]["counts"]
-        assert run["hashes"] == calm[1]["hashes"]
+        assert record["counts"] == calm[1]["counts"]
+        assert record["hashes"] == calm[1]["hashes"]
         again = json.loads((out / "run.json").read_text())["reused"]
         assert set(again) <= set(PIECES)
         assert len(again) >= pieces - 1  # the last one may not have been noted yet
@@ -89,49 +90,48 @@ def test_what_an_ended_run_left_is_for_the_same_run_only(cli, tables, tmp_path):
     assert "seed changed" in done.err
 
 
-def test_damaged_pieces_are_made_again(tables, calm, tmp_path):
+def test_damaged_pieces_are_made_again(cli, tables, calm, tmp_path):
     out = tmp_path / "out"
     assert end_when(tables, out, 2, signal.SIGKILL) == -9
     for piece in (tmp_path / ".out.partial/work").glob("*.arrow"):
         data = bytearray(piece.read_bytes())
         data[len(data) // 2] ^= 1
         piece.write_bytes(data)
-    assert process("link", *tables[:2], *FIELDS, "-o", out, "--resume").code == 0
+    assert cli("link", *tables[:2], *FIELDS, "-o", out, "--resume").code == 0
     assert results(out)[0] == calm[0]
     assert json.loads((out / "run.json").read_text())["reused"] == []
 
 
-def test_other_nicknames_are_another_run(tables, tmp_path):
+def test_other_nicknames_are_another_run(cli, tables, tmp_path):
     """Also if they are in a file of the same name."""
     out, ours = tmp_path / "out", tmp_path / "ours.txt"
     ours.write_text("robert bob\n")
     assert end_when(tables, out, 2, signal.SIGKILL, "--nicknames", ours) == -9
     asked = ["link", *tables[:2], *FIELDS, "-o", out, "--resume", "--nicknames", ours]
     ours.write_text("robert rob\n")
-    done = process(*asked)
+    done = cli(*asked)
     assert done.code == 2
     assert "nicknames changed" in done.err
     ours.write_text("# the same\nrobert bob\n")
-    assert process(*asked).code == 0
+    assert cli(*asked).code == 0
     assert json.loads((out / "run.json").read_text())["reused"]
 
 
-def test_standard_input_cannot_be_resumed(tables, tmp_path):
-    done = process("link", "-", *FIELDS, "-o", tmp_path / "out", "--resume", stdin=b"name,address,phone\n")
+def test_standard_input_cannot_be_resumed(cli, tmp_path):
+    done = cli("link", "-", *FIELDS, "-o", tmp_path / "out", "--resume", stdin=b"name,address,phone\n")
     assert done.code == 2
     assert "standard input cannot be read again" in done.err
 
 
-def test_few_pairs_leave_no_pieces(tables, tmp_path):
-    run = json.loads(process("link", *tables[:2], *FIELDS, "-o", tmp_path / "out", "--json").out)
-    assert run["reused"] == []
+def test_few_pairs_leave_no_pieces(cli, tables, tmp_path):
+    assert cli("link", *tables[:2], *FIELDS, "-o", tmp_path / "out", "--json").json()["reused"] == []
     assert names(tmp_path) == ["out"]
 
 
-def test_too_little_memory_is_said_before_anything_is_read(tmp_path):
+def test_too_little_memory_is_said_before_anything_is_read(cli, tmp_path):
     many = pa.table({"name": pa.nulls(20_000_000, pa.string()).fill_null("")})
     pq.write_table(many, tmp_path / "a.parquet")
-    done = process("link", tmp_path / "a.parquet", "--fields", "name", "-o", tmp_path / "out", "--memory", "2GiB")
+    done = cli("link", tmp_path / "a.parquet", "--fields", "name", "-o", tmp_path / "out", "--memory", "2GiB")
     assert done.code == 4
     assert "20,000,000 records need at least" in done.err
     assert "--memory is 2.0 GiB" in done.err

@@ -38,11 +38,21 @@ def draw_threshold(data, measure):
     return data.draw(st.sampled_from(["1", "3"] if measure == "overlap" else ["0.1", "0.3", "0.5"]))
 
 
-@given(token_sets, st.sampled_from(MEASURES), ratios, st.data())
-@settings(max_examples=150)
-def test_pairs_are_those_of_brute_force(items, measure, ratio, data):
+def for_each_method(check):
+    """Try a check often with each method, but with merge, which starts DuckDB every time, less often."""
+    parameters = [(["brute", "exact"], 100), (["merge"], 20)]
+
+    @pytest.mark.parametrize(("methods", "examples"), parameters, ids=["brute or exact", "merge"])
+    def test(methods, examples):
+        settings(max_examples=examples)(given(st.sampled_from(methods), st.data())(check))()
+
+    return test
+
+
+@for_each_method
+def test_pairs_are_those_of_brute_force(method, data):
+    items, measure, ratio = (data.draw(one) for one in (token_sets, st.sampled_from(MEASURES), ratios))
     threshold = draw_threshold(data, measure)
-    method = data.draw(st.sampled_from(["brute", "exact", "merge"]))
     found = la.pairs(items, measure=measure, threshold=threshold, method=method, length_ratio=ratio, threads=1)
     both_ways = measure == "containment"
     assert found.to_pylist() == [
@@ -53,10 +63,12 @@ def test_pairs_are_those_of_brute_force(items, measure, ratio, data):
     ]
 
 
-@given(token_sets, token_sets, st.sampled_from(MEASURES), ratios, st.data())
-def test_pairs_between_two_collections(items, others, measure, ratio, data):
+@for_each_method
+def test_pairs_between_two_collections(method, data):
+    items, others, measure, ratio = (
+        data.draw(one) for one in (token_sets, token_sets, st.sampled_from(MEASURES), ratios)
+    )
     threshold = draw_threshold(data, measure)
-    method = data.draw(st.sampled_from(["brute", "exact", "merge"]))
     found = la.pairs(
         items, against=others, measure=measure, threshold=threshold, method=method, length_ratio=ratio, threads=1
     )

@@ -19,6 +19,7 @@ from lookalike.features.shingles import Shingling, hash_lists, is_list, sets_of,
 from lookalike.features.vectors import fingerprints, rows_of, words_of
 from lookalike.kernels import minhash as sketching
 from lookalike.kernels import vectors as kernels
+from lookalike.kernels.chunks import CHUNK_BYTES
 from lookalike.types import Float64, Int64, Sets, UInt32, UInt64, VectorKind, text_arrays, to_arrow, to_numpy
 
 if TYPE_CHECKING:
@@ -102,7 +103,8 @@ def _digest_sets(features: pa.Array, settings: DigestSettings) -> tuple[UInt64, 
         sets = hash_lists(features, shingling.bag)
         return sketching.digest_sets(sets.indptr, sets.elements, seed, bands, rows)  # type: ignore[no-any-return]
     data, offsets = text_arrays(features)
-    return sketching.digest_texts(data, offsets, *shingling.arguments(), seed, bands, rows)  # type: ignore[no-any-return]
+    arguments = (data, offsets, *shingling.arguments(), seed, bands, rows, CHUNK_BYTES)
+    return sketching.digest_texts(*arguments)  # type: ignore[no-any-return]
 
 
 def _digest_vectors(features: pa.Array, settings: DigestSettings) -> tuple[UInt64, Int64, UInt64]:

@@ -15,6 +15,7 @@ from lookalike.features.unicode import folding_table
 from lookalike.kernels import minhash as sketching
 from lookalike.kernels import sets as set_kernels
 from lookalike.kernels import shingles as kernels
+from lookalike.kernels.chunks import CHUNK_BYTES
 from lookalike.kernels.hashing import LARGEST
 from lookalike.types import Int64, Sets, UInt32, UInt64, text_arrays, to_numpy
 
@@ -94,7 +95,7 @@ def shingle_texts(texts: pa.Array, shingling: Shingling) -> Sets:
     """
     data, offsets = text_arrays(texts)
     rows = np.arange(len(texts), dtype=np.int64)
-    return Sets(*kernels.shingle_texts(data, offsets, rows, *shingling.arguments()))
+    return Sets(*kernels.shingle_texts(data, offsets, rows, *shingling.arguments(), CHUNK_BYTES))
 
 
 def hash_lists(lists: pa.Array, bag: bool = False) -> Sets:
@@ -151,5 +152,5 @@ def sketch_features(features: pa.Array, shingling: Shingling, seed: int, hashes:
         sketching.sketch_sets(sets.indptr, sets.elements, np.uint64(seed), values)
     else:
         data, offsets = text_arrays(features)
-        sketching.sketch_texts(data, offsets, *shingling.arguments(), np.uint64(seed), values)
+        sketching.sketch_texts(data, offsets, *shingling.arguments(), np.uint64(seed), values, CHUNK_BYTES)
     return values

@@ -26,6 +26,13 @@ class Sets:
     elements: UInt64
     """uint64; sorted and distinct within a set."""
 
+    def __post_init__(self) -> None:
+        # Always read-only, as sets that were stored are: kernels are compiled once for both.
+        for name in ("indptr", "elements"):
+            fixed = getattr(self, name).view()
+            fixed.flags.writeable = False
+            object.__setattr__(self, name, fixed)
+
     def __len__(self) -> int:
         return len(self.indptr) - 1
 

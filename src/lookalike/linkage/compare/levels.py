@@ -175,6 +175,8 @@ class Comparer:
             Receives the levels; without it, a new array does.
         """
         levels = np.empty(len(left), np.int8) if out is None else out
+        # Kernels are compiled for one kind of array.
+        left, right = np.ascontiguousarray(left, np.int32), np.ascontiguousarray(right, np.int32)
 
         def work(span: Span) -> None:
             self._fill(self.codes, left, right, *span, levels)

@@ -48,6 +48,8 @@ class Strings:
         count_characters(data, ends, self.offsets)
         self.chars = np.empty(int(self.offsets[-1]), np.uint8 if self.alphabet <= 2 * ASCII else np.uint32)
         number_characters(data, ends, numbers, self.offsets, self.chars)
+        # Read-only, like texts of ASCII: kernels are compiled once for both.
+        self.chars.flags.writeable = self.offsets.flags.writeable = False
 
     @property
     def longest(self) -> int:
