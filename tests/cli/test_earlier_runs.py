@@ -122,7 +122,7 @@ def test_the_output_itself_is_no_input(cli, tmp_path):
     assert cli("dedup", "monday.jsonl", "-o", "mon").code == 0
     done = cli("dedup", "mon", "-o", "mon", "--overwrite")
     assert done.code == 2
-    assert "lies in the output folder" in done.err
+    assert "all inputs are in the output folder" in done.err
     assert len(removed(tmp_path / "mon")) == 1
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import datetime
 import gc
+import inspect
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -183,6 +184,16 @@ def test_a_row_group_is_decoded_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with ThreadPoolExecutor(3) as pool:
         list(pool.map(lambda block: block.items(Wanted("text")), source.blocks()))
     assert len(opened) == 2
+
+
+def test_a_decoder_ends_with_its_last_slice(tmp_path: Path) -> None:
+    """It would hold the last page, which can be a huge document, while that is written."""
+    blocks = list(source_of(tmp_path, pa.table({"text": ["a"] * 8}), limits=SMALL).blocks())
+    for block, state in zip(blocks, (inspect.GEN_SUSPENDED, inspect.GEN_SUSPENDED, inspect.GEN_CLOSED), strict=True):
+        block.items(Wanted("text"))
+        (decoder,) = block.group._decoders.values()
+        assert inspect.getgeneratorstate(decoder._tables) == state
+    assert [len(block.items(Wanted("text"))) for block in blocks] == [3, 3, 2]  # decoded again
 
 
 def test_slices_that_nobody_holds_are_not_kept(tmp_path: Path) -> None:

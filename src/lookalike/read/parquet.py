@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -167,7 +167,8 @@ class Decoder:
         self._slices = slices
         self._columns = columns
         self._lock = threading.Lock()
-        self._tables: Iterator[pa.Table] | None = None
+        self._count = -(-source.footer()[0].row_group(number).num_rows // rows)
+        self._tables: Generator[pa.Table, None, None] | None = None
         self._next = 0
         self._waiting: weakref.WeakKeyDictionary[ParquetBlock, pa.Table] = weakref.WeakKeyDictionary()
 
@@ -191,14 +192,19 @@ class Decoder:
         self._next += 1
         assert self._tables is not None
         try:
-            return next(self._tables)
+            table = next(self._tables)
         except StopIteration:
             raise BadDataError(
                 f"{self._source.name}: has fewer rows than its footer states; write the file again"
             ) from None
+        if self._next == self._count:
+            self._tables.close()  # it would hold its last page, which can be as large as a long value
+        return table
 
 
-def decode(source: ParquetSource, number: int, rows: int, columns: tuple[str, ...] | None) -> Iterator[pa.Table]:
+def decode(
+    source: ParquetSource, number: int, rows: int, columns: tuple[str, ...] | None
+) -> Generator[pa.Table, None, None]:
     """The slices of a row group, one after the other."""
     names = None if columns is None else list(columns)
     with source.file.reading(), source.open() as opened:
@@ -238,4 +244,7 @@ class ParquetBlock(Slice):
 
     def read(self, columns: tuple[str, ...] | None) -> pa.Table:
         """Decode these columns, or all."""
-        return self.group.read(self.place, columns)
+        table = self.group.read(self.place, columns)
+        if self.exclusive:
+            pa.default_memory_pool().release_unused()  # what decoding took, before as much is needed for writing
+        return table
