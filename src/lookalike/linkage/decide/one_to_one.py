@@ -15,7 +15,7 @@ from lookalike.types import Bool, Float64, Int32, Int64
 
 METHODS = ("optimal", "greedy")
 LARGEST = 50_000
-"""Items of the largest component that is assigned optimally, which takes up to ten seconds (quadratic time)."""
+"""Items of the largest component that is assigned optimally, which takes some seconds (time grows faster than its square)."""
 DENSE = 1 << 20
 """Entries of the largest matrix that is assigned as a dense one: below this, SciPy's dense method is faster."""
 STEP = 1 << 16
