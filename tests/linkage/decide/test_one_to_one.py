@@ -122,7 +122,7 @@ def test_a_large_group_takes_seconds_not_minutes():
     worth = np.where(chain % 2, 1.5, 1.0) + chain % 7 / 100
     begun = time.perf_counter()
     found = one_to_one(left, right, worth)
-    assert time.perf_counter() - begun < 10  # 0.1 s; the hand-written dense method took 5 s
+    assert time.perf_counter() - begun < 10  # 0.02 s; a dense method in cubic time took 9 s
     # Along a chain the best choice of pairs that are not neighbours is known by going from pair to pair.
     before, total = 0.0, 0.0
     for one in worth.tolist():

@@ -15,9 +15,9 @@ from lookalike.types import Bool, Float64, Int32, Int64
 
 METHODS = ("optimal", "greedy")
 LARGEST = 50_000
-"""Items of the largest component that is assigned optimally, which takes up to ten seconds (quadratic time)."""
+"""Items of the largest component that is assigned optimally, which takes some seconds (quadratic time)."""
 DENSE = 1 << 20
-"""Entries of the largest matrix that is assigned as a dense one: below this, SciPy's dense method is faster."""
+"""Entries of the largest dense matrix. The dense method breaks ties in order, and is faster for small components."""
 STEP = 1 << 16
 """Pairs that the greedy method converts to Python numbers at a time."""
 
