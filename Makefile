@@ -15,7 +15,7 @@ install: $(STAMP)
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip -c constraints.txt
-	$(BIN)/pip install --quiet -c constraints.txt -e ".[plot,sparse,test,lint]"
+	$(BIN)/pip install --quiet -c constraints.txt -e ".[plot,test,lint]"
 	@touch $(STAMP)
 
 demo: install

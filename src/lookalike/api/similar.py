@@ -255,7 +255,7 @@ def kernel(
     column : str, default "text"
         The column to compare.
     output : {"dense", "sparse"}, default "dense"
-        "sparse" needs SciPy, and sets.
+        "sparse" is for sets only.
     threshold : float, str or Fraction, optional
         Set entries below it to 0; the result need no longer be a kernel. Not for vectors.
     shingle : str, default "word:5"

@@ -18,7 +18,7 @@ from lookalike.engine.corpus import read_corpus
 from lookalike.engine.execution import Execution
 from lookalike.engine.memory import BASE_BYTES, Budget
 from lookalike.engine.run import open_run
-from lookalike.engine.settings import ItemSettings
+from lookalike.engine.settings import ItemSettings, one_of
 from lookalike.errors import BadDataError, ResourceError, UsageError
 from lookalike.kernels.audit import find_similar, index_sample
 from lookalike.types import Float64, Int64, Mapper, Sets, Source, Span
@@ -75,7 +75,7 @@ class MatrixSettings:
         >>> MatrixSettings.parse("overlap", output="dense").bounded
         False
         """
-        check_output(output)
+        one_of("output", output, OUTPUTS)
         if measure not in NUMBERS:
             raise UsageError(f"measure must be one of {', '.join(NUMBERS)} for a matrix, not {measure!r}")
         items = ItemSettings.parse(
@@ -88,19 +88,6 @@ class MatrixSettings:
     def arguments(self) -> tuple[int, int, int]:
         """Measure and threshold for the kernel; if no entry is left out, an overlap of 1 is enough."""
         return self.measure.arguments if self.bounded else Measure.parse("overlap", 1).arguments
-
-
-def check_output(output: str) -> None:
-    """Refuse a kind of matrix that there is not, or that needs SciPy where it is not installed."""
-    if output not in OUTPUTS:
-        raise UsageError(f"output must be one of {', '.join(OUTPUTS)}, not {output!r}")
-    if output == "sparse":
-        try:
-            import scipy.sparse  # noqa: F401
-        except ImportError:
-            raise UsageError(
-                "output='sparse' needs SciPy: pip install 'lookalike[sparse]', or use output='dense'"
-            ) from None
 
 
 def similarity_matrix(sources: list[Source], others: list[Source] | None, settings: MatrixSettings) -> Any:
