@@ -117,7 +117,7 @@ def test_wrong_parameters_are_refused(wrong):
 def test_wrong_items_are_named():
     with pytest.raises(UsageError, match="3 widths for items of 2"):
         Cells([1, 1, 1], 1).hash(np.zeros((1, 2)), 1)
-    with pytest.raises(UsageError, match="2 measurements only"):
+    with pytest.raises(UsageError, match="only 2 measurements"):
         Cells(1.0, 3).hash(np.zeros((1, 2)), 1)
     with pytest.raises(UsageError, match="matrix"):
         Cells(1.0, 1).hash(np.zeros(3), 1)

@@ -334,14 +334,14 @@ def test_unions_and_combinations_are_bounded_too():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: And(MinHash(), 0), "And takes a whole number of functions from 1, not 0"),
-        (lambda: Or(MinHash(), 2.5), "Or takes a whole number of functions from 1, not 2.5"),
+        (lambda: And(MinHash(), 0), "And takes a whole number of functions, at least 1, not 0"),
+        (lambda: Or(MinHash(), 2.5), "Or takes a whole number of functions, at least 1, not 2.5"),
         (lambda: And(4, 4), "And is made of a family"),
         (lambda: AND_OR.curve(1.5), "from 0 to 1"),
         (lambda: AND_OR.miss(float("nan")), "from 0 to 1"),
         (lambda: AND_OR.decide(MinHash().hash(sets_at(0.5, 1)[0], 15), 0, 1), "16 functions; .* by 15"),
-        (lambda: AND_OR.says_yes(sets_at(0.5, 1)[0], 0, 2), "there are 2"),
-        (lambda: AND_OR.says_yes(sets_at(0.5, 1)[0], -1, 0), "there are 2"),
+        (lambda: AND_OR.says_yes(sets_at(0.5, 1)[0], 0, 2), "there are only 2"),
+        (lambda: AND_OR.says_yes(sets_at(0.5, 1)[0], -1, 0), "there are only 2"),
     ],
 )
 def test_what_makes_no_sense_is_a_usage_error(make, message):

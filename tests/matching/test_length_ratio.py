@@ -202,7 +202,7 @@ def test_a_ratio_that_makes_no_sense_is_refused(ratio):
 
 
 def test_vectors_have_no_ratio():
-    with pytest.raises(UsageError, match="about sets"):
+    with pytest.raises(UsageError, match="applies to sets"):
         la.pairs([[0.5, 1.5], [1.5, 0.5]], measure="cosine", length_ratio=0.5)
 
 

@@ -220,15 +220,15 @@ def _print_of(tokens, place):
 
 
 @inlined
-def sketch_text(data, start, end, how, room, seed, slots, sketch, part, want_print, found):
+def sketch_text(
+    data, start, end, kind, width, bag, folding, stop_words, chunk, edge, tokens, elements, work, seed, slots, sketch,
+    part, want_print, found
+):  # fmt: skip
     """Sketch one text, chunk by chunk; sketch and part are uint64[slots], found is uint64[3].
 
-    `how` is (kind, width, bag, folding, stop_words, chunk), `room` the arrays of work_space. found[0] receives
-    the number of shingles; found[1:], if `want_print`, two sums over (position, hash) of the tokens: equal sequences
-    agree, others with a probability of 2^-128.
+    found[0] receives the number of shingles; found[1:], if `want_print`, two sums over (position, hash) of the tokens:
+    equal sequences agree, others with a probability of 2^-128.
     """
-    kind, width, bag, folding, stop_words, chunk = how
-    edge, tokens, elements, work = room
     found[0], found[1], found[2] = U(0), U(0), U(0)
     at, carried, place, seen = start, nb.int64(0), nb.int64(NOTHING), nb.int64(0)
     while True:
@@ -257,17 +257,39 @@ def sketch_text(data, start, end, how, room, seed, slots, sketch, part, want_pri
     found[2] += U(seen)
 
 
+@inlined
+def _sketch_each(
+    data, offsets, kind, width, bag, folding, stop_words, seed, slots, rows, chunk, keys, counts, prints, values
+):  # fmt: skip
+    """Sketch texts one by one; of keys, counts with prints, and values, those that are not empty are filled.
+
+    Arguments one by one: a tuple of arrays, unpacked for each text, made short texts a tenth slower.
+    """
+    chunk = chunk_size(bag, chunk)
+    edge, tokens, elements, work = work_space(data, offsets, kind, width, chunk)
+    sketch, part, found = np.empty(slots, np.uint64), np.empty(slots, np.uint64), np.empty(3, np.uint64)
+    for i in range(offsets.size - 1):
+        sketch_text(
+            data, offsets[i], offsets[i + 1], kind, width, bag, folding, stop_words, chunk, edge, tokens, elements,
+            work, seed, slots, sketch, part, counts.size > 0, found
+        )  # fmt: skip
+        if counts.size > 0:
+            counts[i] = nb.int64(found[0])
+            prints[0, i], prints[1, i] = found[1], found[2]
+        for band in range(keys.shape[0]):
+            keys[band, i] = _band_key(sketch, band * rows, rows, band)
+        for b in range(values.shape[1]):
+            values[i, b] = np.uint32(sketch[b] & U(0xFFFFFFFF))
+
+
 @kernel
 def sketch_texts(data, offsets, kind, width, bag, folding, stop_words, seed, values, chunk=CHUNK_BYTES):
     """Signatures of texts in one pass: values (uint32[texts, slots]) as sketch_sets gives them."""
-    how = kind, width, bag, folding, stop_words, chunk_size(bag, chunk)
-    room = work_space(data, offsets, kind, width, how[5])
-    slots = values.shape[1]
-    sketch, part, found = np.empty(slots, np.uint64), np.empty(slots, np.uint64), np.empty(3, np.uint64)
-    for i in range(offsets.size - 1):
-        sketch_text(data, offsets[i], offsets[i + 1], how, room, seed, slots, sketch, part, False, found)
-        for b in range(slots):
-            values[i, b] = np.uint32(sketch[b] & U(0xFFFFFFFF))
+    keys, counts, prints = np.empty((0, 0), np.uint64), np.empty(0, np.int64), np.empty((2, 0), np.uint64)
+    _sketch_each(
+        data, offsets, kind, width, bag, folding, stop_words, seed, values.shape[1], 0, chunk, keys, counts, prints,
+        values
+    )  # fmt: skip
 
 
 @kernel
@@ -285,19 +307,15 @@ def digest_texts(data, offsets, kind, width, bag, folding, stop_words, seed, ban
         Equal for texts with the same sequence of tokens, whose sets are therefore equal.
     """
     texts = offsets.size - 1
-    slots = bands * rows
-    how = kind, width, bag, folding, stop_words, chunk_size(bag, chunk)
-    room = work_space(data, offsets, kind, width, how[5])
-    sketch, part, found = np.empty(slots, np.uint64), np.empty(slots, np.uint64), np.empty(3, np.uint64)
-    keys = np.empty((bands, texts), np.uint64)
-    counts = np.empty(texts, np.int64)
-    prints = np.empty((2, texts), np.uint64)
-    for i in range(texts):
-        sketch_text(data, offsets[i], offsets[i + 1], how, room, seed, slots, sketch, part, True, found)
-        counts[i] = nb.int64(found[0])
-        prints[0, i], prints[1, i] = found[1], found[2]
-        for band in range(bands):
-            keys[band, i] = _band_key(sketch, band * rows, rows, band)
+    keys, counts, prints = (
+        np.empty((bands, texts), np.uint64),
+        np.empty(texts, np.int64),
+        np.empty((2, texts), np.uint64),
+    )
+    _sketch_each(
+        data, offsets, kind, width, bag, folding, stop_words, seed, bands * rows, rows, chunk, keys, counts, prints,
+        np.empty((0, 0), np.uint32)
+    )  # fmt: skip
     return keys, counts, prints
 
 
