@@ -77,9 +77,10 @@ def command(
     from lookalike.read import check_inputs
 
     check_transpose(transpose, against, options)
+    rejects = options["on_error"] == "skip"
     settings = NeighborSettings.parse(k, id=options.pop("id_"), **options)
     check_inputs([*inputs, *against])
-    output = TableOutput.check(out, overwrite, as_json, "neighbours")
+    output = TableOutput.check(out, overwrite, as_json, "neighbours", [*inputs, *against], rejects)
     progress = open_progress(quiet)
     _announce(settings, progress)
     warm_up(progress)

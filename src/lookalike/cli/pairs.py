@@ -99,7 +99,7 @@ def command(
     if explain:
         _explain([*inputs, *against], settings, transpose, as_json)
         return
-    output = TableOutput.check(out, overwrite, as_json, "pairs")
+    output = TableOutput.check(out, overwrite, as_json, "pairs", [*inputs, *against], options["on_error"] == "skip")
     progress = open_progress(quiet)
     warm_up(progress)
     with tempfile.TemporaryDirectory(prefix="lookalike-") as spool:
@@ -118,7 +118,7 @@ def _explain(inputs: list[str], settings: Settings, transpose: bool, as_json: bo
     from lookalike.engine.method import choose
     from lookalike.read import open_inputs, open_inverted
 
-    sources = open_inputs(inputs, encoding=settings.items.encoding)
+    sources = open_inputs(inputs, encoding=settings.items.encoding, skip_errors=settings.items.skip_errors)
     if transpose:
         sources = open_inverted(sources, settings.items.column, settings.execution.budget.sets_bytes)
     _, choice = choose(sources, settings.with_matching(method="auto"))

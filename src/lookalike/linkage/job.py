@@ -67,9 +67,13 @@ def link_files(
     With `resume`, a run that was killed continues after the last piece of work that it finished.
     """
     inputs = {"left": [str(path) for path in left], "right": [str(path) for path in right]}
-    output = open_output(out, inputs["left"] + inputs["right"], overwrite, resume, work_folder)
+    nicknames = [settings.nicknames.source] if settings.nicknames else []
+    output = open_output(out, [*inputs["left"], *inputs["right"], *nicknames], overwrite, resume, work_folder)
     with output as folder:
-        opened = partial(open_inputs, encoding=settings.encoding, spool=output.spool, limits=settings.execution.limits)
+        opened = partial(
+            open_inputs, encoding=settings.encoding, spool=output.spool, outputs=output.places,
+            limits=settings.execution.limits, note=progress.say,
+        )  # fmt: skip
         lefts, rights = opened(left), opened(right) if right else []
         records, exact = count_items(lefts + rights)
         if exact:

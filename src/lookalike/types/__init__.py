@@ -23,6 +23,7 @@ from lookalike.types.arrays import (
 from lookalike.types.items import Block, ItemMemory, Items, Layout, Rejected, Source, Wanted
 from lookalike.types.limits import READ_LIMITS, ReadLimits
 from lookalike.types.names import DEFAULT_ID, KEPT, RUN_FILE
+from lookalike.types.records import parse_record
 from lookalike.types.sets import Buckets, Numbered, Overlapping, Pairs, Sets, Signatures, VectorKind
 
 __all__ = [
@@ -58,6 +59,7 @@ __all__ = [
     "VectorKind",
     "Wanted",
     "matrix_to_arrow",
+    "parse_record",
     "stretch_by_stretch",
     "strings_to_arrow",
     "text_arrays",
