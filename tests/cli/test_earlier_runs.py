@@ -136,3 +136,21 @@ def test_other_corpora_as_reference(cli, tmp_path):
     assert done.json()["counts"] | {"reference": 2, "kept": 1} == done.json()["counts"]
     assert kept(tmp_path / "clean") == {"train.jsonl": jsonl(TUESDAY[0])}
     assert {row[0] for row in removed(tmp_path / "clean", "kept_file")} == {"test.parquet", "exam/one.html"}
+
+
+def test_outputs_inside_an_input_folder_are_skipped_with_a_note(cli, tmp_path):
+    (tmp_path / "in").mkdir()
+    write(tmp_path / "in/monday.jsonl", MONDAY)
+    first = cli("dedup", "in", "-o", "in/out", "--json")
+    assert cli("link", "in/monday.jsonl", "-o", "in/links", "--fields", "text", "--quiet").code == 0
+    for given in ("in", f"file://{tmp_path}/in", "in/**/*.jsonl"):
+        again = cli("dedup", given, "-o", "in/out2", "--overwrite", "--json")
+        assert (again.code, again.json()["counts"]) == (0, first.json()["counts"]), again.err
+        assert "in/out: skipped" in again.err
+        assert "in/out2: skipped" not in again.err
+    pairs = cli("pairs", "in")
+    assert "in/out: skipped" in pairs.err
+    assert len(pairs.rows()) == 2
+    named = cli("dedup", "in", "in/out", "-o", "in/out2", "--overwrite", "--json")
+    assert named.json()["counts"]["items"] == first.json()["counts"]["items"] + first.json()["counts"]["kept"]
+    assert cli("audit", "in/out", "--json").code == 0

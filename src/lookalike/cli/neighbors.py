@@ -75,6 +75,7 @@ def command(
     from lookalike.cli.warmup import warm_up
     from lookalike.jobs.neighbors import NeighborSettings, neighbors_of_files
     from lookalike.read import check_inputs
+    from lookalike.types import TEMPORARY
 
     check_transpose(transpose, against, options)
     rejects = options["on_error"] == "skip"
@@ -84,7 +85,7 @@ def command(
     progress = open_progress(quiet)
     _announce(settings, progress)
     warm_up(progress)
-    with tempfile.TemporaryDirectory(prefix="lookalike-") as spool:
+    with tempfile.TemporaryDirectory(prefix=TEMPORARY) as spool:
         table, rejected, run = neighbors_of_files(inputs, against, settings, Path(spool), progress, transpose)
     output.write([table])
     named = output.write_rejected(rejected)

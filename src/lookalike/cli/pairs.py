@@ -91,6 +91,7 @@ def command(
     from lookalike.jobs.pairs import pairs_of_files
     from lookalike.matching.join import JoinOptions
     from lookalike.read import check_inputs
+    from lookalike.types import TEMPORARY
 
     check_transpose(transpose, against, options)
     settings = settings_from(options)
@@ -102,7 +103,7 @@ def command(
     output = TableOutput.check(out, overwrite, as_json, "pairs", [*inputs, *against], options["on_error"] == "skip")
     progress = open_progress(quiet)
     warm_up(progress)
-    with tempfile.TemporaryDirectory(prefix="lookalike-") as spool:
+    with tempfile.TemporaryDirectory(prefix=TEMPORARY) as spool:
         found, run = pairs_of_files(inputs, settings, Path(spool), progress, against, join, transpose)
         output.write(found.tables())
     rejected = output.write_rejected(found.corpus.rejected)

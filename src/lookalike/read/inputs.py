@@ -27,7 +27,7 @@ from lookalike.read.names import kept_paths
 from lookalike.read.streams import check_encoding
 from lookalike.read.unreadable import UnreadableSource
 from lookalike.read.walking import Finding, is_regular, match, silent, walk
-from lookalike.types import KEPT, READ_LIMITS, RUN_FILE, ReadLimits, Source, parse_record
+from lookalike.types import KEPT, READ_LIMITS, RUN_FILE, TEMPORARY, ReadLimits, Source, parse_record
 
 
 @dataclass(frozen=True)
@@ -325,7 +325,7 @@ def spool_stdin(spool: Path | None) -> File:
     """Copy standard input to a file in `spool`, or in a temporary folder: sources are read more than once."""
     if sys.stdin is None:
         raise UsageError("standard input (-) is closed; pipe data into it or pass a file")
-    folder = Path(tempfile.mkdtemp(prefix="lookalike-")) if spool is None else spool
+    folder = Path(tempfile.mkdtemp(prefix=TEMPORARY)) if spool is None else spool
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "stdin.jsonl"
     try:

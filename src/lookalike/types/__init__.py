@@ -22,7 +22,7 @@ from lookalike.types.arrays import (
 )
 from lookalike.types.items import Block, ItemMemory, Items, Layout, Rejected, Source, Wanted
 from lookalike.types.limits import READ_LIMITS, ReadLimits
-from lookalike.types.names import DEFAULT_ID, KEPT, RUN_FILE
+from lookalike.types.names import DEFAULT_ID, KEPT, RUN_FILE, TEMPORARY
 from lookalike.types.records import parse_record
 from lookalike.types.sets import Buckets, Numbered, Overlapping, Pairs, Sets, Signatures, VectorKind
 
@@ -32,6 +32,7 @@ __all__ = [
     "NOWHERE",
     "READ_LIMITS",
     "RUN_FILE",
+    "TEMPORARY",
     "Block",
     "Bool",
     "Buckets",

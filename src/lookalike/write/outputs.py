@@ -107,7 +107,11 @@ class OutputFolder:
         with disk_errors(self.path, self._advice):
             self._made = [parent for parent in self.path.parents if not parent.exists()]
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._take()
+            try:
+                self._take()
+            except KeyboardInterrupt as error:
+                self.__exit__(type(error), error, None)
+                raise
         return self._partial
 
     def _take(self) -> None:
@@ -142,6 +146,8 @@ class OutputFolder:
                     stopped = KeyboardInterrupt | ResourceError | OSError | MemoryError
                     later = self.resume or isinstance(error, stopped)
                     keep = later and self._resumable and self._has_pieces()
+                    if keep and isinstance(error, KeyboardInterrupt):
+                        error.args = ("finished work is kept: continue with --resume",)
                     if isinstance(error, OSError) and (_is_full(error) or self._is_about_output(error)):
                         raise error
                     if _is_full(error.__cause__):
