@@ -90,8 +90,8 @@ def test_outputs_within_a_folder_or_a_glob(cli, tmp_path):
     write(tmp_path / "tuesday.jsonl", TUESDAY)
     assert cli("dedup", "monday.jsonl", "-o", "days/mon").code == 0
     assert cli("dedup", "tuesday.jsonl", "-o", "days/tue").code == 0
-    for given in ("days", "days/*"):
-        done = cli("dedup", given, "-o", "days/all", "--overwrite", "--json")
+    for given in (["days/mon", "days/tue"], ["days/*"]):
+        done = cli("dedup", *given, "-o", "days/all", "--overwrite", "--json")
         assert done.json()["counts"] | {"items": 5, "removed": 2} == done.json()["counts"]
         assert removed(tmp_path / "days/all", *WHY) == [
             ("t2", "m1", "days/mon/kept/monday.jsonl", 0),
@@ -122,7 +122,7 @@ def test_the_output_itself_is_no_input(cli, tmp_path):
     assert cli("dedup", "monday.jsonl", "-o", "mon").code == 0
     done = cli("dedup", "mon", "-o", "mon", "--overwrite")
     assert done.code == 2
-    assert "all inputs are in the output folder" in done.err
+    assert "mon: is an input in the output folder" in done.err
     assert len(removed(tmp_path / "mon")) == 1
 
 
@@ -136,3 +136,21 @@ def test_other_corpora_as_reference(cli, tmp_path):
     assert done.json()["counts"] | {"reference": 2, "kept": 1} == done.json()["counts"]
     assert kept(tmp_path / "clean") == {"train.jsonl": jsonl(TUESDAY[0])}
     assert {row[0] for row in removed(tmp_path / "clean", "kept_file")} == {"test.parquet", "exam/one.html"}
+
+
+def test_outputs_inside_an_input_folder_are_skipped_with_a_note(cli, tmp_path):
+    (tmp_path / "in").mkdir()
+    write(tmp_path / "in/monday.jsonl", MONDAY)
+    first = cli("dedup", "in", "-o", "in/out", "--json")
+    assert cli("link", "in/monday.jsonl", "-o", "in/links", "--fields", "text", "--quiet").code == 0
+    for given in ("in", f"file://{tmp_path}/in", "in/**/*.jsonl"):
+        again = cli("dedup", given, "-o", "in/out2", "--overwrite", "--json")
+        assert (again.code, again.json()["counts"]) == (0, first.json()["counts"]), again.err
+        assert "in/out: skipped" in again.err
+        assert "in/out2: skipped" not in again.err
+    pairs = cli("pairs", "in")
+    assert "in/out: skipped" in pairs.err
+    assert len(pairs.rows()) == 2
+    named = cli("dedup", "in", "in/out", "-o", "in/out2", "--overwrite", "--json")
+    assert named.json()["counts"]["items"] == first.json()["counts"]["items"] + first.json()["counts"]["kept"]
+    assert cli("audit", "in/out", "--json").code == 0

@@ -28,7 +28,7 @@ def test_the_output_folder_has_what_the_contract_lists(cli, news, tmp_path):
     assert done.json() == run
     assert set(run) == {
         "version", "options", "plan", "counts", "seconds", "bytes", "peak_memory_bytes", "alarms", "audit", "reused",
-        "line_files", "forecast", "choice",
+        "line_files", "forecast", "choice", "written",
     }  # fmt: skip
     assert {"bands", "rows", "recall"} <= set(run["plan"])
     counts = {"items": 3, "empty": 0, "kept": 2, "removed": 1, "candidates": 1, "pairs": 1, "rejected": 0}

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -106,3 +107,16 @@ def test_what_cannot_be_asked_is_refused(tmp_path, source):
     with pytest.raises(UsageError, match="has changed"):
         dedup_again(tmp_path / "out", tmp_path / "third")
     assert not (tmp_path / "third").exists()
+
+
+def test_the_saved_graph_does_not_depend_on_memory(tmp_path):
+    rng = np.random.default_rng(5)
+    texts = [" ".join(f"{one // 4}w{k}" if k < 30 else f"{one}x{k}" for k in range(33)) for one in range(80)]
+    rows = [texts[k] for k in rng.permutation(80)]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in rows))
+    found = set()
+    for number, nbytes in enumerate((1 << 30, 20_000, 8_000)):
+        settings = cramp(Settings.parse(method="lsh", threshold=0.6), sets_bytes=nbytes)
+        dedup_to_folder([tmp_path / "a.jsonl"], tmp_path / f"out{number}", settings)
+        found.add((tmp_path / f"out{number}/graph/links.parquet").read_bytes())
+    assert len(found) == 1

@@ -106,5 +106,4 @@ def make_report() -> LinkReport:
         chosen=[make_example("A-1", "B-7", 21.5), make_example("A-2", "B-<b>8</b>", -9.125, 3)],
         around=[make_example(f"L{n}", f"R{n}", 8.4 - 0.6 * n, n) for n in range(9)],
         notes=["3 records have the id 'x'; they are kept apart by their row.", "The column 'fax' is empty: not used."],
-        seconds={"read": 1.25, "candidates": 31.5, "score": 12.75},
     )

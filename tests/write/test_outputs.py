@@ -1,22 +1,29 @@
 from __future__ import annotations
 
 import errno
+import json
 from pathlib import Path
 
 import pytest
 
 from lookalike.errors import ResourceError, UsageError
 from lookalike.write import OutputFolder, output_file, outputs, whole_file
+from lookalike.write.ownership import LOCK_TEXT
 
 
 def names(folder: Path) -> list[str]:
     return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
 
 
-def fill(folder: Path, text: str = "{}") -> None:
+def record(name: str = "") -> str:
+    """A run.json as lookalike writes it."""
+    return json.dumps({"options": {"name": name}, "counts": {}})
+
+
+def fill(folder: Path, name: str = "") -> None:
     (folder / "kept").mkdir()
     (folder / "kept/a.txt").write_text("a")
-    (folder / "run.json").write_text(text)
+    (folder / "run.json").write_text(record(name))
 
 
 def test_a_folder_appears_whole(tmp_path: Path) -> None:
@@ -53,13 +60,13 @@ def test_overwrite_replaces_outputs_and_nothing_else(tmp_path: Path) -> None:
     with OutputFolder(out, overwrite=True) as folder:
         fill(folder, "first")
     with OutputFolder(out, overwrite=True) as folder:
-        (folder / "run.json").write_text("second")
-        assert (out / "run.json").read_text() == "first"
+        (folder / "run.json").write_text(record("second"))
+        assert (out / "run.json").read_text() == record("first")
     assert names(tmp_path) == ["out", "out/run.json"]
-    assert (out / "run.json").read_text() == "second"
+    assert (out / "run.json").read_text() == record("second")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/thesis.tex").write_text("years of work")
-    with pytest.raises(UsageError, match=r"is not an output of lookalike"):
+    with pytest.raises(UsageError, match="is not an output"):
         OutputFolder(tmp_path / "mine", overwrite=True)
     with pytest.raises(UsageError, match="is a file"):
         OutputFolder(tmp_path / "mine/thesis.tex", overwrite=True)
@@ -71,7 +78,7 @@ def test_a_failed_overwrite_leaves_the_old_output(tmp_path: Path) -> None:
         fill(folder, "old")
     with pytest.raises(ValueError, match="no"), OutputFolder(tmp_path / "out", overwrite=True):
         raise ValueError("no")
-    assert (tmp_path / "out/run.json").read_text() == "old"
+    assert (tmp_path / "out/run.json").read_text() == record("old")
     assert names(tmp_path) == ["out", "out/kept", "out/kept/a.txt", "out/run.json"]
 
 
@@ -88,7 +95,7 @@ def test_the_old_output_comes_back_where_renaming_fails(tmp_path: Path, monkeypa
     monkeypatch.setattr(Path, "rename", failing)
     with pytest.raises(OSError, match="broken"), OutputFolder(tmp_path / "out", overwrite=True):
         pass
-    assert (tmp_path / "out/run.json").read_text() == "old"
+    assert (tmp_path / "out/run.json").read_text() == record("old")
     assert len(list(tmp_path.iterdir())) == 1
 
 
@@ -176,7 +183,7 @@ def leave_unfinished(path: Path) -> None:
     partial = path.parent / f".{path.name}.partial"
     (partial / "work").mkdir(parents=True)
     (partial / "work/digests-000000.arrow").write_text("piece")
-    (partial / "lock").touch()
+    (partial / "lock").write_bytes(LOCK_TEXT)
 
 
 def test_an_unfinished_run_is_continued_or_replaced_but_not_ignored(tmp_path: Path) -> None:

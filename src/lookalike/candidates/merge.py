@@ -18,7 +18,7 @@ import numpy as np
 
 from lookalike.errors import ResourceError
 from lookalike.kernels.sets import CONTAINMENT, COSINE, DICE, JACCARD, OVERLAP
-from lookalike.types import Bool, Int64, Overlapping, Sets, to_arrow, to_numpy
+from lookalike.types import TEMPORARY, Bool, Int64, Overlapping, Sets, to_arrow, to_numpy
 
 if TYPE_CHECKING:
     import duckdb
@@ -70,7 +70,7 @@ def join_merge(
     >>> found.left.tolist(), found.right.tolist(), found.overlaps.tolist()
     ([0], [2], [3])
     """
-    with tempfile.TemporaryDirectory(prefix="lookalike-merge-", dir=folder) as place, _advice(memory_bytes, place):
+    with tempfile.TemporaryDirectory(prefix=f"{TEMPORARY}merge-", dir=folder) as place, _advice(memory_bytes, place):
         connection = _connect(Path(place), memory_bytes, threads)
         try:
             _load_entries(connection, [sets] if isinstance(sets, Sets) else sets, sides)

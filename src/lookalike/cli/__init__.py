@@ -2,3 +2,7 @@
 
 Commands import what they need when they run, so that `lookalike --help` answers at once.
 """
+
+from lookalike.cli import stopping
+
+stopping.end_quietly()  # before click is imported, which takes time

@@ -68,8 +68,9 @@ def command(
 
     reading: dict[str, Any] = {"id": id, "columns": _names(columns), "without": _names(without), "encoding": encoding}
 
-    def read(paths: Paths, probes: Measurements | None) -> Measurements:
-        return read_measurements(paths, **reading, names=None if probes is None else probes.names)
+    def read(paths: Paths, probes: Measurements | None, progress: Progress) -> Measurements:
+        names = None if probes is None else probes.names
+        return read_measurements(paths, **reading, names=names, note=progress.say)
 
     def find(probes: Measurements, gallery: Measurements | None, progress: Progress) -> Matches[FacePlan]:
         return find_faces(probes.values, None if gallery is None else gallery.values, progress=progress, **options)

@@ -58,8 +58,8 @@ def command(
     from lookalike.lookup.fingerprints import find_prints
     from lookalike.lookup.read_prints import read_prints
 
-    def read(paths: Paths, probes: Prints | None) -> Prints:  # noqa: ARG001
-        return read_prints(paths, encoding)
+    def read(paths: Paths, probes: Prints | None, progress: Progress) -> Prints:  # noqa: ARG001
+        return read_prints(paths, encoding, progress.say)
 
     def find(probes: Prints, gallery: Prints | None, progress: Progress) -> Matches[PrintPlan]:
         return find_prints(probes, gallery, progress=progress, **options)

@@ -55,7 +55,7 @@ def lookup_options(own: Sequence[Callable[[Any], Any]]) -> Callable[[Command], C
 def run_lookup(find: Callable[[Progress], tuple[pa.Table, dict[str, Any]]], given: list[str], output: Output) -> None:
     """Check inputs and output, do the work, write the matches and print the summary."""
     from lookalike.cli.progress import open_progress
-    from lookalike.read import check_inputs
+    from lookalike.read import check_inputs, refuse_input_as_output
     from lookalike.write import TABLE_SUFFIXES, output_file, write_table, write_tsv
 
     if output.out is None and sys.stdout is None:
@@ -64,6 +64,8 @@ def run_lookup(find: Callable[[Progress], tuple[pa.Table, dict[str, Any]]], give
         raise UsageError("--json and the matches would both go to stdout; name a file with -o")
     check_inputs(given)
     target = output_file(output.out, TABLE_SUFFIXES, output.overwrite) if output.out is not None else None
+    if target is not None:
+        refuse_input_as_output(target, given)
     progress = open_progress(output.quiet)
     table, run = find(progress)
     if target is None:

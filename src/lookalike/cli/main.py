@@ -10,6 +10,7 @@ import sys
 
 import click
 
+from lookalike.cli import stopping
 from lookalike.errors import LookalikeError, ResourceError, UsageError
 from lookalike.version import __version__
 
@@ -26,7 +27,6 @@ COMMANDS = {
 }
 """Each is a module of this package that defines a click command named `command`."""
 
-INTERRUPTED = 130
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -65,7 +65,9 @@ def group() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line, and end the process with the documented exit code."""
+    stopping.catch_signals()
     code = run(arguments)
+    stopping.remove_temporary()  # what `os._exit` would leave, or a signal at a bad moment
     with contextlib.suppress(AttributeError, OSError, ValueError):
         sys.stderr.flush()
     # Everything is written and closed. An orderly shutdown of the interpreter and LLVM takes a tenth of a second,
@@ -86,9 +88,10 @@ def run(arguments: list[str] | None = None) -> int:
     except click.ClickException as error:
         error.show()
         return error.exit_code if not isinstance(error, click.FileError) else 2
-    except (KeyboardInterrupt, click.exceptions.Abort):  # click turns one into the other
-        _complain("interrupted")
-        return INTERRUPTED
+    except (KeyboardInterrupt, click.exceptions.Abort) as error:  # click turns one into the other
+        cause = error.__cause__ if isinstance(error, click.exceptions.Abort) and error.__cause__ else error
+        _complain(stopping.describe(cause))
+        return stopping.exit_code(cause)
     except MemoryError:
         _complain("out of memory; use fewer --threads or split the input")
         return 4

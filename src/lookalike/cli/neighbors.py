@@ -75,15 +75,17 @@ def command(
     from lookalike.cli.warmup import warm_up
     from lookalike.jobs.neighbors import NeighborSettings, neighbors_of_files
     from lookalike.read import check_inputs
+    from lookalike.types import TEMPORARY
 
     check_transpose(transpose, against, options)
+    rejects = options["on_error"] == "skip"
     settings = NeighborSettings.parse(k, id=options.pop("id_"), **options)
     check_inputs([*inputs, *against])
-    output = TableOutput.check(out, overwrite, as_json, "neighbours")
+    output = TableOutput.check(out, overwrite, as_json, "neighbours", [*inputs, *against], rejects)
     progress = open_progress(quiet)
     _announce(settings, progress)
     warm_up(progress)
-    with tempfile.TemporaryDirectory(prefix="lookalike-") as spool:
+    with tempfile.TemporaryDirectory(prefix=TEMPORARY) as spool:
         table, rejected, run = neighbors_of_files(inputs, against, settings, Path(spool), progress, transpose)
     output.write([table])
     named = output.write_rejected(rejected)

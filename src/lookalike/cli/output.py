@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,23 +34,43 @@ class TableOutput:
     path: Path | None
 
     @classmethod
-    def check(cls, out: str | None, overwrite: bool, as_json: bool, what: str) -> TableOutput:
-        """Refuse an output that cannot be written, before any work; `what` it holds, in the plural.
+    def check(
+        cls,
+        out: str | None,
+        overwrite: bool,
+        as_json: bool,
+        what: str,
+        inputs: Sequence[str] = (),
+        rejects: bool = False,
+    ) -> TableOutput:
+        """Refuse an output that cannot be written or is an input, before any work; `what` it holds, in the plural.
 
         Examples
         --------
         >>> TableOutput.check("pairs.csv", overwrite=False, as_json=True, what="pairs").path.name
         'pairs.csv'
         """
+        from lookalike.read import refuse_input_as_output
         from lookalike.write import TABLE_SUFFIXES, output_file
 
         if out is not None:
-            return cls(output_file(out, TABLE_SUFFIXES, overwrite))
+            path = output_file(out, TABLE_SUFFIXES, overwrite)
+            output = cls(path)
+            refuse_input_as_output(path, inputs)
+            if rejects:
+                refuse_input_as_output(output_file(output.rejected_path, TABLE_SUFFIXES, overwrite), inputs)
+            return output
         if sys.stdout is None:
             raise UsageError("standard output is closed; name a file with -o")
         if as_json:
             raise UsageError(f"--json and the {what} would both go to stdout; name a file with -o")
         return cls(None)
+
+    @property
+    def rejected_path(self) -> Path:
+        """The file beside the output for skipped lines."""
+        assert self.path is not None
+        return self.path.with_name(self.path.name + ".rejected.jsonl")
 
     def write(self, tables: Iterable[pa.Table]) -> None:
         """Write tables of one schema, one after the other."""
@@ -69,6 +89,5 @@ class TableOutput:
             named = ", ".join(f"{bad.file}:{bad.line}" for bad in rejected[:NAMED])
             more = len(rejected) - NAMED
             return named + (f" and {more:,} more (-o writes them all to a file)" if more > 0 else "")
-        path = self.path.with_name(self.path.name + ".rejected.jsonl")
-        write_rejected(path, rejected)
-        return str(path)
+        write_rejected(self.rejected_path, rejected)
+        return str(self.rejected_path)

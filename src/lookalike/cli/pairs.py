@@ -91,6 +91,7 @@ def command(
     from lookalike.jobs.pairs import pairs_of_files
     from lookalike.matching.join import JoinOptions
     from lookalike.read import check_inputs
+    from lookalike.types import TEMPORARY
 
     check_transpose(transpose, against, options)
     settings = settings_from(options)
@@ -99,10 +100,10 @@ def command(
     if explain:
         _explain([*inputs, *against], settings, transpose, as_json)
         return
-    output = TableOutput.check(out, overwrite, as_json, "pairs")
+    output = TableOutput.check(out, overwrite, as_json, "pairs", [*inputs, *against], options["on_error"] == "skip")
     progress = open_progress(quiet)
     warm_up(progress)
-    with tempfile.TemporaryDirectory(prefix="lookalike-") as spool:
+    with tempfile.TemporaryDirectory(prefix=TEMPORARY) as spool:
         found, run = pairs_of_files(inputs, settings, Path(spool), progress, against, join, transpose)
         output.write(found.tables())
     rejected = output.write_rejected(found.corpus.rejected)
@@ -118,7 +119,7 @@ def _explain(inputs: list[str], settings: Settings, transpose: bool, as_json: bo
     from lookalike.engine.method import choose
     from lookalike.read import open_inputs, open_inverted
 
-    sources = open_inputs(inputs, encoding=settings.items.encoding)
+    sources = open_inputs(inputs, encoding=settings.items.encoding, skip_errors=settings.items.skip_errors)
     if transpose:
         sources = open_inverted(sources, settings.items.column, settings.execution.budget.sets_bytes)
     _, choice = choose(sources, settings.with_matching(method="auto"))

@@ -9,7 +9,7 @@ from typing import Any
 from lookalike.engine.progress import Progress
 from lookalike.engine.stores.work import WorkFolder
 from lookalike.errors import UsageError
-from lookalike.read import identity_of
+from lookalike.read import identity_of, refuse_inputs_in
 from lookalike.types import Source
 from lookalike.version import __version__
 from lookalike.write import OutputFolder
@@ -19,13 +19,15 @@ CHANGEABLE = ("threads", "memory_bytes")
 
 
 def open_output(
-    out: str | Path, inputs: Sequence[str], overwrite: bool, resume: bool, work: str | Path | None
+    out: str | Path, inputs: Sequence[str | Path], overwrite: bool, resume: bool, work: str | Path | None
 ) -> OutputFolder:
-    """The output folder of a run, which can be resumed unless an input is standard input."""
-    piped = "-" in inputs
+    """The output folder of a run, which holds no input, and can be resumed unless an input is standard input."""
+    piped = "-" in map(str, inputs)
     if resume and piped:
         raise UsageError("--resume: standard input cannot be read again; save it to a file first")
-    return OutputFolder(out, overwrite, resume, work, resumable=not piped)
+    output = OutputFolder(out, overwrite, resume, work, resumable=not piped)
+    refuse_inputs_in(output.places, inputs)
+    return output
 
 
 def open_work(

@@ -14,6 +14,7 @@ from lookalike.engine.execution import Execution
 from lookalike.engine.progress import Progress
 from lookalike.engine.stores.work import WorkFolder
 from lookalike.engine.workers import Workers
+from lookalike.types import TEMPORARY
 
 
 class HasExecution(Protocol):
@@ -49,7 +50,7 @@ class Run(Generic[AnySettings]):
         if self.work is not None:
             return self.work
         if self._temporary is None:
-            self._temporary = WorkFolder(Path(tempfile.mkdtemp(prefix="lookalike-")), {}, resume=False)
+            self._temporary = WorkFolder(Path(tempfile.mkdtemp(prefix=TEMPORARY)), {}, resume=False)
         return self._temporary
 
     def close(self) -> None:

@@ -73,8 +73,10 @@ def audit_folder(out: str | Path, sample_size: int, progress: Progress) -> dict[
     sources = open_inputs(
         [*options["reference"], *options["inputs"]],
         encoding=settings.items.encoding,
-        output=Path(out),
+        outputs=[Path(out)],
         limits=settings.execution.limits,
+        skip_errors=settings.items.skip_errors,
+        note=progress.say,
     )
     settings, _ = choose(sources, settings)  # the plan for vectors depends on what kind they are
     with open_run(settings, progress) as run:

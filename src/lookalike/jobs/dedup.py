@@ -33,7 +33,7 @@ from lookalike.matching.pair_graph import PAIRS_PER_SET, PairGraph, write_graph
 from lookalike.read import LINE_FILES, identity_of, line_files, open_inputs
 from lookalike.report.notebook import dedup_html
 from lookalike.types import RUN_FILE, Int32, Source, to_arrow
-from lookalike.write import write_json
+from lookalike.write import count_kept, write_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,12 +160,13 @@ def dedup_to_folder(
         "policy": options.policy,
         "reference": [str(path) for path in reference],
     }
-    output = open_output(out, [str(path) for path in inputs], overwrite, resume, work_folder)
+    output = open_output(out, [*inputs, *reference], overwrite, resume, work_folder)
     with output as folder:
         limits = settings.execution.limits
         opened = partial(
-            open_inputs, encoding=settings.items.encoding, spool=output.spool, output=Path(out), limits=limits
-        )
+            open_inputs, encoding=settings.items.encoding, spool=output.spool, outputs=output.places, limits=limits,
+            skip_errors=settings.items.skip_errors, note=progress.say,
+        )  # fmt: skip
         sources, references = opened(inputs), opened(reference) if reference else []
         settings, choice = choose(references + sources, settings)
         tell_plan(settings, choice, progress)
@@ -186,6 +187,7 @@ def dedup_to_folder(
         )
         record |= {"reused": work.reused, "forecast": forecast.to_dict(), LINE_FILES: line_files(sources)}
         record["choice"] = choice.to_dict() if choice else None
+        record |= count_kept(folder)
         write_json(folder / RUN_FILE, record)
     return record
 

@@ -34,10 +34,10 @@ from lookalike.matching.decide import decide_candidates
 from lookalike.matching.decisions import CollectedDecisions, Links
 from lookalike.matching.find import places_of
 from lookalike.matching.pair_graph import BUCKET, FOLDER, ITEMS, LINKS, PAIR, SIZE, SOURCES
-from lookalike.read import LINE_FILES, identity_of, line_files, open_inputs
+from lookalike.read import LINE_FILES, identity_of, line_files, open_inputs, refuse_inputs_in
 from lookalike.types import RUN_FILE, Buckets, Int32, Int64, Source, to_arrow, to_numpy
 from lookalike.verify.measures import Measure
-from lookalike.write import OutputFolder, write_json
+from lookalike.write import OutputFolder, count_kept, write_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,9 @@ def dedup_again(
     keep, policy = keep or options["keep"], policy or options["policy"]
     settings = again_settings(earlier, options, threshold, threads, memory)
     chosen = DedupOptions.parse(settings.matching.method, keep, policy)
-    with OutputFolder(out, overwrite) as folder, open_run(settings, progress) as run:
+    output = OutputFolder(out, overwrite)
+    refuse_inputs_in(output.places, [earlier, *options["inputs"], *options["reference"]])
+    with output as folder, open_run(settings, progress) as run:
         saved = SavedGraph.load(Path(earlier))
         corpus, references = _corpus(earlier, out, options, settings, saved)
         found = _decide(run, corpus, references, saved, chosen)
@@ -117,6 +119,7 @@ def dedup_again(
         )
         record["reused"] = [f"{FOLDER}/{name}" for name in (ITEMS, LINKS, SOURCES)]
         record[LINE_FILES] = line_files(corpus.sources[references:])
+        record |= count_kept(folder)
         write_json(folder / RUN_FILE, record)
     return record
 
@@ -147,7 +150,10 @@ def _corpus(
     if "-" in options["inputs"]:
         raise UsageError(f"--from {earlier}: its input came on standard input and cannot be read again")
     limits = settings.execution.limits
-    opened = partial(open_inputs, encoding=settings.items.encoding, output=Path(out), limits=limits)
+    reading = settings.items
+    opened = partial(
+        open_inputs, encoding=reading.encoding, outputs=[Path(out)], limits=limits, skip_errors=reading.skip_errors
+    )
     references = opened(options["reference"]) if options["reference"] else []
     sources: list[Source] = references + opened(options["inputs"])
     if json.loads(json.dumps(identity_of(sources))) != saved.known["files"]:

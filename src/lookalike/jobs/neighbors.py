@@ -256,7 +256,10 @@ def neighbors_of_files(
 
     With `transposed`, the items are the elements of the sets that the files hold.
     """
-    sources, others = open_sides(inputs, against, settings.items.encoding, spool, settings.execution.limits)
+    sources, others = open_sides(
+        inputs, against, settings.items.encoding, spool, settings.execution.limits,
+        skip_errors=settings.items.skip_errors, note=progress.say,
+    )  # fmt: skip
     if transposed:
         sources = open_inverted(sources, settings.items.column, settings.execution.budget.sets_bytes)
     found = find_neighbors(sources, others, settings, progress)

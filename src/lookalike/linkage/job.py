@@ -67,9 +67,13 @@ def link_files(
     With `resume`, a run that was killed continues after the last piece of work that it finished.
     """
     inputs = {"left": [str(path) for path in left], "right": [str(path) for path in right]}
-    output = open_output(out, inputs["left"] + inputs["right"], overwrite, resume, work_folder)
+    nicknames = [settings.nicknames.source] if settings.nicknames else []
+    output = open_output(out, [*inputs["left"], *inputs["right"], *nicknames], overwrite, resume, work_folder)
     with output as folder:
-        opened = partial(open_inputs, encoding=settings.encoding, spool=output.spool, limits=settings.execution.limits)
+        opened = partial(
+            open_inputs, encoding=settings.encoding, spool=output.spool, outputs=output.places,
+            limits=settings.execution.limits, note=progress.say,
+        )  # fmt: skip
         lefts, rights = opened(left), opened(right) if right else []
         records, exact = count_items(lefts + rights)
         if exact:
@@ -85,7 +89,7 @@ def link_files(
             clusters = clusters_of(found, one, other)
             write_tables(folder / "links.parquet", links_of(found, one, other))
             write_tables(folder / "clusters.parquet", iter([clusters]))
-            report = _report(found, one, other, clusters, progress)
+            report = _report(found, one, other, clusters)
             (folder / "report.html").write_text(links_page(report), "utf-8")
         record = record_of(found, clusters, progress)
         record["options"] |= inputs
@@ -117,9 +121,7 @@ def _link(left: RecordTable, right: RecordTable | None, run: Run[LinkSettings]) 
     return found
 
 
-def _report(
-    found: Linked, left: RecordTable, right: RecordTable | None, clusters: pa.Table, progress: Progress
-) -> LinkReport:
+def _report(found: Linked, left: RecordTable, right: RecordTable | None, clusters: pa.Table) -> LinkReport:
     kept = {column.name for column in found.columns}
     values = []
     for one in found.settings.fields:
@@ -128,4 +130,4 @@ def _report(
             values.append(join_column([chunk for side in sides for chunk in side.chunks]))
     names = [left.name] + ([right.name] if right else [])
     count = len(pc.unique(clusters.column("cluster")))
-    return facts_of(found, names, values, joined_ids(left, right), count, dict(progress.seconds))
+    return facts_of(found, names, values, joined_ids(left, right), count)

@@ -37,7 +37,6 @@ def facts_of(
     values: list[pa.ChunkedArray],
     ids: pa.Array,
     clusters: int,
-    seconds: dict[str, float],
 ) -> LinkReport:
     """Everything that the report shows. `values` are the fields of all records as given, by field."""
     points = isinstance(found.scoring, Points)
@@ -70,7 +69,6 @@ def facts_of(
         chosen=examples[: len(chosen)],
         around=examples[len(chosen) :],
         notes=found.notes,
-        seconds=seconds,
         precision=None if precision is None else (precision[0], precision[1], precision[2]),
         points=points,
     )

@@ -30,7 +30,7 @@ Side = TypeVar("Side", bound=Identified)
 def match_files(
     inputs: Paths,
     against: Paths,
-    read: Callable[[Paths, Side | None], Side],
+    read: Callable[[Paths, Side | None, Progress], Side],
     find: Callable[[Side, Side | None, Progress], Matches[Any]],
     options: dict[str, Any],
     progress: Progress,
@@ -42,7 +42,7 @@ def match_files(
     inputs, against
         Files of the probes, and of the gallery (may be empty).
     read
-        Reads one side; for the gallery it is given the probes.
+        Reads one side, and reports to the progress; for the gallery it is given the probes.
     find
         Looks probes up in a gallery or among themselves.
     options
@@ -53,8 +53,8 @@ def match_files(
     The matches (left, right, score, rank) and the run record.
     """
     with progress.stage("reading"):
-        probes = read(inputs, None)
-        gallery = read(against, probes) if against else None
+        probes = read(inputs, None, progress)
+        gallery = read(against, probes, progress) if against else None
     found = find(probes, gallery, progress)
     run = {
         "version": __version__,

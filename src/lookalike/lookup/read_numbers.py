@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -42,6 +42,7 @@ def read_measurements(
     without: Iterable[str] = (),
     names: Sequence[str] | None = None,
     encoding: str = "utf-8",
+    note: Callable[[str], None] | None = None,
 ) -> Measurements:
     r"""The measurements of all files, in order.
 
@@ -56,6 +57,8 @@ def read_measurements(
         columns with a number in the first row.
     names
         Exactly these columns, for example those of the other side; overrides `columns` and `without`.
+    note
+        Told which folders are skipped.
 
     Examples
     --------
@@ -68,7 +71,7 @@ def read_measurements(
     """
     encoding = check_encoding(encoding)
     parts, ids = [], []
-    for file in find_files(inputs):
+    for file in find_files(inputs, note):
         table = read_columns(file, encoding)
         if names is None:
             names = _choose(table, file.name, id, list(columns), list(without))

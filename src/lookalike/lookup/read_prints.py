@@ -5,7 +5,7 @@ Knows how minutiae are stored, not how they are used.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,9 @@ ANGLES, PRINTS = ("angle", "theta"), ("print", "finger", "id")
 """Accepted names of the columns with the direction and with the name of the print."""
 
 
-def read_prints(inputs: Sequence[str | Path], encoding: str = "utf-8") -> Prints:
+def read_prints(
+    inputs: Sequence[str | Path], encoding: str = "utf-8", note: Callable[[str], None] | None = None
+) -> Prints:
     r"""The fingerprints of all files, in order.
 
     Parameters
@@ -46,7 +48,7 @@ def read_prints(inputs: Sequence[str | Path], encoding: str = "utf-8") -> Prints
     """
     encoding = check_encoding(encoding)
     parts = []
-    for file in find_files(inputs):
+    for file in find_files(inputs, note):
         if file.suffix in TABLES:
             parts.append(prints_in(read_columns(file, encoding), file.name))
             continue

@@ -116,7 +116,7 @@ def decide_candidates(
                 if graph is not None:
                     graph.add(run, candidates, found)
         if graph is not None:
-            graph.close(batch)
+            graph.close(batch, candidates)
         collected.close(batch)
         candidates.drop(batch)
     return collected

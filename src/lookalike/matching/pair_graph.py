@@ -52,6 +52,7 @@ class PairGraph:
         self._pairs_per_set = pairs_per_set
         self._batch: list[pa.Table] = []
         self._cut: CutPart | None = None
+        self._part_of: Int32 | None = None
         self._batches: dict[int, pa.Table | None] = {}
 
     def _name(self, batch: int) -> str:
@@ -101,9 +102,12 @@ class PairGraph:
         kinds = np.full(len(left), kind, np.uint8)
         self._batch.append(pa.table([to_arrow(kinds), *(to_arrow(one.astype(np.int32)) for one in columns)], NAMES))
 
-    def close(self, batch: int) -> None:
-        """A batch is complete."""
+    def close(self, batch: int, candidates: Candidates) -> None:
+        """A batch is complete. Its rows are ordered by part, so that they do not depend on how parts were batched."""
         table, self._batch = pa.concat_tables(self._batch), []
+        if self._part_of is None:
+            self._part_of = connected_parts(candidates.bands, len(candidates.order))
+        table = table.take(to_arrow(_order_rows(table, self._part_of)))
         if self._work is not None:
             self._work.save(self._name(batch), table)
         self._batches[batch] = None if self._work is not None else table
@@ -115,6 +119,30 @@ class PairGraph:
                 assert self._work is not None
                 table = self._work.load(self._name(batch))
             yield table
+
+
+def _order_rows(table: pa.Table, part_of: Int32) -> Int64:
+    """Rows by part, kind, left and right; those of buckets stay in their order within the part."""
+    kind, left, right = (to_numpy(column.combine_chunks()) for column in table.columns[:3])
+    head = np.flatnonzero((kind != BUCKET) | (right == 1))  # where a pair, a size or a bucket begins
+    lengths = np.diff(np.append(head, len(kind)))
+    parts = np.repeat(part_of[left[head]], lengths)
+    buckets = kind == BUCKET
+    first, second = np.where(buckets, np.arange(len(kind)), left), np.where(kind == PAIR, right, 0)
+    return np.lexsort((second, first, kind, parts)).astype(np.int64)
+
+
+def _in_row_groups(tables: Iterator[pa.Table], rows: int) -> Iterator[pa.Table]:
+    """The same rows, `rows` at a time whatever the tables: row groups are part of the file."""
+    held: list[pa.Table] = []
+    for table in tables:
+        held.append(table)
+        if sum(map(len, held)) >= rows:
+            whole = pa.concat_tables(held)
+            full = len(whole) - len(whole) % rows
+            yield from (whole.slice(first, rows).combine_chunks() for first in range(0, full, rows))
+            held = [whole.slice(full)]
+    yield pa.concat_tables(held).combine_chunks()
 
 
 def _with_few_pairs(buckets: Buckets, sets: int, pairs_per_set: int) -> Bool:
@@ -142,7 +170,7 @@ def write_graph(folder: Path, graph: PairGraph, collected: CollectedDecisions, k
             to = np.where(kind == PAIR, order[np.where(kind == PAIR, right, 0)], right) if len(kind) else right
             yield pa.table([to_arrow(kind), to_arrow(order[left]), to_arrow(to), to_arrow(value)], NAMES)
 
-    write_tables(folder / FOLDER / LINKS, links())
+    write_tables(folder / FOLDER / LINKS, _in_row_groups(links(), ROWS))
     copies = np.flatnonzero(first != np.arange(len(order)))
     names[copies] = True
     names[first[copies]] = True

@@ -8,6 +8,7 @@ from lookalike.read.columns import join_column
 from lookalike.read.earlier import LINE_FILES, line_files
 from lookalike.read.inputs import check_inputs, identity_of, open_inputs, open_sides
 from lookalike.read.inverted import invert, open_inverted
+from lookalike.read.overwriting import refuse_input_as_output, refuse_inputs_in
 from lookalike.read.tables import looks_like_paths, open_data
 
 __all__ = [
@@ -22,4 +23,6 @@ __all__ = [
     "open_inputs",
     "open_inverted",
     "open_sides",
+    "refuse_input_as_output",
+    "refuse_inputs_in",
 ]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from lookalike.types import KEPT, RUN_FILE, Source
+from lookalike.types import KEPT, RUN_FILE, Source, parse_record
 
 LINE_FILES = "line_files"
 """Key in run.json: the plain text files below kept/ with one item per line; any other such file is one item."""
@@ -32,23 +32,19 @@ def read_record(folder: Path) -> dict[str, Any] | None:
     return parse_record((folder / RUN_FILE).read_bytes())
 
 
-def parse_record(content: bytes) -> dict[str, Any] | None:
-    """The content of run.json, if lookalike wrote it.
-
-    Examples
-    --------
-    >>> parse_record(b'{"name": "trial 7"}') is None
-    True
-    """
-    try:
-        found = json.loads(content)
-    except ValueError:
-        return None
-    return found if isinstance(found, dict) and {"options", "counts"} <= found.keys() else None
+def is_earlier_output(folder: Path) -> bool:
+    """Whether the folder is an output of dedup or link."""
+    if not (folder / RUN_FILE).is_file() or not ((folder / KEPT).is_dir() or (folder / "links.parquet").is_file()):
+        return False
+    return parse_record((folder / RUN_FILE).read_bytes()) is not None
 
 
-def kept_files(folder: Path, record: dict[str, Any]) -> Iterator[tuple[Path, bool]]:
+def kept_files(
+    folder: Path, record: dict[str, Any], failed: Callable[[OSError], object] | None = None
+) -> Iterator[tuple[Path, bool]]:
     """The files of an output folder that hold kept rows, and whether a plain text file is one item."""
-    lines = set(record.get(LINE_FILES, ()))
-    for path in (folder / KEPT).rglob("*"):
-        yield path, path.relative_to(folder / KEPT).as_posix() not in lines
+    lines, kept = set(record.get(LINE_FILES, ())), folder / KEPT
+    for parent, _, files in os.walk(kept, onerror=failed):
+        for name in files:
+            path = Path(parent, name)
+            yield path, path.relative_to(kept).as_posix() not in lines

@@ -11,20 +11,23 @@ import shutil
 import sys
 import tempfile
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from lookalike.errors import BadDataError, ResourceError, UsageError
 from lookalike.read.documents import DocumentsSource
-from lookalike.read.earlier import LINE_FILES, kept_files, parse_record, read_record
+from lookalike.read.earlier import LINE_FILES, read_record
 from lookalike.read.files import File, first_line, stamp
 from lookalike.read.formats import FORMATS, UNCOMPRESSED_ONLY
 from lookalike.read.names import kept_paths
 from lookalike.read.streams import check_encoding
-from lookalike.types import KEPT, READ_LIMITS, RUN_FILE, ReadLimits, Source
+from lookalike.read.unreadable import UnreadableSource
+from lookalike.read.walking import Finding, is_regular, match, silent, walk
+from lookalike.types import KEPT, READ_LIMITS, RUN_FILE, TEMPORARY, ReadLimits, Source, parse_record
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,8 @@ class InputFile:
     """What the user typed."""
     in_folder: bool
     """Whether it was found in a folder: there a plain text file is one item, elsewhere each of its lines."""
+    error: str = ""
+    """Why it cannot be read, if errors are skipped."""
 
     @property
     def is_document(self) -> bool:
@@ -49,7 +54,9 @@ def open_inputs(
     *,
     encoding: str = "utf-8",
     spool: Path | None = None,
-    output: Path | None = None,
+    outputs: Sequence[Path] = (),
+    skip_errors: bool = False,
+    note: Callable[[str], None] | None = None,
     limits: ReadLimits = READ_LIMITS,
 ) -> list[Source]:
     r"""Open the inputs in the order given; within folders and globs sorted by path.
@@ -58,14 +65,17 @@ def open_inputs(
     ----------
     inputs
         Files, folders, globs, URLs that fsspec knows, `-` for JSONL on standard input. An output folder of an
-        earlier run stands for the rows that it kept.
+        earlier run stands for the rows that it kept; one inside an input folder is skipped.
     encoding
         The encoding of text formats.
     spool
         A folder for a copy of standard input, since sources are read more than once.
-    output
-        The folder that results will be written to: files of an earlier run in it are not input, even if it is inside
-        an input folder.
+    outputs
+        The folders that will be written to: files in them are not input, even if they are inside an input folder.
+    skip_errors
+        List folders and files without permission, found in an input folder, among the bad lines instead of raising.
+    note
+        Told what is skipped.
     limits
         How large blocks are.
 
@@ -73,6 +83,8 @@ def open_inputs(
     ------
     UsageError
         If there is nothing to read.
+    BadDataError
+        If a folder inside an input folder cannot be read.
 
     Examples
     --------
@@ -83,25 +95,27 @@ def open_inputs(
     ['a.txt']
     """
     encoding = check_encoding(encoding)
-    named: list[InputFile] = []
+    how = Finding([folder.resolve() for folder in outputs], skip_errors, note or silent)
+    found: list[InputFile] = []
     for given in inputs:
-        named += _find(os.fspath(given), spool, named)
-    found = [one for one in named if not _is_output(one, output)]
-    if named and not found:
-        raise UsageError("nothing to read: all inputs are in the output folder; choose another output folder")
+        found += _find(os.fspath(given), spool, found, how)
     names = kept_paths([one.file.kept_path for one in found], [_absolute(one.file) for one in found])
     found = [replace(one, file=replace(one.file, kept_path=name)) for one, name in zip(found, names)]
     sources: list[Source] = []
-    for is_document, group in groupby(found, lambda one: one.is_document):
+    for (error, is_document), group in groupby(found, lambda one: (one.error, one.is_document)):
         members = list(group)
-        if is_document:
+        if error:
+            sources += [UnreadableSource(one.file.name, one.file.kept_path, one.file, error) for one in members]
+        elif is_document:
             sources.append(_open_documents(members, encoding, limits))
         else:
             sources += [_open_file(one.file, encoding, limits) for one in members]
     return sources
 
 
-def find_files(inputs: Sequence[str | Path]) -> list[File]:
+def find_files(
+    inputs: Sequence[str | Path], note: Callable[[str], None] | None = None, skip_errors: bool = False
+) -> list[File]:
     """The files that the user named, for readers of whole files; folders and globs sorted by path.
 
     Examples
@@ -114,7 +128,8 @@ def find_files(inputs: Sequence[str | Path]) -> list[File]:
     """
     if "-" in map(str, inputs):
         raise UsageError("standard input (-) is not supported here; pass a file")
-    return [one.file for given in inputs for one in _find(os.fspath(given), None, [])]
+    how = Finding(skip_errors=skip_errors, note=note or silent)
+    return [one.file for given in inputs for one in _find(os.fspath(given), None, [], how)]
 
 
 def open_sides(
@@ -123,12 +138,15 @@ def open_sides(
     encoding: str,
     spool: Path | None,
     limits: ReadLimits = READ_LIMITS,
+    *,
+    skip_errors: bool = False,
+    note: Callable[[str], None] | None = None,
 ) -> tuple[list[Source], list[Source]]:
     """The sources of INPUT, and those of `--against` if given."""
     if "-" in map(str, inputs) and "-" in map(str, against):
         raise UsageError("standard input (-) was given both as INPUT and with --against; save one of them to a file")
-    sources = open_inputs(inputs, encoding=encoding, spool=spool, limits=limits)
-    return sources, open_inputs(against, encoding=encoding, spool=spool, limits=limits) if against else []
+    opened = partial(open_inputs, encoding=encoding, spool=spool, limits=limits, skip_errors=skip_errors, note=note)
+    return opened(inputs), opened(against) if against else []
 
 
 def identity_of(sources: Sequence[Source]) -> list[list[Any]]:
@@ -141,16 +159,6 @@ def identity_of(sources: Sequence[Source]) -> list[list[Any]]:
     """
     files = [file for source in sources for file in getattr(source, "files", None) or [source.file]]  # type: ignore[attr-defined]
     return [[file.name, file.nbytes, *(file.stamp or ())] for file in files]
-
-
-def _is_output(one: InputFile, output: Path | None) -> bool:
-    if output is None or "://" in one.given or output.resolve() not in Path(_absolute(one.file)).resolve().parents:
-        return False
-    if Path(one.given).is_file():
-        raise UsageError(
-            f"{one.given}: is in the output folder {output}, which would be replaced; choose another output folder"
-        )
-    return True
 
 
 def check_inputs(inputs: Sequence[str | Path]) -> None:
@@ -180,53 +188,65 @@ def _open_file(file: File, encoding: str, limits: ReadLimits) -> Source:
     return FORMATS[file.suffix](file, encoding, limits)
 
 
-def _find(given: str, spool: Path | None, before: list[InputFile]) -> list[InputFile]:
+def _find(given: str, spool: Path | None, before: list[InputFile], how: Finding) -> list[InputFile]:
     if given == "-":
         if any(one.given == "-" for one in before):
             raise UsageError("standard input (-) was given more than once; it can be read only once")
         return [InputFile(spool_stdin(spool), given, False)]
-    found = list(_find_url(given) if "://" in given else _find_local(given))
+    found = list(_find_url(given, how) if "://" in given else _find_local(given, how))
+    if inside := [one for one in found if one.file.system is None and how.is_written(one.file.path)]:
+        found = [one for one in found if one not in inside]
+        if not found or Path(given).exists():  # of a glob, what is in the output may be left out
+            raise UsageError(
+                f"{inside[0].file.name}: is in the output folder, which would be replaced; choose another output folder"
+            )
     if not found and not read_record(Path(given)):  # an earlier run may have kept nothing
-        what = "the folder has no files" if Path(given).is_dir() or "://" in given else "no file matches"
+        what = "the folder has no files to read" if Path(given).is_dir() or "://" in given else "no file matches"
         raise UsageError(f"{given}: {what}")
     return found
 
 
-def _find_local(given: str) -> Iterator[InputFile]:
+def _find_local(given: str, how: Finding) -> Iterator[InputFile]:
     check_inputs([given])
     path = Path(given)
     if path.is_dir():
-        yield from _find_in_folder(given, given)
+        yield from _find_in_folder(given, given, how)
     elif path.is_file():
         yield InputFile(_local(given, path.name), given, False)
     elif path.exists():
         raise UsageError(f"{given}: not a regular file; pipe it to standard input (-) instead")
     elif glob.has_magic(given):
-        for match in sorted(glob.glob(given, recursive=True)):  # noqa: PTH207
+        for one in match(given, how):
             # a recursive glob also matches the files in a folder
-            if Path(match).is_file():
-                yield InputFile(_local(match, Path(match).name), given, False)
-            elif Path(match).is_dir() and "**" not in given:
-                yield from _find_in_folder(match, given)
+            if one.error:
+                yield _unreadable(str(one.path), given, one.error, how)
+            elif one.path.is_file():
+                yield InputFile(_local(str(one.path), one.path.name), given, False)
+            elif one.path.is_dir() and "**" not in given:
+                yield from _find_in_folder(str(one.path), given, how)
 
 
-def _find_in_folder(folder: str, given: str) -> Iterator[InputFile]:
+def _find_in_folder(folder: str, given: str, how: Finding) -> Iterator[InputFile]:
     """Every file below a folder except hidden ones, sorted by path."""
     base = Path(folder, KEPT) if read_record(Path(folder)) else Path(folder)
-    for path, whole in sorted(_walk(folder)):
-        if path.is_file():
-            yield InputFile(_local(str(path), path.relative_to(base).as_posix()), given, whole)
-
-
-def _walk(folder: str) -> Iterator[tuple[Path, bool]]:
-    """Files, and whether a plain text file is one item; of an output folder only the kept rows."""
-    for parent, folders, files in os.walk(folder):
-        if record := read_record(Path(parent)):
-            yield from kept_files(Path(parent), record)
-            folders.clear()
+    for path, whole, error in sorted(walk(folder, how)):
+        if error:
+            yield _unreadable(str(path), given, error, how)
             continue
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        yield from ((Path(parent, name), True) for name in files if not name.startswith("."))
+        try:
+            if is_regular(path):
+                yield InputFile(_local(str(path), path.relative_to(base).as_posix()), given, whole)
+        except (OSError, UsageError) as failure:
+            why = failure.strerror or "" if isinstance(failure, OSError) else "Permission denied"
+            yield _unreadable(str(path), given, why, how)
+
+
+def _unreadable(name: str, given: str, why: str, how: Finding) -> InputFile:
+    """Something in an input folder that cannot be read: an error, or what is listed among the bad lines."""
+    error = f"cannot be read: {why}"
+    if not how.skip_errors:
+        raise BadDataError(f"{name}: {error}; change its permissions, or leave it out with --on-error skip")
+    return InputFile(File(name, Path(name).name, name), given, True, error)
 
 
 def _local(name: str, kept_path: str) -> File:
@@ -241,7 +261,7 @@ def _local(name: str, kept_path: str) -> File:
     return File(shown, kept_path, name, found[0], found)
 
 
-def _find_url(given: str) -> Iterator[InputFile]:
+def _find_url(given: str, how: Finding) -> Iterator[InputFile]:
     # imported here: a run on local files does not need it
     import fsspec
 
@@ -253,7 +273,7 @@ def _find_url(given: str) -> Iterator[InputFile]:
                     yield InputFile(_remote(system, match, match.rsplit("/", 1)[-1]), given, False)
         elif system.isdir(path):
             path, lines = _kept_remote(system, path)
-            for inner in sorted(system.find(path)):
+            for inner in _without_outputs(system, path, how):
                 within = inner.removeprefix(path).lstrip("/")
                 if not any(part.startswith(".") for part in within.split("/")):
                     yield InputFile(_remote(system, inner, within), given, within not in lines)
@@ -276,6 +296,21 @@ def _kept_remote(system: Any, path: str) -> tuple[str, set[str]]:
     return (path, set()) if record is None else (kept, set(record.get(LINE_FILES, ())))
 
 
+def _without_outputs(system: Any, path: str, how: Finding) -> list[str]:
+    """The files below a folder, sorted; not those of outputs of ours in it."""
+    found: list[str] = sorted(system.find(path))
+    if "file" in system.protocol:
+        found = [inner for inner in found if not how.is_written(inner)]
+    for run_file in [inner for inner in found if inner.endswith(f"/{RUN_FILE}")]:
+        folder = run_file.removesuffix(RUN_FILE)
+        kept, links = f"{folder}{KEPT}/", f"{folder}links.parquet"
+        is_output = folder.rstrip("/") != path.rstrip("/") and any(one.startswith((kept, links)) for one in found)
+        if is_output and parse_record(system.cat_file(run_file)) is not None:
+            how.tell_skipped(folder.rstrip("/"))
+            found = [inner for inner in found if not inner.startswith(folder)]
+    return found
+
+
 def _remote(system: Any, path: str, kept_path: str, name: str | None = None) -> File:
     size = system.info(path).get("size") or 0
     # the query of a URL is not part of the file name
@@ -290,7 +325,7 @@ def spool_stdin(spool: Path | None) -> File:
     """Copy standard input to a file in `spool`, or in a temporary folder: sources are read more than once."""
     if sys.stdin is None:
         raise UsageError("standard input (-) is closed; pipe data into it or pass a file")
-    folder = Path(tempfile.mkdtemp(prefix="lookalike-")) if spool is None else spool
+    folder = Path(tempfile.mkdtemp(prefix=TEMPORARY)) if spool is None else spool
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "stdin.jsonl"
     try:

@@ -22,7 +22,8 @@ from lookalike.types.arrays import (
 )
 from lookalike.types.items import Block, ItemMemory, Items, Layout, Rejected, Source, Wanted
 from lookalike.types.limits import READ_LIMITS, ReadLimits
-from lookalike.types.names import DEFAULT_ID, KEPT, RUN_FILE
+from lookalike.types.names import DEFAULT_ID, KEPT, RUN_FILE, TEMPORARY
+from lookalike.types.records import parse_record
 from lookalike.types.sets import Buckets, Numbered, Overlapping, Pairs, Sets, Signatures, VectorKind
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "NOWHERE",
     "READ_LIMITS",
     "RUN_FILE",
+    "TEMPORARY",
     "Block",
     "Bool",
     "Buckets",
@@ -58,6 +60,7 @@ __all__ = [
     "VectorKind",
     "Wanted",
     "matrix_to_arrow",
+    "parse_record",
     "stretch_by_stretch",
     "strings_to_arrow",
     "text_arrays",

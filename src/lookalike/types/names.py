@@ -1,8 +1,12 @@
 """Names that several rooms must agree on."""
 
+import secrets
+
 RUN_FILE = "run.json"
 """The record of a run: a folder that holds it is a finished output."""
 KEPT = "kept"
 """The folder of the rows that stay, in an output of dedup."""
 DEFAULT_ID = "id"
 """The column that names an item, unless another is given."""
+TEMPORARY = f"lookalike-{secrets.token_hex(4)}-"
+"""How the temporary folders of this process begin, so that it can remove its own and no others."""

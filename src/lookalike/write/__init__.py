@@ -3,6 +3,7 @@
 from lookalike.types import KEPT
 from lookalike.write.kept import LARGE_BYTES, KeptWriter, open_kept
 from lookalike.write.outputs import TABLE_SUFFIXES, OutputFolder, disk_errors, free_bytes, output_file, whole_file
+from lookalike.write.ownership import count_kept
 from lookalike.write.results import (
     write_json,
     write_rejected,
@@ -17,6 +18,7 @@ __all__ = [
     "TABLE_SUFFIXES",
     "KeptWriter",
     "OutputFolder",
+    "count_kept",
     "disk_errors",
     "free_bytes",
     "open_kept",

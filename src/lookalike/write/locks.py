@@ -27,7 +27,7 @@ class LockedError(Exception):
 
 
 class FileLock:
-    """An exclusive lock on a file, which is created; held from `acquire` to `release`.
+    """An exclusive lock on a file, which is created and holds `text`; held from `acquire` to `release`.
 
     Examples
     --------
@@ -45,8 +45,9 @@ class FileLock:
     locked
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, text: bytes = b"") -> None:
         self.path = path
+        self._text = text
         self._handle: int | None = None
 
     def acquire(self) -> None:
@@ -58,8 +59,9 @@ class FileLock:
             If another process holds it.
         """
         by_existence = _fcntl is None and _msvcrt is None
+        flags = os.O_RDWR | os.O_CREAT | (os.O_EXCL if by_existence else 0) | getattr(os, "O_NOFOLLOW", 0)
         try:
-            self._handle = os.open(self.path, os.O_RDWR | os.O_CREAT | (os.O_EXCL if by_existence else 0), 0o666)
+            self._handle = os.open(self.path, flags, 0o666)
         except FileExistsError as error:
             raise LockedError(f"if none is running, remove {self.path}") from error
         try:
@@ -73,6 +75,8 @@ class FileLock:
             if not isinstance(error, BlockingIOError | PermissionError):
                 raise
             raise LockedError("wait until it ends") from error
+        if self._text and not os.fstat(self._handle).st_size:
+            os.write(self._handle, self._text)
 
     def release(self) -> None:
         """Give the lock back; does nothing if it is not held."""

@@ -18,8 +18,9 @@ from types import TracebackType
 from typing import Any, TypeGuard
 
 from lookalike.errors import ResourceError, UsageError
-from lookalike.types import KEPT, RUN_FILE
+from lookalike.types import KEPT
 from lookalike.write.locks import FileLock, LockedError
+from lookalike.write.ownership import LOCK_TEXT, check_replaceable, check_work_folders
 
 LOCK_FILE = "lock"
 """Held by the run that writes to the folder."""
@@ -50,7 +51,8 @@ class OutputFolder:
     path
         The final path; its parent folders are created.
     overwrite
-        Replace an earlier output (a folder with a `run.json`) or an empty folder; never anything else.
+        Replace an earlier output (a folder with our `run.json` and no other files) or an empty folder; never anything
+        else.
     resume
         Continue with the pieces that a killed run into this folder left.
     work
@@ -79,6 +81,9 @@ class OutputFolder:
         resumable: bool = True,
         many_files: int = MANY_FILES,
     ) -> None:
+        for given, option in ((path, "-o"), (work, "--work")):
+            if given is not None and not os.fspath(given):
+                raise UsageError(f"{option} is the empty string; name a folder")
         self.path = Path(path).resolve()
         self.overwrite = overwrite
         self.resume = resume
@@ -89,19 +94,29 @@ class OutputFolder:
         self.work = self._partial / WORK if work is None else Path(work).resolve() / _work_name(self.path)
         self.spool = self.work.with_name(f"{self.work.name}-spool")
         """Where a copy of input that can be read only once goes."""
-        self._lock = FileLock(self._partial / LOCK_FILE)
+        self._lock = FileLock(self._partial / LOCK_FILE, LOCK_TEXT)
         self._made: list[Path] = []
         self._check()
+
+    @property
+    def places(self) -> list[Path]:
+        """The folders that are replaced or emptied: the output itself, and those of work files."""
+        return [self.path, self._partial, self.work, self.spool]
 
     def __enter__(self) -> Path:
         with disk_errors(self.path, self._advice):
             self._made = [parent for parent in self.path.parents if not parent.exists()]
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._take()
+            try:
+                self._take()
+            except KeyboardInterrupt as error:
+                self.__exit__(type(error), error, None)
+                raise
         return self._partial
 
     def _take(self) -> None:
         """Create the hidden folder, or take over that of a killed run, and lock it."""
+        check_work_folders(self._partial, LOCK_FILE, (self.work, self.spool))
         existed = self._partial.exists()
         self._partial.mkdir(exist_ok=True)
         try:
@@ -131,7 +146,9 @@ class OutputFolder:
                     stopped = KeyboardInterrupt | ResourceError | OSError | MemoryError
                     later = self.resume or isinstance(error, stopped)
                     keep = later and self._resumable and self._has_pieces()
-                    if isinstance(error, OSError):
+                    if keep and isinstance(error, KeyboardInterrupt):
+                        error.args = ("finished work is kept: continue with --resume",)
+                    if isinstance(error, OSError) and (_is_full(error) or self._is_about_output(error)):
                         raise error
                     if _is_full(error.__cause__):
                         raise error.__cause__  # raised for a file in the folder: the advice here is about the run
@@ -151,6 +168,13 @@ class OutputFolder:
                 # after a failure the parents are empty; after a success this does nothing
                 with suppress(OSError):
                     parent.rmdir()
+
+    def _is_about_output(self, error: OSError) -> bool:
+        """Whether an error is about a file of this output; another may be about the input."""
+        if not isinstance(error.filename, str | bytes):
+            return True
+        place = Path(os.fsdecode(error.filename)).absolute()
+        return any(folder in (place, *place.parents) for folder in self.places)
 
     def _has_pieces(self) -> bool:
         return any(self._pieces())
@@ -186,10 +210,7 @@ class OutputFolder:
             raise UsageError(f"{self.path}: already exists; choose another name or use --overwrite")
         if not self.path.is_dir():
             raise UsageError(f"{self.path}: is a file; choose another name for the output folder")
-        if any(self.path.iterdir()) and not (self.path / RUN_FILE).is_file():
-            raise UsageError(
-                f"{self.path}: has no {RUN_FILE}, so it is not an output of lookalike; choose another name"
-            )
+        check_replaceable(self.path)
 
     def _publish(self) -> None:
         """Move the new folder into place; the old one is removed only afterwards."""
@@ -284,6 +305,8 @@ def output_file(path: str | Path, suffixes: tuple[str, ...] = TABLE_SUFFIXES, ov
     'pairs.csv'
     """
     found = Path(path)
+    if not os.fspath(path):
+        raise UsageError("-o is the empty string; name a file")
     if found.suffix.lower() not in suffixes:
         raise UsageError(f"{found}: the file name must end in {', '.join(suffixes)}")
     if found.is_dir():

@@ -143,7 +143,7 @@ def report_of(text: str) -> LinkReport:
         title=text, tables=[(text, 5)], fields=[FieldFact(text, text, text, 0.5, 3)],
         hashes=[HashFact(text, 1, 1, 1, 1, 1, text)], weights=[LevelWeight(text, text, 0.9, 0.1, 3.0, 4)],
         bins=[Bin(0, 1, 3, 0.5, 0.4, 0.6)], cut=0, cut_reason=text, source_of_precision=text, links=1,
-        chosen=[example], around=[example], notes=[text], seconds={text: 1.0},
+        chosen=[example], around=[example], notes=[text],
     )  # fmt: skip
 
 
@@ -343,20 +343,18 @@ def test_examples_stand_on_their_side_of_the_cut() -> None:
     assert opened == ["L6.0", "L5.9"]
 
 
-def test_hashes_fields_notes_and_times_are_listed() -> None:
+def test_hashes_fields_and_notes_are_listed() -> None:
     root = read(
         replace(
             FULL,
             hashes=[HashFact("zip", 10_000, 321, 99, 5_432, 21, "refined")],
-            seconds={"read": 1.256},
             fields=[FieldFact("zip", "code", "digits only", 0.037, 4_321)],
             notes=["one", "two"],
         )
     )
-    cells = {name: [cell.text for cell in root.by_id(name).all("td")] for name in ("candidates", "fields", "notes")}
+    cells = {name: [cell.text for cell in root.by_id(name).all("td")] for name in ("candidates", "fields")}
     assert cells["candidates"] == ["zip", "10,000", "321", "99", "5,432", "21", "refined"]
     assert cells["fields"] == ["zip", "code", "digits only", "3.7%", "4,321"]
-    assert cells["notes"] == ["read", "1.26"]
     assert [item.text for item in root.by_id("notes").all("li")] == ["one", "two"]
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lookalike.types import TEMPORARY
 from lookalike.write import disk_errors
 
 PAIR = np.dtype([("left", "<i4"), ("right", "<i4"), ("similarity", "<f8")])
@@ -85,7 +86,7 @@ class PairStore:
 
     def _spill(self) -> None:
         if self._spilled is None:
-            self._spilled = Path(tempfile.mkdtemp(prefix="lookalike-pairs-", dir=self._folder))
+            self._spilled = Path(tempfile.mkdtemp(prefix=f"{TEMPORARY}pairs-", dir=self._folder))
             weakref.finalize(self, shutil.rmtree, self._spilled, ignore_errors=True)
         rows = np.concatenate([np.empty(0, PAIR), *self._held])
         self._hold([])

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 MODEL_ALONE = "the model's own probability"
 """The value of `LinkReport.source_of_precision` if nothing outside the model confirms it."""
@@ -200,8 +200,6 @@ class LinkReport:
         Pairs with scores around the cut.
     notes : sequence of str
         Other things the user should know.
-    seconds : dict
-        Time by stage.
     precision : (float, float | None, float | None), optional
         Estimated precision of all pairs at or above the cut, with its interval. By default, the mean over the bins.
     points : bool
@@ -230,6 +228,5 @@ class LinkReport:
     chosen: Sequence[PairExample] = ()
     around: Sequence[PairExample] = ()
     notes: Sequence[str] = ()
-    seconds: dict[str, float] = field(default_factory=dict)
     precision: tuple[float, float | None, float | None] | None = None
     points: bool = False

@@ -202,8 +202,4 @@ def _fields(report: LinkReport) -> Markup:
 
 
 def _notes(report: LinkReport) -> Markup:
-    notes = tag("ul", *(tag("li", note) for note in report.notes)) if report.notes else tag("p", "No notes.")
-    if not report.seconds:
-        return notes
-    rows = [[stage, f"{seconds:,.2f}"] for stage, seconds in report.seconds.items()]
-    return join([notes, table(["stage", "seconds"], rows, numeric=[1])])
+    return tag("ul", *(tag("li", note) for note in report.notes)) if report.notes else tag("p", "No notes.")

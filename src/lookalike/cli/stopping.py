@@ -1,0 +1,78 @@
+"""How a run is stopped from outside: Ctrl-C, SIGTERM and SIGHUP end it alike, with its work kept and nothing left over.
+
+Imports nothing that takes time: it must be in place before the rest is imported.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import time
+from types import FrameType, TracebackType
+
+REPEATED_SECONDS = 1.0
+"""A signal this soon after another is the same wish, and must not disturb the cleaning up."""
+
+
+class Stopped(KeyboardInterrupt):
+    """A signal that ends the run; `args` say how to go on, if that is possible."""
+
+    signal_number = int(signal.SIGINT)
+
+
+def catch_signals() -> None:
+    """Let signals that end the process raise `Stopped`, unless they are ignored (`nohup`)."""
+    last = -REPEATED_SECONDS
+
+    def stop(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+        nonlocal last
+        before, last = last, time.monotonic()
+        if last - before > REPEATED_SECONDS:
+            stopped = Stopped()
+            stopped.signal_number = number
+            raise stopped
+
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+            signal.signal(number, stop)
+
+
+def exit_code(error: BaseException) -> int:
+    """128 + the number of the signal."""
+    return 128 + (error.signal_number if isinstance(error, Stopped) else int(signal.SIGINT))
+
+
+def describe(error: BaseException) -> str:
+    """What is said, with how to go on if that is possible."""
+    return "; ".join(["interrupted", *map(str, error.args)])
+
+
+def end_quietly() -> None:
+    """Say one line about an interrupt that comes before `main` has begun, instead of a traceback."""
+    others = sys.excepthook
+
+    def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if not issubclass(kind, KeyboardInterrupt):
+            others(kind, error, trace)
+            return
+        with contextlib.suppress(OSError):
+            os.write(2, b"lookalike: interrupted\n")
+        os._exit(exit_code(error))
+
+    sys.excepthook = hook
+
+
+def remove_temporary() -> None:
+    """Remove the temporary folders of this process, at whatever moment it was stopped."""
+    names = sys.modules.get("lookalike.types.names")
+    if names is None:
+        return
+    import shutil
+    import tempfile
+    from pathlib import Path
+
+    for folder in Path(tempfile.gettempdir()).glob(f"{names.TEMPORARY}*"):
+        shutil.rmtree(folder, ignore_errors=True)

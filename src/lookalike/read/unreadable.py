@@ -1,0 +1,68 @@
+"""A folder or file without permission, in an input folder: it has no items, and is listed among the bad lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from lookalike.errors import BadDataError
+from lookalike.read.files import File
+from lookalike.types import Block, Bool, Int64, ItemMemory, Items, Layout, Rejected, Wanted
+
+
+@dataclass(slots=True)
+class UnreadableSource:
+    """What `--on-error skip` leaves out as a whole."""
+
+    name: str
+    kept_path: str
+    """Nothing is written there."""
+    file: File
+    error: str
+    nbytes: int = 0
+    item_memory: ItemMemory | None = None
+    rejected_rows: dict[int, Int64] = field(default_factory=dict)
+
+    def column_names(self) -> Sequence[str] | None:
+        """Unknown."""
+        return None
+
+    def estimate_rows(self) -> tuple[int, bool]:
+        """None."""
+        return 0, True
+
+    def blocks(self) -> Iterator[Block]:
+        """One, for the sake of the error."""
+        yield UnreadableBlock(self)
+
+    def layout(self) -> Layout:
+        """Nothing is written."""
+        return Layout("files")
+
+    def locate(self, row: int) -> tuple[str, int]:
+        """It has no rows."""
+        raise IndexError(row)
+
+
+@dataclass(slots=True)
+class UnreadableBlock:
+    """No items, and one error."""
+
+    source: UnreadableSource
+    nbytes: int = 0
+    exclusive: bool = False
+
+    def items(self, wanted: Wanted, rows: Int64 | None = None) -> Items:  # noqa: ARG002
+        """No items; what could not be read is rejected."""
+        source = self.source
+        if not wanted.skip_errors:
+            raise BadDataError(f"{source.name}: {source.error}")
+        columns = {name: pa.array([], pa.large_string()) for name in wanted.columns}
+        return Items(pa.array([], pa.large_string()), columns, [Rejected(source.name, 0, source.error, b"")])
+
+    def kept_rows(self, keep: Bool, decoded: Any = None) -> list[tuple[str, bytes]]:  # noqa: ARG002
+        """None."""
+        return []

@@ -1,0 +1,136 @@
+"""The files below a folder: what is read, what is skipped with a note, and what cannot be read.
+
+Knows names and permissions, not formats.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from lookalike.errors import UsageError
+from lookalike.read.earlier import is_earlier_output, kept_files, read_record
+
+
+def silent(_: str) -> None:
+    """Report nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """How inputs are searched for."""
+
+    outputs: Sequence[Path] = ()
+    """Folders that the run writes to, resolved: what is in them is no input."""
+    skip_errors: bool = False
+    """List what cannot be read instead of raising."""
+    note: Callable[[str], None] = silent
+    """Told what is skipped."""
+
+    def is_written(self, path: str | Path) -> bool:
+        """Whether a path is in a folder that the run writes to."""
+        if not self.outputs:
+            return False
+        real = Path(path).resolve()
+        return any(folder in (real, *real.parents) for folder in self.outputs)
+
+    def tell_skipped(self, folder: str | Path) -> None:
+        """Note that an earlier output is not read."""
+        self.note(f"{folder}: skipped, since it is an output of lookalike; to read it, name it as INPUT.")
+
+
+class Found(NamedTuple):
+    """A file, or a folder that cannot be read."""
+
+    path: Path
+    whole: bool = True
+    """Whether a plain text file is one item."""
+    error: str = ""
+    """Why a folder cannot be read."""
+
+
+def walk(folder: str, how: Finding) -> Iterator[Found]:
+    """Files below a folder; hidden ones and other outputs of ours are skipped. Of an output, only the kept rows.
+
+    Raises
+    ------
+    UsageError
+        If the folder itself cannot be read.
+    """
+    top, real = Path(folder), Path(folder).resolve()
+    failed: list[OSError] = []
+    for parent, folders, files in os.walk(folder, onerror=failed.append):
+        here = Path(parent)
+        try:
+            earlier = is_earlier_output(here)
+            record = read_record(here) if earlier else None
+        except OSError as error:
+            failed.append(OSError(error.errno, error.strerror, parent))
+            folders.clear()
+            continue
+        if earlier and here != top:
+            how.tell_skipped(here)
+            folders.clear()
+        elif record is not None:
+            yield from (Found(*one) for one in kept_files(here, record, failed.append))
+            folders.clear()
+        else:
+            beneath = real / here.relative_to(top)
+            folders[:] = [name for name in folders if name[0] != "." and beneath / name not in how.outputs]
+            yield from (Found(here / name) for name in files if not name.startswith("."))
+    yield from (_failure(one, top) for one in failed)
+
+
+def _failure(error: OSError, top: Path) -> Found:
+    place, why = Path(os.fsdecode(error.filename)), error.strerror or str(error)
+    if place == top:
+        raise UsageError(f"{top}: cannot be read: {why}") from error
+    return Found(place, error=why)
+
+
+def is_regular(path: Path) -> bool:
+    """Whether it is a regular file; a link that leads nowhere is none.
+
+    Raises
+    ------
+    OSError
+        If that cannot be known, for example without permission to enter the folder.
+    """
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except FileNotFoundError:
+        return False
+
+
+def match(pattern: str, how: Finding) -> Iterator[Found]:
+    """What a glob matches, sorted, with folders that it should have searched but could not read.
+
+    With `**`, outputs of ours are skipped like those in a folder.
+    """
+    root = _literal_root(pattern)
+    earlier: dict[Path, bool] = {}
+    for name in sorted(glob.glob(pattern, recursive=True)):  # noqa: PTH207
+        path = Path(name)
+        inside = [one for one in path.parents if root in one.parents] if "**" in pattern else []
+        for parent in inside:
+            if parent not in earlier:
+                earlier[parent] = is_earlier_output(parent)
+                if earlier[parent] and not how.is_written(parent):
+                    how.tell_skipped(parent)
+        if not any(earlier[parent] for parent in inside):
+            yield Found(path)
+    for parent in Path(pattern).parents:
+        folders = glob.glob(f"{parent}{os.sep}", recursive=True)  # noqa: PTH207
+        for name in sorted(folders):
+            if not os.access(name, os.R_OK | os.X_OK):
+                yield Found(Path(name), error="Permission denied")
+
+
+def _literal_root(pattern: str) -> Path:
+    """The folder in which a glob begins to search."""
+    return next(parent for parent in (*Path(pattern).parents,) if not glob.has_magic(str(parent)))

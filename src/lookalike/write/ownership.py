@@ -1,0 +1,126 @@
+"""What lookalike may replace or delete: only what it wrote itself. Symbolic links are never followed."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from lookalike.errors import UsageError
+from lookalike.types import KEPT, RUN_FILE, parse_record
+
+WRITTEN = "written"
+"""Key in run.json: how many files and bytes the run wrote to kept/."""
+LOCK_TEXT = b"lookalike\n"
+"""Content of the lock file, by which a hidden folder is recognised as ours."""
+
+_OUTPUT_NAMES = {
+    KEPT,
+    "graph",
+    RUN_FILE,
+    "removed.parquet",
+    "clusters.parquet",
+    "links.parquet",
+    "rejected.jsonl",
+    "report.html",
+}
+_DESKTOP_NAMES = {".DS_Store", "Thumbs.db", "desktop.ini"}
+"""What file managers leave in any folder."""
+_GRAPH_NAMES = {"links.parquet", "items.parquet", "sources.json"}
+_WORK_NAMES = ("manifest.jsonl*", "*.arrow", "*.arrow.partial", "stdin.jsonl", "lookalike-*")
+_NAMED = 3
+"""How many files an error names."""
+
+
+def count_kept(folder: Path) -> dict[str, Any]:
+    """How many files and bytes an output folder has in kept/, for run.json: files added later are noticed."""
+    files = _files(folder / KEPT)
+    return {WRITTEN: {"files": len(files), "bytes": sum(path.lstat().st_size for path in files)}}
+
+
+def check_replaceable(folder: Path) -> None:
+    """Refuse to replace a folder that is neither empty nor an output of lookalike, or that has other files in it."""
+    found = sorted(path.name for path in folder.iterdir())
+    if not found:
+        return
+    record = _record(folder)
+    if record is None:
+        raise UsageError(f"{folder}: has no {RUN_FILE} of lookalike, so it is not an output; choose another name")
+    graph = sorted(path.name for path in (folder / "graph").glob("*"))
+    foreign = [name for name in found if name not in _OUTPUT_NAMES | _DESKTOP_NAMES]
+    foreign += [f"graph/{name}" for name in graph if name not in _GRAPH_NAMES | _DESKTOP_NAMES]
+    if foreign := foreign or _added(folder, record):
+        raise UsageError(
+            f"{folder}: has files that lookalike did not write: {_names(foreign)}; move them or choose another name"
+        )
+
+
+def check_work_folders(partial: Path, lock: str, others: Iterable[Path]) -> None:
+    """Refuse hidden and work folders that are links or somebody else's, before anything is written or deleted there."""
+    others = list(others)
+    for folder in (partial, partial / KEPT, *others):
+        _refuse_link(folder)
+    if partial.exists() and not _is_ours(partial, lock):
+        raise UsageError(
+            f"{partial}: is needed for work files, but was not made by lookalike; move it or choose another output"
+        )
+    for folder in others:
+        names = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+        foreign = [name for name in names if not any(fnmatchcase(name, ours) for ours in _WORK_NAMES)]
+        if foreign:
+            raise UsageError(
+                f"{folder}: is needed for work files, but has files that lookalike did not write: {_names(foreign)}; "
+                "move them or choose another --work"
+            )
+
+
+def _refuse_link(folder: Path) -> None:
+    try:
+        mode = folder.lstat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    if not stat.S_ISDIR(mode):
+        what = "a symbolic link" if stat.S_ISLNK(mode) else "not a folder"
+        raise UsageError(f"{folder}: is {what}, but is needed for work files; remove it or choose another output")
+
+
+def _is_ours(partial: Path, lock: str) -> bool:
+    """Whether a hidden folder has our lock file, or our run.json, or nothing at all yet."""
+    names = {path.name for path in partial.iterdir()}
+    path = partial / lock
+    if lock in names and not path.is_symlink() and path.is_file():
+        try:
+            with path.open("rb") as file:
+                text = file.read(len(LOCK_TEXT))
+        except PermissionError:  # Windows, while another run holds the lock
+            return True
+        return text == LOCK_TEXT or (not text and names == {lock})  # killed before it wrote the text
+    return not names or (lock not in names and _record(partial) is not None)
+
+
+def _record(folder: Path) -> dict[str, Any] | None:
+    path = folder / RUN_FILE
+    return parse_record(path.read_bytes()) if path.is_file() and not path.is_symlink() else None
+
+
+def _added(folder: Path, record: dict[str, Any]) -> list[str]:
+    """Files in kept/ that were added or changed since the run; those newer than run.json, if any are."""
+    known = record.get(WRITTEN)
+    if known is None or count_kept(folder)[WRITTEN] == known:
+        return []
+    finished = (folder / RUN_FILE).stat().st_mtime_ns
+    files = _files(folder / KEPT)
+    newer = [path for path in files if path.lstat().st_mtime_ns > finished]
+    return [path.relative_to(folder).as_posix() for path in newer or files]
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(Path(parent, name) for parent, _, files in os.walk(folder) for name in {*files} - _DESKTOP_NAMES)
+
+
+def _names(foreign: list[str]) -> str:
+    more = f" and {len(foreign) - _NAMED:,} more" if len(foreign) > _NAMED else ""
+    return ", ".join(foreign[:_NAMED]) + more
