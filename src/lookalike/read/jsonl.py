@@ -17,7 +17,16 @@ import pyarrow as pa
 import pyarrow.json
 
 from lookalike.kernels import rows as kernels
-from lookalike.read.columns import ACCEPTED, BadRow, bad_byte, column_of, find_null_tokens, kind_of, missing_column, one_array
+from lookalike.read.columns import (
+    ACCEPTED,
+    BadRow,
+    bad_byte,
+    column_of,
+    find_null_tokens,
+    kind_of,
+    missing_column,
+    one_array,
+)
 from lookalike.read.lines import LineSource, Parsed, Rows, line_ends
 from lookalike.read.long import LongRow
 from lookalike.types import Bool, Int64, UInt8, Wanted
