@@ -94,7 +94,9 @@ def test_wrong_commands_are_usage_errors(cli, news, arguments):
     done = cli(*arguments)
     assert done.code == 2
     assert done.out == ""
-    assert "Usage:" in done.err
+    assert done.err.startswith("lookalike: ")
+    assert done.err.endswith(" -h\n")  # where the options are explained
+    assert done.err.count("\n") == 1
 
 
 @pytest.mark.parametrize("options", [["--threshold", "0"], ["--recall", "1"], ["--hashes", "0"], ["--plot", "a.pdf"]])

@@ -54,7 +54,8 @@ def command(out: str, threshold: str, threads: int | None, overwrite: bool, as_j
     progress.say("")
     for line in describe_cluster(read_result(Path(out)).removed, sources):
         progress.say(line)
-    progress.say("\nNext: lookalike dedup YOUR_FILES -o out   (lookalike dedup -h lists all options)")
+    progress.say("")
+    progress.say("Next: lookalike dedup YOUR_FILES -o out   (lookalike dedup -h lists all options)")
 
 
 def find_sources() -> list[Path]:

@@ -7,10 +7,12 @@ import errno
 import importlib
 import os
 import sys
+from typing import Any
 
 import click
 
 from lookalike.cli import stopping
+from lookalike.cli.terminal import complain, describe_usage
 from lookalike.errors import LookalikeError, ResourceError, UsageError
 from lookalike.version import __version__
 
@@ -28,6 +30,8 @@ COMMANDS = {
 """Each is a module of this package that defines a click command named `command`."""
 
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+_NO_ARGUMENTS: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())  # since click 8.2
 
 
 class LazyGroup(click.Group):
@@ -83,17 +87,20 @@ def run(arguments: list[str] | None = None) -> int:
             # if the last of the data cannot be written, the run has failed
             sys.stdout.flush()
     except LookalikeError as error:
-        _complain(str(error))
+        complain(str(error))
         return error.exit_code
     except click.ClickException as error:
-        error.show()
-        return error.exit_code if not isinstance(error, click.FileError) else 2
+        if isinstance(error, _NO_ARGUMENTS):
+            error.show()  # the help
+        else:
+            complain(describe_usage(error))
+        return UsageError.exit_code
     except (KeyboardInterrupt, click.exceptions.Abort) as error:  # click turns one into the other
         cause = error.__cause__ if isinstance(error, click.exceptions.Abort) and error.__cause__ else error
-        _complain(stopping.describe(cause))
+        complain(stopping.describe(cause))
         return stopping.exit_code(cause)
     except MemoryError:
-        _complain("out of memory; use fewer --threads or split the input")
+        complain("out of memory; use fewer --threads or split the input")
         return 4
     except BrokenPipeError:
         # The reader of our output has gone (`| head`), which is not an error.
@@ -101,10 +108,6 @@ def run(arguments: list[str] | None = None) -> int:
     except SystemExit:  # how click handles a broken pipe
         return 0
     except OSError as error:
-        _complain(f"{error.filename or 'standard output'}: {error.strerror or error}")
+        complain(f"{error.filename or 'standard output'}: {error.strerror or error}")
         return ResourceError.exit_code if error.errno in NO_SPACE else UsageError.exit_code
     return 0
-
-
-def _complain(message: str) -> None:
-    click.echo(f"lookalike: {message}", err=True)

@@ -8,6 +8,7 @@ import threading
 import time
 from dataclasses import dataclass
 
+from lookalike.cli.terminal import printable
 from lookalike.engine.progress import Progress
 from lookalike.engine.usage import resident_bytes
 
@@ -101,6 +102,13 @@ class VisibleProgress(Progress):
         """End the stage, or interrupt it."""
         self._stage = None
 
+    def say(self, text: str) -> None:
+        """Show a line; names in it cannot do anything to the terminal."""
+        self.show(printable(text))
+
+    def show(self, line: str) -> None:
+        """Write a line to stderr."""
+
     def finish(self) -> None:
         """Say how long each stage took."""
         for name, seconds in self.seconds.items():
@@ -139,8 +147,8 @@ class PlainProgress(VisibleProgress):
         with self._saying:  # nothing is said about a stage that is over
             self._over.set()
 
-    def say(self, text: str) -> None:
+    def show(self, line: str) -> None:
         """Write a line to stderr; a closed stderr does not stop the work."""
         with contextlib.suppress(OSError, ValueError):
-            sys.stderr.write(text + "\n")  # in one call, so that lines of two threads do not mix
+            sys.stderr.write(line + "\n")  # in one call, so that lines of two threads do not mix
             sys.stderr.flush()

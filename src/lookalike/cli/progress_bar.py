@@ -51,10 +51,10 @@ class BarProgress(VisibleProgress):
             return f"{self.seconds.get(name, 0.0):.2f} s"
         return stage.describe(time.perf_counter(), resident_bytes())
 
-    def say(self, text: str) -> None:
+    def show(self, line: str) -> None:
         """Print above the bars."""
         # unchanged: names may contain [brackets], and a path broken into lines cannot be copied
-        self._console.print(text, highlight=False, markup=False, soft_wrap=True)
+        self._console.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 class _StateColumn(ProgressColumn):

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lookalike.cli.terminal import printable
+
 if TYPE_CHECKING:
     from lookalike.tuning.plan import Plan
 
@@ -94,7 +96,7 @@ def tune(
         if not quiet:
             click.echo("\n".join(["", *_table(plan, rule), "", *_comparison(plan, rule), "", _drawing(plan)]))
     if plot is not None and not quiet:
-        click.echo(f"wrote {plot}", err=True)
+        click.echo(printable(f"wrote {plot}"), err=True)
 
 
 def _plot(plan: Plan, path: Path, overwrite: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,7 +36,7 @@ _LIMIT_FILES = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit
 
 
 def parse_memory(text: str | int | None) -> int:
-    """Bytes, from 4GiB, 500MB or a number; by default half of the memory of the machine or its container.
+    """Bytes, from 4GiB, 800MB or a number; by default half of the memory of the machine or its container.
 
     Examples
     --------
@@ -46,8 +47,8 @@ def parse_memory(text: str | int | None) -> int:
         return max(LEAST_BYTES, machine_memory() // 2)
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?\s*", str(text).lower())
     if not match:
-        raise UsageError(f"--memory must be a size such as 4GiB or 500MB, not {text!r}")
-    found = int(float(match[1]) * UNITS[match[2] or ""])
+        raise UsageError(f"--memory must be a size such as 4GiB or 800MB, not {text!r}")
+    found = int(min(float(match[1]) * UNITS[match[2] or ""], float(sys.maxsize)))
     if found < LEAST_BYTES:
         raise UsageError(f"--memory must be at least {LEAST_BYTES >> 20} MiB, not {text}")
     return found

@@ -13,20 +13,29 @@ from lookalike.errors import UsageError
 Given = TypeVar("Given")
 Made = TypeVar("Made")
 
+MOST_THREADS = 64
+"""More threads are used only on machines with many processors."""
+MOST_PER_PROCESSOR = 4
+
 
 def count_threads(threads: int | None) -> int:
     """The number of threads to use: as given, or one per processor available to this process.
+
+    A larger number than can be of use is reduced: each thread takes memory, and results do not depend on it.
 
     Examples
     --------
     >>> count_threads(3)
     3
+    >>> count_threads(10**9) < 10**6
+    True
     """
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if threads is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return processors
     if threads < 1:
         raise UsageError(f"--threads must be at least 1, not {threads}")
-    return threads
+    return min(threads, max(MOST_THREADS, MOST_PER_PROCESSOR * processors))
 
 
 def _is_alone(given: object) -> bool:

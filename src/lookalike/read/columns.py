@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lookalike.errors import BadDataError
 
@@ -91,7 +92,7 @@ def _packed_bits(column: pa.Array) -> pa.Array:
     )
     lists = pa.FixedSizeListArray.from_arrays(values, width)
     if column.null_count:
-        lists = pa.compute.if_else(column.is_valid(), lists, None)
+        lists = pc.if_else(column.is_valid(), lists, None)
     return lists.cast(pa.large_list(pa.uint8()))
 
 
@@ -153,6 +154,24 @@ def find_bad_utf8(features: pa.Array) -> list[int]:
     except (pa.ArrowInvalid, UnicodeDecodeError):
         return [row for row in range(len(features)) if not _valid(features.slice(row, 1))]
     return []
+
+
+def find_null_tokens(features: pa.Array) -> list[int]:
+    """The rows whose list holds a null.
+
+    Examples
+    --------
+    >>> find_null_tokens(pa.array([["a"], None, ["b", None]]))
+    [2]
+    """
+    if not (pa.types.is_list(features.type) or pa.types.is_large_list(features.type)):
+        return []
+    tokens = features.flatten()  # without what may lie under null lists
+    if not tokens.null_count:
+        return []
+    owners = pc.list_parent_indices(features).filter(tokens.is_null())
+    found: list[int] = pc.unique(owners).to_pylist()
+    return found
 
 
 def _valid(one: pa.Array) -> bool:

@@ -16,6 +16,7 @@ from lookalike.errors import BadDataError
 from lookalike.read.columns import check_length, missing_column
 from lookalike.read.files import File, first_line
 from lookalike.read.long import read_long_text, text_at
+from lookalike.read.nesting import is_deeper, loose_text
 from lookalike.read.streams import resolve_byte_order
 from lookalike.types import (
     READ_LIMITS,
@@ -36,6 +37,8 @@ SHOWN_BYTES = 1024
 """How much of a bad file is written beside its error."""
 PAGE_FACTOR = 20
 """Memory per byte of an HTML page: the file, its characters, the parse tree, its text."""
+DEEPEST = 512
+"""Pages nested more deeply than browsers allow are not parsed, which would take quadratic time."""
 PACKED_FACTOR = 8
 """How much longer a text typically is than its compressed file."""
 
@@ -48,6 +51,8 @@ def page_text(page: str) -> str:
     >>> page_text("<h1>Hello</h1><script>x()</script><p>wor<b>ld</b>")
     'Hello wor ld'
     """
+    if is_deeper(page, DEEPEST):
+        return loose_text(page)
     # imported here: a run without HTML does not need the parser
     from selectolax.lexbor import LexborHTMLParser
 

@@ -17,7 +17,16 @@ import pyarrow as pa
 import pyarrow.json
 
 from lookalike.kernels import rows as kernels
-from lookalike.read.columns import ACCEPTED, BadRow, bad_byte, column_of, kind_of, missing_column, one_array
+from lookalike.read.columns import (
+    ACCEPTED,
+    BadRow,
+    bad_byte,
+    column_of,
+    find_null_tokens,
+    kind_of,
+    missing_column,
+    one_array,
+)
 from lookalike.read.lines import LineSource, Parsed, Rows, line_ends
 from lookalike.read.long import LongRow
 from lookalike.types import Bool, Int64, UInt8, Wanted
@@ -60,6 +69,8 @@ class JsonlSource(LineSource):
         if table is None or table.num_rows != len(rows):
             return None
         arrays = {name: one_array(table.column(name)) for name in hint}
+        if find_null_tokens(arrays[wanted.features]):
+            return None
         columns = {name: _or_nulls(arrays[name]) for name in wanted.columns}
         return Parsed(arrays[wanted.features], columns)
 
@@ -78,7 +89,7 @@ class JsonlSource(LineSource):
             except ValueError as error:
                 bad.append(BadRow(row, str(error)))
         values = [one.get(wanted.features) for one in good]
-        features = column_of(values) if wanted.any_type else pa.array(values, kind)
+        features = column_of(values) if wanted.any_type else _features(values, kind)
         return Parsed(features, {name: column_of([one.get(name) for one in good]) for name in wanted.columns}, bad)
 
     def is_blank(self, row: bytearray) -> bool:
@@ -130,6 +141,8 @@ def parse_object(line: bytes) -> dict[str, Any]:
         raise ValueError(f"not valid JSON: {error.msg.removesuffix(' at')} at character {error.pos}") from error
     except RecursionError as error:
         raise ValueError("not valid JSON: nested too deeply") from error
+    except ValueError as error:  # Python converts no more digits
+        raise ValueError("a number has thousands of digits; write it as a string") from error
     if not isinstance(found, dict):
         raise ValueError(f"not a JSON object but {_json_kind(found)}")
     if b"\\ud" in line.lower():
@@ -144,11 +157,20 @@ def check_features(value: Any, name: str, kind: pa.DataType) -> None:
     """Refuse a value that is not of the type of its block."""
     if value is None:
         return
+    if isinstance(value, list) and None in value:
+        raise ValueError(f"column {name!r}: a null in a list; remove nulls from the lists")
     if not _is_features(value):
         raise ValueError(f"column {name!r} is {_json_kind(value)}; accepted are {ACCEPTED}")
     whole = kind == _TOKENS[float] and isinstance(value, list) and all(type(one) is int for one in value)
     if _features_type([value]) != kind and value != [] and not whole:
         raise ValueError(f"column {name!r} is {_json_kind(value)}, in other rows {_KIND_WORDS[kind]}")
+
+
+def _features(values: list[Any], kind: pa.DataType) -> pa.Array:
+    """Checked values as a column; among texts, an empty list is an item without tokens, as a null is."""
+    if kind == pa.large_string():
+        values = [None if value == [] else value for value in values]
+    return pa.array(values, kind)
 
 
 def _is_features(value: Any) -> bool:

@@ -246,7 +246,11 @@ class LineSource(ABC):
     def parse(self, rows: Rows, wanted: Wanted) -> Parsed:
         """Parse rows, all at once if possible; runs that fail are bisected, down to single rows."""
         hint = self.hint(rows, wanted)
-        parts = [*self._parse_parts(rows, 0, len(rows), wanted, hint)]
+        parts = []
+        for part in self._parse_parts(rows, 0, len(rows), wanted, hint):
+            if part.bad and not wanted.skip_errors:
+                return part  # of no use but for its error: a file of another format has nothing but bad rows
+            parts.append(part)
         if len(parts) == 1:
             return parts[0]
         features = one_array(join_column(part.features for part in parts))
@@ -284,7 +288,7 @@ class LineBlock:
         here = self.source.item_rows(found) if rows is None else self._item_rows(found)[rows]
         taken = found.take(here)
         parsed = self.source.parse(taken, wanted)
-        rejected = [self._rejected(found, here, bad) for bad in parsed.bad]
+        rejected = self._rejected(found, here, parsed.bad)
         if rejected and (rows is not None or not wanted.skip_errors):
             raise BadDataError(f"{self.source.name}:{rejected[0].line}: {rejected[0].error}")
         if rows is None:
@@ -312,11 +316,13 @@ class LineBlock:
             return found
         return np.setdiff1d(found, rejected, assume_unique=True)
 
-    def _rejected(self, rows: Rows, here: Int64, bad: BadRow) -> Rejected:
-        row = int(here[bad.row])
-        start = int(rows.ends[row - 1]) if row else 0
-        line = self.first_line + int(np.count_nonzero(rows.values[:start] == NEWLINE))
-        return Rejected(self.source.name, line, bad.error, bad.raw.rstrip(b"\r\n"))
+    def _rejected(self, rows: Rows, here: Int64, bad: list[BadRow]) -> list[Rejected]:
+        if not bad:
+            return []
+        starts = rows.starts[here[[one.row for one in bad]]]
+        lines = self.first_line + np.searchsorted(np.flatnonzero(rows.values == NEWLINE), starts)
+        name = self.source.name
+        return [Rejected(name, line, one.error, one.raw.rstrip(b"\r\n")) for line, one in zip(lines.tolist(), bad)]
 
 
 def line_ends(data: bytes | pa.Buffer) -> Int64:

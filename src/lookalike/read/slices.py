@@ -18,6 +18,7 @@ from lookalike.read.columns import (
     as_features,
     check_length,
     find_bad_utf8,
+    find_null_tokens,
     missing_column,
     one_array,
     without_views,
@@ -68,13 +69,14 @@ class Slice(ABC):
             table = without_views(table).take(to_arrow(chosen))
         features = self._features(table, wanted.features)
         columns = {name: one_array(table.column(name)) for name in wanted.columns}
-        bad = find_bad_utf8(features)
+        errors = _find_bad(features)
+        bad = sorted(errors)
         if rows is None:
             self.source.rejected_rows[self.index] = chosen[bad]
         decoded = table if rows is None else None
         if not bad:
             return Items(features, columns, (), decoded)
-        rejected = [self._rejected(int(chosen[row]), wanted) for row in bad]
+        rejected = [self._rejected(int(chosen[row]), wanted, errors[row]) for row in bad]
         good = to_arrow(np.setdiff1d(np.arange(len(features)), bad))
         return Items(features.take(good), {name: one.take(good) for name, one in columns.items()}, rejected, decoded)
 
@@ -111,9 +113,15 @@ class Slice(ABC):
         rejected = self.source.rejected_rows.get(self.index)
         return rows if rejected is None else np.setdiff1d(rows, rejected, assume_unique=True)
 
-    def _rejected(self, row: int, wanted: Wanted) -> Rejected:
+    def _rejected(self, row: int, wanted: Wanted, wrong: str) -> Rejected:
         """A bad row to be skipped, or an error if bad rows must not be skipped."""
-        error = f"column {wanted.features!r}: not valid UTF-8"
+        error = f"column {wanted.features!r}: {wrong}"
         if not wanted.skip_errors:
             raise BadDataError(f"{self.source.name}: row {self.first_row + row}: {error}")
         return Rejected(self.source.name, self.first_row + row + 1, error, b"")
+
+
+def _find_bad(features: pa.Array) -> dict[int, str]:
+    """What is wrong with the rows that cannot be used."""
+    nulls = dict.fromkeys(find_null_tokens(features), "a null in a list; remove nulls from the lists")
+    return nulls | dict.fromkeys(find_bad_utf8(features), "not valid UTF-8")

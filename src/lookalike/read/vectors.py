@@ -25,6 +25,9 @@ from lookalike.types import READ_LIMITS, Block, Bool, Int64, ItemMemory, Layout,
 _NUMBERS = "fiub"
 """Kinds of NumPy arrays that hold numbers: floating point, signed and unsigned integers, booleans."""
 
+MOST_ROW_BYTES = 1 << 30
+"""The longest vector that is accepted; NumPy cannot describe rows of 2 GiB."""
+
 
 class Storage(NamedTuple):
     """How the rows of a file are stored."""
@@ -145,10 +148,13 @@ class NpySource(VectorSource):
             raise BadDataError(
                 f"{self.name}: has an array of shape {size}, type {what}; save a matrix of numbers, one vector per row"
             )
+        if size[0] < 0 or size[1] < 0:
+            raise BadDataError(f"{self.name}: has an array of shape {size}, which none has; write the file again")
         if not size[1]:
             raise BadDataError(f"{self.name}: its vectors have dimension 0; save a matrix with at least one column")
         if kind.itemsize > 8 or kind.byteorder == ">":
             raise BadDataError(f"{self.name}: has numbers of type {kind}; save them as float32 or float64")
+        _check_dimension(self.name, size[1], kind.itemsize)
         row = np.dtype((kind, (size[1],)))
         missing = head.tell() + size[0] * row.itemsize - self.file.nbytes
         if self.file.nbytes and missing > 0:
@@ -187,6 +193,12 @@ class VecsSource(VectorSource):
             raise BadDataError(
                 f"{self.name}: row 0: does not start with the dimension of a vector; is it a file of another format?"
             )
+        number_bytes = np.dtype(self.number).itemsize
+        if 4 + dimension * number_bytes > nbytes:
+            raise BadDataError(
+                f"{self.name}: row 0: the file ends within its {dimension:,} numbers; is it a file of another format?"
+            )
+        _check_dimension(self.name, dimension, number_bytes)
         record = self._record(dimension)
         if nbytes % record.itemsize:
             self._raise_uneven(nbytes, record, dimension)
@@ -223,6 +235,12 @@ class VecsSource(VectorSource):
     def layout(self) -> Layout:
         """Records as they are."""
         return Layout("lines")
+
+
+def _check_dimension(name: str, dimension: int, number_bytes: int) -> None:
+    """Refuse vectors of more bytes than NumPy can describe."""
+    if dimension * number_bytes > MOST_ROW_BYTES:
+        raise BadDataError(f"{name}: vectors of {dimension:,} numbers are too long; reduce their dimension")
 
 
 class FvecsSource(VecsSource):

@@ -11,7 +11,7 @@ import numpy as np
 from lookalike.errors import UsageError
 from lookalike.kernels import agreement as kernels
 from lookalike.kernels.names import insert_nicknames
-from lookalike.linkage.compare.values import Values
+from lookalike.linkage.compare.values import Strings, Values
 from lookalike.linkage.fields.columns import Column, WordGroups
 from lookalike.types import Float64, Int8, Int32, Int64, Mapper, Span, UInt8, UInt64
 
@@ -63,9 +63,9 @@ NICKNAMES = "equal by nickname"
 """The level after equal, if nicknames are used."""
 
 
-def _scratch(values: Values) -> tuple[UInt64, UInt8]:
+def _scratch(strings: Strings) -> tuple[UInt64, UInt8]:
     """Working arrays for the positions of characters, and for marks on two values."""
-    return np.zeros(values.strings.alphabet, np.uint64), np.empty(2 * values.strings.longest, np.uint8)
+    return np.zeros(strings.alphabet, np.uint64), np.empty(2 * strings.longest, np.uint8)
 
 
 def _of_strings(kernel: Callable[..., None]) -> Prepare:
@@ -77,15 +77,15 @@ def _of_strings(kernel: Callable[..., None]) -> Prepare:
 
 
 def _person(values: Values) -> Fill:
-    chars, offsets, words = values.strings.chars, values.strings.offsets, values.words
-    return lambda *pairs: kernels.person_levels(*pairs, chars, offsets, *words, *_scratch(values))
+    names, words = values.names, values.words
+    return lambda *pairs: kernels.person_levels(*pairs, names.chars, names.offsets, *words, *_scratch(names))
 
 
 def _of_texts(values: Values, by_numbers: bool) -> Fill:
     chars, offsets, words, ordered = values.strings.chars, values.strings.offsets, values.words, values.ordered
 
     def fill(*pairs: Any) -> None:
-        positions, marks = _scratch(values)
+        positions, marks = _scratch(values.strings)
         others = np.zeros_like(positions)
         kernels.text_levels(*pairs, chars, offsets, *words, ordered, positions, others, marks, by_numbers)
 
@@ -93,8 +93,8 @@ def _of_texts(values: Values, by_numbers: bool) -> Fill:
 
 
 def _email(values: Values) -> Fill:
-    chars, offsets = values.strings.chars, values.strings.offsets
-    return lambda *pairs: kernels.email_levels(*pairs, chars, offsets, *_scratch(values))
+    names = values.names
+    return lambda *pairs: kernels.email_levels(*pairs, names.chars, names.offsets, *_scratch(names))
 
 
 def _date(values: Values) -> Fill:

@@ -9,12 +9,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lookalike.kernels.agreement import hash_words, order_words
+from lookalike.kernels.agreement import LONG_TEXTS, hash_words, order_words
 from lookalike.kernels.characters import count_characters, find_characters, number_characters
 from lookalike.linkage.fields.dates import Dates
 from lookalike.types import Float64, Int64, UInt8, UInt64, text_arrays, to_numpy
 
 ASCII = 128
+NAME_CHARACTERS = 256
+"""Of a longer name, this many characters are compared one by one, which takes time in proportion to their square."""
 
 
 class Strings:
@@ -69,6 +71,13 @@ class Values:
         return Strings(self.stored)
 
     @cached_property
+    def names(self) -> Strings:
+        """As characters, long values cut short."""
+        if self.strings.longest <= NAME_CHARACTERS:
+            return self.strings
+        return Strings(pc.utf8_slice_codeunits(self.stored, 0, NAME_CHARACTERS))
+
+    @cached_property
     def words(self) -> tuple[Int64, UInt64]:
         """Hashes of each value's distinct words: the start of each value's, and all hashes."""
         chars, offsets = self.strings.chars, self.strings.offsets
@@ -80,9 +89,15 @@ class Values:
 
     @cached_property
     def ordered(self) -> Any:
-        """The characters, with the words of each value sorted alphabetically."""
-        ordered = self.strings.chars.copy()
-        order_words(self.strings.chars, self.strings.offsets, ordered)
+        """The characters, with the words of each value sorted alphabetically; long texts are blank."""
+        chars, offsets = self.strings.chars, self.strings.offsets
+        if self.strings.longest >= LONG_TEXTS:  # these are compared by their words, and sorting takes quadratic time
+            chars = chars.copy()
+            for value in np.flatnonzero(np.diff(offsets) >= LONG_TEXTS).tolist():
+                chars[offsets[value] : offsets[value + 1]] = 0
+            chars.flags.writeable = False
+        ordered = chars.copy()
+        order_words(chars, offsets, ordered)
         return ordered
 
     @cached_property

@@ -59,16 +59,26 @@ def compare_pairs(columns: Sequence[Column], pairs: Pairs, random: Pairs, run: R
     pieces, nicknames, each = LinkPieces(run.work), run.settings.nicknames, run.workers.map
     found, chance = (np.empty((len(columns), len(left)), np.int8) for left, _ in (pairs, random))
     names = []
+    distinct, places = _distinct(random)
     for place, column in enumerate(columns):
         words = nicknames.words_of(column) if nicknames is not None and column.kind == "person" else None
         comparer = Comparer(column, words)
         names.append(comparer.levels)
-        comparer.compare(*random, each, chance[place])
+        chance[place] = comparer.compare(*distinct, each)[places]
         pieces.levels(place, found[place], partial(comparer.compare, *pairs, each, found[place]))
     for place, name in insert_exchanged(columns, (pairs, random), (found, chance), each).items():
         equal, *others = names[place]
         names[place] = (equal, name, *others)
     return Agreement(found.T, chance.T, names)
+
+
+def _distinct(pairs: Pairs) -> tuple[Pairs, Any]:
+    """The different ones of some pairs, and the place of each pair among them: few records have few random pairs."""
+    left, right = (np.asarray(records, np.int64) for records in pairs)
+    keys, places = np.unique(left << 32 | right, return_inverse=True)
+    if 2 * len(keys) > len(left):
+        return pairs, slice(None)
+    return (keys >> 32, keys & 0xFFFFFFFF), places
 
 
 def score_pairs(

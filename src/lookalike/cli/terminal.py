@@ -1,0 +1,42 @@
+"""What people read on stderr: one place where text is made safe for terminals, and errors are written as one line."""
+
+from __future__ import annotations
+
+import re
+
+import click
+
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
+"""Control characters, separators of lines, characters that reverse text, and halves of surrogate pairs."""
+
+
+def printable(text: str) -> str:
+    r"""Text with everything escaped that a terminal would obey instead of show, line ends included.
+
+    Names of files and values of options come from others: they must not move the cursor, nor forge a line of ours.
+
+    Examples
+    --------
+    >>> printable("naïve\x1b[2J\n名.jsonl")
+    'naïve\\x1b[2J\\n名.jsonl'
+    """
+    return _UNSAFE.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text)
+
+
+def complain(message: str) -> None:
+    """Write an error as one line on stderr."""
+    click.echo(f"lookalike: {printable(message)}", err=True)
+
+
+def describe_usage(error: click.ClickException) -> str:
+    """What the parser of options found wrong, in one line, and where the options are explained.
+
+    Examples
+    --------
+    >>> describe_usage(click.UsageError("No such option '--thresold'."))
+    "No such option '--thresold'; see lookalike -h"
+    """
+    # click lists choices on lines of their own
+    message = " ".join(error.format_message().split()).rstrip(".")
+    context = getattr(error, "ctx", None)
+    return f"{message}; see {context.command_path if context else 'lookalike'} -h"
