@@ -37,7 +37,7 @@ SAYS = {
     file_mostly_removed: "30 of the 50 items of b.jsonl were removed",
     oversize_buckets: "were refined by rare shingles",
     mostly_empty: "30 of 50 items are empty: is --column the right one?",
-    recall_not_reached: "below the 99.00% that was asked for",
+    recall_not_reached: "below the 99.00% that was requested",
 }
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from lookalike.engine.digest import digest
+from lookalike.engine.digest import DigestSettings, digest_block
 from lookalike.errors import BadDataError, UsageError
 from lookalike.features import plain, unicode
 from lookalike.features.shingles import Shingling, hash_lists, shingle_texts
@@ -166,7 +166,7 @@ def test_wrong_specs_are_refused(spec):
 def test_each_half_of_a_fingerprint_tells_sequences_of_tokens_apart():
     different = ["a b c", "b a c", "c b a", "a b", "a b c c", "a a b c", "a", "a a", "abc", "漢 字", "字 漢", ""]
     alike = ["A, b: c!", "  a\tb\nc", "á b\u0301 ç"]
-    _, _, prints = digest(pa.array(different + alike, pa.large_string()), Shingling("word", 2), 1, 1, 1)
+    prints = digest_block(pa.array(different + alike, pa.large_string()), DigestSettings(Shingling("word", 2))).prints
     for half in prints.tolist():
         assert len(set(half[: len(different)])) == len(different)
         assert set(half[len(different) :]) == {half[0]}

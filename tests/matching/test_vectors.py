@@ -332,7 +332,7 @@ def test_what_is_no_vector_is_refused_with_what_would_do():
         la.pairs([[1.5]], measure="hamming", threshold=1)
     with pytest.raises(BadDataError, match="choose --measure cosine"):
         la.pairs([[1.5], [2.5]])
-    with pytest.raises(UsageError, match="rows of a matrix"):
+    with pytest.raises(UsageError, match="one vector per row"):
         la.pairs(np.zeros(3), measure="cosine")
     with pytest.raises(UsageError, match="merge works on sets"):
         la.pairs(np.ones((3, 2)), measure="euclidean", threshold=1, method="merge")

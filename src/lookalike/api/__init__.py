@@ -6,8 +6,9 @@ Each module holds a few of them. None of the modules has the name of a function 
 from lookalike.api.duplicates import dedup, dedup_again
 from lookalike.api.linking import link
 from lookalike.api.lookups import faces, fingerprints
-from lookalike.api.sets import MinHash, hamming_lsh, jaccard, sketch, transpose
+from lookalike.api.sets import hamming_lsh, jaccard, sketch, transpose
 from lookalike.api.similar import kernel, neighbors, pairs
+from lookalike.families.minhash import MinHash
 from lookalike.features.plain import shingles
 from lookalike.jobs.dedup import DedupResult
 from lookalike.linkage.job import LinkResult

@@ -1,4 +1,4 @@
-"""Sets and their signatures: `transpose`, `hamming_lsh`, `sketch`, `jaccard` and `MinHash`."""
+"""Sets and their signatures: `transpose`, `hamming_lsh`, `sketch` and `jaccard`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from lookalike.api.inputs import Data, Number, as_sets, open_sources
 from lookalike.engine.memory import Budget, parse_memory
 from lookalike.engine.workers import Workers, count_threads
 from lookalike.errors import UsageError
-from lookalike.families.minhash import METHODS, merge
-from lookalike.families.minhash import MinHash as MinHashFamily
+from lookalike.families.minhash import METHODS, MinHash, merge
 from lookalike.features.plain import shingles
 from lookalike.features.shingles import Shingling, sketch_features
 from lookalike.lecture.halving import Halving, find_hamming_pairs
@@ -180,7 +179,7 @@ def sketch(
     >>> signatures.values.shape, signatures.similarity(0, 1)
     ((2, 64), 1.0)
     """
-    family = MinHashFamily(hashes, seed)  # checks both
+    family = MinHash(hashes, seed)  # checks both
     shingling = Shingling.parse(shingle, bag=bag, language=language)
     wanted = Wanted(column)
     blocks = (block for source in open_sources(data, column, encoding) for block in source.blocks())
@@ -227,40 +226,3 @@ def jaccard(left: str | Iterable[Any], right: str | Iterable[Any], *, shingle: s
     right = right if isinstance(right, AbstractSet) else set(right)
     either = len(left | right)
     return len(left & right) / either if either else 0.0
-
-
-class MinHash(MinHashFamily):
-    """Minhash signatures of sets.
-
-    Parameters
-    ----------
-    hashes : int, default 128
-        Number of values per signature.
-    seed : int, default 1
-        Seed of the hash functions; another seed gives independent signatures.
-    method : {"fast", "universal", "permutation"}, default "fast"
-        Fast Similarity Sketching, universal hashing, or true permutations.
-
-    Examples
-    --------
-    >>> signatures = MinHash(hashes=128, seed=1).signatures([{"ad", "bc"}, {"bc", "ad"}, {"zz"}])
-    >>> signatures.similarity(0, 1), signatures.similarity(0, 2)
-    (1.0, 0.0)
-    """
-
-    def signatures(self, sets: Data | Sets, column: str = "text") -> Signatures:
-        """Compute the signatures of sets; that of the empty set has the largest number everywhere.
-
-        Parameters
-        ----------
-        sets : Data or Sets
-            Collections of strings or integers, as for `hamming_lsh`.
-        column : str, default "text"
-            The column with the sets.
-
-        Returns
-        -------
-        Signatures
-            `.values` (uint32, items x hashes) and `.similarity(i, j)`.
-        """
-        return super().signatures(as_sets(sets, column))
