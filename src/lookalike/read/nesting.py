@@ -6,39 +6,10 @@ import html
 import re
 
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
-_FLAT = frozenset(
-    [
-        "area",
-        "base",
-        "br",
-        "col",
-        "embed",
-        "hr",
-        "img",
-        "input",
-        "link",
-        "meta",
-        "param",
-        "source",
-        "track",
-        "wbr",
-        "p",
-        "li",
-        "dd",
-        "dt",
-        "tr",
-        "td",
-        "th",
-        "thead",
-        "tbody",
-        "tfoot",
-        "option",
-        "colgroup",
-        "rt",
-        "rp",
-        "a",
-    ]  # end where the next one starts
-)
+_EMPTY = "area base br col embed hr img input link meta param source track wbr"
+_ENDED_BY_NEXT = "p li dd dt tr td th thead tbody tfoot option colgroup rt rp a"
+_FLAT = frozenset(f"{_EMPTY} {_ENDED_BY_NEXT}".split())
+"""Elements without content, and those that end where the next one starts: however many, they are not nested."""
 _UNSEEN = frozenset(("script", "style", "noscript", "template"))
 
 

@@ -6,6 +6,7 @@ Rows are read on demand, some at a time: a memory-mapped file would count as mem
 from __future__ import annotations
 
 import io
+import tokenize
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -17,7 +18,7 @@ import pyarrow as pa
 
 from lookalike.errors import BadDataError
 from lookalike.read.columns import check_length
-from lookalike.read.files import File
+from lookalike.read.files import File, first_line
 from lookalike.read.slices import Slice
 from lookalike.read.txt import COLUMN
 from lookalike.types import READ_LIMITS, Block, Bool, Int64, ItemMemory, Layout, ReadLimits, matrix_to_arrow
@@ -141,8 +142,8 @@ class NpySource(VectorSource):
             version = np.lib.format.read_magic(head)
             read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
             size, by_columns, kind = read(head)
-        except (ValueError, EOFError) as error:
-            raise BadDataError(f"{self.name}: not a .npy file of numbers: {error}") from error
+        except (ValueError, EOFError, TypeError, SyntaxError, RecursionError, tokenize.TokenError) as error:
+            raise BadDataError(f"{self.name}: not a .npy file of numbers: {first_line(error)}") from error
         if len(size) != 2 or kind.kind not in _NUMBERS:
             what = "object" if kind.hasobject else str(kind)
             raise BadDataError(
