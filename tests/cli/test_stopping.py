@@ -71,6 +71,25 @@ from lookalike.cli.main import main
     assert (done.returncode, done.stderr) == (130, "lookalike: interrupted\n")
 
 
+def test_a_signal_is_not_lost_in_a_destructor():
+    code = """
+import os, signal, time
+from lookalike.cli import stopping
+stopping.catch_signals()
+class Dying:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.01)
+try:
+    Dying()
+    time.sleep(10)
+except KeyboardInterrupt as error:
+    os._exit(stopping.exit_code(error))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=False)
+    assert (done.returncode, done.stderr) == (143, "")
+
+
 def test_ignored_signals_stay_ignored(temporary):
     def ignore():
         signal.signal(signal.SIGHUP, signal.SIG_IGN)

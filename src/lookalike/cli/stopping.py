@@ -9,11 +9,14 @@ import contextlib
 import os
 import signal
 import sys
+import threading
 import time
 from types import FrameType, TracebackType
 
 REPEATED_SECONDS = 1.0
 """A signal this soon after another is the same wish, and must not disturb the cleaning up."""
+
+LATER_SECONDS = 0.05
 
 
 class Stopped(KeyboardInterrupt):
@@ -24,7 +27,7 @@ class Stopped(KeyboardInterrupt):
 
 def catch_signals() -> None:
     """Let signals that end the process raise `Stopped`, unless they are ignored (`nohup`)."""
-    last = -REPEATED_SECONDS
+    last = -2 * REPEATED_SECONDS
 
     def stop(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
         nonlocal last
@@ -34,6 +37,18 @@ def catch_signals() -> None:
             stopped.signal_number = number
             raise stopped
 
+    others = sys.unraisablehook
+
+    def send_again(lost: sys.UnraisableHookArgs) -> None:
+        """Python drops what is raised in a destructor or a callback, such as those of imports."""
+        nonlocal last
+        if not isinstance(lost.exc_value, Stopped):
+            others(lost)
+            return
+        last = -2 * REPEATED_SECONDS
+        threading.Timer(LATER_SECONDS, os.kill, (os.getpid(), lost.exc_value.signal_number)).start()
+
+    sys.unraisablehook = send_again
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
