@@ -46,6 +46,18 @@ print([name for name in {HEAVY} if name in sys.modules], file=sys.stderr)
     assert python(code).stderr.strip() == "[]"
 
 
+def test_small_jobs_do_not_wait_for_pandas(tmp_path):
+    """Arrow imports it at the first chance, and that takes longer than the job."""
+    (tmp_path / "a.txt").write_text("one two\none two\nthree\n")
+    code = f"""
+import sys
+from lookalike.cli.main import run
+assert run(["pairs", {str(tmp_path / "a.txt")!r}]) == run(["neighbors", {str(tmp_path / "a.txt")!r}]) == 0
+assert "pandas" not in sys.modules
+"""
+    assert "a.txt:1" in python(code).stdout
+
+
 @pytest.mark.parametrize("flag", ["-h", "--help"])
 @pytest.mark.parametrize("command", [[], *[[command] for command in COMMANDS]])
 def test_help_has_an_example_everywhere(cli, command, flag):

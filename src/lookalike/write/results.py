@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lookalike.errors import UsageError
-from lookalike.types import Rejected
+from lookalike.types import Rejected, strings_to_arrow
 from lookalike.write.outputs import TABLE_SUFFIXES, disk_errors, whole_file
 
 
@@ -90,7 +90,7 @@ def write_tsv(stream: IO[bytes], tables: Iterable[pa.Table]) -> None:
 def _write_separated(stream: IO[bytes], tables: Iterable[pa.Table], delimiter: str) -> None:
     for number, table in enumerate(tables):
         if number == 0:
-            names = _quoted(pa.array(table.column_names, pa.large_string()), delimiter)
+            names = _quoted(strings_to_arrow(table.column_names), delimiter)
             _write_all(stream, memoryview((delimiter.join(names.to_pylist()) + "\n").encode()))
         for batch in table.to_batches(1 << 16):
             _write_lines(stream, batch, delimiter)
@@ -124,7 +124,7 @@ def _texts(column: pa.Array) -> pa.Array:
     if pa.types.is_nested(column.type) or _is_bytes(column.type):
         values = [one if one is None else _as_text(one) for one in column.to_pylist()]
         column = pa.array(values, pa.large_string())
-    return pc.fill_null(column.cast(pa.large_string()), "")
+    return pc.fill_null(column.cast(pa.large_string()), _large(""))
 
 
 def _as_text(value: Any) -> str:
@@ -146,7 +146,7 @@ def _quoted(texts: pa.Array, delimiter: str) -> pa.Array:
 
 
 def _large(text: str) -> pa.Scalar:
-    return pa.scalar(text, pa.large_string())
+    return strings_to_arrow([text])[0]  # pa.scalar imports pandas (see types.to_arrow)
 
 
 def _json(value: Any) -> str:
