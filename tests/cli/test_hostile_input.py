@@ -81,12 +81,13 @@ def test_deeply_nested_pages_take_linear_time():
     assert time.process_time() - started < 5
 
 
-def test_binary_data_in_a_line_format_fails_at_once(cli, tmp_path):
-    (tmp_path / "a.jsonl").write_bytes(b"\xff\x00\n" * 300_000)
+def test_binary_data_in_a_line_format_takes_linear_time(cli, tmp_path):
+    """About 60 microseconds a bad line; it was quadratic, since lines were counted from the start for each of them."""
+    (tmp_path / "a.jsonl").write_bytes(b"\xff\x00\n" * 60_000)
     started = time.process_time()
     assert cli("pairs", "a.jsonl").code == 3
     assert cli("pairs", "a.jsonl", "--on-error", "skip").code == 0
-    assert time.process_time() - started < 20
+    assert time.process_time() - started < 15
 
 
 @pytest.mark.parametrize("kind", ["person", "email"])

@@ -134,13 +134,26 @@ def test_work_can_go_to_another_folder(tmp_path, source, monkeypatch):
     assert list(elsewhere.iterdir()) == []
 
 
-def test_files_of_another_run_are_not_taken_for_ours(tmp_path, source):
-    """Killed before any piece was whole, a run leaves files that nothing vouches for."""
+def test_files_that_nothing_vouches_for_are_not_taken_for_ours(tmp_path, source, monkeypatch):
+    """A killed run can leave files in its work folder that were not yet recorded as complete."""
+    with monkeypatch.context() as patch:
+        stop_after(patch, 1)
+        with pytest.raises(Stop):
+            dedup_to_folder([source], tmp_path / "out", parse(on_error="skip"))
     stale = tmp_path / ".out.partial/kept/stale.jsonl"
-    stale.parent.mkdir(parents=True)
+    stale.parent.mkdir(parents=True, exist_ok=True)
     stale.write_text("from who knows where")
     dedup_to_folder([source], tmp_path / "out", parse(on_error="skip"), resume=True)
     assert [path.name for path in (tmp_path / "out/kept").iterdir()] == ["in.jsonl"]
+
+
+def test_a_folder_of_someone_else_in_the_place_of_the_work_is_refused(tmp_path, source):
+    foreign = tmp_path / ".out.partial/kept/stale.jsonl"
+    foreign.parent.mkdir(parents=True)
+    foreign.write_text("from who knows where")
+    with pytest.raises(UsageError, match="was not made by lookalike"):
+        dedup_to_folder([source], tmp_path / "out", parse(on_error="skip"), resume=True)
+    assert foreign.read_text() == "from who knows where"
 
 
 def test_a_changed_input_is_refused(tmp_path, source, monkeypatch):

@@ -329,6 +329,6 @@ def test_an_earlier_output_inside_the_input_is_not_input(tmp_path):
     first = dedup_to_folder([folder], folder / "out", Settings.parse())
     second = dedup_to_folder([folder], folder / "out", Settings.parse(), overwrite=True)
     assert first["counts"] == second["counts"]
-    with pytest.raises(UsageError, match="is in the output folder"):
+    with pytest.raises(UsageError, match="is an input in the output folder"):
         dedup_to_folder([folder / "out/kept/in.jsonl"], folder / "out", Settings.parse(), overwrite=True)
     assert (folder / "out/run.json").exists()

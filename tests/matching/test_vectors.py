@@ -315,7 +315,7 @@ def test_the_audit_measures_what_the_bands_lose(tmp_path):
         ([[1.0, 2.0], [float("inf"), 1.0]], r"row 1: .*holds inf"),
         ([[1.0, 2.0], [1e80, 1.0]], r"row 1: .*below 1e70"),
         ([[1.0, 2.0], None, [1.0]], r"row 2: .*has 1 values; those before it have 2"),
-        ([[1.0, 2.0], [1.0, None]], r"row 1: .*holds a null"),
+        ([[1.0, 2.0], [1.0, None]], r"row 1: .*a null in a list"),
         ([[], [1.0]], r"row 0: .*has no numbers"),
     ],
 )
