@@ -69,7 +69,7 @@ def run(path, out, memory):
 
 
 @pytest.fixture(scope="module")
-def base_bytes(compiled_commands, tmp_path_factory):
+def base_bytes(tmp_path_factory):
     """What a run on small texts takes."""
     folder = tmp_path_factory.mktemp("base")
     code, said, peak = run(write_input(folder, "jsonl", SMALL), folder / "out", "512MiB")

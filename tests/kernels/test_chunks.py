@@ -92,5 +92,5 @@ def test_no_code_point_takes_more_room_than_is_counted_with():
             kinds = [int(one) & 3 for one in table.pool[entry >> 8 : (entry >> 8) + (entry >> 3 & 31)]]
         tokens = sum(kind == OWN or (kind != GAP and (k == 0 or kinds[k - 1] != kind)) for k, kind in enumerate(kinds))
         size = 2 if code < 0x800 else 3 if code < 0x10000 else 4
-        assert tokens <= token_capacity.py_func(size, size) - 2
-        assert 2 * len(kinds) <= character_capacity.py_func(size, size) - 2
+        assert tokens <= token_capacity(size, size) - 2
+        assert 2 * len(kinds) <= character_capacity(size, size) - 2

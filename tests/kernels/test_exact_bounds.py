@@ -3,11 +3,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from lookalike.kernels.compile import kernel
-from lookalike.kernels.exact_bounds import bound_classes, bound_partners, bound_probers, reaches, size_classes
-from lookalike.kernels.exact_plain import position_holds
+from by_numba import compiled, numba_module
+from lookalike.kernels.exact_bounds import bound_classes, bound_partners, bound_probers, size_classes
 from lookalike.kernels.sets import OVERLAP, needed_overlap
 from lookalike.verify.measures import NUMBERS
+
+reaches = numba_module("exact_bounds").reaches
+position_holds = numba_module("exact_plain").position_holds
 
 THRESHOLDS = [Fraction(1, 100), Fraction(1, 2), Fraction(11, 20), Fraction(2, 3), Fraction(4, 5), Fraction(9, 10),
               Fraction(99, 100), Fraction(1)]  # fmt: skip
@@ -19,12 +21,12 @@ grid = pytest.mark.parametrize(
 )
 
 
-@kernel
+@compiled
 def _reaches(measure, num, den, smaller, larger, overlap):
     return reaches(measure, num, den, smaller, larger, overlap)
 
 
-@kernel
+@compiled
 def _position_holds(measure, num, den, size, place, other_place):
     return position_holds(measure, num, den, size, place, other_place)
 

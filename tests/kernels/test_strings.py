@@ -9,11 +9,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rapidfuzz.distance import OSA, JaroWinkler, LCSseq
 
-from lookalike.kernels import strings as kernels
-from lookalike.kernels.compile import kernel
+from by_numba import compiled, numba_module
 from lookalike.linkage.compare.levels import Comparer
 from lookalike.linkage.compare.values import Strings, Values
 from lookalike.linkage.fields.columns import Column
+
+kernels = numba_module("strings")
 
 ALPHABETS = ("ab", "abcdefgh 0123", "aé漢語🙂 ")
 
@@ -33,7 +34,7 @@ def two_texts(draw, most):
     return one, other
 
 
-@kernel
+@compiled
 def _compare(chars, offsets, positions, marks, out):
     i, i_stop, j, j_stop = offsets[0], offsets[1], offsets[1], offsets[2]
     out[1] = kernels.long_common_subsequence(chars, i, i_stop, j, j_stop, positions, marks)

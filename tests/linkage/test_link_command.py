@@ -250,11 +250,3 @@ def test_a_field_without_values_is_said(cli, tables, people, tmp_path):
     done = cli("link", *tables, "-o", "links", "--fields", "name,address,phone,email")
     assert done.code == 0, done.err
     assert "Note: email: no record has a value; the field is ignored." in done.err
-
-
-@pytest.mark.parametrize("compiled", [True, False])
-def test_compiling_is_said_once_after_an_install(cli, tables, monkeypatch, compiled):
-    monkeypatch.setattr("lookalike.engine.progress.is_compiled", lambda kernels: compiled)
-    done = cli("link", *tables, "-o", "links", *FIELDS)
-    assert done.code == 0, done.err
-    assert ("Compiling kernels for records" in done.err) == (not compiled)

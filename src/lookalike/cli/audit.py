@@ -21,11 +21,9 @@ def command(out: str, sample: int, as_json: bool, quiet: bool) -> None:
     from lookalike.cli.output import print_record
     from lookalike.cli.progress import open_progress
     from lookalike.cli.summary import describe_audit
-    from lookalike.cli.warmup import warm_up
     from lookalike.jobs.audit import audit_folder
 
     progress = open_progress(quiet)
-    warm_up(progress)
     measured = audit_folder(out, sample, progress)
     progress.finish()
     if as_json:

@@ -108,7 +108,6 @@ def _dedup(
     progress: Progress,
 ) -> dict[str, Any]:
     """Check everything that can be wrong with the command before the kernels are compiled, then run it."""
-    from lookalike.cli.warmup import warm_up
     from lookalike.errors import UsageError
     from lookalike.jobs.dedup import DedupOptions, dedup_to_folder
     from lookalike.read import check_inputs
@@ -120,7 +119,6 @@ def _dedup(
         raise UsageError("INPUT is missing: files, folders, globs or URLs, or - for JSONL on standard input")
     check_inputs([*inputs, *places["reference"]])
     OutputFolder(out, places["overwrite"])
-    warm_up(progress)
     return dedup_to_folder(inputs, out, settings, choices, progress=progress, **places)
 
 
@@ -140,8 +138,6 @@ def _changes(context: click.Context) -> dict[str, Any]:
 def _dedup_again(
     earlier: str, out: str, overwrite: bool, changes: dict[str, Any], progress: Progress
 ) -> dict[str, Any]:
-    from lookalike.cli.warmup import warm_up
     from lookalike.jobs.dedup_again import dedup_again
 
-    warm_up(progress)
     return dedup_again(earlier, out, overwrite=overwrite, progress=progress, **changes)

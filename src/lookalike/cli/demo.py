@@ -34,7 +34,6 @@ def command(out: str, threshold: str, threads: int | None, overwrite: bool, as_j
     from lookalike.cli.output import print_record
     from lookalike.cli.progress import open_progress
     from lookalike.cli.summary import summarize_dedup
-    from lookalike.cli.warmup import warm_up
     from lookalike.engine.settings import Settings
     from lookalike.jobs.dedup import dedup_to_folder, read_result
     from lookalike.write import OutputFolder
@@ -44,7 +43,6 @@ def command(out: str, threshold: str, threads: int | None, overwrite: bool, as_j
     progress = open_progress(quiet)
     sources = find_sources()
     progress.say(f"Looking for near-duplicates among the Python files below {', '.join(map(str, sources))}")
-    warm_up(progress)
     run = dedup_to_folder(
         [f"{folder}/**/*.py" for folder in sources], out, settings, overwrite=overwrite, progress=progress
     )

@@ -72,7 +72,6 @@ def command(
     """
     from lookalike.cli.output import TableOutput, print_record
     from lookalike.cli.progress import open_progress
-    from lookalike.cli.warmup import warm_up
     from lookalike.jobs.neighbors import NeighborSettings, neighbors_of_files
     from lookalike.read import check_inputs
     from lookalike.types import TEMPORARY
@@ -84,7 +83,6 @@ def command(
     output = TableOutput.check(out, overwrite, as_json, "neighbours", [*inputs, *against], rejects)
     progress = open_progress(quiet)
     _announce(settings, progress)
-    warm_up(progress)
     with tempfile.TemporaryDirectory(prefix=TEMPORARY) as spool:
         table, rejected, run = neighbors_of_files(inputs, against, settings, Path(spool), progress, transpose)
     output.write([table])

@@ -86,7 +86,6 @@ def command(
     from lookalike.cli.output import TableOutput, print_record
     from lookalike.cli.progress import open_progress
     from lookalike.cli.summary import summarize_join, summarize_pairs
-    from lookalike.cli.warmup import warm_up
     from lookalike.engine.settings import check_join
     from lookalike.jobs.pairs import pairs_of_files
     from lookalike.matching.join import JoinOptions
@@ -102,7 +101,6 @@ def command(
         return
     output = TableOutput.check(out, overwrite, as_json, "pairs", [*inputs, *against], options["on_error"] == "skip")
     progress = open_progress(quiet)
-    warm_up(progress)
     with tempfile.TemporaryDirectory(prefix=TEMPORARY) as spool:
         found, run = pairs_of_files(inputs, settings, Path(spool), progress, against, join, transpose)
         output.write(found.tables())

@@ -11,13 +11,20 @@ from dataclasses import dataclass
 from lookalike.cli.terminal import printable
 from lookalike.engine.progress import Progress
 from lookalike.engine.usage import resident_bytes
+from lookalike.kernels.pack import announce_with
 
 PLAIN_SECONDS = 10.0
 """Seconds between progress lines if stderr is not a terminal."""
 
 
 def open_progress(quiet: bool) -> Progress:
-    """Progress that fits stderr: none, a bar, or plain lines."""
+    """Progress that fits stderr: none, a bar, or plain lines. It also tells if kernels have to be compiled."""
+    progress = _progress(quiet)
+    announce_with(progress.say)
+    return progress
+
+
+def _progress(quiet: bool) -> Progress:
     if quiet or sys.stderr is None:  # None: the parent process closed it
         return Progress()
     if not sys.stderr.isatty():

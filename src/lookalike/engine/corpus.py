@@ -16,7 +16,6 @@ from lookalike.engine.settings import ItemSettings
 from lookalike.engine.stores.digests import BlockRecord, DigestedBlock, Digests, rejected_in
 from lookalike.errors import BadDataError
 from lookalike.features.vectors import VectorError
-from lookalike.kernels.vectors import fingerprint_rows
 from lookalike.read import join_column
 from lookalike.types import (
     DEFAULT_ID,
@@ -175,8 +174,6 @@ def read_corpus(
     """
     budget = run.settings.execution.budget
     digests = Digests(digesting.bands, run.work, budget.piece_bytes)
-    if digesting.vectors:
-        run.progress.compiling(fingerprint_rows, "vectors")
     for source in sources:
         source.item_memory = budget.item_memory(settings.shingling.bag, settings.shingling.kind == "char")
     done = {(record.source, record.block): record for record in digests.blocks}

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from lookalike.engine.usage import moved_bytes
-from lookalike.kernels.compile import is_compiled
 
 
 class Progress:
@@ -83,8 +81,3 @@ class Progress:
 
     def say(self, text: str) -> None:
         """Report a message."""
-
-    def compiling(self, kernels: Callable[..., Any], what: str) -> None:
-        """Report that kernels must be compiled, which takes a few seconds once, if no machine code of them exists."""
-        if not is_compiled(kernels):
-            self.say(f"Compiling kernels for {what}, once after each install ...")

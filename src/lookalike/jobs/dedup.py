@@ -26,7 +26,6 @@ from lookalike.engine.settings import POLICIES, Settings, one_of, parse_keep
 from lookalike.errors import UsageError
 from lookalike.jobs.audit import audit
 from lookalike.jobs.dedup_result import Deduplicated, kept_table, write_result
-from lookalike.kernels.audit import find_similar
 from lookalike.matching.decide import decide_candidates
 from lookalike.matching.find import find_candidates
 from lookalike.matching.pair_graph import PAIRS_PER_SET, PairGraph, write_graph
@@ -111,7 +110,6 @@ def find_duplicates(
     measured = None
     if options.audit_items:
         with progress.stage("auditing", 2 * nbytes, "B"):
-            progress.compiling(find_similar, "audits")
             measured = audit(run, corpus, options.audit_items)
     empty = [int(np.sum(corpus.counts[first:last] == 0)) for first, last in pairwise(corpus.starts.tolist())]
     return Deduplicated(

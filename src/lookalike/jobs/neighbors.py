@@ -22,8 +22,6 @@ from lookalike.engine.run_record import describe_run
 from lookalike.engine.settings import ItemSettings
 from lookalike.engine.vectors import vectors_of
 from lookalike.errors import ResourceError, UsageError
-from lookalike.kernels import neighbors as kernels
-from lookalike.kernels.vectors import push_nearest
 from lookalike.matching.vectors import nearest_vectors
 from lookalike.read import open_inverted, open_sides
 from lookalike.types import Float64, Int64, Rejected, Source, VectorKind, to_arrow
@@ -169,7 +167,6 @@ def _nearest_sets(run: Run[NeighborSettings], corpus: Corpus, first_other: int, 
         numbered, rows = number_elements(sets, threads=workers.threads, each=workers.map)
         del sets
     with progress.stage("searching", len(items), "items"):
-        progress.compiling(kernels.find_nearest, "neighbours")
         found = nearest(
             numbered,
             rows,
@@ -196,7 +193,6 @@ def _nearest_vectors(run: Run[NeighborSettings], corpus: Corpus, first_other: in
     among = (split, len(items)) if against else (0, len(items))
     rows = kind.as_rows(sets.indptr[:-1], sets.indptr[1:], sets.elements)
     with run.progress.stage("searching", split, "items"):
-        run.progress.compiling(push_nearest, "vectors")
         found = nearest_vectors(run, kind, settings.measure, rows, (0, split), among, settings.k, settings.bounded)
     left = np.repeat(np.arange(split), found.counts)
     ranks = np.arange(1, len(left) + 1) - np.repeat(np.cumsum(found.counts) - found.counts, found.counts)

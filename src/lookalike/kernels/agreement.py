@@ -10,7 +10,7 @@ import numpy as np
 from lookalike.kernels.compile import bare, bare_kernel, kernel
 from lookalike.kernels.hashing import U, mix
 from lookalike.kernels.machine import fetch
-from lookalike.kernels.sorting import sort_stretch
+from lookalike.kernels.sorting import sort_stretch, twice_as_long
 from lookalike.kernels.strings import (
     are_equal,
     comes_before,
@@ -35,7 +35,7 @@ LAST_DIGITS = 7
 """Digits of a phone number without its area code."""
 
 
-@kernel
+@kernel("C[], int64[], int64[], uint64[]", C=("uint8", "uint32"))
 def hash_words(chars, offsets, indptr, words):
     """The distinct words of each value, ascending by a hash whose lowest bit says whether the word has a digit.
 
@@ -69,7 +69,7 @@ def hash_words(chars, offsets, indptr, words):
     indptr[offsets.size - 1] = at
 
 
-@kernel
+@kernel("C[], int64[], C[]", C=("uint8", "uint32"))
 def order_words(chars, offsets, ordered):
     """The words of each value in alphabetical order, between single spaces as before."""
     starts, stops = np.empty(64, np.int64), np.empty(64, np.int64)
@@ -78,7 +78,7 @@ def order_words(chars, offsets, ordered):
         count = 0
         while start < stop:
             if count == starts.size:
-                starts, stops = np.append(starts, starts), np.append(stops, stops)
+                starts, stops = twice_as_long(starts), twice_as_long(stops)
             end = next_space(chars, start, stop)
             place = count
             while place > 0 and comes_before(chars, start, end, starts[place - 1], stops[place - 1]):
@@ -178,7 +178,10 @@ def _count_shared(indptr, words, a, b):
     return shared, fewer, numerals, min(of_a, of_b)
 
 
-@bare_kernel
+@bare_kernel(
+    "int32[], int32[], int32[], int64, int64, int8[], C[], int64[], int64[], uint64[], uint64[], uint8[]",
+    C=("uint8", "uint32"),
+)
 def person_levels(codes, left, right, first, last, out, chars, offsets, indptr, words, positions, marks):
     """Names: by Jaro-Winkler, words contained, abbreviated. `marks` is large enough for two values."""
     noted, current = -1, -1
@@ -233,7 +236,11 @@ def _alike(chars, ordered, offsets, a, b, positions, others, noted, marks, indpt
     return max(plain, 200 * _subsequence(ordered, offsets, a, b, others, noted, marks))
 
 
-@bare_kernel
+@bare_kernel(
+    "int32[], int32[], int32[], int64, int64, int8[], C[], int64[], int64[], uint64[], C[], uint64[], "
+    "uint64[], uint8[], bool",
+    C=("uint8", "uint32"),
+)
 def text_levels(
     codes, left, right, first, last, out, chars, offsets, indptr, words, ordered, positions, others, marks, by_numbers
 ):
@@ -283,7 +290,7 @@ def text_levels(
         forget_positions(ordered, offsets[noted], offsets[noted + 1], others)
 
 
-@bare_kernel
+@bare_kernel("int32[], int32[], int32[], int64, int64, int8[], C[], int64[]", C=("uint8", "uint32"))
 def code_levels(codes, left, right, first, last, out, chars, offsets):
     """Codes: by edits, and whether one begins with the other."""
     for k in range(first, last):
@@ -302,7 +309,7 @@ def code_levels(codes, left, right, first, last, out, chars, offsets):
         out[k] = level
 
 
-@bare_kernel
+@bare_kernel("int32[], int32[], int32[], int64, int64, int8[], C[], int64[]", C=("uint8", "uint32"))
 def phone_levels(codes, left, right, first, last, out, chars, offsets):
     """Phones: by their last digits, and one edit."""
     for k in range(first, last):
@@ -326,7 +333,7 @@ def _name_end(chars, start, stop):
     return start
 
 
-@bare_kernel
+@bare_kernel("int32[], int32[], int32[], int64, int64, int8[], C[], int64[], uint64[], uint8[]", C=("uint8", "uint32"))
 def email_levels(codes, left, right, first, last, out, chars, offsets, positions, marks):
     """E-mail addresses: by the name before the @, and edits."""
     for k in range(first, last):
@@ -353,7 +360,10 @@ def email_levels(codes, left, right, first, last, out, chars, offsets, positions
         out[k] = level
 
 
-@bare_kernel
+@bare_kernel(
+    "int32[], int32[], int32[], int64, int64, int8[], C[], int64[], int32[], int32[], int32[], float64[]",
+    C=("uint8", "uint32"),
+)
 def date_levels(codes, left, right, first, last, out, chars, offsets, years, months, days, numbers):
     """Dates: by edits of their digits (`chars`), by parts (0 if unknown), by days apart (`numbers`)."""
     for k in range(first, last):
@@ -379,7 +389,7 @@ def date_levels(codes, left, right, first, last, out, chars, offsets, years, mon
         out[k] = level
 
 
-@bare_kernel
+@bare_kernel("int32[], int32[], int32[], int64, int64, int8[], float64[]")
 def number_levels(codes, left, right, first, last, out, numbers):
     """Numbers: by their difference relative to the larger."""
     for k in range(first, last):

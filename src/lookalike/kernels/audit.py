@@ -1,6 +1,5 @@
 """All similar pairs of a few sampled sets with any number of others, which are streamed once."""
 
-import numba as nb
 import numpy as np
 
 from lookalike.kernels.compile import inlined, kernel
@@ -11,13 +10,13 @@ from lookalike.kernels.sets import needed_overlap
 @inlined
 def _home(keys, element):
     """The position of an element in the table of keys, or the empty slot where it would go."""
-    at = nb.int64(element & U(keys.size - 1))
+    at = np.int64(element & U(keys.size - 1))
     while keys[at] != LARGEST and keys[at] != element:
         at = (at + 1) & (keys.size - 1)
     return at
 
 
-@kernel
+@kernel("int64[], uint64[]")
 def index_sample(indptr, elements):
     """An index from elements to the sampled sets that have them: (keys, starts, owners).
 
@@ -27,7 +26,7 @@ def index_sample(indptr, elements):
         The element keys[s] is in the sets owners[starts[s]:starts[s + 1]].
     owners : int32[all elements]
     """
-    slots = nb.int64(8)
+    slots = np.int64(8)
     while slots < 2 * elements.size:
         slots *= 2
     keys = np.empty(slots, np.uint64)
@@ -58,7 +57,7 @@ def _longer(values):
     return longer
 
 
-@kernel
+@kernel("uint64[], int64[], int32[], int64[], int64[], uint64[], int64, int64, int64")
 def find_similar(keys, starts, owners, sample_sizes, indptr, elements, measure, num, den):
     """The similar pairs (sampled set, row) of every sampled set with the rows of a batch.
 

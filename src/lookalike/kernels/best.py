@@ -5,7 +5,6 @@ the smaller rank is better. Jaccard and dice order neighbours by o / (n + m), co
 by o. Rows of the heap are int64 (overlap, size, rank, number of the set).
 """
 
-import numba as nb
 import numpy as np
 
 from lookalike.kernels.compile import bare
@@ -20,19 +19,19 @@ def _compare_products(a, b, c, d):
     high, other_high = multiply_high(U(a), U(b)), multiply_high(U(c), U(d))
     low, other_low = U(a) * U(b), U(c) * U(d)
     if high != other_high:
-        return nb.int64(1) if high > other_high else nb.int64(-1)
-    return nb.int64(low > other_low) - nb.int64(low < other_low)
+        return np.int64(1) if high > other_high else np.int64(-1)
+    return np.int64(low > other_low) - np.int64(low < other_low)
 
 
 @bare
 def compare(measure, n, overlap, m, other_overlap, other_m):
     """-1, 0 or 1 as the first neighbour of a set of size n is less, equally or more similar than the other."""
     if measure in (CONTAINMENT, OVERLAP):
-        return nb.int64(overlap > other_overlap) - nb.int64(overlap < other_overlap)
+        return np.int64(overlap > other_overlap) - np.int64(overlap < other_overlap)
     if measure == COSINE:
         return _compare_products(overlap * overlap, other_m, other_overlap * other_overlap, m)
     left, right = overlap * (n + other_m), other_overlap * (n + m)
-    return nb.int64(left > right) - nb.int64(left < right)
+    return np.int64(left > right) - np.int64(left < right)
 
 
 @bare
@@ -41,7 +40,7 @@ def _reaching(measure, n, m, overlap, other_m):
     if measure in (CONTAINMENT, OVERLAP):
         return overlap
     if measure == COSINE:
-        guess = nb.int64(overlap * np.sqrt(m / other_m))
+        guess = np.int64(overlap * np.sqrt(m / other_m))
         while guess > 0 and compare(measure, n, guess - 1, m, overlap, other_m) >= 0:
             guess -= 1
         while compare(measure, n, guess, m, overlap, other_m) < 0:
@@ -64,9 +63,9 @@ def entry_bar(rule, n, m, heap, filled):
     (needed, tied) : the smallest overlap; whether it then ties with the worst, so that the rank decides
     """
     measure, num, den = rule
-    needed = nb.int64(1)
+    needed = np.int64(1)
     if num > 0:
-        needed = nb.int64(needed_overlap(measure, num, den, n, m))
+        needed = np.int64(needed_overlap(measure, num, den, n, m))
     if filled == heap.shape[0]:
         reach = _reaching(measure, n, m, heap[0, 0], heap[0, 1])
         if reach >= needed:

@@ -6,7 +6,7 @@ are packed in one word, (left | right | mark), so that one sort puts all keys th
 
 import numpy as np
 
-from lookalike.kernels.compile import inlined, kernel
+from lookalike.kernels.compile import inlined, kernel, part
 from lookalike.kernels.hashing import LARGEST, U, mix
 from lookalike.kernels.machine import fetch
 from lookalike.kernels.strings import are_equal, comes_before
@@ -29,7 +29,7 @@ def _combine(key, number):
     return mixed if mixed != U(0xFFFFFFFFFFFFFFFF) else U(0)
 
 
-@kernel
+@kernel("int32[,], bool[], uint64[]")
 def value_keys(codes, chosen, keys):
     """One key of the values of several fields; NO_KEY if one is missing or the record was not chosen.
 
@@ -50,7 +50,7 @@ def value_keys(codes, chosen, keys):
         keys[record] = key
 
 
-@kernel
+@kernel("uint32[,], int64, int64, uint64[]")
 def slot_keys(values, first, rows, keys):
     """One key of `rows` slots of each signature, from slot `first` on, continuing at the start.
 
@@ -70,7 +70,7 @@ def slot_keys(values, first, rows, keys):
                 keys[i] = _combine(keys[i], values[slot, i])
 
 
-@kernel
+@kernel("uint64[], int32[], bool[], uint64[]")
 def spread_keys(signature_keys, codes, chosen, keys):
     """The key of each record's signature (its number in `codes`, -1 for none); NO_KEY if it was not chosen.
 
@@ -113,7 +113,7 @@ def list_shingles(data, start, end, width, padded, ends, elements, at):
     return at
 
 
-@kernel
+@kernel("int32[], uint8[], int64[], int64, uint64, uint8[], int64[], uint32[], uint32[,]")
 def lower_slots(codes, data, offsets, width, seed, padded, ends, elements, least):
     """Lower every slot of each record to the least hash of the shingles of its value.
 
@@ -151,7 +151,7 @@ def lower_slots(codes, data, offsets, width, seed, padded, ends, elements, least
                 least[record, b] = min(least[record, b], np.uint32((element ^ flips[b]) * factors[b]))
 
 
-@kernel
+@kernel("uint32[,], int64, uint32[,]")
 def store_slots(least, first, values):
     """Write the slots of some records, from record `first` on, to uint32[slots, records]."""
     for b in range(least.shape[1]):
@@ -168,7 +168,7 @@ def _below(members, start, stop, split):
     return count
 
 
-@kernel
+@kernel("int64[], int32[], int64, bool, int64[]")
 def count_block_pairs(starts, members, split, crossing, costs):
     """The number of pairs of each block: int64[blocks]; with `crossing`, only those of a left and a right record."""
     for b in range(starts.size - 1):
@@ -185,7 +185,7 @@ def _pack(left, right, bits, mark):
     return (((U(left) << U(bits)) | U(right)) << U(12)) | U(mark)
 
 
-@kernel
+@kernel("int64[], int32[], int64[], int64, int64, bool, int64, int64, uint64[]")
 def fill_block_pairs(starts, members, costs, most, split, crossing, bits, mark, words):
     """Write the pairs of the blocks with at most `most` pairs; `words` has exactly the length needed."""
     at = 0
@@ -200,7 +200,7 @@ def fill_block_pairs(starts, members, costs, most, split, crossing, bits, mark, 
                 at += 1
 
 
-@kernel
+@kernel("int32[], int64, int64, bool")
 def count_window_pairs(order, window, split, crossing):
     """The number of pairs in `order` at most 1, 2, ... positions apart: int64[window]."""
     counts = np.zeros(window, np.int64)
@@ -208,10 +208,12 @@ def count_window_pairs(order, window, split, crossing):
         for apart in range(1, min(window, order.size - 1 - i) + 1):
             if not crossing or (order[i] < split) != (order[i + apart] < split):
                 counts[apart - 1] += 1
-    return np.cumsum(counts)
+    for apart in range(1, window):
+        counts[apart] += counts[apart - 1]
+    return counts
 
 
-@kernel
+@kernel("int32[], int64, int64, bool, int64, int64, uint64[]")
 def fill_window_pairs(order, window, split, crossing, bits, mark, words):
     """Write the pairs that count_window_pairs counts."""
     at = 0
@@ -223,7 +225,7 @@ def fill_window_pairs(order, window, split, crossing, bits, mark, words):
                 at += 1
 
 
-@kernel
+@kernel("uint64[], int64, uint64[]")
 def merge_runs(words, filled, new):
     """Merge sorted words[:filled] and sorted `new` in words[:filled + new.size], in place, from the end."""
     i, j = filled - 1, new.size - 1
@@ -238,7 +240,7 @@ def merge_runs(words, filled, new):
             j -= 1
 
 
-@kernel
+@kernel("uint64[], uint8[]")
 def merge_words(words, groups):
     """Merge sorted words of the same pair, in place; return how many are left.
 
@@ -264,7 +266,7 @@ def merge_words(words, groups):
     return kept
 
 
-@kernel
+@kernel("uint64[], int64, uint8[], int32[], int32[], uint8[], int64[]")
 def unpack_words(words, bits, groups, left, right, found, only):
     """Merged words as pairs: left, right (int32), the groups that found each (uint8); count the pairs of each mark."""
     mask = (U(1) << U(bits)) - U(1)
@@ -276,7 +278,7 @@ def unpack_words(words, bits, groups, left, right, found, only):
         left[i] = np.int32(words[i] >> U(12 + bits))
 
 
-@kernel
+@kernel("uint8[], int64[], int64, uint64[]")
 def eight_bytes(data, offsets, skip, keys):
     """Eight bytes of each text, after an offset, as a number that sorts as they do: uint64[texts]."""
     for text in range(offsets.size - 1):
@@ -287,7 +289,7 @@ def eight_bytes(data, offsets, skip, keys):
         keys[text] = key
 
 
-@kernel
+@kernel("int64[], uint64[], uint8[], int64[]")
 def order_ties(order, keys, data, offsets):
     """Sort texts that are in order of their keys by bytes, then by number, in place."""
     start = 0
@@ -324,7 +326,7 @@ def _sink(order, start, hole, last, data, offsets):
     order[start + hole] = text
 
 
-@kernel
+@part
 def _heap_sort(order, start, stop, data, offsets):
     count = stop - start
     for hole in range(count // 2 - 1, -1, -1):

@@ -16,7 +16,7 @@ def _decode(data, i):
     return ((lead & 0x07) << 18 | (data[i + 1] & 0x3F) << 12 | (data[i + 2] & 0x3F) << 6 | (data[i + 3] & 0x3F)), i + 4
 
 
-@kernel
+@kernel("uint8[], int64[], bool[]")
 def find_characters(data, ends, found):
     """Mark the code points that occur: bool[0x110000]."""
     i = ends[0]
@@ -25,7 +25,7 @@ def find_characters(data, ends, found):
         found[code] = True
 
 
-@kernel
+@kernel("uint8[], int64[], int64[]")
 def count_characters(data, ends, offsets):
     """Where each text begins if every character takes one position: int64[texts + 1]."""
     at = 0
@@ -36,7 +36,7 @@ def count_characters(data, ends, offsets):
     offsets[ends.size - 1] = at
 
 
-@kernel
+@kernel("uint8[], int64[], uint32[], int64[], C[]", C=("uint8", "uint32"))
 def number_characters(data, ends, numbers, offsets, chars):
     """Write the number of each character (`numbers`, by code point)."""
     for text in range(ends.size - 1):

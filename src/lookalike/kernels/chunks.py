@@ -4,10 +4,9 @@ A text of any length can then be processed in arrays of the size of one chunk. C
 whole text: no token is cut, and the last tokens of a chunk are kept in front of those of the next.
 """
 
-import numba as nb
 import numpy as np
 
-from lookalike.kernels.compile import inlined, kernel
+from lookalike.kernels.compile import inlined, kernel, part
 from lookalike.kernels.folding import WORD, code_at, entry_of, size_at
 from lookalike.kernels.words import character_capacity, piece_of, pieces_of, token_capacity
 
@@ -30,7 +29,7 @@ def _size_in_run(data, at, end):
     size = size_at(data, at, end)
     for k in range(1, size):
         if _is_gap(data[at + k]):
-            return nb.int64(0)
+            return np.int64(0)
     return size
 
 
@@ -41,7 +40,7 @@ def _goes_on(inside, entry, code, pool):
     return piece_of(entry, code, pool, count - 1)[1] == WORD if count > 0 else inside
 
 
-@kernel
+@part
 def _cut_in_run(data, start, end, limit, pages, entries, pool):
     """The last position up to `limit` that is outside of tokens, otherwise the first one after it, otherwise `end`."""
     inside, cut, at = False, start, start
@@ -57,7 +56,7 @@ def _cut_in_run(data, start, end, limit, pages, entries, pool):
     return end
 
 
-@kernel
+@kernel("uint8[], int64, int64, int64, uint16[], uint32[,], uint32[]")
 def cut_between_tokens(data, start, end, limit, pages, entries, pool):
     """Where to cut data[start:end] before `limit` without cutting a token; after it if a token is that long."""
     for at in range(limit, start, -1):
@@ -66,7 +65,7 @@ def cut_between_tokens(data, start, end, limit, pages, entries, pool):
     return _cut_in_run(data, start, end, limit, pages, entries, pool)
 
 
-@kernel
+@kernel("uint8[], int64, int64, int64")
 def cut_between_characters(data, start, end, limit):
     """The end of the character with which data[start:end] reaches `limit`."""
     at = start
@@ -84,10 +83,10 @@ def carry_over(tokens, count, width):
     return kept
 
 
-@kernel
+@kernel("uint8[], int64[], int64, int64, bool")
 def chunk_capacity(data, offsets, width, size, characters):
     """The most tokens (or characters) that a chunk of these texts can have, with those carried over."""
-    largest = nb.int64(0)
+    largest = np.int64(0)
     for row in range(offsets.size - 1):
         length = offsets[row + 1] - offsets[row]
         # a character or a token may exceed it: it is one token, or one character and what it folds to
@@ -100,7 +99,7 @@ def chunk_capacity(data, offsets, width, size, characters):
     return largest + width
 
 
-@kernel
+@kernel("uint8[], int64, int64")
 def count_high(data, start, end):
     """The number of bytes of data[start:end] beyond ASCII."""
     high = np.int64(0)

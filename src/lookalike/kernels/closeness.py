@@ -3,7 +3,7 @@
 from lookalike.kernels.compile import kernel
 
 
-@kernel
+@kernel("float64[,], float64[,], float64[], float64[], int64[], int64[], int64[], float64[]")
 def count_close(probes, gallery, tolerances, scales, left, right, scores, distances):
     """Score pairs of a probe and a member of the gallery.
 

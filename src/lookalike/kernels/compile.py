@@ -1,45 +1,178 @@
-"""How every kernel is compiled: without the GIL, cached on disk, with NumPy's rules for division."""
+"""How kernels are written and run.
 
+A `kernel` is a loop over arrays that callers run on threads: compiled by Numba, without the GIL, with NumPy's rules for
+division. It names the types that it is compiled for, as `pack.signature` describes. The other decorators are for the
+functions that kernels are made of. What they give depends on where they run:
+
+- Usually a kernel is loaded from a *pack* of object code (`lookalike.kernels.pack`), and Numba is not imported.
+- A process that builds a pack compiles them.
+- With LOOKALIKE_KERNELS=numba, Numba compiles each kernel when it is first called, as it does for any function. That is
+  how bounds are checked: NUMBA_BOUNDSCHECK=1 implies it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import numba as nb
+import numpy as np
+
+Function = Callable[..., Any]
 
 
-def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a loop over arrays that callers run on threads."""
-    return nb.njit(nogil=True, cache=True, error_model="numpy")(function)
+def _mode() -> str:
+    asked = os.environ.get("LOOKALIKE_KERNELS")
+    if asked in ("build", "numba"):
+        return asked
+    return (
+        "numba" if os.environ.get("NUMBA_BOUNDSCHECK") == "1" or os.environ.get("NUMBA_DISABLE_JIT") == "1" else "pack"
+    )
 
 
-def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a small function that is inlined into the kernels that use it."""
-    return nb.njit(nogil=True, forceinline=True, error_model="numpy")(function)
+MODE = _mode()
+"""`pack`, `numba` or `build`."""
 
 
-def bare_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a loop that allocates no array and calls only `bare` functions: it counts no references.
+def kernel(*signatures: str, **variables: tuple[str, ...]) -> Callable[[Function], Function]:
+    """Make a kernel of a function, for the given types of arguments.
+
+    Examples
+    --------
+    >>> @kernel("E[], int64", E=("uint32", "uint64"))
+    ... def add(values, number): ...
+    """
+    return _kernel(signatures, variables, {})
+
+
+def bare_kernel(*signatures: str, **variables: tuple[str, ...]) -> Callable[[Function], Function]:
+    """Make a kernel that allocates no array and calls only `bare` functions: it counts no references.
 
     Numba counts a reference for every array passed to a function, inlined or not, with an atomic instruction on which
     threads wait for each other. In a kernel of many small functions that took half of the time.
     """
-    return _compile(function, cache=True)
+    return _kernel(signatures, variables, {"_nrt": False})
 
 
-def bare(function: Callable[..., Any]) -> Callable[..., Any]:
+def part(function: Function) -> Function:
+    """Compile a function that kernels call."""
+    return _compiled(function)
+
+
+def inlined(function: Function) -> Function:
+    """Compile a small function that is inlined into the kernels that use it."""
+    return _compiled(function, forceinline=True)
+
+
+def bare(function: Function) -> Function:
     """Compile a small function that is inlined into a bare kernel; it can allocate no array."""
-    return _compile(function, forceinline=True)
+    return _compiled(function, forceinline=True, _nrt=False)
 
 
-def _compile(function: Callable[..., Any], **options: bool) -> Callable[..., Any]:
-    compiled: Callable[..., Any] = nb.njit(nogil=True, error_model="numpy", _nrt=False, **options)(function)  # type: ignore
-    return compiled
+def bare_part(function: Function) -> Function:
+    """Compile a function that bare kernels call; it can allocate no array."""
+    return _compiled(function, _nrt=False)
 
 
-def is_compiled(function: Callable[..., Any]) -> bool:
-    """Whether machine code of a kernel exists, in this process or on disk."""
-    dispatcher: Any = function
-    if dispatcher.signatures:
-        return True
-    stored = Path(dispatcher._cache.cache_path)
-    return any(stored.glob(f"{dispatcher.py_func.__module__.rpartition('.')[2]}.{dispatcher.py_func.__name__}-*.nbc"))
+def unchecked(function: Function) -> Function:
+    """Compile a function whose bounds are never checked: a check would keep its loop from being vectorised."""
+    return _compiled(function, boundscheck=False)
+
+
+def by_type(choose: Callable[..., Function]) -> Callable[[Function], Function]:
+    """Let the types of the arguments choose which function stands for another; inlined."""
+
+    def decorate(function: Function) -> Function:
+        if MODE != "pack":
+            from numba.extending import overload
+
+            overload(function, jit_options={"forceinline": True, "nogil": True, "error_model": "numpy"})(choose)
+        return function
+
+    return decorate
+
+
+def intrinsic(function: Function) -> Function:
+    """Make a function of machine instructions, written as LLVM code."""
+    if MODE == "pack":
+        return function
+    from numba.extending import intrinsic as numba_intrinsic
+
+    made: Function = numba_intrinsic(function)
+    return made
+
+
+class Kernel:
+    """A kernel in a pack, which is opened at the first call."""
+
+    def __init__(self, function: Function) -> None:
+        self.__wrapped__ = function
+        self.__name__, self.__doc__, self.__module__ = function.__name__, function.__doc__, function.__module__
+        self._calls: list[Function] = []
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.__module__}.{self.__name__}>"
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run the kernel on arguments of one of its signatures."""
+        for call in self._calls or self._open():
+            result = call(*arguments)
+            if result is not NotImplemented:
+                return result
+        return self._call_with_plain_arrays(arguments)
+
+    def _open(self) -> list[Function]:
+        from lookalike.kernels.pack.load import open_pack
+
+        parameters = inspect.signature(self.__wrapped__).parameters.values()
+        defaults = tuple(each.default for each in parameters if each.default is not each.empty)
+        self._calls = open_pack(self.__module__.rpartition(".")[2]).calls(self.__name__, defaults)
+        return self._calls
+
+    def _call_with_plain_arrays(self, arguments: tuple[Any, ...]) -> Any:
+        """Try again with the arrays inside subclasses such as memory maps, then give up."""
+        plain = _plain(arguments)
+        for call in self._calls:
+            result = call(*plain)
+            if result is not NotImplemented:
+                return result
+        raise TypeError(f"kernel {self.__name__} does not take {_types(arguments)}")
+
+
+def _plain(value: Any) -> Any:
+
+    if isinstance(value, tuple):
+        return tuple(_plain(item) for item in value)
+    return np.asarray(value) if isinstance(value, np.ndarray) else value
+
+
+def _types(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"({', '.join(_types(item) for item in value)})"
+    return f"{value.dtype}{list(value.shape)}" if hasattr(value, "shape") and value.shape else type(value).__name__
+
+
+def _kernel(signatures: tuple[str, ...], variables: dict[str, tuple[str, ...]], options: dict[str, Any]) -> Any:
+    def decorate(function: Function) -> Function:
+        if MODE == "pack":
+            return Kernel(function)
+        compiled: Any = _compiled(function, **options)
+        if MODE == "build":
+            from lookalike.kernels.pack.signature import expand
+
+            compiled.packed_signatures = expand(signatures, variables)
+        return compiled  # type: ignore[no-any-return]
+
+    return decorate
+
+
+def _compiled(function: Function, **options: Any) -> Function:
+    if MODE == "pack":
+        return function
+    import numba
+
+    if MODE == "build":
+        options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    made: Function = numba.njit(nogil=True, error_model="numpy", **options)(function)
+    return made

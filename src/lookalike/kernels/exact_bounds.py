@@ -5,7 +5,6 @@ indexed set is the smaller (or equal). Every bound here follows from one fact: t
 never falls when one of the sets grows.
 """
 
-import numba as nb
 import numpy as np
 
 from lookalike.kernels.compile import inlined, kernel
@@ -26,7 +25,7 @@ def reaches(measure, num, den, smaller, larger, overlap):
     return cosine_holds(overlap, num, den, smaller, larger)
 
 
-@kernel
+@kernel("int64[]")
 def size_classes(indptr):
     """Group sets by size.
 
@@ -56,7 +55,7 @@ def size_classes(indptr):
     return class_of, sizes[:classes].copy(), starts[: classes + 1].copy()
 
 
-@kernel
+@kernel("int64, int64, int64, int64[]")
 def bound_classes(measure, num, den, sizes):
     """For each class, the smallest class of a partner, and the prefix lengths for indexing and probing.
 
@@ -85,7 +84,7 @@ def bound_classes(measure, num, den, sizes):
     return lowest, indexed, probing
 
 
-@kernel
+@kernel("int64, int64, int64, int64[], int64[], int64, int64, int64, int64[], int64[], int64[], int64[]")
 def bound_partners(measure, num, den, sizes, starts, c, low, places, needed, spare, ends, allowed):
     """Bounds on the partners of a probing set of class c; the same for all sets of the class.
 
@@ -121,7 +120,7 @@ def bound_partners(measure, num, den, sizes, starts, c, low, places, needed, spa
 @inlined
 def _largest_so_far(spare, low, places, allowed):
     """Turn the class in `allowed` (never rising with the place) into the largest `spare` from `low` to it."""
-    largest, partner = nb.int64(-1), low
+    largest, partner = np.int64(-1), low
     for back in range(places):
         place = places - 1 - back
         while partner <= allowed[place]:
@@ -130,7 +129,7 @@ def _largest_so_far(spare, low, places, allowed):
         allowed[place] = largest
 
 
-@kernel
+@kernel("int64, int64, int64, int64[], int64, int64, int64, uint32[]")
 def bound_probers(measure, num, den, sizes, c, highest, places, limits):
     """The largest class of a probing set if position p of an indexed set of class c is the first shared one.
 

@@ -4,7 +4,6 @@ Tokens are numbered by frequency, and those of equal frequency by first occurren
 words. Tokens that occur in a single set are left out and counted: they can match nothing.
 """
 
-import numba as nb
 import numpy as np
 
 from lookalike.kernels.compile import inlined, kernel
@@ -27,7 +26,7 @@ def word_of(token, singles):
     return u32(u32(token - singles) >> u32(6))
 
 
-@kernel
+@kernel("int64[], uint32[], uint32, int64, int64, uint32[], int64[]")
 def count_words(indptr, tokens, singles, first, last, alone, words):
     """Count the words needed to encode sets first..last-1.
 
@@ -49,13 +48,13 @@ def count_words(indptr, tokens, singles, first, last, alone, words):
         before, count = NONE, 0
         while k < end:
             word = word_of(tokens[k], singles)
-            count += nb.int64(word != before)
+            count += np.int64(word != before)
             before = word
             k += 1
         words[i + 1] = count
 
 
-@kernel
+@kernel("int64[], uint32[], uint32, int64, int64, uint32[], (int64[], uint32[], uint64[])")
 def fill_words(indptr, tokens, singles, first, last, alone, masks):
     """Write the words of sets first..last-1.
 
@@ -67,7 +66,7 @@ def fill_words(indptr, tokens, singles, first, last, alone, masks):
     starts, words, bits = masks
     for i in range(first, last):
         at, before, mask = starts[i] - 1, NONE, U(0)
-        for k in range(indptr[i] + nb.int64(alone[i]), indptr[i + 1]):
+        for k in range(indptr[i] + np.int64(alone[i]), indptr[i + 1]):
             token = u32(tokens[k] - singles)
             word = u32(token >> u32(6))
             if word != before:
@@ -79,12 +78,12 @@ def fill_words(indptr, tokens, singles, first, last, alone, masks):
             bits[at] = mask
 
 
-@kernel
+@kernel("int64[]")
 def place_signatures(indptr):
     """Where the signature of each set starts, int64[sets + 1]: longer ones for larger sets."""
     sets = indptr.size - 1
     starts = np.empty(sets + 1, np.int64)
-    total = nb.int64(0)
+    total = np.int64(0)
     for i in range(sets):
         starts[i] = total
         words = SMALLEST_SIGNATURE
@@ -103,10 +102,10 @@ def fold_words(starts, words, bits, i, folded, at, size):
     as there are elements in only one of the sets.
     """
     for k in range(starts[i], starts[i + 1]):
-        folded[at + nb.int64(words[k] & u32(size - 1))] ^= bits[k]
+        folded[at + np.int64(words[k] & u32(size - 1))] ^= bits[k]
 
 
-@kernel
+@kernel("int64, int64, (int64[], uint32[], uint64[]), int64[], uint64[]")
 def fill_signatures(first, last, masks, starts, signatures):
     """Fold sets first..last-1 into signatures[starts[i]:starts[i + 1]], uint64, initially zero."""
     word_starts, words, bits = masks

@@ -4,7 +4,6 @@ A list is owners[starts[l]:], up to NONE. Position 0 holds the empty list. With 
 of side 0, so that a probing set examines only lists of the other side.
 """
 
-import numba as nb
 import numpy as np
 
 from lookalike.kernels.compile import inlined, kernel
@@ -21,7 +20,7 @@ def shelf_of(sides, i, other, span):
     return u32(span) if (sides[i] != 0) != other else u32(0)
 
 
-@kernel
+@kernel("int64, int64, (int64[], uint32[], uint32, bool[]), uint32[], int64[], uint32[], int64, uint32[]")
 def count_postings(first, last, sets, class_of, indexed, alone, span, counts):
     """Count the postings of sets first..last-1 in each list.
 
@@ -37,13 +36,13 @@ def count_postings(first, last, sets, class_of, indexed, alone, span, counts):
     indptr, tokens, singles, sides = sets
     for i in range(first, last):
         shelf = shelf_of(sides, i, False, span)
-        known = nb.int64(alone[i]) if alone.size > 0 else 0
+        known = np.int64(alone[i]) if alone.size > 0 else 0
         for k in range(indptr[i] + known, indptr[i] + indexed[class_of[i]]):
             if tokens[k] >= singles:
                 counts[u32(u32(tokens[k] - singles) + shelf)] += u32(1)
 
 
-@kernel
+@kernel("uint32[,], uint32[]")
 def place_lists(counts, starts):
     """Turn counts into positions: where each list starts, and where in it each part begins to write.
 
@@ -58,19 +57,23 @@ def place_lists(counts, starts):
     -------
     the number of positions, including the ends of lists
     """
-    place = nb.int64(1)
+    place = np.int64(1)
     for token in range(starts.size):
         start = place
         for part in range(counts.shape[0]):
-            count = nb.int64(counts[part, token])
+            count = np.int64(counts[part, token])
             counts[part, token] = place
             place += count
         starts[token] = start if place > start else 0
-        place += nb.int64(place > start)
+        place += np.int64(place > start)
     return place
 
 
-@kernel
+@kernel(
+    "int64, int64, int64, int64, int64, (int64[], uint32[], uint32, bool[]), (uint32[], int64[], int64[]), "
+    "int64[], uint32[], int64, (int64[], uint32[], uint64[]), uint32[], (uint32[], uint32[], uint32[], "
+    "uint64[])"
+)
 def fill_postings(first, last, measure, num, den, sets, classes, indexed, alone, span, masks, cursors, index):
     """Write the postings of sets first..last-1.
 
@@ -88,10 +91,10 @@ def fill_postings(first, last, measure, num, den, sets, classes, indexed, alone,
     owners, limits, places, signatures = index
     word_starts, words, bits = masks
     by_place, folded = _working_room(first, last, class_of, indexed)
-    before, highest = nb.int64(-1), nb.int64(0)
+    before, highest = np.int64(-1), np.int64(0)
     for i in range(first, last):
-        c = nb.int64(class_of[i])
-        known = nb.int64(alone[i]) if alone.size > 0 else 0
+        c = np.int64(class_of[i])
+        known = np.int64(alone[i]) if alone.size > 0 else 0
         if known >= indexed[c]:
             continue
         if c != before:
@@ -118,18 +121,18 @@ def fill_postings(first, last, measure, num, den, sets, classes, indexed, alone,
                 places[at] = u32(place)
             if signatures.size > 0:
                 for word in range(INLINE_WORDS):
-                    signatures[nb.int64(at) * INLINE_WORDS + word] = folded[word]
+                    signatures[np.int64(at) * INLINE_WORDS + word] = folded[word]
 
 
 @inlined
 def _working_room(first, last, class_of, indexed):
-    longest = nb.int64(0)
+    longest = np.int64(0)
     for i in range(first, last):
         longest = max(longest, indexed[class_of[i]])
     return np.empty(longest, np.uint32), np.empty(INLINE_WORDS, np.uint64)
 
 
-@kernel
+@kernel("int64, int64, uint32[], uint32[], uint32[]")
 def end_lists(first, last, starts, ends, owners):
     """Close lists first..last-1, and the empty one, with NONE; `ends` are the last part's cursors."""
     owners[0] = NONE
@@ -138,7 +141,7 @@ def end_lists(first, last, starts, ends, owners):
             owners[ends[token]] = NONE
 
 
-@kernel
+@kernel("int64, int64, uint32[], uint32[], uint8[]")
 def mark_contained(first, last, starts, owners, contained):
     """Mark each of lists first..last-1 that is contained in the previous one: a scan of that one makes it redundant.
 

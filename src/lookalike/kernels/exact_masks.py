@@ -7,7 +7,6 @@ itself. The loop over a prefix is part of each kernel, not a function: in a func
 references to 14 arrays (seen in the assembly), which cost 150 ns per probing set.
 """
 
-import numba as nb
 import numpy as np
 
 from lookalike.kernels.compile import inlined, kernel
@@ -17,7 +16,7 @@ from lookalike.kernels.exact_index import shelf_of
 from lookalike.kernels.exact_plain import FOUND, NEXT, POSTINGS, SIGNATURE, SUFFIX, WRITTEN, sets_span
 from lookalike.kernels.hashing import U
 from lookalike.kernels.machine import count_ones
-from lookalike.kernels.sorting import first_from
+from lookalike.kernels.sorting import first_from, largest
 
 
 @inlined
@@ -30,12 +29,12 @@ def _verify(i, count, candidates, starts, words, bits, class_of, needed, table, 
         table[words[k]] = bits[k]
     for c in range(count):
         other = candidates[c]
-        overlap = nb.int64(0)
-        for k in range(starts[other], starts[nb.int64(other) + 1]):
+        overlap = np.int64(0)
+        for k in range(starts[other], starts[np.int64(other) + 1]):
             overlap += count_ones(table[words[k]] & bits[k])
         # always written, and kept if similar enough: there is no branch to predict
         left[written], right[written], overlaps[written] = other, i, overlap
-        written += nb.int64(overlap >= needed[class_of[other]])
+        written += np.int64(overlap >= needed[class_of[other]])
     for k in range(starts[i], starts[i + 1]):
         table[words[k]] = U(0)
     return written
@@ -59,7 +58,7 @@ def _list_unmarked(at, end, mark, own_class, owners, limits, marks, candidates, 
     other = owners[at]
     while other < end:
         candidates[listed] = other
-        listed += nb.int64(marks[other] != mark) & nb.int64(own_class <= limits[at])
+        listed += np.int64(marks[other] != mark) & np.int64(own_class <= limits[at])
         marks[other] = mark
         at = u32(at + u32(1))
         other = owners[at]
@@ -91,8 +90,8 @@ def _thin(i, count, candidates, class_of, alone, spare, signature_starts, signat
     for c in range(count):
         other = candidates[c]
         start = signature_starts[other]
-        width = signature_starts[nb.int64(other) + 1] - start
-        differing = nb.int64(alone[i]) + nb.int64(alone[other])
+        width = signature_starts[np.int64(other) + 1] - start
+        differing = np.int64(alone[i]) + np.int64(alone[other])
         most = spare[class_of[other]]
         if width == SMALLEST_SIGNATURE:
             for word in range(SMALLEST_SIGNATURE):
@@ -104,11 +103,15 @@ def _thin(i, count, candidates, class_of, alone, spare, signature_starts, signat
                     differing += count_ones(folded[width + word + step] ^ signatures[start + word + step])
                 word += 8
         candidates[kept] = other
-        kept += nb.int64(differing <= most)
+        kept += np.int64(differing <= most)
     return kept
 
 
-@kernel
+@kernel(
+    "int64, int64, (int64, int64, int64), (int64[], uint32[], uint32, bool[]), (uint32[], int64[], int64[], "
+    "int64[], int64[]), uint32[], (int64[], uint32[], uint64[]), (int64[], uint64[]), (uint32[], uint32[], "
+    "uint32[], uint8[]), (uint32[], uint32[], uint64[]), (int32[], int32[], int32[]), int64[], int64[]"
+)
 def probe_marked(first, last, rule, sets, classes, alone, masks, prints, index, room, out, state, counts):
     """Find the earlier partners of sets first..last-1, or of fewer if `out` could overflow; for long sets.
 
@@ -130,21 +133,22 @@ def probe_marked(first, last, rule, sets, classes, alone, masks, prints, index, 
     left, right, overlaps = out
     span = sets_span(cursors, sides)
     needed, spare = np.empty(sizes.size, np.int64), np.empty(sizes.size, np.int64)
-    ends, allowed = np.empty(probing.max(), np.int64), np.empty(probing.max(), np.int64)
+    longest = largest(probing)
+    ends, allowed = np.empty(longest, np.int64), np.empty(longest, np.int64)
     folded, count = np.zeros(2 * LARGEST_SIGNATURE, np.uint64), np.zeros(1, np.int64)
-    written, postings, before, i = 0, nb.int64(0), nb.int64(-1), first
+    written, postings, before, i = 0, np.int64(0), np.int64(-1), first
     while i < last:
-        c = nb.int64(class_of[i])
+        c = np.int64(class_of[i])
         low = starts[lowest[c]]
         if written + i - low > left.size:
             break
         count[0] = 0
-        if low < i and nb.int64(alone[i]) < probing[c]:  # otherwise no token of its prefix is in another set
+        if low < i and np.int64(alone[i]) < probing[c]:  # otherwise no token of its prefix is in another set
             if c != before:
                 before = c
                 bound_partners(measure, num, den, sizes, starts, c, lowest[c], probing[c], needed, spare, ends, allowed)
             shelf, scanned = shelf_of(sides, i, True, span), NONE
-            for place in range(nb.int64(alone[i]), probing[c]):
+            for place in range(np.int64(alone[i]), probing[c]):
                 token = u32(u32(tokens[indptr[i] + place] - singles) + shelf)
                 if contained[token] != 0 and u32(token - u32(1)) == scanned:
                     scanned = token  # its list is contained in one just scanned
@@ -159,7 +163,7 @@ def probe_marked(first, last, rule, sets, classes, alone, masks, prints, index, 
                 cursors[token] = at
                 end = u32(min(ends[place], i))
                 stop = _list_unmarked(at, end, u32(i + 1), u32(c), owners, limits, marks, candidates, count)
-                postings += nb.int64(stop) - nb.int64(at)
+                postings += np.int64(stop) - np.int64(at)
         if count[0] > 0:
             counts[SUFFIX] += count[0]
             _fold(i, signature_starts, signatures, folded)
@@ -191,12 +195,16 @@ def _list_alike(
             if marks[other] != mark:
                 marks[other] = mark
                 candidates[count] = other
-                differing += lonely + nb.int64(alone[other])
-                count += nb.int64(own_class <= limits[k]) & nb.int64(differing <= spare[class_of[other]])
+                differing += lonely + np.int64(alone[other])
+                count += np.int64(own_class <= limits[k]) & np.int64(differing <= spare[class_of[other]])
     return count
 
 
-@kernel
+@kernel(
+    "int64, int64, (int64, int64, int64), (int64[], uint32[], uint32, bool[]), (uint32[], int64[], int64[], "
+    "int64[], int64[]), uint32[], (int64[], uint32[], uint64[]), (uint32[], uint32[], uint32[], uint32[], "
+    "uint64[]), (uint32[], uint32[], uint64[]), (int32[], int32[], int32[]), int64[], int64[]"
+)
 def probe_inline(first, last, rule, sets, classes, alone, masks, index, room, out, state, counts):
     """Find the earlier partners of sets first..last-1, or of fewer if `out` could overflow; for short sets.
 
@@ -215,21 +223,22 @@ def probe_inline(first, last, rule, sets, classes, alone, masks, index, room, ou
     left, right, overlaps = out
     span = sets_span(cursors, sides)
     needed, spare = np.empty(sizes.size, np.int64), np.empty(sizes.size, np.int64)
-    ends, allowed = np.empty(probing.max(), np.int64), np.empty(probing.max(), np.int64)
+    longest = largest(probing)
+    ends, allowed = np.empty(longest, np.int64), np.empty(longest, np.int64)
     folded = np.zeros(INLINE_WORDS, np.uint64)
-    written, postings, before, i = 0, nb.int64(0), nb.int64(-1), first
+    written, postings, before, i = 0, np.int64(0), np.int64(-1), first
     while i < last:
-        c = nb.int64(class_of[i])
+        c = np.int64(class_of[i])
         low = starts[lowest[c]]
         if written + i - low > left.size:
             break
-        if low < i and nb.int64(alone[i]) < probing[c]:
+        if low < i and np.int64(alone[i]) < probing[c]:
             if c != before:
                 before = c
                 bound_partners(measure, num, den, sizes, starts, c, lowest[c], probing[c], needed, spare, ends, allowed)
             folded[0], folded[1] = U(0), U(0)
             fold_words(word_starts, words, bits, i, folded, 0, INLINE_WORDS)
-            shelf, lonely, count = shelf_of(sides, i, True, span), nb.int64(alone[i]), 0
+            shelf, lonely, count = shelf_of(sides, i, True, span), np.int64(alone[i]), 0
             for place in range(lonely, probing[c]):
                 if ends[place] <= low:
                     break
@@ -240,7 +249,7 @@ def probe_inline(first, last, rule, sets, classes, alone, masks, index, room, ou
                 cursors[token] = at
                 stop = _skip_below(owners, max(stops[token], at), u32(i))
                 stops[token] = stop
-                begin, end = nb.int64(at), nb.int64(stop)
+                begin, end = np.int64(at), np.int64(stop)
                 if ends[place] < i:
                     end = first_from(owners, begin, end, u32(ends[place]))
                 postings += end - begin

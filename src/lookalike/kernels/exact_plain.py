@@ -3,7 +3,6 @@
 Nothing but the posting lists is prepared, so this is also the fastest way for few sets.
 """
 
-import numba as nb
 import numpy as np
 
 from lookalike.kernels.compile import inlined, kernel
@@ -11,6 +10,7 @@ from lookalike.kernels.exact_bounds import bound_partners, reaches
 from lookalike.kernels.exact_encode import u32
 from lookalike.kernels.exact_index import shelf_of
 from lookalike.kernels.sets import needed_overlap, overlap_at_least
+from lookalike.kernels.sorting import largest
 
 BY_LENGTH, BY_PREFIX, BY_POSITION, BY_SUFFIX = 0, 1, 2, 3
 """The filters that are applied."""
@@ -61,13 +61,13 @@ def _compare_listed(
         if tokens[start + place] < singles:
             continue
         token = u32(u32(tokens[start + place] - singles) + shelf)
-        at = nb.int64(cursors[token])
+        at = np.int64(cursors[token])
         while owners[at] < low:
             at += 1
         cursors[token] = at
         end = min(ends[place], i) if level == BY_SUFFIX else i
         while owners[at] < end:
-            other, other_place = nb.int64(owners[at]), nb.int64(places[at])
+            other, other_place = np.int64(owners[at]), np.int64(places[at])
             at += 1
             counts[POSTINGS] += 1
             if marks[other] == i + 1:
@@ -96,7 +96,11 @@ def sets_span(cursors, sides):
     return cursors.size // 2 if sides.size > 0 else cursors.size
 
 
-@kernel
+@kernel(
+    "int64, int64, int64, (int64, int64, int64), (int64[], uint32[], uint32, bool[]), (uint32[], int64[], "
+    "int64[], int64[], int64[]), (uint32[], uint32[], uint32[]), uint32[], (int32[], int32[], int32[]), "
+    "int64[], int64[]"
+)
 def probe_plain(first, last, level, rule, sets, classes, index, marks, out, state, counts):
     """Find the earlier partners of sets first..last-1, or of fewer if `out` could overflow.
 
@@ -120,10 +124,11 @@ def probe_plain(first, last, level, rule, sets, classes, index, marks, out, stat
     span = sets_span(cursors, sides)
     class_of, sizes, starts, lowest, probing = classes
     needed, spare = np.empty(sizes.size, np.int64), np.empty(sizes.size, np.int64)
-    ends, allowed = np.empty(probing.max(), np.int64), np.empty(probing.max(), np.int64)
-    written, before, i = 0, nb.int64(-1), first
+    longest = largest(probing)
+    ends, allowed = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    written, before, i = 0, np.int64(-1), first
     while i < last:
-        c = nb.int64(class_of[i])
+        c = np.int64(class_of[i])
         low = starts[lowest[c]]
         if written + i - low > left.size:
             break

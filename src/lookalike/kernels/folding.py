@@ -7,7 +7,7 @@ entries  uint32[rows, 256]  low 3 bits: the kind; for MAPPED: bits 3-7 how many,
 pool     uint32             folded code points << 2, with their kind (GAP, WORD or OWN) in the low 2 bits
 """
 
-import numba as nb
+import numpy as np
 
 from lookalike.kernels.compile import inlined
 
@@ -26,37 +26,37 @@ MAPPED = 4
 @inlined
 def size_at(data, i, end):
     """The number of bytes of the UTF-8 sequence at data[i]; 0 if it is truncated or invalid."""
-    lead = nb.int64(data[i])
-    size = nb.int64(0)
+    lead = np.int64(data[i])
+    size = np.int64(0)
     if lead < 0x80:
-        size = nb.int64(1)
+        size = np.int64(1)
     elif 0xC2 <= lead < 0xE0:
-        size = nb.int64(2)
+        size = np.int64(2)
     elif 0xE0 <= lead < 0xF0:
-        size = nb.int64(3)
+        size = np.int64(3)
     elif 0xF0 <= lead < 0xF5:
-        size = nb.int64(4)
-    return size if i + size <= end else nb.int64(0)
+        size = np.int64(4)
+    return size if i + size <= end else np.int64(0)
 
 
 @inlined
 def code_at(data, i, size):
     """The code point of a sequence of 1 to 4 bytes; a space for a broken one (size 0) or one out of range."""
-    lead = nb.int64(data[i])
+    lead = np.int64(data[i])
     if size == 1:
         return lead
     if size == 2:
-        return ((lead & 0x1F) << 6) | (nb.int64(data[i + 1]) & 0x3F)
+        return ((lead & 0x1F) << 6) | (np.int64(data[i + 1]) & 0x3F)
     if size == 3:
-        return ((lead & 0x0F) << 12) | ((nb.int64(data[i + 1]) & 0x3F) << 6) | (nb.int64(data[i + 2]) & 0x3F)
+        return ((lead & 0x0F) << 12) | ((np.int64(data[i + 1]) & 0x3F) << 6) | (np.int64(data[i + 2]) & 0x3F)
     if size == 4:
-        upper = ((lead & 0x07) << 18) | ((nb.int64(data[i + 1]) & 0x3F) << 12)
-        code = upper | ((nb.int64(data[i + 2]) & 0x3F) << 6) | (nb.int64(data[i + 3]) & 0x3F)
-        return code if code < 0x110000 else nb.int64(0x20)
-    return nb.int64(0x20)
+        upper = ((lead & 0x07) << 18) | ((np.int64(data[i + 1]) & 0x3F) << 12)
+        code = upper | ((np.int64(data[i + 2]) & 0x3F) << 6) | (np.int64(data[i + 3]) & 0x3F)
+        return code if code < 0x110000 else np.int64(0x20)
+    return np.int64(0x20)
 
 
 @inlined
 def entry_of(pages, entries, code):
     """The table's entry of a code point below 0x110000."""
-    return nb.int64(entries[pages[code >> 8], code & 0xFF])
+    return np.int64(entries[pages[code >> 8], code & 0xFF])

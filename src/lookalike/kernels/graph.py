@@ -4,7 +4,7 @@ from lookalike.kernels.compile import kernel
 from lookalike.kernels.sets import needed_overlap
 
 
-@kernel
+@kernel("int64[], int32[], int32[], int64[], int64, int64, int64, int64, bool[], int32[], int32[]")
 def settle_pairs(starts, others, overlaps, sizes, measure, num, den, fixed, asked, keeper, shared):
     """In order of priority, the keeper of an item is the first earlier kept item that is similar enough.
 

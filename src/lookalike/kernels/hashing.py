@@ -4,13 +4,12 @@ A token's bytes are taken eight at a time, the last word shifted to the top and 
 path (words loaded from the text) and the table path (bytes appended one by one) give the same number.
 """
 
-import numba as nb
 import numpy as np
 
 from lookalike.kernels.compile import inlined, kernel
 from lookalike.kernels.machine import load_u64
 
-U = nb.uint64
+U = np.uint64
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MULTIPLY_1 = np.uint64(0xD6E8FEB86659FD93)
@@ -73,7 +72,7 @@ def hash_ascii(data, start, end):
     return finish(state, load_u64(data, i) | fold, end - start)
 
 
-@kernel
+@kernel("uint8[], int64, int64")
 def hash_ascii_at_end(data, start, end):
     """hash_ascii for a token near the end of the array: no byte at or after `end` is touched."""
     state, word = U(0), U(0)

@@ -1,6 +1,5 @@
 """Lines of integers, separated by spaces, read from raw bytes."""
 
-import numba as nb
 import numpy as np
 
 from lookalike.kernels.compile import inlined, kernel
@@ -11,7 +10,7 @@ def _is_space(byte):
     return byte == 32 or (9 <= byte <= 13)
 
 
-@kernel
+@kernel("uint8[], int64[], int64[], int64[], int64[]")
 def parse_integers(data, ends, values, offsets, bad):
     """Parse each row of `data` as integers; return the total number written.
 
@@ -27,8 +26,8 @@ def parse_integers(data, ends, values, offsets, bad):
     bad : int64[rows]
         Receives 0, or the position (from 1) in the row of the invalid byte.
     """
-    written = nb.int64(0)
-    start = nb.int64(0)
+    written = np.int64(0)
+    start = np.int64(0)
     offsets[0] = 0
     for row in range(ends.size):
         bad[row] = 0
@@ -40,18 +39,18 @@ def parse_integers(data, ends, values, offsets, bad):
             first = i
             negative = data[i] == 45
             i += negative
-            value = nb.uint64(0)
+            value = np.uint64(0)
             digits = i
             while i < ends[row] and 48 <= data[i] <= 57:
-                if i - digits >= 18 and value > nb.uint64(922337203685477580):
+                if i - digits >= 18 and value > np.uint64(922337203685477580):
                     break
-                value = value * nb.uint64(10) + nb.uint64(data[i] - 48)
+                value = value * np.uint64(10) + np.uint64(data[i] - 48)
                 i += 1
-            most = nb.uint64(0x8000000000000000) if negative else nb.uint64(0x7FFFFFFFFFFFFFFF)
+            most = np.uint64(0x8000000000000000) if negative else np.uint64(0x7FFFFFFFFFFFFFFF)
             if i == digits or value > most or (i < ends[row] and not _is_space(data[i])):
                 bad[row] = (first if value > most else i) - start + 1
                 break
-            values[written] = np.int64(nb.uint64(0) - value) if negative else np.int64(value)
+            values[written] = np.int64(np.uint64(0) - value) if negative else np.int64(value)
             written += 1
         if bad[row] != 0:
             written = offsets[row]

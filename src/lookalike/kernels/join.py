@@ -6,11 +6,9 @@ Item i's set is elements[begins[i]:ends[i]]. A `ratio` (numerator, denominator) 
 to items with shorter / longer >= ratio; (0, 1) is no limit.
 """
 
-import numba as nb
 import numpy as np
-from numba.extending import overload
 
-from lookalike.kernels.compile import inlined, kernel
+from lookalike.kernels.compile import by_type, inlined, kernel
 from lookalike.kernels.hashing import U
 from lookalike.kernels.sets import CONTAINMENT, EUCLIDEAN, HAMMING, needed_overlap, overlap_at_least
 from lookalike.kernels.sorting import sort_stretch
@@ -21,7 +19,7 @@ COMPARED, MATCHED = 0, 1
 """Positions in `counts`: candidate pairs compared, pairs found."""
 
 
-@kernel
+@kernel("S, int64", S=("uint64[]", "uint64[..]"))
 def pack_keys(keys, index_bits):
     """The upper bits of each key above the key's index, in one array."""
     mask = (U(1) << U(index_bits)) - U(1)
@@ -31,7 +29,7 @@ def pack_keys(keys, index_bits):
     return packed
 
 
-@kernel
+@kernel("uint64[], int64, S, int64[], int64[]", S=("uint64[]", "uint64[..]"))
 def group_runs(packed, index_bits, keys, members, ends):
     """Scan sorted (upper key bits | index) words; keep the buckets with two or more members.
 
@@ -68,7 +66,7 @@ def _split_run(run, mask, keys, members, ends, buckets, filled):
     first = filled
     uniform = True
     for k in range(run.size):
-        members[first + k] = nb.int64(run[k] & mask)
+        members[first + k] = np.int64(run[k] & mask)
         uniform &= keys[members[first + k]] == keys[members[first]]
     if not uniform:  # order by whole key; stable, so indices stay ascending
         for i in range(first + 1, first + run.size):
@@ -92,7 +90,7 @@ def _split_run(run, mask, keys, members, ends, buckets, filled):
     return buckets, filled
 
 
-@kernel
+@kernel("int64[], int32[], S, int64[]", S=("uint64[]", "uint64[..]"))
 def first_with_print(starts, members, second, first):
     """Within buckets of equal first halves, point each member at the first whose second half is equal too."""
     for b in range(starts.size - 1):
@@ -103,7 +101,7 @@ def first_with_print(starts, members, second, first):
                     break
 
 
-@kernel
+@kernel("int64[], int32[], int32[]")
 def renumber_buckets(starts, members, number):
     """Renumber the members; drop those without a number (-1) and the buckets left with fewer than two.
 
@@ -126,7 +124,7 @@ def renumber_buckets(starts, members, number):
     return new_starts[: buckets + 1].copy(), new_members[:filled].copy()
 
 
-@kernel
+@kernel("int64[], int32[], int64")
 def buckets_by_item(starts, members, items):
     """Turn bucket -> members into item -> buckets (int64[items + 1], int32[...])."""
     item_starts = np.zeros(items + 1, np.int64)
@@ -170,39 +168,43 @@ def _earlier(item, lowest, graph, begins, ends, mark, found):
     return count
 
 
-def _overlap(left, right, measure, num, den, begins, ends, elements):
-    """The overlap of two items if they are similar enough (for containment: left in right), otherwise -1.
-
-    For vectors it is 0, for bit strings the number of bits in which they differ: the type of the elements and the
-    measure decide what is compared.
-    """
-    raise NotImplementedError  # compiled code has one of the branches below
-
-
-@overload(_overlap, jit_options={"forceinline": True, "nogil": True, "error_model": "numpy"})
-def _overlap_by_type(left, right, measure, num, den, begins, ends, elements):  # noqa: ARG001
-    return _vectors_overlap if isinstance(elements.dtype, nb.types.Float) else _words_overlap
-
-
 def _vectors_overlap(left, right, measure, num, den, begins, ends, elements):
     size = ends[left] - begins[left]
     if measure == EUCLIDEAN:
         near = distance_at(elements, begins[left], begins[right], size) <= num / den
     else:
         near = cosine_at(elements, begins[left], begins[right], size) >= num / den
-    return nb.int64(0) if near else nb.int64(-1)
+    return np.int64(0) if near else np.int64(-1)
 
 
 def _words_overlap(left, right, measure, num, den, begins, ends, elements):
     left_size, right_size = ends[left] - begins[left], ends[right] - begins[right]
     if measure == HAMMING:
         bits = differing_bits(elements, begins[left], begins[right], left_size)
-        return bits if bits * den <= num else nb.int64(-1)
+        return bits if bits * den <= num else np.int64(-1)
     needed = needed_overlap(measure, num, den, left_size, right_size)
     return overlap_at_least(elements, begins[left], ends[left], begins[right], ends[right], needed)
 
 
-@kernel
+def _overlap_by_type(left, right, measure, num, den, begins, ends, elements):  # noqa: ARG001
+    return _vectors_overlap if elements.dtype.name.startswith("float") else _words_overlap
+
+
+@by_type(_overlap_by_type)
+def _overlap(left, right, measure, num, den, begins, ends, elements):
+    """The overlap of two items if they are similar enough (for containment: left in right), otherwise -1.
+
+    For vectors it is 0, for bit strings the number of bits in which they differ: the type of the elements and the
+    measure decide what is compared.
+    """
+    raise NotImplementedError  # compiled code has one of the two above
+
+
+@kernel(
+    "int64[], int64, (int64[], int32[], int64[], int64[], int32[], (int64, int64)), (int64[], int64[], E[]), "
+    "int64, int64, int64, int32[], int32[], int32[], int32[], int64[]",
+    E=("uint64", "float32", "float64"),
+)
 def find_keepers(items, lowest, graph, sets, measure, num, den, mark, found, keeper, overlaps, counts):
     """For each of `items`, the first similar member m of its buckets with lowest <= m < item.
 
@@ -231,7 +233,11 @@ def find_keepers(items, lowest, graph, sets, measure, num, den, mark, found, kee
                 break
 
 
-@kernel
+@kernel(
+    "int64, int64, int64, bool[], (int64[], int32[], int64[], int64[], int32[], (int64, int64)), (int64[], "
+    "int64[], E[]), int64, int64, int64, int32[], int32[], int32[], int32[], int64[]",
+    E=("uint64", "float32", "float64"),
+)
 def settle_block(first, last, fixed, asked, graph, sets, measure, num, den, mark, found, keeper, overlaps, counts):
     """Decide items first..last-1 in order, given their keepers in earlier blocks; list those that are kept.
 
@@ -251,7 +257,11 @@ def settle_block(first, last, fixed, asked, graph, sets, measure, num, den, mark
             fills[b] += 1
 
 
-@kernel
+@kernel(
+    "int64, int64, (int64[], int32[], int64[], int64[], int32[], (int64, int64)), (int64[], int64[], E[]), "
+    "int64, int64, int64, int32[], int32[], int32[], int32[], int32[], int64[]",
+    E=("uint64", "float32", "float64"),
+)
 def find_pairs(first, last, graph, sets, measure, num, den, mark, found, left, right, overlaps, counts):
     """All similar pairs of items first..last-1 with earlier members of their buckets.
 
@@ -284,7 +294,10 @@ def find_pairs(first, last, graph, sets, measure, num, den, mark, found, left, r
     return item, written
 
 
-@kernel
+@kernel(
+    "int64, int64, int64[], int32[], int64, (int64[], int64[], E[]), int64, int64, int64, int32[], int32[], int64[]",
+    E=("uint64", "float32", "float64"),
+)
 def find_pairs_of_band(first, last, starts, members, earlier, sets, measure, num, den, left, right, counts):
     """All similar pairs of the members at first..last-1 with those before them in their bucket.
 
@@ -300,9 +313,9 @@ def find_pairs_of_band(first, last, starts, members, earlier, sets, measure, num
             bucket += 1
         if written + place - starts[bucket] > left.size:
             break
-        item = nb.int64(members[place])
+        item = np.int64(members[place])
         for k in range(starts[bucket], place):
-            other = nb.int64(members[k])
+            other = np.int64(members[k])
             if earlier > 0 and (other >= earlier or item < earlier):
                 continue
             counts[COMPARED] += 1
@@ -314,7 +327,11 @@ def find_pairs_of_band(first, last, starts, members, earlier, sets, measure, num
     return place, written
 
 
-@kernel
+@kernel(
+    "int64[], int32[], (int64, int64), (int64[], int64[], E[]), int64, int64, int64, int32[], int32[], "
+    "int32[], int32[], int64[]",
+    E=("uint64", "float32", "float64"),
+)
 def connect_buckets(starts, members, ratio, sets, measure, num, den, parent, left, right, overlaps, counts):
     """Join the clusters that have a similar pair in a bucket; pairs within one cluster are not compared.
 
@@ -327,9 +344,9 @@ def connect_buckets(starts, members, ratio, sets, measure, num, den, parent, lef
     written = 0
     for b in range(starts.size - 1):
         for k in range(starts[b] + 1, starts[b + 1]):
-            item = nb.int64(members[k])
+            item = np.int64(members[k])
             for j in range(starts[b], k):
-                other = nb.int64(members[j])
+                other = np.int64(members[j])
                 root, other_root = root_of(parent, item), root_of(parent, other)
                 if root == other_root or not _alike_in_length(item, other, ratio, begins, ends):
                     continue
@@ -346,7 +363,7 @@ def connect_buckets(starts, members, ratio, sets, measure, num, den, parent, lef
     return written
 
 
-@kernel
+@kernel("int64[], I[], int64[], int64[], uint64[], I[]", I=("int32", "int64"))
 def overlaps_of(left, right, begins, ends, elements, overlaps):
     """The exact overlap of each pair of items left[k], right[k]."""
     for k in range(left.size):

@@ -5,11 +5,16 @@ None of them checks bounds: the caller must know that the bytes exist.
 
 from typing import Any
 
-from llvmlite import ir
-from numba.core import cgutils, types
-from numba.extending import intrinsic
+from lookalike.kernels.compile import MODE, intrinsic
 
-I8, I64 = ir.IntType(8), ir.IntType(64)
+if MODE != "pack":  # what follows runs only where kernels are compiled
+    from llvmlite import ir
+    from numba.core import cgutils, types
+
+    I8, I64 = ir.IntType(8), ir.IntType(64)
+
+LANES = 8
+"""The 64-bit numbers of an AVX-512 register. Sums take two registers at a time, on every processor."""
 BLOCK = 64
 """The bytes that one mask covers: the bits of a machine word, and one AVX-512 register."""
 
@@ -118,3 +123,86 @@ def fetch(typingctx: Any, array: Any, index: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(array, types.intp), codegen
+
+
+@intrinsic
+def multiply_add(typingctx: Any, left: Any, right: Any, total: Any) -> Any:
+    """Left * right + total, rounded once, so that every processor gives the same number."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return _fused(builder, *args)
+
+    return total(total, total, total), codegen
+
+
+@intrinsic
+def sums_of_products(typingctx: Any, elements: Any, left: Any, right: Any, size: Any) -> Any:
+    """The sums of x * y, x * x and y * y over two stretches of an array of floats, in 64 bits.
+
+    The order of the sums depends on `size` alone: lane by lane, then the lanes, then the rest one by one.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        sums = _sum(context, builder, signature, args, lambda x, y: [(x, y), (x, x), (y, y)], 3)
+        return context.make_tuple(builder, signature.return_type, sums)
+
+    return types.UniTuple(types.float64, 3)(elements, types.int64, types.int64, types.int64), codegen
+
+
+@intrinsic
+def sum_of_squares(typingctx: Any, elements: Any, left: Any, right: Any, size: Any) -> Any:
+    """The sum of (x - y)^2 over two stretches of an array of floats, in the same order."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        def difference(x: Any, y: Any) -> Any:
+            apart = builder.fsub(x, y)
+            return [(apart, apart)]
+
+        return _sum(context, builder, signature, args, difference, 1)[0]
+
+    return types.float64(elements, types.int64, types.int64, types.int64), codegen
+
+
+def _fused(builder: Any, left: Any, right: Any, total: Any) -> Any:
+    kind = total.type
+    suffix = {"float": "f32", "double": "f64"}.get(str(kind)) or f"v{LANES}f64"
+    function = cgutils.get_or_insert_function(
+        builder.module, ir.FunctionType(kind, [kind, kind, kind]), f"llvm.fma.{suffix}"
+    )
+    return builder.call(function, [left, right, total])
+
+
+def _sum(context: Any, builder: Any, signature: Any, args: Any, products: Any, count: int) -> list[Any]:
+    """Add up `count` products of the values of two stretches; `products` makes them from two values."""
+    elements, left, right, size = args
+    item = context.get_data_type(signature.args[0].dtype)
+    double = ir.DoubleType()
+    wide = ir.VectorType(double, LANES)
+    data = cgutils.create_struct_proxy(signature.args[0])(context, builder, elements).data
+
+    def load(start: Any, k: Any, kind: Any, to: Any) -> Any:
+        place = builder.bitcast(builder.gep(data, [builder.add(start, k)]), kind.as_pointer())
+        value = builder.load(place)
+        value.align = 1
+        return builder.fpext(value, to) if item != double else value
+
+    def add(k: Any, totals: list[Any], kind: Any, to: Any) -> None:
+        pairs = products(load(left, k, kind, to), load(right, k, kind, to))
+        for total, (x, y) in zip(totals, pairs):
+            builder.store(_fused(builder, x, y, builder.load(total)), total)
+
+    lanes = [[cgutils.alloca_once_value(builder, ir.Constant(wide, [0.0] * LANES)) for _ in range(count)] for _ in "12"]
+    whole = builder.and_(size, I64(-2 * LANES))
+    with cgutils.for_range_slice(builder, I64(0), whole, I64(2 * LANES), I64) as (k, _):
+        add(k, lanes[0], ir.VectorType(item, LANES), wide)
+        add(builder.add(k, I64(LANES)), lanes[1], ir.VectorType(item, LANES), wide)
+    sums = []
+    for one, other in zip(*lanes):
+        both = builder.fadd(builder.load(one), builder.load(other))
+        total = ir.Constant(double, 0.0)
+        for lane in range(LANES):
+            total = builder.fadd(total, builder.extract_element(both, ir.IntType(32)(lane)))
+        sums.append(cgutils.alloca_once_value(builder, total))
+    with cgutils.for_range_slice(builder, whole, size, I64(1), I64) as (k, _):
+        add(k, sums, item, double)
+    return [builder.load(total) for total in sums]

@@ -10,9 +10,9 @@ only while matches are half of its pairs, and so at most about as often as it ha
 steps, however long the chains are.
 """
 
-import numba as nb
+import numpy as np
 
-from lookalike.kernels.compile import bare, bare_kernel
+from lookalike.kernels.compile import bare, bare_kernel, bare_part
 from lookalike.kernels.hashing import U, mix
 from lookalike.kernels.unionfind import root_of
 
@@ -23,15 +23,15 @@ EMPTY = -1
 @bare
 def _key(a, b):
     """Two clusters as one number, whichever comes first."""
-    return nb.int64(min(a, b)) << 32 | nb.int64(max(a, b))
+    return np.int64(min(a, b)) << 32 | np.int64(max(a, b))
 
 
 @bare
 def _home(keys, key):
-    return nb.int64(mix(U(key)) & U(keys.size - 1))
+    return np.int64(mix(U(key)) & U(keys.size - 1))
 
 
-@bare_kernel
+@bare_part
 def _slot(keys, key):
     """The position of a key in the table, or the free slot where it belongs."""
     at = _home(keys, key)
@@ -40,7 +40,7 @@ def _slot(keys, key):
     return at
 
 
-@bare_kernel
+@bare_part
 def _forget(keys, records, key):
     """Remove a key from the table; keys displaced by it move up."""
     hole = _slot(keys, key)
@@ -66,7 +66,7 @@ def _swap(means, matches, i, j):
     matches[i], matches[j] = matches[j], matches[i]
 
 
-@bare_kernel
+@bare_part
 def _push(heap, filled, mean, match):
     """Add a record, named by its best match, to the heap, whose best record is on top."""
     means, matches = heap
@@ -78,7 +78,7 @@ def _push(heap, filled, mean, match):
         i = (i - 1) // 2
 
 
-@bare_kernel
+@bare_part
 def _drop_top(heap, filled):
     means, matches = heap
     filled[0] -= 1
@@ -115,7 +115,7 @@ def _append(lists, cluster, node):
     length[cluster] += 1
 
 
-@bare_kernel
+@bare_part
 def _start(left, right, share, links, sums, lists, table):
     """Make a record of each match, and leave out those that repeat an earlier one."""
     votes, total, best, queued = sums
@@ -127,8 +127,8 @@ def _start(left, right, share, links, sums, lists, table):
             votes[k] = 0
             continue
         keys[at], records[at] = _key(left[k], right[k]), k
-        _append(lists, left[k], nb.int64(2 * k))
-        _append(lists, right[k], nb.int64(2 * k + 1))
+        _append(lists, left[k], np.int64(2 * k))
+        _append(lists, right[k], np.int64(2 * k + 1))
 
 
 @bare
@@ -141,13 +141,13 @@ def _combine(j, k, across, links, sums, heap, filled):
     queued[j] = max(queued[j], queued[k])
     votes[k] = 0
     mean = total[j] / across
-    if best[j] < links and 2 * nb.int64(votes[j]) >= across and mean >= queued[j]:
+    if best[j] < links and 2 * np.int64(votes[j]) >= across and mean >= queued[j]:
         # One of the two was not waiting (it had no link, or was refused) and has made the other better.
         queued[j] = mean
         _push(heap, filled, mean, best[j])
 
 
-@bare_kernel
+@bare_part
 def _join(a, b, left, right, links, parent, sizes, sums, lists, table, heap, filled):
     """Join two clusters; the records of the one with fewer move to the other."""
     first, _, length, after = lists
@@ -160,12 +160,12 @@ def _join(a, b, left, right, links, parent, sizes, sums, lists, table, heap, fil
     parent[small] = large
     sizes[0][large] += sizes[0][small]
     sizes[1][large] += sizes[1][small]
-    node = nb.int64(first[small])
+    node = np.int64(first[small])
     while node != EMPTY:
-        following = nb.int64(after[node])
+        following = np.int64(after[node])
         k = node >> 1
         if votes[k] > 0:
-            other = root_of(parent, nb.int64(left[k] if node & 1 else right[k]))
+            other = root_of(parent, np.int64(left[k] if node & 1 else right[k]))
             _forget(keys, records, _key(small, other))
             at = _slot(keys, _key(large, other))
             if keys[at] == EMPTY:
@@ -176,7 +176,10 @@ def _join(a, b, left, right, links, parent, sizes, sums, lists, table, heap, fil
         node = following
 
 
-@bare_kernel
+@bare_kernel(
+    "int32[], int32[], int64[], int64, int32[], (int64[], int64[], bool), (int32[], int64[], int32[], "
+    "float64[]), (int32[], int32[], int32[], int32[]), (int64[], int32[]), (float64[], int32[]), int64[]"
+)
 def join_by_majority(left, right, share, links, parent, sizes, sums, lists, table, heap, filled):
     """Join the items of each cluster in `parent`; any item of a cluster can be its root.
 
@@ -212,21 +215,21 @@ def join_by_majority(left, right, share, links, parent, sizes, sums, lists, tabl
         # Links wait in their own order; only corrected records are in the heap.
         if filled[0] == 0 or (
             coming < links
-            and (share[coming] > means[0] or (nb.float64(share[coming]) == means[0] and coming < matches[0]))
+            and (share[coming] > means[0] or (np.float64(share[coming]) == means[0] and coming < matches[0]))
         ):
-            mean, match = nb.float64(share[coming]), nb.int64(coming)
+            mean, match = np.float64(share[coming]), np.int64(coming)
             coming += 1
         else:
-            mean, match = means[0], nb.int64(matches[0])
+            mean, match = means[0], np.int64(matches[0])
             _drop_top(heap, filled)
-        a, b = root_of(parent, nb.int64(left[match])), root_of(parent, nb.int64(right[match]))
+        a, b = root_of(parent, np.int64(left[match])), root_of(parent, np.int64(right[match]))
         if a == b:
             continue
-        k = nb.int64(records[_slot(keys, _key(a, b))])
+        k = np.int64(records[_slot(keys, _key(a, b))])
         if queued[k] != mean:
             continue  # another record has replaced this one
         across = _across(sizes, a, b)
-        if 2 * nb.int64(votes[k]) < across:
+        if 2 * np.int64(votes[k]) < across:
             queued[k] = -1.0
         elif total[k] / across == mean and best[k] == match:
             _join(a, b, left, right, links, parent, sizes, sums, lists, table, heap, filled)
@@ -235,13 +238,13 @@ def join_by_majority(left, right, share, links, parent, sizes, sums, lists, tabl
             _push(heap, filled, queued[k], best[k])
 
 
-@bare_kernel
+@bare_kernel("int32[], int32[]")
 def name_by_first(parent, first):
     """first[item] = the smallest item of its cluster, for parents whose root is any item."""
     for i in range(parent.size):
         first[i] = -1
     for i in range(parent.size):
-        root = root_of(parent, nb.int64(i))
+        root = root_of(parent, np.int64(i))
         if first[root] < 0:
             first[root] = i
         first[i] = first[root]

@@ -1,10 +1,9 @@
 """Signatures of sets: Fast Similarity Sketching, universal hashing, and the keys of their bands."""
 
-import numba as nb
 import numpy as np
 
 from lookalike.kernels.chunks import CHUNK_BYTES, carry_over
-from lookalike.kernels.compile import inlined, kernel
+from lookalike.kernels.compile import inlined, kernel, part
 from lookalike.kernels.hashing import LARGEST, U, mix, spread
 from lookalike.kernels.machine import multiply_high
 from lookalike.kernels.sets import fingerprint_sets, sort_distinct
@@ -33,11 +32,11 @@ def _hash_in_round(element, salt):
 @inlined
 def _offer(h, i, slots, sketch):
     """Offer an element's hash of round i to its slot: the upper half chooses the slot, the lower is the value."""
-    b = nb.int64(((h >> U(32)) * U(slots)) >> U(32))
+    b = np.int64(((h >> U(32)) * U(slots)) >> U(32))
     sketch[b] = min(sketch[b], (U(i) << U(32)) | (h & U(0xFFFFFFFF)))
 
 
-@kernel
+@part
 def _one_round(elements, count, salt, i, turn, slots, sketch):
     shift = U(16 * turn)
     back = U(64 - 16 * turn) & U(63)
@@ -46,7 +45,7 @@ def _one_round(elements, count, salt, i, turn, slots, sketch):
         _offer((h << shift) | (h >> back) if turn > 0 else h, i, slots, sketch)
 
 
-@kernel
+@part
 def _all_turns(elements, count, salt, i, slots, sketch):
     for k in range(count):
         h = _hash_in_round(elements[k], salt)
@@ -80,7 +79,7 @@ def _rounds_of_many(elements, count, seed, slots, sketch, rounds):
 @inlined
 def _rounds_of_few(elements, count, seed, slots, sketch, rounds):
     """_rounds_of_many for few elements: several rounds between checks."""
-    look = max(nb.int64(1), 64 // count)
+    look = max(np.int64(1), 64 // count)
     empty = slots
     i = 0
     while empty > 0 and i < rounds:
@@ -92,7 +91,7 @@ def _rounds_of_few(elements, count, seed, slots, sketch, rounds):
     return empty
 
 
-@kernel
+@kernel("uint64[], int64, uint64, int64, uint64[]")
 def fast_similarity_sketch(elements, count, seed, slots, sketch):
     """Fill sketch[:slots] with the smallest (round, value) of each slot.
 
@@ -133,7 +132,7 @@ def sketch_listed(elements, count, seed, slots, sketch, work):
     fast_similarity_sketch(elements, count, seed, slots, sketch)
 
 
-@kernel
+@part
 def _fill_the_rest(elements, count, seed, slots, sketch):
     """One round of all elements for each slot that is still empty."""
     for b in range(slots):
@@ -144,7 +143,7 @@ def _fill_the_rest(elements, count, seed, slots, sketch):
                 sketch[b] = min(sketch[b], (U(2 * slots + b) << U(32)) | (h & U(0xFFFFFFFF)))
 
 
-@kernel
+@kernel("int64[], uint64[], uint64, uint32[,]")
 def sketch_sets(indptr, elements, seed, values):
     """Fast Similarity Sketches of sets: values (uint32[sets, slots]) receive the low half of each slot.
 
@@ -171,7 +170,7 @@ def _hash_universal(a, b, x):
     return total if total < prime else total - prime
 
 
-@kernel
+@kernel("int64[], uint64[], uint64[], uint64[], uint32[,]")
 def universal_sets(indptr, elements, multipliers, offsets, values):
     """Minhash by universal hashing: the smallest (a x + b) mod p over the set, per (a, b)."""
     hashes = values.shape[1]
@@ -195,7 +194,7 @@ def _band_key(sketch, first, rows, band):
     return key
 
 
-@kernel
+@kernel("uint32[,], int64, int64")
 def band_keys(values, bands, rows):
     """The bucket keys of signatures: uint64[bands, items]."""
     keys = np.empty((bands, values.shape[0]), np.uint64)
@@ -230,7 +229,7 @@ def sketch_text(
     equal sequences agree, others with a probability of 2^-128.
     """
     found[0], found[1], found[2] = U(0), U(0), U(0)
-    at, carried, place, seen = start, nb.int64(0), nb.int64(NOTHING), nb.int64(0)
+    at, carried, place, seen = start, np.int64(0), np.int64(NOTHING), np.int64(0)
     while True:
         cut = end if end - at <= chunk else cut_chunk(data, at, end, kind, chunk, folding)
         whole = cut == end and found[0] == U(0)
@@ -274,7 +273,7 @@ def _sketch_each(
             work, seed, slots, sketch, part, counts.size > 0, found
         )  # fmt: skip
         if counts.size > 0:
-            counts[i] = nb.int64(found[0])
+            counts[i] = np.int64(found[0])
             prints[0, i], prints[1, i] = found[1], found[2]
         for band in range(keys.shape[0]):
             keys[band, i] = _band_key(sketch, band * rows, rows, band)
@@ -282,7 +281,7 @@ def _sketch_each(
             values[i, b] = np.uint32(sketch[b] & U(0xFFFFFFFF))
 
 
-@kernel
+@kernel("uint8[], int64[], int64, int64, bool, (uint16[], uint32[,], uint32[]), uint64[], uint64, uint32[,], int64")
 def sketch_texts(data, offsets, kind, width, bag, folding, stop_words, seed, values, chunk=CHUNK_BYTES):
     """Signatures of texts in one pass: values (uint32[texts, slots]) as sketch_sets gives them."""
     keys, counts, prints = np.empty((0, 0), np.uint64), np.empty(0, np.int64), np.empty((2, 0), np.uint64)
@@ -292,7 +291,7 @@ def sketch_texts(data, offsets, kind, width, bag, folding, stop_words, seed, val
     )  # fmt: skip
 
 
-@kernel
+@kernel("uint8[], int64[], int64, int64, bool, (uint16[], uint32[,], uint32[]), uint64[], uint64, int64, int64, int64")
 def digest_texts(data, offsets, kind, width, bag, folding, stop_words, seed, bands, rows, chunk=CHUNK_BYTES):
     """What a job keeps of each text: bucket keys, number of shingles and fingerprint, in one pass.
 
@@ -319,7 +318,7 @@ def digest_texts(data, offsets, kind, width, bag, folding, stop_words, seed, ban
     return keys, counts, prints
 
 
-@kernel
+@kernel("int64[], uint64[], uint64, int64, int64")
 def digest_sets(indptr, elements, seed, bands, rows):
     """digest_texts for existing sets: (keys, counts, prints), with fingerprints of the sets themselves."""
     sets = indptr.size - 1

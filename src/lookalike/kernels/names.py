@@ -43,7 +43,7 @@ def _are_nicknames(a, b, indptr, words, starts, groups):
     return True
 
 
-@bare_kernel
+@bare_kernel("int32[], int32[], int32[], int64, int64, int8[], int64[], int32[], int64[], int32[]")
 def insert_nicknames(codes, left, right, first, last, out, indptr, words, starts, groups):
     """Make nicknames level 2 in out (int8[pairs], with the levels of names), and shift the levels from 2 on by one.
 
@@ -61,7 +61,7 @@ def insert_nicknames(codes, left, right, first, last, out, indptr, words, starts
                 out[k] += 1
 
 
-@bare_kernel
+@bare_kernel("int8[], int8[], int32[], int32[], uint64[], int64, int64")
 def mark_exchanged(one, other, left, right, keys, first, last):
     """Mark pairs in which the two values of one record are those of the other, swapped; return their number.
 

@@ -9,7 +9,6 @@ the scan ends when n - p tokens are too few.
 Tokens below `singles` occur in a single set: they have no list.
 """
 
-import numba as nb
 import numpy as np
 
 from lookalike.kernels.best import compare, entry_bar, put_in, take_out
@@ -25,7 +24,7 @@ VERIFY_COST = 8
 """Comparing two sets costs about as much as this many steps of counting; with signatures, most are never compared."""
 
 
-@kernel
+@kernel("int64[], uint32[], int64")
 def encode_sets(indptr, tokens, singles):
     """Sets as 64-bit masks of consecutive tokens, so that an overlap is a few bit counts.
 
@@ -38,19 +37,19 @@ def encode_sets(indptr, tokens, singles):
     """
     starts = np.zeros(indptr.size, np.int64)
     for i in range(indptr.size - 1):
-        last, count = nb.int64(-1), starts[i]
+        last, count = np.int64(-1), starts[i]
         for k in range(indptr[i], indptr[i + 1]):
-            word = nb.int64(tokens[k]) >> 6
+            word = np.int64(tokens[k]) >> 6
             count += (tokens[k] >= singles) & (word != last)
             last = word if tokens[k] >= singles else last
         starts[i + 1] = count
     words, masks = np.empty(starts[-1], np.uint32), np.zeros(starts[-1], np.uint64)
     for i in range(indptr.size - 1):
-        at, last = starts[i] - 1, nb.int64(-1)
+        at, last = starts[i] - 1, np.int64(-1)
         for k in range(indptr[i], indptr[i + 1]):
             if tokens[k] < singles:
                 continue
-            word = nb.int64(tokens[k]) >> 6
+            word = np.int64(tokens[k]) >> 6
             at += word != last
             last = word
             words[at] = word
@@ -58,7 +57,7 @@ def encode_sets(indptr, tokens, singles):
     return starts, words, masks
 
 
-@kernel
+@kernel("int64[], uint32[]")
 def sign_sets(indptr, tokens):
     """The signature of each set, uint64[sets, SIGN_WORDS]: two differ in at most as many bits as the sets in tokens."""
     signs = np.zeros((indptr.size - 1, SIGN_WORDS), np.uint64)
@@ -68,7 +67,7 @@ def sign_sets(indptr, tokens):
     return signs
 
 
-@kernel
+@kernel("int64[], uint32[], int64, int64, bool[], int64[]")
 def list_postings(indptr, tokens, distinct, singles, indexed, first_of_size):
     """The posting lists of the sets that are `indexed`.
 
@@ -89,7 +88,7 @@ def list_postings(indptr, tokens, distinct, singles, indexed, first_of_size):
     starts = np.zeros(distinct + 1, np.int64)
     for i in range(indptr.size - 1):
         for k in range(indptr[i], indptr[i + 1]):
-            starts[nb.int64(tokens[k]) + 1] += indexed[i] & (tokens[k] >= singles)
+            starts[np.int64(tokens[k]) + 1] += indexed[i] & (tokens[k] >= singles)
     for token in range(distinct):
         starts[token + 1] += starts[token]
     cursor = starts[:-1].copy()
@@ -107,7 +106,7 @@ def list_postings(indptr, tokens, distinct, singles, indexed, first_of_size):
 @bare
 def _group_end(numbers, low, high, border):
     """Where the sets below `border` end, close to low."""
-    step = nb.int64(1)
+    step = np.int64(1)
     while low + step < high and numbers[low + step] < border:
         low += step
         step *= 2
@@ -117,7 +116,7 @@ def _group_end(numbers, low, high, border):
 @bare
 def _group_begin(numbers, low, high, border):
     """Where the sets from `border` on begin, close to high."""
-    step = nb.int64(1)
+    step = np.int64(1)
     while high - step > low and numbers[high - step] >= border:
         high -= step
         step *= 2
@@ -127,7 +126,7 @@ def _group_begin(numbers, low, high, border):
 @bare
 def _next_position(positions, low, high):
     """The first entry of a group after those with the same position as `low`."""
-    position, step = positions[low], nb.int64(1)
+    position, step = positions[low], np.int64(1)
     while low + step < high and positions[low + step] == position:
         low += step
         step *= 2
@@ -138,7 +137,7 @@ def _next_position(positions, low, high):
 def _count_masks(other, sets, table):
     """The number of tokens of another set that are in the table."""
     word_starts, words, masks = sets[2], sets[3], sets[4]
-    overlap = nb.int64(0)
+    overlap = np.int64(0)
     for k in range(word_starts[other], word_starts[other + 1]):
         overlap += count_ones(table[words[U(k)]] & masks[U(k)])
     return overlap
@@ -151,7 +150,7 @@ def _count_tokens(other, sets, table):
     overlap = U(0)
     for k in range(indptr[other], indptr[other + 1]):
         overlap += (table[tokens[U(k)] >> 6] >> U(tokens[U(k)] & 63)) & U(1)
-    return nb.int64(overlap)
+    return np.int64(overlap)
 
 
 @bare
@@ -162,12 +161,12 @@ def _scan_group(at, end, n, m, left, stamp, own, sets, index, rule, work, filled
     signed = signs.size > 0
     needed, tied = entry_bar(rule, n, m, heap, filled)
     spread = n + m - 2 * needed  # the most elements in which the sets may differ
-    while at < end and left >= needed and m - nb.int64(positions[U(at)]) >= needed:
+    while at < end and left >= needed and m - np.int64(positions[U(at)]) >= needed:
         if signed and count_ones(own[0] ^ signs[U(2 * at)]) + count_ones(own[1] ^ signs[U(2 * at + 1)]) > spread:
             at += 1
             continue
-        other = nb.int64(numbers[at])
-        if tied and min(left, m - nb.int64(positions[at])) == needed and ranks[other] >= heap[0, 2]:
+        other = np.int64(numbers[at])
+        if tied and min(left, m - np.int64(positions[at])) == needed and ranks[other] >= heap[0, 2]:
             at = _next_position(positions, at, end)  # the others come later in the input
             continue
         at += 1
@@ -187,14 +186,14 @@ def _scan_group(at, end, n, m, left, stamp, own, sets, index, rule, work, filled
 def _walk_list(token, n, left, stamp, own, sets, index, rule, work, filled):
     """Scan one list, from the size of the probing set upwards, then downwards: similar sizes are the most similar."""
     indptr, first_of_size, starts, numbers, heap = sets[0], sets[6], index[0], index[1], work[4]
-    low, high = starts[token], starts[nb.int64(token) + 1]
+    low, high = starts[token], starts[np.int64(token) + 1]
     middle = first_from(numbers, low, high, first_of_size[n])
     at, upwards = middle, True
     while at > low or upwards:
         if upwards and at >= high:
             at, upwards = middle, False
             continue
-        some = nb.int64(numbers[at if upwards else at - 1])
+        some = np.int64(numbers[at if upwards else at - 1])
         m = indptr[some + 1] - indptr[some]
         needed = entry_bar(rule, n, m, heap, filled)[0]
         if upwards and needed > left:
@@ -217,16 +216,16 @@ def _count_lists(first, last, n, stamp, sets, index, rule, work, filled):
     """
     indptr, tokens, ranks, starts, numbers = sets[0], sets[1], sets[5], index[0], index[1]
     mark, counts, touched, _, heap = work
-    found = nb.int64(0)
+    found = np.int64(0)
     for k in range(first, last):
-        for at in range(starts[tokens[k]], starts[nb.int64(tokens[k]) + 1]):
+        for at in range(starts[tokens[k]], starts[np.int64(tokens[k]) + 1]):
             other = numbers[U(at)]
             touched[U(found)] = other
             found += counts[other] == 0
-            counts[other] += nb.uint32(1)
+            counts[other] += np.uint32(1)
     for place in range(found):
-        other = nb.int64(touched[place])
-        overlap, m = nb.int64(counts[other]), indptr[other + 1] - indptr[other]
+        other = np.int64(touched[place])
+        overlap, m = np.int64(counts[other]), indptr[other + 1] - indptr[other]
         counts[other] = 0
         if mark[other] != stamp and _gets_in(rule, n, overlap, m, ranks[other], heap, filled):
             filled = put_in(rule[0], n, heap, filled, overlap, m, ranks[other], other)
@@ -245,18 +244,18 @@ def _gets_in(rule, n, overlap, m, rank, heap, filled):
 
 @bare
 def _postings(token, starts):
-    return starts[nb.int64(token) + 1] - starts[token]
+    return starts[np.int64(token) + 1] - starts[token]
 
 
 @bare
 def _search(first, n, stamp, own, sets, index, rule, work):
     """Fill the heap with the nearest sets of tokens[first:first + n]; return their number."""
     tokens, starts, heap = sets[1], index[0], work[4]
-    rest = nb.int64(0)  # postings from here to the last token
+    rest = np.int64(0)  # postings from here to the last token
     for k in range(first, first + n):
         rest += _postings(tokens[k], starts)
     cost = 1 if index[3].size > 0 else VERIFY_COST
-    walk, last, filled, position = rest, n, nb.int64(0), nb.int64(0)
+    walk, last, filled, position = rest, n, np.int64(0), np.int64(0)
     while True:
         # a set that shares only the tokens from here on is most similar if it has no others
         while last > position and entry_bar(rule, n, n - last + 1, heap, filled)[0] > n - last + 1:
@@ -280,7 +279,11 @@ def _set_table(first, n, tokens, table, on):
         table[tokens[k] >> 6] = word if on else U(0)
 
 
-@bare_kernel
+@bare_kernel(
+    "int64, int64[], (int64[], uint32[], int64[], uint32[], uint64[], int64[], int64[], uint64[,]), (int64[], "
+    "uint32[], uint32[], uint64[]), (int64, int64, int64), (uint32[], uint32[], uint32[], uint64[], "
+    "int64[,]), int64[], uint32[], uint32[]"
+)
 def find_nearest(at, probes, sets, index, rule, work, found, neighbours, overlaps):
     """The nearest sets of probes[at:], until `neighbours` might overflow.
 
@@ -306,16 +309,16 @@ def find_nearest(at, probes, sets, index, rule, work, found, neighbours, overlap
     (at, written) : the next probe, and the number of neighbours written
     """
     indptr, tokens, set_signs, mark, table, heap = sets[0], sets[1], sets[7], work[0], work[3], work[4]
-    written = nb.int64(0)
+    written = np.int64(0)
     own = (U(0), U(0))
     while at < probes.size and written + heap.shape[0] <= neighbours.size:
         probe = probes[at]
         n = indptr[probe + 1] - indptr[probe]
-        mark[probe] = nb.uint32(probe + 1)
+        mark[probe] = np.uint32(probe + 1)
         if set_signs.shape[0] > 0:
             own = set_signs[probe, 0], set_signs[probe, 1]
         _set_table(indptr[probe], n, tokens, table, True)
-        filled = _search(indptr[probe], n, nb.uint32(probe + 1), own, sets, index, rule, work)
+        filled = _search(indptr[probe], n, np.uint32(probe + 1), own, sets, index, rule, work)
         _set_table(indptr[probe], n, tokens, table, False)
         take_out(rule[0], n, heap, filled, neighbours, overlaps, written)
         found[at] = filled

@@ -11,7 +11,6 @@ words[2 start : 2 start + n] are the ids of its elements and words[2 start + n :
 each element occurs, then the class of that frequency, at last its number. Nothing else of that size is needed.
 """
 
-import numba as nb
 import numpy as np
 
 from lookalike.kernels.compile import inlined, kernel
@@ -22,21 +21,21 @@ FEW = 48
 """Up to this many tokens, an insertion sort is faster than three counting passes."""
 
 
-@kernel
+@kernel("uint64[], int64, int64, int64, int64[]")
 def count_partitions(elements, begin, end, bits, counts):
     """How many of elements[begin:end] have each value of their top `bits` bits, in counts (int64[2**bits], zeros)."""
     shift = U(64 - bits)
     for i in range(begin, end):
-        counts[nb.int64(elements[i] >> shift)] += 1
+        counts[np.int64(elements[i] >> shift)] += 1
 
 
-@kernel
+@kernel("uint64[], int64, int64, int64, int64[], uint64[]")
 def spread_elements(elements, begin, end, bits, cursors, spread):
     """Copy elements[begin:end] to their partitions, at the cursors (int64[2**bits]), which advance."""
     shift = U(64 - bits)
     for i in range(begin, end):
         element = elements[i]
-        p = nb.int64(element >> shift)
+        p = np.int64(element >> shift)
         at = cursors[p]
         spread[at] = element
         cursors[p] = at + 1
@@ -45,13 +44,13 @@ def spread_elements(elements, begin, end, bits, cursors, spread):
 @inlined
 def _slot_bits(count):
     """The bits of a table that `count` elements fill to at most three quarters."""
-    bits = nb.int64(3)
-    while (nb.int64(3) << bits) < 4 * count:
+    bits = np.int64(3)
+    while (np.int64(3) << bits) < 4 * count:
         bits += 1
     return bits
 
 
-@kernel
+@kernel("int64, int64, int64, uint64[], uint32[], int64[,], int64[,], bool[]")
 def number_partitions(first, last, bits, spread, words, bounds, fresh, used):
     """Give the distinct elements of partitions first..last-1 their ids, and count how often each occurs.
 
@@ -66,25 +65,25 @@ def number_partitions(first, last, bits, spread, words, bounds, fresh, used):
         Receives True for every frequency that occurs; all threads write the same value.
     """
     chunks = bounds.shape[0] - 1
-    longest = nb.int64(1)
+    longest = np.int64(1)
     for p in range(first, last):
         longest = max(longest, bounds[chunks, p] - bounds[0, p])
-    slots = nb.int64(1) << _slot_bits(longest)
+    slots = np.int64(1) << _slot_bits(longest)
     keys, ids, counts = np.empty(slots, np.uint64), np.empty(slots, np.uint32), np.empty(longest, np.uint32)
     for p in range(first, last):
         start, end = bounds[0, p], bounds[chunks, p]
         table_bits = _slot_bits(end - start)
-        mask = (nb.int64(1) << table_bits) - 1
+        mask = (np.int64(1) << table_bits) - 1
         # Means "empty": its top bits are those of another partition, so no element here equals it.
         marker = ~(U(p) << U(64 - bits))
         for slot in range(mask + 1):
             keys[slot] = marker
-        distinct = nb.int64(0)
+        distinct = np.int64(0)
         for c in range(chunks):
             fresh[c, p] = distinct
             for k in range(bounds[c, p], bounds[c + 1, p]):
                 element = spread[k]
-                at = nb.int64((element * U(0x9E3779B97F4A7C15)) >> U(64 - table_bits))
+                at = np.int64((element * U(0x9E3779B97F4A7C15)) >> U(64 - table_bits))
                 while keys[at] != element and keys[at] != marker:
                     at = (at + 1) & mask
                 if keys[at] == marker:
@@ -100,7 +99,7 @@ def number_partitions(first, last, bits, spread, words, bounds, fresh, used):
             used[counts[k]] = True
 
 
-@kernel
+@kernel("int64, uint32[], int64[,], int64[,], uint32[], int64[]")
 def count_classes(chunk, words, bounds, fresh, class_of, histogram):
     """Turn the frequencies of the elements first seen in a chunk into classes, and count those.
 
@@ -119,7 +118,7 @@ def count_classes(chunk, words, bounds, fresh, class_of, histogram):
             histogram[frequency_class] += 1
 
 
-@kernel
+@kernel("uint64[], int64, int64, int64, int64, uint32[], int64[,], int64[,], int64[]")
 def assign_numbers(elements, begin, end, bits, chunk, words, bounds, fresh, numbers):
     """Number the elements first seen in elements[begin:end], a chunk, in that order within each class.
 
@@ -129,25 +128,25 @@ def assign_numbers(elements, begin, end, bits, chunk, words, bounds, fresh, numb
     chunks = bounds.shape[0] - 1
     cursors, tables, ids = bounds[chunk] + bounds[0], bounds[0] + bounds[chunks], fresh[chunk].copy()
     for i in range(begin, end):
-        p = nb.int64(elements[i] >> shift)
+        p = np.int64(elements[i] >> shift)
         k = cursors[p]
         cursors[p] = k + 1
-        if nb.int64(words[k]) == ids[p]:  # new ids appear in order: this is its first occurrence
+        if np.int64(words[k]) == ids[p]:  # new ids appear in order: this is its first occurrence
             at = tables[p] + ids[p]
-            frequency_class = nb.int64(words[at])
+            frequency_class = np.int64(words[at])
             words[at] = numbers[frequency_class]
             numbers[frequency_class] += 1
             ids[p] += 1
 
 
-@kernel
+@kernel("int64, int64, uint32[], int64[,]")
 def replace_ids(first, last, words, bounds):
     """Replace ids by numbers, in partitions first..last-1."""
     chunks = bounds.shape[0] - 1
     for p in range(first, last):
         start, end = bounds[0, p], bounds[chunks, p]
         for k in range(2 * start, start + end):
-            words[k] = words[start + end + nb.int64(words[k])]
+            words[k] = words[start + end + np.int64(words[k])]
 
 
 @inlined
@@ -164,7 +163,7 @@ def _sort_tokens(buffer, other, count, passes, ends, tokens, at):
         for turn in range(passes):
             ends[turn, (token >> np.uint32(8 * turn)) & np.uint32(255)] += 1
     for turn in range(passes):
-        total = nb.int64(0)
+        total = np.int64(0)
         for digit in range(256):
             total, ends[turn, digit] = total + ends[turn, digit], total
         source = buffer if turn % 2 == 0 else other
@@ -179,7 +178,7 @@ def _sort_tokens(buffer, other, count, passes, ends, tokens, at):
         tokens[at + k] = source[k]
 
 
-@kernel
+@kernel("int64[], uint64[], (int64, int64), int64, int64, uint32[], int64[,], int64, int64, int64[], uint32[]")
 def collect_tokens(indptr, elements, rows, bits, chunk, words, bounds, singles, passes, places, tokens):
     """The numbers of the elements of each set of a chunk, ascending, at the set's new position.
 
@@ -193,23 +192,23 @@ def collect_tokens(indptr, elements, rows, bits, chunk, words, bounds, singles, 
     """
     shift = U(64 - bits)
     cursors = bounds[chunk] + bounds[0]
-    longest = nb.int64(1)
+    longest = np.int64(1)
     for row in range(rows[0], rows[1]):
         longest = max(longest, indptr[row + 1] - indptr[row])
     buffer, other = np.empty(longest, np.uint32), np.empty(longest, np.uint32)
     ends = np.empty((4, 256), np.int64)
     for row in range(rows[0], rows[1]):
         at = places[row]
-        count = nb.int64(0)
+        count = np.int64(0)
         for i in range(indptr[row], indptr[row + 1]):
-            p = nb.int64(elements[i] >> shift)
+            p = np.int64(elements[i] >> shift)
             k = cursors[p]
             cursors[p] = k + 1
             token = words[k]
             # both are written, one of them counts: there is no branch to predict
             buffer[count] = token
             tokens[at] = token
-            shared = nb.int64(nb.int64(token) >= singles)
+            shared = np.int64(np.int64(token) >= singles)
             count += shared
             at += 1 - shared
         _sort_tokens(buffer, other, count, passes, ends, tokens, at)

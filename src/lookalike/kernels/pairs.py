@@ -6,7 +6,7 @@ Items with equal sets are listed in items[starts[place]:starts[place + 1]], asce
 from lookalike.kernels.compile import kernel
 
 
-@kernel
+@kernel("int64[], int64[], int64[], bool")
 def count_expanded(left, right, starts, directed):
     """How many pairs of items the pairs (left[k], right[k]) of sets stand for; a float, for they can be many."""
     total = 0.0
@@ -19,7 +19,7 @@ def count_expanded(left, right, starts, directed):
     return total
 
 
-@kernel
+@kernel("int64[], int64[], float64[], int64[], int32[], bool, int64[], int32[], int32[], float64[]")
 def expand_pairs(left, right, similarity, starts, items, directed, state, out_left, out_right, out_similarity):
     """Every item that has the one set with every item that has the other, as many as there is room for.
 

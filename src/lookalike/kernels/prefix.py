@@ -1,6 +1,5 @@
 """Prefixes of sets whose elements are put in order of rarity, for candidates/prefix.py."""
 
-import numba as nb
 import numpy as np
 
 from lookalike.kernels.compile import inlined, kernel
@@ -15,38 +14,38 @@ MOST_SHAPES = 4096
 """With more distinct (size, position) in a bucket, checking all pairs of them costs more than it saves."""
 
 
-@kernel
+@kernel("int64[], int64[], int64[], uint64[]")
 def count_elements(items, begins, ends, elements):
     """Count how often elements occur in the items' sets, in a table of counters by their low bits.
 
     Two elements can share a counter; any fixed order of the elements is correct, exact counts are merely faster.
     """
-    total = nb.int64(0)
+    total = np.int64(0)
     for k in range(items.size):
         total += ends[items[k]] - begins[items[k]]
-    size = nb.int64(1024)
-    while size < total and size < (nb.int64(1) << 26):
+    size = np.int64(1024)
+    while size < total and size < (np.int64(1) << 26):
         size *= 2
     counters = np.zeros(size, np.uint32)
     for k in range(items.size):
         for e in range(begins[items[k]], ends[items[k]]):
-            counters[nb.int64(elements[e] & U(size - 1))] += np.uint32(1)
+            counters[np.int64(elements[e] & U(size - 1))] += np.uint32(1)
     return counters
 
 
 @inlined
 def _symbol(element, counters):
-    count = U(counters[nb.int64(element & U(counters.size - 1))])
+    count = U(counters[np.int64(element & U(counters.size - 1))])
     return (min(count, U((1 << RARITY_BITS) - 1)) << U(64 - RARITY_BITS)) | (element >> U(RARITY_BITS))
 
 
 @inlined
 def _prefix_length(size, floor_num, floor_den):
     """Size - o + 1 for the smallest possible overlap o of a similar set: ceil(size floor)."""
-    return size - max(nb.int64(1), (size * floor_num + floor_den - 1) // floor_den) + 1
+    return size - max(np.int64(1), (size * floor_num + floor_den - 1) // floor_den) + 1
 
 
-@kernel
+@kernel("int64[], int64[], int64[], uint64[], uint32[], int64, int64")
 def list_prefixes(items, begins, ends, elements, counters, floor_num, floor_den):
     """The first symbols of each set in order of rarity.
 
@@ -59,14 +58,14 @@ def list_prefixes(items, begins, ends, elements, counters, floor_num, floor_den)
     places : int32[...], the position of each within its set's order
     """
     starts = np.zeros(items.size + 1, np.int64)
-    longest = nb.int64(0)
+    longest = np.int64(0)
     for k in range(items.size):
         size = ends[items[k]] - begins[items[k]]
         longest = max(longest, size)
         starts[k + 1] = starts[k] + _prefix_length(size, floor_num, floor_den)
     symbols, places = np.empty(starts[-1], np.uint64), np.empty(starts[-1], np.int32)
     order = np.empty(longest, np.uint64)
-    filled = nb.int64(0)
+    filled = np.int64(0)
     for k in range(items.size):
         begin, end = begins[items[k]], ends[items[k]]
         for e in range(begin, end):
@@ -93,7 +92,7 @@ def _distinct_shapes(shapes):
     return kept
 
 
-@kernel
+@kernel("int64[], int64[], int64[], int64, int64, int64, int64")
 def useful_entries(starts, sizes, places, limit, measure, num, den):
     """Which members of a large bucket can be similar to any other member, by set size and position.
 

@@ -3,7 +3,7 @@
 Unescaping never makes text longer, so a value of any size needs no second buffer. UTF-8 is not checked here.
 """
 
-import numba as nb
+import numpy as np
 
 from lookalike.kernels.compile import inlined, kernel
 
@@ -14,13 +14,13 @@ CONTROL, ESCAPE, SURROGATE = -1, -2, -3
 """What unescape_json returns for a control character, an unknown escape, half of a surrogate pair."""
 
 
-@kernel
+@kernel("uint8[], int64, int64[,]")
 def find_json_strings(data, least, spans):
     """Where the strings of at least `least` bytes begin and end, without their quotes; return their number.
 
     `spans` is int64[data.size // least + 1, 2]. A string that is not closed does not count.
     """
-    count, i = nb.int64(0), nb.int64(0)
+    count, i = np.int64(0), np.int64(0)
     while i < data.size:
         if data[i] != QUOTE:
             i += 1
@@ -39,18 +39,18 @@ def find_json_strings(data, least, spans):
 @inlined
 def _hex_value(data, i, end):
     """The value of the four hexadecimal digits data[i : i + 4]; -1 if they are not such digits."""
-    value = nb.int64(0)
+    value = np.int64(0)
     if i + 4 > end:
-        return nb.int64(-1)
+        return np.int64(-1)
     for k in range(4):
-        digit = nb.int64(data[i + k])
+        digit = np.int64(data[i + k])
         lower = digit | 0x20
         if ord("0") <= digit <= ord("9"):
             value = value * 16 + digit - ord("0")
         elif ord("a") <= lower <= ord("f"):
             value = value * 16 + lower - ord("a") + 10
         else:
-            return nb.int64(-1)
+            return np.int64(-1)
     return value
 
 
@@ -58,11 +58,11 @@ def _hex_value(data, i, end):
 def _plain_escape(byte):
     """The byte that a backslash and this byte stand for; -1 if there is none."""
     if byte in (QUOTE, BACKSLASH, ord("/")):
-        return nb.int64(byte)
+        return np.int64(byte)
     for escape, meant in ((ord("n"), 10), (ord("t"), 9), (ord("r"), 13), (ord("b"), 8), (ord("f"), 12)):
         if byte == escape:
-            return nb.int64(meant)
-    return nb.int64(-1)
+            return np.int64(meant)
+    return np.int64(-1)
 
 
 @inlined
@@ -84,52 +84,52 @@ def _escaped_code(data, i, end):
     r"""The code point that \uXXXX at data[i] writes, or a surrogate pair of them; negative if there is none."""
     code = _hex_value(data, i + 2, end)
     if code < 0:
-        return nb.int64(ESCAPE)
+        return np.int64(ESCAPE)
     if code < 0xD800 or code > 0xDFFF:
         return code
-    low = nb.int64(-1)
+    low = np.int64(-1)
     if code < 0xDC00 and i + 8 <= end and data[i + 6] == BACKSLASH and data[i + 7] == ord("u"):
         low = _hex_value(data, i + 8, end)
     if low < 0xDC00 or low > 0xDFFF:
-        return nb.int64(SURROGATE)
+        return np.int64(SURROGATE)
     return 0x10000 + ((code - 0xD800) << 10) + low - 0xDC00
 
 
-@kernel
+@kernel("uint8[], int64, int64")
 def unescape_json(data, start, end):
     """Unescape the JSON string data[start:end] in place; return its new end, or what is wrong with it."""
     out = i = start
     while i < end:
         if data[i] != BACKSLASH:
             if data[i] < 0x20:
-                return nb.int64(CONTROL)
+                return np.int64(CONTROL)
             data[out] = data[i]
             out, i = out + 1, i + 1
             continue
         if i + 1 < end and data[i + 1] == ord("u"):
-            code, size = _escaped_code(data, i, end), nb.int64(6)
+            code, size = _escaped_code(data, i, end), np.int64(6)
             size = 12 if code >= 0x10000 else size
         else:
-            code, size = _plain_escape(data[i + 1]) if i + 1 < end else nb.int64(-1), nb.int64(2)
-            code = nb.int64(ESCAPE) if code < 0 else code
+            code, size = _plain_escape(data[i + 1]) if i + 1 < end else np.int64(-1), np.int64(2)
+            code = np.int64(ESCAPE) if code < 0 else code
         if code < 0:
             return code
         out, i = _write_utf8(data, out, code), i + size
     return out
 
 
-@kernel
+@kernel("uint8[], int64, int64[]")
 def end_of_csv_row(data, delimiter, state):
     """Where the first row ends in `data`, 0 if it continues; the state (int64[4]) is that after the previous piece.
 
     A run of quotes counts if it is odd and is inside quotes or at the start of a field.
     """
     for i in range(data.size):
-        byte = nb.int64(data[i])
+        byte = np.int64(data[i])
         if byte == QUOTE:
             if state[BEFORE] != QUOTE:
                 starts = state[BEFORE] == NEWLINE or state[BEFORE] == delimiter
-                state[ODD], state[CAN_OPEN] = 0, nb.int64(starts)
+                state[ODD], state[CAN_OPEN] = 0, np.int64(starts)
             state[ODD] ^= 1
         else:
             if state[BEFORE] == QUOTE and state[ODD] and (state[QUOTED] or state[CAN_OPEN]):
@@ -137,16 +137,16 @@ def end_of_csv_row(data, delimiter, state):
             if byte == NEWLINE and not state[QUOTED]:
                 return i + 1
         state[BEFORE] = byte
-    return nb.int64(0)
+    return np.int64(0)
 
 
-@kernel
+@kernel("uint8[], int64, int64, int64[,]")
 def find_csv_fields(data, delimiter, least, spans):
     """Where the fields of one row with at least `least` bytes, including quotes, begin and end.
 
     `spans` is int64[data.size // least + 1, 2]. Returns their number, or -1 if a quote is not closed.
     """
-    count, start, quoted = nb.int64(0), nb.int64(0), False
+    count, start, quoted = np.int64(0), np.int64(0), False
     for i in range(data.size + 1):
         if i < data.size and data[i] == QUOTE:
             quoted = not quoted if quoted or i == start or (data[start] == QUOTE and data[i - 1] == QUOTE) else False
@@ -155,10 +155,10 @@ def find_csv_fields(data, delimiter, least, spans):
                 spans[count, 0], spans[count, 1] = start, i
                 count += 1
             start = i + 1
-    return nb.int64(-1) if quoted else count
+    return np.int64(-1) if quoted else count
 
 
-@kernel
+@kernel("uint8[], int64, int64")
 def unescape_csv(data, start, end):
     """Take the quotes off the field data[start:end] in place; return its new end."""
     quoted = start < end and data[start] == QUOTE

@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from lookalike.kernels.compile import kernel
+from lookalike.kernels.compile import inlined, kernel, part
 from lookalike.kernels.hashing import U, mix
+from lookalike.kernels.sorting import twice_as_long
 
 
-@kernel
+@kernel("int8[,], uint64[], int32[]")
 def number_patterns(levels, bases, numbers):
     """Number the patterns of pairs in order of occurrence; return one key for each, which sorts as they do.
 
@@ -23,19 +24,17 @@ def number_patterns(levels, bases, numbers):
     -------
     keys : uint64[patterns]
     """
-    table, keys = np.full(1 << 12, -1, np.int32), np.empty(1 << 11, np.uint64)
+    table, keys = _empty_table(1 << 12), np.empty(1 << 11, np.uint64)
     count = 0
     for pair in range(numbers.size):
         key = U(numbers[pair])
         for field in range(levels.shape[0]):
             key = key * bases[field + 1] + U(levels[field, pair])
         if 2 * count == table.size:
-            table = np.full(2 * table.size, -1, np.int32)
+            table = _empty_table(2 * table.size)
             for number in range(count):
                 table[_place(keys[number], table, keys)] = number
-            more = np.empty(2 * count, np.uint64)
-            more[:count] = keys[:count]
-            keys = more
+            keys = twice_as_long(keys)
         place = _place(key, table, keys)
         if table[place] < 0:
             table[place], keys[count] = count, key
@@ -44,7 +43,15 @@ def number_patterns(levels, bases, numbers):
     return keys[:count]
 
 
-@kernel
+@inlined
+def _empty_table(size):
+    table = np.empty(size, np.int32)
+    for place in range(size):
+        table[place] = -1
+    return table
+
+
+@part
 def _place(key, table, keys):
     """The position of the key in a table of numbers, or the slot where it would go."""
     mask = U(table.size - 1)
@@ -54,7 +61,7 @@ def _place(key, table, keys):
     return place
 
 
-@kernel
+@kernel("int32[], int32[], int64[], int64[]")
 def renumber(numbers, new, counts, examples):
     """Replace each number by its new one (int32); count how often each occurs, and where it last does (int64)."""
     for i in range(numbers.size):
@@ -63,14 +70,14 @@ def renumber(numbers, new, counts, examples):
         examples[number] = i
 
 
-@kernel
+@kernel("int32[], float64[], int64, int64, float64[]")
 def look_up_scores(of_pair, table, first, last, scores):
     """The score of each pair's pattern: float64[pairs]."""
     for k in range(first, last):
         scores[k] = table[of_pair[k]]
 
 
-@kernel
+@kernel("int8[], int8[], int32[], int32[], float64[], int64, int64, float64[]")
 def add_frequencies(levels, above, codes, records, table, first, last, scores):
     """Add the weight of the frequency of a value if both records of a pair have it.
 

@@ -1,9 +1,8 @@
 """Sets of 64-bit elements: making them sorted and distinct, and intersecting them."""
 
-import numba as nb
 import numpy as np
 
-from lookalike.kernels.compile import inlined, kernel
+from lookalike.kernels.compile import inlined, kernel, part
 from lookalike.kernels.hashing import LARGEST, U, absorb, as_element, finish, mix
 from lookalike.kernels.machine import multiply_high
 from lookalike.kernels.sorting import insertion_sort, sort_stretch
@@ -17,39 +16,39 @@ ANGLE, EUCLIDEAN, HAMMING = 5, 6, 7
 @inlined
 def _power_of_two(count):
     """The number of bits of the smallest power of two that is at least `count`."""
-    bits = nb.int64(0)
-    while (nb.int64(1) << bits) < count:
+    bits = np.int64(0)
+    while (np.int64(1) << bits) < count:
         bits += 1
     return bits
 
 
-@kernel
+@kernel("int64")
 def sorting_capacity(count):
     """The length of the work array of sort_distinct and number_repeats for `count` elements."""
-    return 4 * (nb.int64(1) << _power_of_two(count)) + 2
+    return 4 * (np.int64(1) << _power_of_two(count)) + 2
 
 
-@kernel
+@part
 def _spread_by_top_bits(elements, count, bits, spread, ends):
     """Copy elements[:count] to `spread`, grouped by their top `bits` bits; return the largest group."""
     shift = U(64 - bits)
-    buckets = nb.int64(1) << bits
+    buckets = np.int64(1) << bits
     for b in range(buckets + 1):
         ends[b] = U(0)
     for i in range(count):
-        ends[nb.int64(elements[i] >> shift) + 1] += U(1)
+        ends[np.int64(elements[i] >> shift) + 1] += U(1)
     largest = U(0)
     for b in range(buckets):
         largest = max(largest, ends[b + 1])
         ends[b + 1] += ends[b]
     for i in range(count):
-        b = nb.int64(elements[i] >> shift)
-        spread[nb.int64(ends[b])] = elements[i]
+        b = np.int64(elements[i] >> shift)
+        spread[np.int64(ends[b])] = elements[i]
         ends[b] += U(1)
-    return nb.int64(largest)
+    return np.int64(largest)
 
 
-@kernel
+@kernel("uint64[], int64, uint64[]")
 def sort_distinct(elements, count, work):
     """Sort elements[:count] and drop repeats, in place; return how many remain.
 
@@ -58,12 +57,12 @@ def sort_distinct(elements, count, work):
     first, so that no input takes quadratic time. `work` is uint64[sorting_capacity(count)].
     """
     if count > 1:
-        bits = max(nb.int64(1), _power_of_two(count))
+        bits = max(np.int64(1), _power_of_two(count))
         spread, ends = work[:count], work[count:]
         if _spread_by_top_bits(elements, count, bits, spread, ends) > 32:
-            start = nb.int64(0)
-            for b in range(nb.int64(1) << bits):
-                end = nb.int64(ends[b])
+            start = np.int64(0)
+            for b in range(np.int64(1) << bits):
+                end = np.int64(ends[b])
                 if end - start > 32:
                     sort_stretch(spread, start, end)
                 start = end
@@ -77,14 +76,14 @@ def sort_distinct(elements, count, work):
     return count
 
 
-@kernel
+@part
 def _permute_by_top_bits(values, start, end, bits, ends):
     """Group values[start:end] by their top `bits` bits, in place: ends[b] is where group b ends."""
     shift = U(64 - bits)
-    groups = nb.int64(1) << bits
+    groups = np.int64(1) << bits
     heads = np.zeros(groups, np.int64)
     for i in range(start, end):
-        heads[nb.int64(values[i] >> shift)] += 1
+        heads[np.int64(values[i] >> shift)] += 1
     total = start
     for b in range(groups):
         total, heads[b] = total + heads[b], total
@@ -92,24 +91,24 @@ def _permute_by_top_bits(values, start, end, bits, ends):
     for b in range(groups):
         while heads[b] < ends[b]:
             value = values[heads[b]]
-            home = nb.int64(value >> shift)
+            home = np.int64(value >> shift)
             while home != b:  # move each value to its group and pick up the one it displaces
                 values[heads[home]], value = value, values[heads[home]]
                 heads[home] += 1
-                home = nb.int64(value >> shift)
+                home = np.int64(value >> shift)
             values[heads[b]] = value
             heads[b] += 1
 
 
-@kernel
+@kernel("uint64[], int64, int64, uint64[], uint64[]")
 def sort_distinct_stretch(values, start, end, group, work):
     """Sort values[start:end] and drop repeats, in place, with memory for a small group only; return the new end.
 
     `group` is uint64[...] and `work` uint64[sorting_capacity(group.size)]. Values are evenly distributed hashes:
     grouped by their top bits, each group fits in `group`. One that does not (hardly possible) is sorted separately.
     """
-    bits = max(nb.int64(1), _power_of_two(end - start) - max(nb.int64(0), _power_of_two(group.size) - 3))
-    ends = np.empty(nb.int64(1) << bits, np.int64)
+    bits = max(np.int64(1), _power_of_two(end - start) - max(np.int64(0), _power_of_two(group.size) - 3))
+    ends = np.empty(np.int64(1) << bits, np.int64)
     _permute_by_top_bits(values, start, end, bits, ends)
     first, kept = start, start
     for b in range(ends.size):
@@ -130,19 +129,19 @@ def sort_distinct_stretch(values, start, end, group, work):
     return kept
 
 
-@kernel
+@kernel("uint64[], int64, uint64[]")
 def number_repeats(elements, count, work):
     """Turn a bag into a set: the j-th occurrence of an element becomes the element (element, j). Unordered.
 
     `work` is uint64[sorting_capacity(count)]: open addressing, keys first and then their counts.
     """
-    slots = nb.int64(2) << _power_of_two(count)
+    slots = np.int64(2) << _power_of_two(count)
     keys, counts = work[:slots], work[slots:]
     for i in range(slots):
         keys[i] = LARGEST
         counts[i] = U(0)
     for i in range(count):
-        at = nb.int64(elements[i] & U(slots - 1))
+        at = np.int64(elements[i] & U(slots - 1))
         while keys[at] != LARGEST and keys[at] != elements[i]:
             at = (at + 1) & (slots - 1)
         keys[at] = elements[i]
@@ -152,7 +151,7 @@ def number_repeats(elements, count, work):
             elements[i] = as_element(mix(elements[i] + mix(occurrence)))
 
 
-@kernel
+@kernel("int64[], uint64[]")
 def fingerprint_sets(indptr, elements):
     """Two independent 64-bit sums over each distinct set, as uint64[2, sets].
 
@@ -176,7 +175,7 @@ def _longest_row(indptr):
     return longest
 
 
-@kernel
+@kernel("int64[], uint64[]")
 def distinct_rows(indptr, elements):
     """Sort rows of evenly distributed elements and drop repeats: (indptr, elements) of sets."""
     longest = _longest_row(indptr)
@@ -195,7 +194,7 @@ def distinct_rows(indptr, elements):
     return new_indptr, new_elements[: new_indptr[indptr.size - 1]].copy()
 
 
-@kernel
+@kernel("int64[], uint64[]")
 def number_row_repeats(indptr, elements):
     """number_repeats for every row, in place."""
     work = np.empty(sorting_capacity(_longest_row(indptr)), np.uint64)
@@ -203,7 +202,7 @@ def number_row_repeats(indptr, elements):
         number_repeats(elements[indptr[row] : indptr[row + 1]], indptr[row + 1] - indptr[row], work)
 
 
-@kernel
+@kernel("uint64[]")
 def hash_integers(values):
     """Integers (uint64) as elements of sets: evenly distributed, and one-to-one except for one value."""
     elements = np.empty(values.size, np.uint64)
@@ -212,12 +211,12 @@ def hash_integers(values):
     return elements
 
 
-@kernel
+@kernel("uint8[], int64[]")
 def hash_strings(data, offsets):
     """The strings data[offsets[i]:offsets[i + 1]], byte for byte, as elements of sets."""
     elements = np.empty(offsets.size - 1, np.uint64)
     for i in range(offsets.size - 1):
-        state, word, length = U(0), U(0), nb.int64(0)
+        state, word, length = U(0), U(0), np.int64(0)
         for k in range(offsets[i], offsets[i + 1]):
             if length & 7 == 0 and length > 0:
                 state = absorb(state, word)
@@ -242,7 +241,7 @@ def cosine_holds(overlap, num, den, left_size, right_size):
     return left_high > right_high or (left_high == right_high and a * a >= b * c)
 
 
-@kernel
+@kernel("int64, int64, int64, int64, int64")
 def needed_overlap(measure, num, den, left_size, right_size):
     """The smallest overlap at which the measure of two sets reaches num/den, in integers.
 
@@ -256,7 +255,7 @@ def needed_overlap(measure, num, den, left_size, right_size):
         return max(1, _ceil_divide(num * left_size, den))
     if measure == OVERLAP:
         return max(1, _ceil_divide(num, den))
-    guess = nb.int64(np.sqrt(np.float64(left_size) * np.float64(right_size)) * num / den)
+    guess = np.int64(np.sqrt(np.float64(left_size) * np.float64(right_size)) * num / den)
     while guess > 0 and cosine_holds(guess - 1, num, den, left_size, right_size):
         guess -= 1
     while not cosine_holds(guess, num, den, left_size, right_size):
@@ -264,22 +263,22 @@ def needed_overlap(measure, num, den, left_size, right_size):
     return max(1, guess)
 
 
-@kernel
+@kernel("U[], int64, int64, int64, int64, int64", U=("uint32", "uint64"))
 def overlap_at_least(elements, i, i_end, j, j_end, needed):
     """|A & B| of the sorted sets elements[i:i_end] and elements[j:j_end], or -1 as soon as it is below `needed`."""
     spare_i, spare_j = i_end - i - needed, j_end - j - needed  # what each side may leave unmatched
     if spare_i < 0 or spare_j < 0:
-        return nb.int64(-1)
-    overlap = nb.int64(0)
+        return np.int64(-1)
+    overlap = np.int64(0)
     start_i, start_j = i, j
     while i < i_end and j < j_end:
         # 32 steps between checks of the bounds: the steps themselves have no branch to predict
-        stop = min(nb.int64(32), i_end - i, j_end - j)
+        stop = min(np.int64(32), i_end - i, j_end - j)
         for _ in range(stop):
             a, b = elements[i], elements[j]
             overlap += a == b
             i += a <= b
             j += b <= a
         if i - start_i - overlap > spare_i or j - start_j - overlap > spare_j:
-            return nb.int64(-1)
-    return overlap if overlap >= needed else nb.int64(-1)
+            return np.int64(-1)
+    return overlap if overlap >= needed else np.int64(-1)

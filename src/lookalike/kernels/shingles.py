@@ -1,6 +1,5 @@
 """Texts to shingles: k consecutive tokens (or characters), hashed to one 64-bit element each."""
 
-import numba as nb
 import numpy as np
 
 from lookalike.kernels.chunks import CHUNK_BYTES, carry_over, chunk_capacity, cut_between_characters, cut_between_tokens
@@ -38,7 +37,7 @@ def _windows(tokens, count, width, whole, out):
 @inlined
 def is_member(table, token):
     """Is the token in the open-addressing `table` (its length a power of two, LARGEST means empty)?"""
-    at = nb.int64(token & U(table.size - 1))
+    at = np.int64(token & U(table.size - 1))
     while table[at] != LARGEST:
         if table[at] == token:
             return True
@@ -61,7 +60,10 @@ def _stopword_windows(tokens, count, width, stop_words, out):
     return written
 
 
-@kernel
+@kernel(
+    "uint8[], int64, int64, int64, int64, bool, (uint16[], uint32[,], uint32[]), uint64[], uint8[], uint64[], "
+    "int64, int64, bool, uint64[], uint64[]"
+)
 def list_shingles(
     data, start, end, kind, width, bag, folding, stop_words, edge, tokens, carried, place, whole, elements, work
 ):
@@ -94,13 +96,13 @@ def list_shingles(
     return written, count, place
 
 
-@kernel
+@kernel("bool, int64")
 def chunk_size(bag, chunk):
     """Bytes of a chunk; a bag numbers repeats over the whole text, which then is one chunk."""
-    return nb.int64(1) << 62 if bag else nb.int64(chunk)
+    return np.int64(1) << 62 if bag else np.int64(chunk)
 
 
-@kernel
+@kernel("uint8[], int64, int64, int64, int64, (uint16[], uint32[,], uint32[])")
 def cut_chunk(data, start, end, kind, chunk, folding):
     """The end of the chunk that begins at `start`, in a text longer than a chunk."""
     if kind == CHAR_SHINGLES:
@@ -108,7 +110,7 @@ def cut_chunk(data, start, end, kind, chunk, folding):
     return cut_between_tokens(data, start, end, start + chunk, *folding)
 
 
-@kernel
+@kernel("uint8[], int64[], int64, int64, int64")
 def work_space(data, offsets, kind, width, chunk):
     """The work arrays of list_shingles, large enough for every chunk of the texts."""
     capacity = chunk_capacity(data, offsets, width, chunk, kind == CHAR_SHINGLES)
@@ -131,7 +133,7 @@ def _with_room(found, used, more):
     return larger
 
 
-@kernel
+@kernel("uint8[], int64[], int64[], int64, int64, bool, (uint16[], uint32[,], uint32[]), uint64[], int64")
 def shingle_texts(data, offsets, rows, kind, width, bag, folding, stop_words, chunk=CHUNK_BYTES):
     """The sets of the texts data[offsets[i]:offsets[i + 1]] for i in `rows`.
 
@@ -145,14 +147,14 @@ def shingle_texts(data, offsets, rows, kind, width, bag, folding, stop_words, ch
     chunk = chunk_size(bag, chunk)
     edge, tokens, elements, work = work_space(data, offsets, kind, width, chunk)
     indptr = np.zeros(rows.size + 1, np.int64)
-    expected = nb.int64(1024)
+    expected = np.int64(1024)
     for k in range(rows.size):
         length = offsets[rows[k] + 1] - offsets[rows[k]]
         expected += length + 2 if kind == CHAR_SHINGLES else length // 2 + 2
     found = np.empty(expected, np.uint64)  # enough for ASCII; memory that is not written costs nothing
     for k in range(rows.size):
         at, end = offsets[rows[k]], offsets[rows[k] + 1]
-        used, carried, place, chunks = indptr[k], nb.int64(0), nb.int64(NOTHING), nb.int64(0)
+        used, carried, place, chunks = indptr[k], np.int64(0), np.int64(NOTHING), np.int64(0)
         while at < end:
             cut = end if end - at <= chunk else cut_chunk(data, at, end, kind, chunk, folding)
             whole = cut == end and used == indptr[k]
@@ -184,7 +186,7 @@ def shingle_texts(data, offsets, rows, kind, width, bag, folding, stop_words, ch
     return indptr, found[: indptr[rows.size]]
 
 
-@kernel
+@kernel("uint8[], int64[], (uint16[], uint32[,], uint32[])")
 def hash_words(data, offsets, folding):
     """The hash of the first token of each text; LARGEST for a text without tokens. For lists of stop words."""
     edge, tokens, _, _ = work_space(data, offsets, WORD_SHINGLES, 1, 1 << 62)

@@ -1,12 +1,14 @@
 """Sorting and searching a range of an array. Numba's own sort does the same but takes seconds to compile."""
 
-from lookalike.kernels.compile import bare, kernel
+import numpy as np
+
+from lookalike.kernels.compile import bare, inlined, kernel
 
 FEW = 24
 """Up to this many values, an insertion sort is fastest."""
 
 
-@kernel
+@kernel("I[], int64, int64", I=("int32", "int64", "uint32", "uint64"))
 def insertion_sort(values, start, end):
     """Sort values[start:end]; fast for few values and for values that are nearly in place."""
     for i in range(start + 1, end):
@@ -18,7 +20,7 @@ def insertion_sort(values, start, end):
         values[j] = value
 
 
-@kernel
+@kernel("I[], int64, int64", I=("int32", "int64", "uint64"))
 def sort_stretch(values, start, end):
     """Sort values[start:end] in n log n steps, whatever their order (heap sort)."""
     count = end - start
@@ -58,3 +60,21 @@ def first_from(values, low, high, least):
         else:
             high = middle
     return low
+
+
+@bare
+def largest(values):
+    """The largest of some numbers that are not negative; 0 if there are none."""
+    found = np.int64(0)
+    for i in range(values.size):
+        found = max(found, np.int64(values[i]))
+    return found
+
+
+@inlined
+def twice_as_long(values):
+    """An array twice as long, with the same first values."""
+    longer = np.empty(2 * values.size, values.dtype)
+    for i in range(values.size):
+        longer[i] = values[i]
+    return longer

@@ -1,11 +1,11 @@
 """Counts over all candidate pairs of records, in one pass: by level of agreement, and by score."""
 
-import numba as nb
+import numpy as np
 
 from lookalike.kernels.compile import bare_kernel
 
 
-@bare_kernel
+@bare_kernel("int8[..,..], int64[,]")
 def count_levels(levels, counts):
     """Count the pairs with each level in each field, adding to `counts`.
 
@@ -19,7 +19,7 @@ def count_levels(levels, counts):
             counts[field, levels[pair, field]] += 1
 
 
-@bare_kernel
+@bare_kernel("float64[], float64[], float64[], int64[], float64[]")
 def tally(values, weights, edges, counts, sums):
     """Count the values between two edges, and sum their weights; values beyond all edges are left out.
 
@@ -39,7 +39,7 @@ def tally(values, weights, edges, counts, sums):
         value = values[k]
         if not low <= value < high:
             continue
-        place = min(nb.int64((value - low) * scale), bins - 1)
+        place = min(np.int64((value - low) * scale), bins - 1)
         while value < edges[place]:
             place -= 1
         while value >= edges[place + 1]:

@@ -1,6 +1,5 @@
 """Union-find: which items are connected."""
 
-import numba as nb
 import numpy as np
 
 from lookalike.kernels.compile import inlined, kernel
@@ -15,14 +14,14 @@ def root_of(parent, item):
     return item
 
 
-@kernel
+@kernel("int32[], int32[], int32[], bool[]")
 def unite(parent, left, right, joined):
     """Join left[k] with right[k] for all k in order; joined[k] receives whether that joined two clusters.
 
     `parent` is int32[items], initially each item its own parent; the root of a cluster is its smallest item.
     """
     for k in range(left.size):
-        a, b = root_of(parent, nb.int64(left[k])), root_of(parent, nb.int64(right[k]))
+        a, b = root_of(parent, np.int64(left[k])), root_of(parent, np.int64(right[k]))
         joined[k] = a != b
         if a < b:
             parent[b] = a
@@ -30,14 +29,14 @@ def unite(parent, left, right, joined):
             parent[a] = b
 
 
-@kernel
+@kernel("int32[]")
 def flatten(parent):
     """Point every item straight at its root. Parents are smaller than their children."""
     for i in range(parent.size):
         parent[i] = parent[parent[i]]
 
 
-@kernel
+@kernel("int32[], int32[], int32[], int64[]")
 def towards_root(parent, left, right, via):
     """Traverse a forest from its roots: via[item] = the pair that connects the item to its cluster, -1 for roots.
 

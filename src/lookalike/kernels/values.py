@@ -4,7 +4,6 @@ Both kernels write to `out` only as far as it reaches and return the total numbe
 array was too short can call again. Texts seldom become longer: only if one character folds to several.
 """
 
-import numba as nb
 import numpy as np
 
 from lookalike.kernels.compile import bare, bare_kernel, inlined, kernel
@@ -30,11 +29,11 @@ def _put(out, at, code):
     packed, count = encode(code)
     if at + count <= out.size:
         for k in range(count):
-            out[at + k] = np.uint8((packed >> nb.uint64(8 * k)) & nb.uint64(0xFF))
+            out[at + k] = np.uint8((packed >> np.uint64(8 * k)) & np.uint64(0xFF))
     return at + count
 
 
-@kernel
+@kernel("uint8[], int64[], uint16[], uint32[,], uint32[], uint8[], int64[]")
 def fold_words(data, offsets, pages, entries, pool, out, ends):
     """Fold texts, with single spaces between words and none around them; apostrophes vanish.
 
@@ -50,14 +49,14 @@ def fold_words(data, offsets, pages, entries, pool, out, ends):
     ends : int64[texts + 1]
         Receives where each of them starts and ends.
     """
-    at, room = nb.int64(0), out.size
+    at, room = np.int64(0), out.size
     ends[0] = 0
     for text in range(offsets.size - 1):
         i, end = offsets[text], offsets[text + 1]
         begin = at
         gap = False  # is there a gap after the last word?
         while i < end:
-            byte = nb.int64(data[i])
+            byte = np.int64(data[i])
             if byte < 0x80:
                 lower = byte | 0x20 if byte >= 0x40 else byte
                 i += 1
@@ -86,7 +85,7 @@ def fold_words(data, offsets, pages, entries, pool, out, ends):
                     gap = True
                     continue
                 if gap and at > begin:
-                    at = _put(out, at, nb.int64(SPACE))
+                    at = _put(out, at, np.int64(SPACE))
                 gap = False
                 at = _put(out, at, folded)
         ends[text + 1] = at
@@ -96,14 +95,14 @@ def fold_words(data, offsets, pages, entries, pool, out, ends):
 @bare
 def _find(keys, key):
     """The position of a key in ascending keys; -1 if it is not there."""
-    low, high = nb.int64(0), nb.int64(keys.size)
+    low, high = np.int64(0), np.int64(keys.size)
     while low < high:
         middle = (low + high) // 2
         if keys[middle] < key:
             low = middle + 1
         else:
             high = middle
-    return low if low < keys.size and keys[low] == key else nb.int64(-1)
+    return low if low < keys.size and keys[low] == key else np.int64(-1)
 
 
 @bare
@@ -115,7 +114,7 @@ def _copy(data, start, end, out, at):
     return at + end - start
 
 
-@bare_kernel
+@bare_kernel("uint8[], int64[], int64[], uint8[], int64[], uint8[], int64[]")
 def replace_words(data, offsets, keys, by, by_offsets, out, ends):
     """Write texts with some of their words replaced.
 
@@ -131,18 +130,18 @@ def replace_words(data, offsets, keys, by, by_offsets, out, ends):
     out, ends
         As in fold_words.
     """
-    at = nb.int64(0)
+    at = np.int64(0)
     ends[0] = 0
     for text in range(offsets.size - 1):
         i, end = offsets[text], offsets[text + 1]
         while i < end:
-            start, key, plain = i, nb.int64(0), True
+            start, key, plain = i, np.int64(0), True
             while i < end and data[i] != SPACE:
-                letter = nb.int64(data[i]) - 96
+                letter = np.int64(data[i]) - 96
                 plain &= 0 < letter < 27
                 key = (key << LETTER_BITS) | (letter & 31)
                 i += 1
-            place = _find(keys, key) if plain and i - start <= LONGEST_WORD else nb.int64(-1)
+            place = _find(keys, key) if plain and i - start <= LONGEST_WORD else np.int64(-1)
             if place >= 0:
                 at = _copy(by, by_offsets[place], by_offsets[place + 1], out, at)
             else:

@@ -6,53 +6,42 @@ A vector is elements[begin:begin + size] (float32 or float64); a bit string is w
 
 import math
 
-import numba as nb
 import numpy as np
 
-from lookalike.kernels.compile import inlined, kernel
+from lookalike.kernels.compile import inlined, kernel, unchecked
 from lookalike.kernels.hashing import U, mix
-from lookalike.kernels.machine import count_ones
+from lookalike.kernels.machine import count_ones, multiply_add, sum_of_squares, sums_of_products
 from lookalike.kernels.sets import EUCLIDEAN
 
 LANES = 64
 """Projections that are summed in parallel."""
 FARTHEST = 2.0**62
 """All buckets of a line from here on are one."""
-_SUMS = {"reassoc", "contract"}
 
 
-@nb.njit(nogil=True, fastmath=_SUMS, error_model="numpy")
+@inlined
 def cosine_at(elements, left, right, size):
     """The cosine of two vectors other than zero; exactly 1 if they are equal."""
-    across, one, other = 0.0, 0.0, 0.0
-    for k in range(size):
-        a, b = nb.float64(elements[left + k]), nb.float64(elements[right + k])
-        across += a * b
-        one += a * a
-        other += b * b
+    across, one, other = sums_of_products(elements, left, right, size)
     return max(-1.0, min(1.0, across / math.sqrt(one * other)))
 
 
-@nb.njit(nogil=True, fastmath=_SUMS, error_model="numpy")
+@inlined
 def distance_at(elements, left, right, size):
     """The Euclidean distance of two vectors."""
-    total = 0.0
-    for k in range(size):
-        difference = nb.float64(elements[left + k]) - nb.float64(elements[right + k])
-        total += difference * difference
-    return math.sqrt(total)
+    return math.sqrt(sum_of_squares(elements, left, right, size))
 
 
 @inlined
 def differing_bits(words, left, right, size):
     """The Hamming distance of two bit strings of `size` words."""
-    total = nb.int64(0)
+    total = np.int64(0)
     for k in range(size):
-        total += nb.int64(count_ones(words[left + k] ^ words[right + k]))
+        total += np.int64(count_ones(words[left + k] ^ words[right + k]))
     return total
 
 
-@kernel
+@kernel("int64, int64[], int64[], int64[], int64[], F[], float64[]", F=("float32", "float64"))
 def values_of(measure, left, right, begins, ends, elements, values):
     """The cosine or distance of each pair of vectors left[k], right[k]."""
     for k in range(left.size):
@@ -64,7 +53,7 @@ def values_of(measure, left, right, begins, ends, elements, values):
             values[k] = cosine_at(elements, a, b, size)
 
 
-@kernel
+@kernel("int64[], int64[], int64[], int64[], uint64[], float64[]")
 def bit_distances_of(left, right, begins, ends, words, values):
     """The Hamming distance of each pair of bit strings left[k], right[k]."""
     for k in range(left.size):
@@ -72,7 +61,7 @@ def bit_distances_of(left, right, begins, ends, words, values):
         values[k] = differing_bits(words, a, b, ends[left[k]] - a)
 
 
-@kernel
+@kernel("int64[], uint64[]")
 def fingerprint_rows(indptr, words):
     """Two independent 64-bit hashes of each row of words, as uint64[2, rows]; the order of the words matters."""
     prints = np.empty((2, indptr.size - 1), np.uint64)
@@ -85,7 +74,7 @@ def fingerprint_rows(indptr, words):
     return prints
 
 
-@nb.njit(nogil=True, fastmath={"contract"}, error_model="numpy", boundscheck=False)
+@unchecked
 def _project(vectors, row, tiles, sums):
     """sums[t * LANES + j] = the dot product of a row with column j of tile t; each summed in order."""
     for t in range(tiles.shape[0]):
@@ -94,10 +83,10 @@ def _project(vectors, row, tiles, sums):
         for k in range(tiles.shape[1]):
             value = vectors[row, k]
             for j in range(LANES):
-                room[j] += value * tiles[t, k, j]
+                room[j] = multiply_add(value, tiles[t, k, j], room[j])
 
 
-@kernel
+@kernel("float32[,], float32[,,], int64, uint64[,]")
 def sign_keys(vectors, tiles, rows, keys):
     """Bucket keys of vectors: for each band, the sides of `rows` hyperplanes on which a vector lies.
 
@@ -118,7 +107,7 @@ def sign_keys(vectors, tiles, rows, keys):
             keys[band, i] = mix(word + mix(U(band + 1)))
 
 
-@kernel
+@kernel("float64[,], float64[,,], float64[], float64, int64, uint64[,]")
 def line_keys(vectors, tiles, offsets, width, rows, keys):
     """Bucket keys of vectors: for each band, the buckets on `rows` lines in which a vector falls.
 
@@ -136,11 +125,11 @@ def line_keys(vectors, tiles, offsets, width, rows, keys):
             key = U(band + 1)
             for r in range(band * rows, (band + 1) * rows):
                 place = max(-FARTHEST, min(FARTHEST, math.floor(sums[r] / width + offsets[r])))
-                key = mix(key) + U(nb.int64(place))
+                key = mix(key) + U(np.int64(place))
             keys[band, i] = mix(key)
 
 
-@kernel
+@kernel("uint64[,], int64[], int64, uint64[,]")
 def bit_keys(words, positions, rows, keys):
     """Bucket keys of bit strings: for each band, the bits at `rows` positions.
 
@@ -160,7 +149,7 @@ def bit_keys(words, positions, rows, keys):
             keys[band, i] = mix(word + mix(U(band + 1)))
 
 
-@kernel
+@kernel("uint64[,], int64, int64, int64, int64, int64[], int64[]")
 def near_bits(words, first, last, before, most, left, right):
     """Pairs of bit strings first..last-1 with earlier ones that differ in `most` bits or fewer.
 
@@ -174,9 +163,9 @@ def near_bits(words, first, last, before, most, left, right):
         if written + others > left.size:
             break
         for j in range(others):
-            total = nb.int64(0)
+            total = np.int64(0)
             for k in range(words.shape[1]):
-                total += nb.int64(count_ones(words[i, k] ^ words[j, k]))
+                total += np.int64(count_ones(words[i, k] ^ words[j, k]))
             if total <= most:
                 left[written], right[written] = j, i
                 written += 1
@@ -200,7 +189,11 @@ def _push(far, number, k, values, numbers, counts, row):
     values[row, at], numbers[row, at] = far, number
 
 
-@kernel
+@kernel(
+    "int64, L[,], float64[..,..], int64, int64, float64, (int64[], int64[], F[]), float64[,], int64[,], int64[]",
+    L=("float32", "float64"),
+    F=("float32", "float64"),
+)
 def push_nearest(measure, likely, margins, first, other, limit, rows, values, numbers, counts):
     """Add the vectors of a block to the nearest of some others, if they are among them.
 
@@ -234,7 +227,7 @@ def push_nearest(measure, likely, margins, first, other, limit, rows, values, nu
                 bound = worst * worst if measure == EUCLIDEAN else worst
 
 
-@kernel
+@kernel("uint64[,], int64, int64, int64, int64, float64, float64[,], int64[,], int64[]")
 def push_nearest_bits(strings, first, last, other, end, limit, values, numbers, counts):
     """The same for bit strings other..end-1 and first..last-1, without approximate distances."""
     k = values.shape[1]
@@ -242,8 +235,8 @@ def push_nearest_bits(strings, first, last, other, end, limit, values, numbers, 
         for j in range(other, end):
             if i == j:
                 continue
-            total = nb.int64(0)
+            total = np.int64(0)
             for w in range(strings.shape[1]):
-                total += nb.int64(count_ones(strings[i, w] ^ strings[j, w]))
+                total += np.int64(count_ones(strings[i, w] ^ strings[j, w]))
             if total <= limit:
-                _push(nb.float64(total), j, k, values, numbers, counts, i - first)
+                _push(np.float64(total), j, k, values, numbers, counts, i - first)

@@ -6,10 +6,9 @@ with bytes beyond ASCII go through the folding table, so text with a few accents
 punctuation and space always end a token, so a run never depends on its neighbours.
 """
 
-import numba as nb
 import numpy as np
 
-from lookalike.kernels.compile import inlined, kernel
+from lookalike.kernels.compile import inlined, kernel, part
 from lookalike.kernels.folding import DROPPED, GAP, MAPPED, OWN, WORD, code_at, entry_of, size_at
 from lookalike.kernels.hashing import U, absorb, as_element, finish, hash_ascii, hash_ascii_at_end
 from lookalike.kernels.machine import BLOCK, high_mask, run_mask, trailing_zeros
@@ -22,15 +21,15 @@ NOTHING, BETWEEN, INSIDE = 0, 1, 2
 def encode(code):
     """The UTF-8 bytes of a code point, the first one lowest, and their number."""
     if code < 0x80:
-        return U(code), nb.int64(1)
+        return U(code), np.int64(1)
     if code < 0x800:
-        return U(0xC0 | (code >> 6)) | (U(0x80 | (code & 0x3F)) << U(8)), nb.int64(2)
+        return U(0xC0 | (code >> 6)) | (U(0x80 | (code & 0x3F)) << U(8)), np.int64(2)
     last = U(0x80 | (code & 0x3F))
     middle = U(0x80 | ((code >> 6) & 0x3F))
     if code < 0x10000:
-        return U(0xE0 | (code >> 12)) | (middle << U(8)) | (last << U(16)), nb.int64(3)
+        return U(0xE0 | (code >> 12)) | (middle << U(8)) | (last << U(16)), np.int64(3)
     first = U(0xF0 | (code >> 18)) | (U(0x80 | ((code >> 12) & 0x3F)) << U(8))
-    return first | (middle << U(16)) | (last << U(24)), nb.int64(4)
+    return first | (middle << U(16)) | (last << U(24)), np.int64(4)
 
 
 @inlined
@@ -41,7 +40,7 @@ def _append(code, state, word, length):
     since the last word belongs to finish().
     """
     packed, count = encode(code)
-    used = ((length - 1) & 7) + 1 if length > 0 else nb.int64(0)
+    used = ((length - 1) & 7) + 1 if length > 0 else np.int64(0)
     length += count
     if used + count <= 8:
         return state, word | (packed << U(8 * used)), length
@@ -55,7 +54,7 @@ def piece_of(entry, code, pool, k):
     """The k-th folded code point of a character and its kind (GAP, WORD, OWN)."""
     if entry & 7 != MAPPED:
         return code, entry & 7
-    piece = nb.int64(pool[(entry >> 8) + k])
+    piece = np.int64(pool[(entry >> 8) + k])
     return piece >> 2, piece & 3
 
 
@@ -64,13 +63,13 @@ def pieces_of(entry):
     """The number of folded code points of a character."""
     if entry & 7 == MAPPED:
         return (entry >> 3) & 31
-    return nb.int64(0) if entry & 7 == DROPPED else nb.int64(1)
+    return np.int64(0) if entry & 7 == DROPPED else np.int64(1)
 
 
 @inlined
 def hash_run(data, start, end, pages, entries, pool, tokens, count):
     """Fold data[start:end] by table; append the hashes of its tokens to `tokens`, return the new count."""
-    state, word, length = U(0), U(0), nb.int64(0)
+    state, word, length = U(0), U(0), np.int64(0)
     i = start
     while i < end:
         size = size_at(data, i, end)
@@ -85,20 +84,20 @@ def hash_run(data, start, end, pages, entries, pool, tokens, count):
             if kind != WORD and length > 0:
                 tokens[count] = finish(state, word, length)
                 count += 1
-                state, word, length = U(0), U(0), nb.int64(0)
+                state, word, length = U(0), U(0), np.int64(0)
             if kind != GAP:
                 state, word, length = _append(folded, state, word, length)
             if kind == OWN:
                 tokens[count] = finish(state, word, length)
                 count += 1
-                state, word, length = U(0), U(0), nb.int64(0)
+                state, word, length = U(0), U(0), np.int64(0)
     if length > 0:
         tokens[count] = finish(state, word, length)
         count += 1
     return count
 
 
-@kernel
+@part
 def _masks_at_end(data, i, end, edge):
     """run_mask and high_mask of data[i:end] if fewer than 64 bytes are left in the array."""
     for k in range(BLOCK):
@@ -106,11 +105,11 @@ def _masks_at_end(data, i, end, edge):
     return run_mask(edge, 0), high_mask(edge, 0)
 
 
-@kernel
+@part
 def _hash_block(data, i, runs, high, open_at, beyond, safe, pages, entries, pool, tokens, count):
     """hash_tokens for a block with bytes beyond ASCII, or with a run that has some, or at the array's end."""
     edges = runs ^ ((runs << U(1)) | (U(1) if open_at >= 0 else U(0)))
-    seen = nb.int64(0)  # bits of `high` below this belong to earlier runs
+    seen = np.int64(0)  # bits of `high` below this belong to earlier runs
     while edges != U(0):
         bit = trailing_zeros(edges)
         edges &= edges - U(1)
@@ -123,13 +122,13 @@ def _hash_block(data, i, runs, high, open_at, beyond, safe, pages, entries, pool
         else:
             tokens[count] = hash_ascii(data, open_at, i + bit) if safe else hash_ascii_at_end(data, open_at, i + bit)
             count += 1
-        open_at, beyond = nb.int64(-1), False
+        open_at, beyond = np.int64(-1), False
     if open_at >= 0:
         beyond |= (high >> U(max(open_at - i, 0))) != U(0)
     return open_at, beyond, count
 
 
-@kernel
+@kernel("uint8[], int64, int64, uint16[], uint32[,], uint32[], uint8[], uint64[]")
 def hash_tokens(data, start, end, pages, entries, pool, edge, tokens):
     """Write the hash of every token of data[start:end]; return their number.
 
@@ -146,7 +145,7 @@ def hash_tokens(data, start, end, pages, entries, pool, edge, tokens):
         Receives the hashes.
     """
     count = 0
-    open_at = nb.int64(-1)  # where the current run started, -1 between runs
+    open_at = np.int64(-1)  # where the current run started, -1 between runs
     beyond = False  # does the current run have bytes beyond ASCII?
     for i in range(start, end + 1, BLOCK):
         runs, high = U(0), U(0)
@@ -173,11 +172,11 @@ def hash_tokens(data, start, end, pages, entries, pool, edge, tokens):
             else:
                 tokens[count] = hash_ascii(data, open_at, at)
                 count += 1
-                open_at = nb.int64(-1)
+                open_at = np.int64(-1)
     return count
 
 
-@kernel
+@kernel("uint8[], int64, int64, uint16[], uint32[,], uint32[], uint64[], int64")
 def fold_characters(data, start, end, pages, entries, pool, characters, place):
     """Write the characters of the tokens of data[start:end] joined by single spaces, hashed one by one.
 

@@ -8,7 +8,6 @@ import pyarrow as pa
 
 from lookalike.engine.run import Run
 from lookalike.errors import UsageError
-from lookalike.kernels.blocking import unpack_words
 from lookalike.linkage.blocking.find import CandidatePairs, find_pairs
 from lookalike.linkage.decide.links import choose_pairs, refuse_minority
 from lookalike.linkage.fields.columns import Column
@@ -44,7 +43,6 @@ def link_tables(
     if run.settings.one_to_one in ("optimal", "greedy") and right is None:
         raise UsageError("--one-to-one needs two tables; the records of one table form clusters")
     sizes, notes = TableSizes(len(left), None if right is None else len(right)), Notes(run.progress)
-    run.progress.compiling(unpack_words, "records")
     with run.progress.stage("reading fields"):
         run, columns = _read_fields(left, right, run, notes)
         validating = ValidatingField.read(left, right, run.settings, notes.add)

@@ -80,7 +80,6 @@ def find_faces(
         count_close(mine[rows], theirs, chosen.tolerances, chosen.scales, left, right, scores, distances)
         return Scored(scores, scores >= chosen.threshold, (distances, -scores))
 
-    progress.compiling(count_close, "faces")
     parts = search(
         mine, None if gallery is None else theirs, chosen.cells, chosen.functions, score,
         k=k, progress=progress, probes_at_once=probes_at_once,

@@ -129,13 +129,10 @@ def _decide(
     reference = found.places < candidates.references
     # reference items stay, but their keepers are sought for the sake of their copies
     sought = (~reference | collected.copied[found.places]) & ~collected.removed[found.places]
-    if collected.connected:
-        if found.cut is not None:
-            raise ResourceError(
-                "--policy connected: one cluster of candidates does not fit in --memory; give more, or use "
-                "--policy direct"
-            )
-        run.progress.compiling(join.connect_buckets, "connected clusters")
+    if collected.connected and found.cut is not None:
+        raise ResourceError(
+            "--policy connected: one cluster of candidates does not fit in --memory; give more, or use --policy direct"
+        )
     return decide_part(
         found,
         run.settings.matching,

@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lookalike.candidates.prefix import oversize
 from lookalike.engine.run import Run
 from lookalike.engine.settings import Settings
 from lookalike.errors import UsageError
-from lookalike.kernels.prefix import list_prefixes
 from lookalike.matching.comparable import Comparable
 from lookalike.matching.refine import Refined, refine
 from lookalike.matching.vectors import near_pairs
@@ -122,7 +120,6 @@ def _overlapping(
     from lookalike.candidates.exact import join_exact
     from lookalike.candidates.merge import join_merge
     from lookalike.candidates.numbering import number_elements
-    from lookalike.kernels.exact_masks import probe_marked
 
     settings, workers, progress = run.settings, run.workers, run.progress
     measure = settings.matching.measure.arguments
@@ -132,7 +129,6 @@ def _overlapping(
         for merged in join_merge(sets, measure, memory_bytes=memory, **known):  # type: ignore[arg-type]
             yield merged.left.astype(np.int64), merged.right.astype(np.int64), merged.overlaps.astype(np.int64)
         return
-    progress.compiling(probe_marked, "exact joins")
     with progress.stage("numbering"):
         numbered, rows = number_elements(sets, threads=workers.threads, each=workers.map)
     sides = None if sides is None else sides[rows]
@@ -171,8 +167,6 @@ def narrow_buckets(run: Run[Settings], found: Comparable) -> Refined:
 
 
 def _refine(run: Run[Settings], found: Comparable) -> Refined:
-    if oversize(found.buckets).any():
-        run.progress.compiling(list_prefixes, "oversize buckets")
     return refine(found, run.settings.matching)
 
 

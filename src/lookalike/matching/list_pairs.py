@@ -101,7 +101,6 @@ class _Lister:
         for batch in batches:
             for found in candidates.compare(run, batch, none_removed):
                 with run.progress.stage("verifying"):
-                    run.progress.compiling(kernels.expand_pairs, "lists of pairs")
                     self._add(found)
             candidates.drop(batch)
         if candidates.second is None:

@@ -103,7 +103,7 @@ def _mark(
     pairs: tuple[Any, Any], levels: Int8, spans: Sequence[Span], one: int, other: int, keys: UInt64, each: Mapper
 ) -> bool:
     """Mark the pairs that have these two fields swapped; return whether there are any."""
-    left, right = pairs
+    left, right = (np.ascontiguousarray(numbers, np.int32) for numbers in pairs)
 
     def work(span: Span) -> int:
         return int(mark_exchanged(levels[one], levels[other], left, right, keys, *span))

@@ -1,0 +1,30 @@
+"""Kernels as object code: compiled by Numba once, loaded later without importing it.
+
+A *pack* is one file for each module of kernels and each kind of processor. `build` writes it, `load` reads it, and
+`call` turns the functions in it into Python functions. See docs/decisions/0020-kernel-packs.md.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+Announce = Callable[[str], None]
+
+
+def _log(text: str) -> None:
+    logging.getLogger("lookalike").warning(text)
+
+
+_announce: Announce = _log
+
+
+def announce_with(announce: Announce) -> None:
+    """Use another way to say that kernels have to be compiled; the command line does."""
+    global _announce
+    _announce = announce
+
+
+def announce(text: str) -> None:
+    """Say that kernels have to be compiled."""
+    _announce(text)

@@ -1,0 +1,159 @@
+"""From the address of a packed kernel to a Python function that checks its arguments and calls it without the GIL.
+
+The arguments travel in one block of eight bytes each: a number as it is, an array as the address of the NumPy object,
+whose data, shape and strides the packed code reads (see `glue`). Results come back likewise.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from lookalike.kernels.pack.signature import Array, Group, Kind, Scalar, flatten, parse
+
+Native = Callable[[bytes, Any], int]
+NATIVE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_char_p, ctypes.c_void_p)
+RELEASE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_HEADER = object.__basicsize__
+_FORMATS = {"bool": "?7x", "float32": "f4x", "float64": "d", "uint64": "Q"}
+
+
+class Memory:
+    """Memory that a kernel allocated for a result; freed with the last array that uses it."""
+
+    __slots__ = ("__array_interface__", "_address", "_release")
+
+    def __init__(self, address: int, release: Callable[[int], None], view: dict[str, Any]) -> None:
+        self._address, self._release = address, release
+        self.__array_interface__ = view
+
+    def __del__(self) -> None:
+        self._release(self._address)
+
+
+def make_call(name: str, takes: str, gives: str, defaults: Sequence[Any], native: Native, release: Any) -> Any:
+    """A Python function for one signature; it returns NotImplemented for arguments of other types.
+
+    Parameters
+    ----------
+    takes, gives
+        Signatures of the arguments, and of the result in parentheses; `gives` is empty for a kernel without a result.
+    defaults
+        Values of the last arguments if they are not given.
+    """
+    kinds = parse(takes)
+    lines, flat, checks = _unpacking(kinds)
+    names = [f"a{i}" for i in range(len(kinds))]
+    first = len(names) - len(defaults)
+    parameters = [part if i < first else f"{part}=defaults[{i - first}]" for i, part in enumerate(names)]
+    packed = ", ".join(f"id({part})" if isinstance(kind, Array) else part for part, kind in flat)
+    types = {f"t_{kind.name}": np.dtype(kind.name) for _, kind in flat if isinstance(kind, Array)}
+    layout = "<q" + "".join("q" if isinstance(kind, Array) else _FORMATS.get(kind.name, "q") for _, kind in flat)
+    finish = _results(gives, release)
+    source = [
+        f"def {name}({', '.join(parameters)}):",
+        *(f"    {line}" for line in lines),
+        *([f"    if not ({' and '.join(checks)}): return NotImplemented"] if checks else []),
+        f"    out = room({finish.size}) if {finish.size} else None",
+        f"    status = native(pack({_HEADER}, {packed}), out)",
+        "    if status:",
+        "        return failed(status)",
+        "    return finish(out)" if finish.size else "    return None",
+    ]
+    space: dict[str, Any] = {
+        "defaults": tuple(defaults),
+        "ndarray": np.ndarray,
+        "pack": struct.Struct(layout).pack,
+        "native": native,
+        "room": ctypes.create_string_buffer,
+        "finish": finish,
+        "failed": _failed,
+        **types,
+    }
+    exec("\n".join(source), space)
+    return space[name]
+
+
+def _unpacking(kinds: Sequence[Kind]) -> tuple[list[str], list[tuple[str, Scalar | Array]], list[str]]:
+    """Lines that take tuples apart, the names of their parts, and conditions on them."""
+    lines: list[str] = []
+    flat: list[tuple[str, Scalar | Array]] = []
+
+    def visit(kind: Kind, name: str) -> None:
+        if isinstance(kind, Group):
+            parts = [f"{name}_{i}" for i in range(len(kind.items))]
+            lines.append(f"{''.join(f'{part}, ' for part in parts)}= {name}")
+            for part, item in zip(parts, kind.items):
+                visit(item, part)
+        else:
+            flat.append((name, kind))
+
+    for i, kind in enumerate(kinds):
+        visit(kind, f"a{i}")
+    checks = [
+        f"{name}.__class__ is ndarray and {name}.dtype == t_{kind.name}"
+        for name, kind in flat
+        if isinstance(kind, Array)
+    ]
+    return lines, flat, checks
+
+
+def _failed(status: int) -> Any:
+    """What a status other than 0 means: an array of another layout (from 1000 on), or no memory."""
+    if status >= 1000:
+        return NotImplemented
+    raise MemoryError("a kernel could not allocate memory")
+
+
+class _Finish:
+    """Makes Python objects of the block that a kernel filled."""
+
+    def __init__(self, gives: str, release: Callable[[int], None]) -> None:
+        kinds = parse(gives)
+        layout = "<"
+        for kind in flatten(kinds):
+            width = 2 + kind.dimensions * 2 if isinstance(kind, Array) else 0
+            layout += "q" * width if width else _FORMATS.get(_name(kind), "q")
+        self._layout = struct.Struct(layout)
+        self._kind = kinds[0] if kinds else None
+        self._release = release
+        self.size = self._layout.size
+
+    def __call__(self, block: Any) -> Any:
+        values = iter(self._layout.unpack(block))
+        return self._make(self._kind, values)
+
+    def _make(self, kind: Any, values: Any) -> Any:
+        if isinstance(kind, Scalar):
+            return next(values)
+        if isinstance(kind, Group):
+            return tuple([self._make(item, values) for item in kind.items])
+        address, data = next(values), next(values)
+        shape = tuple([next(values) for _ in range(kind.dimensions)])
+        strides = tuple([next(values) for _ in range(kind.dimensions)])
+        view = {
+            "shape": shape,
+            "typestr": np.dtype(kind.name).str,
+            "data": (data, False),
+            "strides": strides if kind.strided else None,
+            "version": 3,
+        }
+        if not address:  # a part of an argument: the caller's memory, which may not outlive it
+            return np.asarray(Memory(0, _nothing, view)).copy()
+        return np.asarray(Memory(address, self._release, view))
+
+
+def _results(gives: str, release: Callable[[int], None]) -> _Finish:
+    return _Finish(gives, release)
+
+
+def _name(kind: Any) -> str:
+    return str(kind.name)
+
+
+def _nothing(address: int) -> None:
+    """Nothing to free."""

@@ -1,0 +1,44 @@
+"""Which processors packs are made for, and which of them this one is."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from functools import cache
+
+from lookalike.errors import UsageError
+
+V3 = ("avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
+V4 = (*V3, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
+BASELINES = {"x86-64-v4": V4, "x86-64-v3": V3}
+"""The names of common kinds of processors and what they can do, the most able first. Packs of these are shipped."""
+CHOICE = "LOOKALIKE_CPU"
+"""The environment variable that chooses another kind than the best, for tests: a baseline, or `native`."""
+
+
+@cache
+def target() -> str:
+    """The kind of processor to use kernels for."""
+    import llvmlite.binding as llvm
+
+    runnable = []
+    if sys.platform == "linux" and platform.machine() == "x86_64":
+        features = llvm.get_host_cpu_features()
+        runnable = [name for name, needed in BASELINES.items() if all(features.get(part) for part in needed)]
+    chosen = os.environ.get(CHOICE)
+    if chosen and chosen != "native":
+        if chosen not in runnable:
+            known = ", ".join([*runnable, "native"])
+            raise UsageError(
+                f"{CHOICE}={chosen}: this processor runs {known}; unset the variable or choose one of these"
+            )
+        return chosen
+    if runnable and not chosen:
+        return runnable[0]
+    return f"{sys.platform}-{platform.machine()}-{llvm.get_host_cpu_name()}"
+
+
+def numba_settings(cpu: str) -> dict[str, str]:
+    """Environment variables that make Numba compile for a kind of processor."""
+    return {"NUMBA_CPU_NAME": cpu, "NUMBA_CPU_FEATURES": ""} if cpu in BASELINES else {}

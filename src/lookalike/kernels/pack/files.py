@@ -1,0 +1,114 @@
+"""Where packs are, and what they are called.
+
+A pack's name holds a digest of the sources that it was made from: of its own module, of every module of kernels that
+this one imports, directly or not, and of the code that makes packs. So an edit to any of them makes another name, and
+machine code of old sources is never found.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+KERNELS = Path(__file__).parent.parent
+SHIPPED = KERNELS / "packs"
+"""Packs that came with the package, or that `make install` built."""
+CACHE = "LOOKALIKE_CACHE"
+"""The environment variable that names another folder for packs built on this machine."""
+_IMPORTS = re.compile(r"^from lookalike\.kernels(?:\.(\w+))? import (.*)$", re.M)
+_MAKERS = ("compile.py", "pack/build.py", "pack/glue.py", "pack/signature.py")
+_MAGIC = b"lookalike kernels 1\n"
+
+
+def cache_folder() -> Path:
+    """The folder of packs built on this machine."""
+    base = os.environ.get(CACHE) or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "lookalike"
+    return Path(base) / "kernels"
+
+
+def modules() -> list[str]:
+    """The names of all modules that may have kernels, the largest first: they take longest to compile."""
+    files = [path for path in KERNELS.glob("*.py") if path.stem not in ("__init__", "compile")]
+    return [path.stem for path in sorted(files, key=lambda path: (-path.stat().st_size, path.name))]
+
+
+@cache
+def _source(name: str) -> tuple[bytes, tuple[str, ...]]:
+    """A module's source and the modules of kernels that it imports."""
+    text = (KERNELS / f"{name}.py").read_bytes()
+    imported = set()
+    for module, names in _IMPORTS.findall(text.decode()):
+        imported.update([module] if module else re.findall(r"\w+", re.sub(r"\bas \w+", "", names)))
+    return text, tuple(sorted(imported - {"compile"}))
+
+
+def _with_imports(name: str) -> Iterator[str]:
+    seen, waiting = {name}, [name]
+    while waiting:
+        current = waiting.pop()
+        yield current
+        new = set(_source(current)[1]) - seen
+        seen |= new
+        waiting += sorted(new)
+
+
+@cache
+def digest(module: str) -> str:
+    """A digest of everything that a module's machine code depends on, but for the processor."""
+    total = hashlib.sha256()
+    for maker in _MAKERS:
+        total.update((KERNELS / maker).read_bytes())
+    for name in sorted(_with_imports(module)):
+        total.update(name.encode() + b"\0" + _source(name)[0])
+    return total.hexdigest()[:16]
+
+
+def file_name(module: str, cpu: str) -> str:
+    """The name of a module's pack."""
+    return f"{module}.{digest(module)}.{cpu}.pack"
+
+
+def find(module: str, cpu: str) -> Path | None:
+    """A module's pack, if there is one."""
+    name = file_name(module, cpu)
+    return next((folder / name for folder in (SHIPPED, cache_folder()) if (folder / name).exists()), None)
+
+
+def write(path: Path, header: dict[str, Any], objects: list[bytes]) -> None:
+    """Write a pack: all of it appears at once."""
+    body = b"".join(objects)
+    header = {**header, "objects": [len(item) for item in objects], "sha256": hashlib.sha256(body).hexdigest()}
+    text = json.dumps(header).encode()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    partial.write_bytes(_MAGIC + len(text).to_bytes(8, "little") + text + body)
+    partial.replace(path)
+    for old in path.parent.glob(f"{path.name.split('.')[0]}.*.{path.name.split('.', 2)[2]}"):
+        if old != path:
+            old.unlink(missing_ok=True)
+
+
+def read(path: Path) -> tuple[dict[str, Any], list[bytes]] | None:
+    """The header and the objects of a pack, or None if it is damaged."""
+    data = path.read_bytes()
+    start = len(_MAGIC) + 8
+    try:
+        if not data.startswith(_MAGIC):
+            return None
+        end = start + int.from_bytes(data[start - 8 : start], "little")
+        header: dict[str, Any] = json.loads(data[start:end])
+        if hashlib.sha256(data[end:]).hexdigest() != header["sha256"]:
+            return None
+    except (ValueError, KeyError):
+        return None
+    objects = []
+    for size in header["objects"]:
+        objects.append(data[end : end + size])
+        end += size
+    return header, objects

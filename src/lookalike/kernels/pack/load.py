@@ -1,0 +1,86 @@
+"""Load packs: from files to functions that Python can call."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from lookalike.errors import ResourceError
+from lookalike.kernels.pack import announce, cpu, files
+from lookalike.kernels.pack.call import NATIVE, RELEASE, make_call
+from lookalike.kernels.pack.provide import provide
+
+_lock = threading.RLock()
+_loaded: dict[str, Pack] = {}
+
+
+class Pack:
+    """The kernels of one module, in memory."""
+
+    def __init__(self, header: dict[str, Any], objects: list[bytes]) -> None:
+        self._table = header["kernels"]
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+        for data in objects:
+            self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+        self._engine.finalize_object()
+        self._release: Any = RELEASE(self._engine.get_function_address(header["release"])) if self._table else None
+
+    def calls(self, name: str, defaults: tuple[Any, ...]) -> list[Callable[..., Any]]:
+        """The functions of a kernel, one for each signature."""
+        return [
+            make_call(name, takes, gives, defaults, NATIVE(self._engine.get_function_address(symbol)), self._release)
+            for takes, gives, symbol in self._table[name]
+        ]
+
+
+def open_pack(module: str) -> Pack:
+    """The pack of a module; built first if there is none."""
+    with _lock:
+        if module not in _loaded:
+            found = _read(module)
+            if found is None:
+                build_missing()
+                found = _read(module)
+            if found is None:
+                raise ResourceError(
+                    f"kernels of {module} cannot be read from {files.cache_folder()}: delete that folder"
+                )
+            _loaded[module] = Pack(*found)
+        return _loaded[module]
+
+
+def _read(module: str) -> tuple[dict[str, Any], list[bytes]] | None:
+    path = files.find(module, cpu.target())
+    return None if path is None else files.read(path)
+
+
+def missing() -> list[str]:
+    """The modules of kernels in use by this process that have no pack."""
+    used = {name.rpartition(".")[2] for name in list(sys.modules) if name.startswith("lookalike.kernels.")}
+    return [name for name in files.modules() if name in used and _read(name) is None]
+
+
+def build_missing() -> None:
+    """Build the packs that this process lacks."""
+    names = missing()
+    if not names:
+        return
+    announce(f"Compiling kernels for this processor ({cpu.target()}): this is done once ...")
+    provide(names, cpu.target(), files.cache_folder())
+
+
+@cache
+def _prepare() -> Any:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm.Target.from_default_triple()
+
+
+def _machine() -> Any:
+    """What turns objects into runnable code; each engine takes one."""
+    return _prepare().create_target_machine(jit=True)

@@ -1,0 +1,105 @@
+"""What a kernel takes, written as text: "uint8[], int64[,], (uint64[], float64), bool".
+
+`uint8[]` is an array of one dimension, `int64[,]` of two, contiguous in memory; `uint64[..]` may have gaps between its
+values. Parentheses are a tuple. Upper-case letters stand for several types, of which each makes a kernel of its own.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+SCALARS = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
+_TOKEN = re.compile(r"\s*([a-z]+\d*)(\[[.,]*\])?|\s*([(),])")
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A number or truth value."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array of numbers."""
+
+    name: str
+    dimensions: int
+    strided: bool
+
+
+@dataclass(frozen=True)
+class Group:
+    """A tuple."""
+
+    items: tuple[Kind, ...]
+
+
+Kind = Scalar | Array | Group
+
+
+def expand(texts: Sequence[str], variables: Mapping[str, Sequence[str]]) -> list[str]:
+    """Every signature that a text with variables stands for.
+
+    Examples
+    --------
+    >>> expand(["E[], int64"], {"E": ("uint32", "uint64")})
+    ['uint32[], int64', 'uint64[], int64']
+    """
+    found = []
+    for text in texts:
+        for chosen in itertools.product(*variables.values()):
+            meaning = dict(zip(variables, chosen))
+            found.append(re.sub(r"\b[A-Z]\b", lambda match: meaning[match[0]], text))  # noqa: B023
+    return found
+
+
+def parse(text: str) -> tuple[Kind, ...]:
+    """The types in a signature.
+
+    Examples
+    --------
+    >>> parse("uint8[], (int64, float64[,])")[1]
+    Group(items=(Scalar(name='int64'), Array(name='float64', dimensions=2, strided=False)))
+    """
+    return tuple(_items(_tokens(text), ""))
+
+
+def _tokens(text: str) -> Iterator[tuple[str, str, str]]:
+    at = 0
+    while at < len(text.rstrip()):
+        match = _TOKEN.match(text, at)
+        if match is None:
+            raise ValueError(f"signature {text!r}: cannot be read from character {at + 1}")
+        at = match.end()
+        yield match[1] or "", match[2] or "", match[3] or ""
+
+
+def _items(tokens: Iterator[tuple[str, str, str]], closing: str) -> Iterator[Kind]:
+    for name, dimensions, mark in tokens:
+        if mark == "(":
+            yield Group(tuple(_items(tokens, ")")))
+        elif closing and mark == closing:
+            return
+        elif name:
+            yield _plain(name, dimensions)
+
+
+def _plain(name: str, dimensions: str) -> Kind:
+    if name not in SCALARS:
+        raise ValueError(f"{name!r} is none of {', '.join(SCALARS)}")
+    if not dimensions:
+        return Scalar(name)
+    return Array(name, dimensions.count(",") + 1, "." in dimensions)
+
+
+def flatten(kinds: Sequence[Kind]) -> Iterator[Scalar | Array]:
+    """The scalars and arrays of a signature, without the tuples around them."""
+    for kind in kinds:
+        if isinstance(kind, Group):
+            yield from flatten(kind.items)
+        else:
+            yield kind
