@@ -2,6 +2,8 @@ PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+KERNELS := src/lookalike/kernels
+PACKS := $(KERNELS)/packs
 
 # Tests run in several processes; each starts others, which start faster if Python may keep its bytecode.
 WORKERS ?= auto
@@ -10,13 +12,19 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: install demo test test-slow test-benchmarks lint format bench bench-exact bench-records bench-vectors bench-scale clean
 
-install: $(STAMP)
+install: $(STAMP) $(PACKS)/.built
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip -c constraints.txt
 	$(BIN)/pip install --quiet -c constraints.txt -e ".[plot,test,lint]"
 	@touch $(STAMP)
+
+# Kernels compiled for this machine, and bytecode, so that the first command starts as fast as the next.
+$(PACKS)/.built: $(STAMP) $(wildcard $(KERNELS)/*.py $(KERNELS)/pack/*.py)
+	$(BIN)/python -m lookalike.kernels.pack.provide --here
+	@$(BIN)/python -m compileall -q src/lookalike
+	@touch $@
 
 demo: install
 	$(BIN)/lookalike demo --overwrite
@@ -59,4 +67,5 @@ bench-scale: install
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis lookalike-demo
+	rm -rf $(PACKS)
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

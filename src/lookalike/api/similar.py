@@ -19,6 +19,7 @@ from lookalike.jobs.pairs import find_similar_pairs
 from lookalike.jobs.similarity_matrix import MatrixSettings, cosine_matrix, similarity_matrix
 from lookalike.read import looks_like_paths
 from lookalike.types import Source, Wanted
+from lookalike.write import decoded
 
 
 def pairs(
@@ -124,7 +125,7 @@ def pairs(
     )
     others = [] if against is None else open_sources(against, column, encoding, "against")
     found = find_similar_pairs(open_sources(data, column, encoding), settings, Progress(), others)
-    return pa.concat_tables(found.tables(ids=id is not None or looks_like_paths(data)))
+    return pa.concat_tables(map(decoded, found.tables(ids=id is not None or looks_like_paths(data))))
 
 
 def neighbors(

@@ -72,6 +72,7 @@ def command(
     """
     from lookalike.cli.output import TableOutput, print_record
     from lookalike.cli.progress import open_progress
+    from lookalike.engine.run_record import used
     from lookalike.jobs.neighbors import NeighborSettings, neighbors_of_files
     from lookalike.read import check_inputs
     from lookalike.types import TEMPORARY
@@ -85,7 +86,9 @@ def command(
     _announce(settings, progress)
     with tempfile.TemporaryDirectory(prefix=TEMPORARY) as spool:
         table, rejected, run = neighbors_of_files(inputs, against, settings, Path(spool), progress, transpose)
-    output.write([table])
+    with progress.stage("writing", table.num_rows, "pairs"):
+        output.write([table])
+    run |= used(progress)
     named = output.write_rejected(rejected)
     if as_json:
         print_record(run)

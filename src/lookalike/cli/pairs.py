@@ -86,6 +86,7 @@ def command(
     from lookalike.cli.output import TableOutput, print_record
     from lookalike.cli.progress import open_progress
     from lookalike.cli.summary import summarize_join, summarize_pairs
+    from lookalike.engine.run_record import used
     from lookalike.engine.settings import check_join
     from lookalike.jobs.pairs import pairs_of_files
     from lookalike.matching.join import JoinOptions
@@ -103,7 +104,9 @@ def command(
     progress = open_progress(quiet)
     with tempfile.TemporaryDirectory(prefix=TEMPORARY) as spool:
         found, run = pairs_of_files(inputs, settings, Path(spool), progress, against, join, transpose)
-        output.write(found.tables())
+        with progress.stage("writing", len(found.pairs), "pairs"):
+            output.write(found.tables())
+    run |= used(progress)
     rejected = output.write_rejected(found.corpus.rejected)
     if as_json:
         print_record(run)

@@ -16,7 +16,7 @@ from lookalike.engine.settings import ItemSettings
 from lookalike.engine.stores.digests import BlockRecord, DigestedBlock, Digests, rejected_in
 from lookalike.errors import BadDataError
 from lookalike.features.vectors import VectorError
-from lookalike.read import join_column
+from lookalike.read import is_text, join_column
 from lookalike.types import (
     DEFAULT_ID,
     Block,
@@ -32,6 +32,8 @@ from lookalike.types import (
 )
 
 Made = TypeVar("Made")
+NAMED_AT_ONCE = 1 << 20
+"""The names of up to this many items are kept in memory for a list of pairs."""
 
 
 @dataclass(slots=True)
@@ -50,6 +52,7 @@ class Corpus:
     """Shingles of each item, repeats included; 0 if it is empty."""
     held: dict[tuple[int, int], Items]
     """The items of a small corpus, by source and block, so that it is decoded only once."""
+    _names: pa.Array | None = None
 
     def __len__(self) -> int:
         return int(self.starts[-1])
@@ -118,13 +121,26 @@ class Corpus:
         name = self.settings.id or DEFAULT_ID
         missing = self.digests.missing(name)
         if missing == len(self):
-            return strings_to_arrow(self._places(items))
+            return self._places(items)
         taken = self.digests.pick(f"column {name}", items)
         return fill_ids(taken, self._places(items)) if missing else taken
 
-    def _places(self, items: Int64) -> list[str]:
+    def names(self, items: Int64) -> pa.Array:
+        """`ids` of items that are asked for again and again: texts are a dictionary, made once for all items."""
+        if len(self) > NAMED_AT_ONCE:
+            return self.ids(items)
+        if self._names is None:
+            self._names = self.ids(np.arange(len(self)))
+        if not is_text(self._names.type):
+            return self._names.take(to_arrow(items))
+        return pa.DictionaryArray.from_arrays(to_arrow(items.astype(np.int32)), self._names)
+
+    def _places(self, items: Int64) -> pa.Array:
+        """FILE:ROW of items."""
         files, rows = self.locate(items)
-        return [f"{file}:{row}" for file, row in zip(files.to_pylist(), rows.tolist())]
+        return pc.binary_join_element_wise(
+            files, pc.cast(to_arrow(rows), pa.large_string()), strings_to_arrow([":"])[0]
+        )
 
     def locate(self, items: Int64) -> tuple[pa.Array, Int64]:
         """The file of each item and its row in that file."""
@@ -134,14 +150,17 @@ class Corpus:
         single = [name for name in names if name is not None]
         if len(single) == len(names):
             return strings_to_arrow(single).take(to_arrow(owners)), rows
+        distinct, which = np.unique(items, return_inverse=True)
+        owners = np.searchsorted(self.starts, distinct, side="right") - 1
+        rows = distinct - self.starts[owners]
         places = [self.sources[owner].locate(row) for owner, row in zip(owners.tolist(), rows.tolist())]
-        return strings_to_arrow([p[0] for p in places]), np.array([p[1] for p in places], np.int64)
+        return strings_to_arrow([p[0] for p in places]).take(to_arrow(which)), np.array([p[1] for p in places])[which]
 
 
-def fill_ids(ids: pa.Array, places: list[str]) -> pa.Array:
+def fill_ids(ids: pa.Array, places: pa.Array) -> pa.Array:
     """Ids as text, with places where there is none."""
     texts = join_column([ids, strings_to_arrow([""])]).combine_chunks().slice(0, len(ids))
-    return pc.if_else(ids.is_valid(), texts.cast(pa.large_string()), strings_to_arrow(places))
+    return pc.if_else(ids.is_valid(), texts.cast(pa.large_string()), places)
 
 
 def _single_name(source: Source, rows: int) -> str | None:

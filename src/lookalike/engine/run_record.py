@@ -25,6 +25,15 @@ def read_run(out: str | Path) -> dict[str, Any]:
     return found
 
 
+def used(progress: Progress) -> dict[str, Any]:
+    """The time and bytes of each stage so far, and the memory."""
+    return {
+        "seconds": {name: round(seconds, 3) for name, seconds in progress.seconds.items()},
+        "bytes": progress.bytes,
+        "peak_memory_bytes": peak_memory_bytes(),
+    }
+
+
 def describe_run(
     options: dict[str, Any],
     plan: Plan | None,
@@ -39,9 +48,7 @@ def describe_run(
         "options": options,
         "plan": plan.to_dict() if plan else {"bands": 0, "rows": 0, "recall": 1.0},
         "counts": counts,
-        "seconds": {name: round(seconds, 3) for name, seconds in progress.seconds.items()},
-        "bytes": progress.bytes,
-        "peak_memory_bytes": peak_memory_bytes(),
+        **used(progress),
         "alarms": alarms,
         "audit": audit,
     }

@@ -52,7 +52,7 @@ class FoundPairs:
         }
 
     def tables(self, ids: bool = True) -> Iterator[pa.Table]:
-        """left, right, similarity in order of left, then right; by id, or by row number."""
+        """left, right, similarity in order of left, then right; by id (texts as a dictionary), or by row number."""
         empty = True
         for rows in self.pairs.sorted():
             for first in range(0, len(rows), TABLE_ROWS):
@@ -67,8 +67,8 @@ class FoundPairs:
             right = right - self.second  # rows of the other collection are numbered on their own
         return pa.table(
             {
-                "left": self.corpus.ids(left) if ids else to_arrow(left),
-                "right": self.corpus.ids(right) if ids else to_arrow(right),
+                "left": self.corpus.names(left) if ids else to_arrow(left),
+                "right": self.corpus.names(right) if ids else to_arrow(right),
                 self.settings.matching.measure.column: to_arrow(np.ascontiguousarray(rows["similarity"])),
             }
         )
@@ -84,7 +84,8 @@ def find_similar_pairs(
 ) -> FoundPairs:
     """The recipe: read and sketch, find the candidates, fetch the sets, verify."""
     everything = [*sources, *against]
-    settings, choice = choose(everything, settings)
+    with progress.stage("planning"):
+        settings, choice = choose(everything, settings)
     tell_plan(settings, choice, progress)
     options = options or JoinOptions()
     with open_run(settings, progress) as run:

@@ -12,12 +12,9 @@ functions that kernels are made of. What they give depends on where they run:
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Callable
 from typing import Any
-
-import numpy as np
 
 Function = Callable[..., Any]
 
@@ -103,59 +100,11 @@ def intrinsic(function: Function) -> Function:
     return made
 
 
-class Kernel:
-    """A kernel in a pack, which is opened at the first call."""
-
-    def __init__(self, function: Function) -> None:
-        self.__wrapped__ = function
-        self.__name__, self.__doc__, self.__module__ = function.__name__, function.__doc__, function.__module__
-        self._calls: list[Function] = []
-
-    def __repr__(self) -> str:
-        return f"<kernel {self.__module__}.{self.__name__}>"
-
-    def __call__(self, *arguments: Any) -> Any:
-        """Run the kernel on arguments of one of its signatures."""
-        for call in self._calls or self._open():
-            result = call(*arguments)
-            if result is not NotImplemented:
-                return result
-        return self._call_with_plain_arrays(arguments)
-
-    def _open(self) -> list[Function]:
-        from lookalike.kernels.pack.load import open_pack
-
-        parameters = inspect.signature(self.__wrapped__).parameters.values()
-        defaults = tuple(each.default for each in parameters if each.default is not each.empty)
-        self._calls = open_pack(self.__module__.rpartition(".")[2]).calls(self.__name__, defaults)
-        return self._calls
-
-    def _call_with_plain_arrays(self, arguments: tuple[Any, ...]) -> Any:
-        """Try again with the arrays inside subclasses such as memory maps, then give up."""
-        plain = _plain(arguments)
-        for call in self._calls:
-            result = call(*plain)
-            if result is not NotImplemented:
-                return result
-        raise TypeError(f"kernel {self.__name__} does not take {_types(arguments)}")
-
-
-def _plain(value: Any) -> Any:
-
-    if isinstance(value, tuple):
-        return tuple(_plain(item) for item in value)
-    return np.asarray(value) if isinstance(value, np.ndarray) else value
-
-
-def _types(value: Any) -> str:
-    if isinstance(value, tuple):
-        return f"({', '.join(_types(item) for item in value)})"
-    return f"{value.dtype}{list(value.shape)}" if hasattr(value, "shape") and value.shape else type(value).__name__
-
-
 def _kernel(signatures: tuple[str, ...], variables: dict[str, tuple[str, ...]], options: dict[str, Any]) -> Any:
     def decorate(function: Function) -> Function:
         if MODE == "pack":
+            from lookalike.kernels.pack.kernel import Kernel
+
             return Kernel(function)
         compiled: Any = _compiled(function, **options)
         if MODE == "build":

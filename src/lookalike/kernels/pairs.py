@@ -3,6 +3,8 @@
 Items with equal sets are listed in items[starts[place]:starts[place + 1]], ascending, for the place of the first.
 """
 
+import numpy as np
+
 from lookalike.kernels.compile import kernel
 
 
@@ -19,7 +21,7 @@ def count_expanded(left, right, starts, directed):
     return total
 
 
-@kernel("int64[], int64[], float64[], int64[], int32[], bool, int64[], int32[], int32[], float64[]")
+@kernel("int64[], int64[], float64[], int64[], int32[], bool, int64[], int32[..], int32[..], float64[..]")
 def expand_pairs(left, right, similarity, starts, items, directed, state, out_left, out_right, out_similarity):
     """Every item that has the one set with every item that has the other, as many as there is room for.
 
@@ -63,3 +65,18 @@ def expand_pairs(left, right, similarity, starts, items, directed, state, out_le
         state[1] = 0
         state[0] += 1
     return n
+
+
+@kernel("int32[,], int64, int64, int32[,]")
+def order_rows(rows, column, most, ordered):
+    """Copy rows of four words in the order of a column, whose values are 0 to `most`; equal ones stay in order."""
+    ends = np.zeros(most + 2, np.int64)
+    for i in range(rows.shape[0]):
+        ends[rows[i, column] + 1] += 1
+    for value in range(most + 1):
+        ends[value + 1] += ends[value]
+    for i in range(rows.shape[0]):
+        at = ends[rows[i, column]]
+        ends[rows[i, column]] = at + 1
+        for word in range(4):
+            ordered[at, word] = rows[i, word]

@@ -16,7 +16,7 @@ from lookalike.linkage.settings import LinkSettings
 from lookalike.read import open_data
 from lookalike.read.columns import join_column, missing_column, one_array
 from lookalike.read.slices import Slice
-from lookalike.types import DEFAULT_ID, Source, Wanted, to_arrow
+from lookalike.types import DEFAULT_ID, Source, Wanted, strings_to_arrow, to_arrow
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class RecordTable:
         ids = one_array(table.column(own))
         if ids.null_count or not len(ids):
             places = [source.locate(row) for source, rows in zip(sources, map(len, tables)) for row in range(rows)]
-            ids = fill_ids(ids, [f"{file}:{row}" for file, row in places])
+            ids = fill_ids(ids, strings_to_arrow([f"{file}:{row}" for file, row in places]))
         return cls(name, table, ids)
 
     @classmethod
@@ -63,7 +63,7 @@ class RecordTable:
         if ids.null_count == len(ids):
             ids = numbers
         elif ids.null_count:
-            ids = fill_ids(ids, [str(number) for number in range(len(ids))])
+            ids = fill_ids(ids, strings_to_arrow([str(number) for number in range(len(ids))]))
         return cls(side, table, ids)
 
     def repeated_ids(self) -> int:

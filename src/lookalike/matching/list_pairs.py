@@ -158,9 +158,7 @@ def _group_items(order: Int32, first: Int32) -> Groups:
 
 def _expand(found: Similar, groups: Groups, directed: bool, size: int) -> Iterator[Rows]:
     state = np.zeros(3, np.int64)
-    left, right, similarity = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size)
     while state[0] < len(found.left):
-        count = kernels.expand_pairs(*found, *groups, directed, state, left, right, similarity)
-        rows = np.empty(count, PAIR)
-        rows["left"], rows["right"], rows["similarity"] = left[:count], right[:count], similarity[:count]
-        yield rows
+        rows = np.empty(size, PAIR)
+        count = kernels.expand_pairs(*found, *groups, directed, state, rows["left"], rows["right"], rows["similarity"])
+        yield rows[:count] if 2 * count > size else rows[:count].copy()

@@ -4,7 +4,7 @@
 (`lookalike.types.Source`); nothing here knows what is done with the items.
 """
 
-from lookalike.read.columns import join_column
+from lookalike.read.columns import is_text, join_column
 from lookalike.read.earlier import LINE_FILES, line_files
 from lookalike.read.inputs import check_inputs, identity_of, open_inputs, open_sides
 from lookalike.read.inverted import invert, open_inverted
@@ -16,6 +16,7 @@ __all__ = [
     "check_inputs",
     "identity_of",
     "invert",
+    "is_text",
     "join_column",
     "line_files",
     "looks_like_paths",

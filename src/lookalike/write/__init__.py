@@ -5,6 +5,7 @@ from lookalike.write.kept import LARGE_BYTES, KeptWriter, open_kept
 from lookalike.write.outputs import TABLE_SUFFIXES, OutputFolder, disk_errors, free_bytes, output_file, whole_file
 from lookalike.write.ownership import count_kept
 from lookalike.write.results import (
+    decoded,
     write_json,
     write_rejected,
     write_table,
@@ -19,6 +20,7 @@ __all__ = [
     "KeptWriter",
     "OutputFolder",
     "count_kept",
+    "decoded",
     "disk_errors",
     "free_bytes",
     "open_kept",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any
@@ -64,13 +65,26 @@ def write_tables(path: str | Path, tables: Iterator[pa.Table]) -> None:
                 _write_separated(stream, tables, "," if suffix == ".csv" else "\t")
 
 
+def decoded(table: pa.Table) -> pa.Table:
+    """A table whose dictionary columns are ordinary ones."""
+    return table.cast(_plain_schema(table.schema))
+
+
+def _plain_schema(schema: pa.Schema) -> pa.Schema:
+    kinds = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in schema.types]
+    return pa.schema(list(zip(schema.names, kinds)))
+
+
 def _write_parquet(path: Path, schema: pa.Schema, tables: Iterator[pa.Table]) -> None:
+    """Dictionaries are written as such, which is fast, but read back as ordinary columns."""
+    read_as = base64.b64encode(_plain_schema(schema).serialize().to_pybytes()).decode()
     with (
         pa.OSFile(os.fsencode(path), "wb") as stream,
-        pq.ParquetWriter(stream, schema, compression="zstd") as writer,
+        pq.ParquetWriter(stream, schema, compression="zstd", store_schema=False) as writer,
     ):
         for table in tables:
             writer.write_table(table)
+        writer.add_key_value_metadata({"ARROW:schema": read_as})
 
 
 def write_tsv(stream: IO[bytes], tables: Iterable[pa.Table]) -> None:
@@ -97,12 +111,19 @@ def _write_separated(stream: IO[bytes], tables: Iterable[pa.Table], delimiter: s
 
 
 def _write_lines(stream: IO[bytes], batch: pa.RecordBatch, delimiter: str) -> None:
-    fields = [_quoted(_texts(column), delimiter) for column in batch.columns]
+    fields = [_each(column, lambda values: _quoted(_texts(values), delimiter)) for column in batch.columns]
     if batch.num_rows and fields:
         # a line end per row: joined with an empty last field
         lines = pc.binary_join_element_wise(*fields, _large(delimiter))
         ended = pc.binary_join_element_wise(lines, _large("\n"), _large(""))
         _write_all(stream, _joined(ended))
+
+
+def _each(column: pa.Array, change: Callable[[pa.Array], pa.Array]) -> pa.Array:
+    """A column with every value changed; of a dictionary, the distinct ones."""
+    if isinstance(column, pa.DictionaryArray):
+        return change(column.dictionary).take(column.indices)
+    return change(column)
 
 
 def _write_all(stream: IO[bytes], data: memoryview) -> None:
@@ -154,9 +175,29 @@ def _json(value: Any) -> str:
 
 
 def _write_jsonl(stream: IO[bytes], table: pa.Table) -> None:
-    for batch in table.to_batches(1 << 14):
-        lines = [_json(row) for row in batch.to_pylist()]
-        stream.write(("\n".join(lines) + "\n").encode() if lines else b"")
+    for batch in table.to_batches(1 << 16):
+        if not batch.num_rows:
+            continue
+        fields = []
+        for number, (name, column) in enumerate(zip(table.column_names, batch.columns)):
+            fields += [_large(f"{', ' if number else '{'}{_json(name)}: "), _each(column, _json_texts)]
+        _write_all(stream, _joined(pc.binary_join_element_wise(*fields, _large("}\n"), _large(""))))
+
+
+def _json_texts(column: pa.Array) -> pa.Array:
+    """Values as JSON: whole columns of numbers and texts without anything to escape, other columns value by value."""
+    kind = column.type
+    if not column.null_count:
+        if pa.types.is_integer(kind):
+            return column.cast(pa.large_string())
+        if pa.types.is_floating(kind) and pc.all(pc.is_finite(column), min_count=0).as_py():
+            texts = column.cast(pa.large_string())
+            return pc.replace_substring_regex(texts, r"^(-?[0-9]+)$", r"\1.0")
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            texts = column.cast(pa.large_string())
+            if not pc.any(pc.match_substring_regex(texts, r'[\x00-\x1f"\\]'), min_count=0).as_py():
+                return pc.binary_join_element_wise(_large('"'), texts, _large('"'), _large(""))
+    return strings_to_arrow([_json(value) for value in column.to_pylist()])
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from by_numba import numba_module
 from lookalike.errors import ResourceError, UsageError
 from lookalike.kernels import blocking as kernels
 from lookalike.linkage.blocking.budget import PairCollector
@@ -23,6 +24,7 @@ from lookalike.linkage.blocking.keys import (
 )
 from plain_blocking import make_column, pairs_of_blocks, plain_order, plain_pairs, values_of
 
+list_shingles = numba_module("blocking").list_shingles
 ROOM = 100_000
 values = st.none() | st.sampled_from(["ann", "anna", "bob", "", "12", "é", "日本語の名前", "main street 5"])
 
@@ -245,7 +247,7 @@ def test_shingles_are_runs_of_characters(texts, width):
     for row, text in enumerate(stored):
         padded = f" {text.decode()} "
         plain = [padded[i : i + width] for i in range(max(1, len(padded) - width + 1))]
-        count = kernels.list_shingles(data, *offsets[row : row + 2], width, *rooms, 0)
+        count = list_shingles(data, *offsets[row : row + 2], width, *rooms, 0)
         got = rooms[2][:count].tolist()
         assert len(got) == len(plain)
         for shingle, element in zip(plain, got):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,8 @@ from lookalike.kernels.pack.signature import Array, Group, Kind, Scalar, flatten
 Native = Callable[[bytes, Any], int]
 NATIVE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_char_p, ctypes.c_void_p)
 RELEASE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+REQUIRED = object()
+"""Stands for an argument without a default."""
 _HEADER = object.__basicsize__
 _FORMATS = {"bool": "?7x", "float32": "f4x", "float64": "d", "uint64": "Q"}
 
@@ -35,67 +37,65 @@ class Memory:
         self._release(self._address)
 
 
-def make_call(name: str, takes: str, gives: str, defaults: Sequence[Any], native: Native, release: Any) -> Any:
+def make_call(name: str, parameters: Mapping[str, Any], takes: str, gives: str, native: Native, release: Any) -> Any:
     """A Python function for one signature; it returns NotImplemented for arguments of other types.
 
     Parameters
     ----------
+    parameters
+        The names of the arguments, each with its default, or `REQUIRED`.
     takes, gives
-        Signatures of the arguments, and of the result in parentheses; `gives` is empty for a kernel without a result.
-    defaults
-        Values of the last arguments if they are not given.
+        Signatures of the arguments and of the result; `gives` is empty for a kernel without a result.
     """
     kinds = parse(takes)
-    lines, flat, checks = _unpacking(kinds)
-    names = [f"a{i}" for i in range(len(kinds))]
-    first = len(names) - len(defaults)
-    parameters = [part if i < first else f"{part}=defaults[{i - first}]" for i, part in enumerate(names)]
+    lines, flat, checks = _unpacking(dict(zip(parameters, kinds, strict=True)))
+    listed = [name if value is REQUIRED else f"{name}=_defaults[{name!r}]" for name, value in parameters.items()]
     packed = ", ".join(f"id({part})" if isinstance(kind, Array) else part for part, kind in flat)
-    types = {f"t_{kind.name}": np.dtype(kind.name) for _, kind in flat if isinstance(kind, Array)}
+    types = {f"_{kind.name}": np.dtype(kind.name) for _, kind in flat if isinstance(kind, Array)}
     layout = "<q" + "".join("q" if isinstance(kind, Array) else _FORMATS.get(kind.name, "q") for _, kind in flat)
-    finish = _results(gives, release)
+    finish = _Finish(gives, release)
     source = [
-        f"def {name}({', '.join(parameters)}):",
+        f"def {name}({', '.join(listed)}):",
         *(f"    {line}" for line in lines),
         *([f"    if not ({' and '.join(checks)}): return NotImplemented"] if checks else []),
-        f"    out = room({finish.size}) if {finish.size} else None",
-        f"    status = native(pack({_HEADER}, {packed}), out)",
-        "    if status:",
-        "        return failed(status)",
-        "    return finish(out)" if finish.size else "    return None",
+        f"    _out = _room({finish.size})" if finish.size else "    _out = None",
+        f"    _status = _native(_pack({_HEADER}, {packed}), _out)",
+        "    if _status:",
+        "        return _failed(_status)",
+        "    return _finish(_out)" if finish.size else "    return None",
     ]
     space: dict[str, Any] = {
-        "defaults": tuple(defaults),
-        "ndarray": np.ndarray,
-        "pack": struct.Struct(layout).pack,
-        "native": native,
-        "room": ctypes.create_string_buffer,
-        "finish": finish,
-        "failed": _failed,
+        "_defaults": parameters,
+        "_ndarray": np.ndarray,
+        "_pack": struct.Struct(layout).pack,
+        "_native": native,
+        "_room": ctypes.create_string_buffer,
+        "_finish": finish,
+        "_failed": _failed,
         **types,
     }
     exec("\n".join(source), space)
     return space[name]
 
 
-def _unpacking(kinds: Sequence[Kind]) -> tuple[list[str], list[tuple[str, Scalar | Array]], list[str]]:
+def _unpacking(kinds: Mapping[str, Kind]) -> tuple[list[str], list[tuple[str, Scalar | Array]], list[str]]:
     """Lines that take tuples apart, the names of their parts, and conditions on them."""
     lines: list[str] = []
     flat: list[tuple[str, Scalar | Array]] = []
 
     def visit(kind: Kind, name: str) -> None:
         if isinstance(kind, Group):
-            parts = [f"{name}_{i}" for i in range(len(kind.items))]
+            parts = [f"_{name}_{i}" for i in range(len(kind.items))]
             lines.append(f"{''.join(f'{part}, ' for part in parts)}= {name}")
             for part, item in zip(parts, kind.items):
                 visit(item, part)
         else:
             flat.append((name, kind))
 
-    for i, kind in enumerate(kinds):
-        visit(kind, f"a{i}")
+    for name, kind in kinds.items():
+        visit(kind, name)
     checks = [
-        f"{name}.__class__ is ndarray and {name}.dtype == t_{kind.name}"
+        f"{name}.__class__ is _ndarray and {name}.dtype == _{kind.name}"
         for name, kind in flat
         if isinstance(kind, Array)
     ]
@@ -145,10 +145,6 @@ class _Finish:
         if not address:  # a part of an argument: the caller's memory, which may not outlive it
             return np.asarray(Memory(0, _nothing, view)).copy()
         return np.asarray(Memory(address, self._release, view))
-
-
-def _results(gives: str, release: Callable[[int], None]) -> _Finish:
-    return _Finish(gives, release)
 
 
 def _name(kind: Any) -> str:

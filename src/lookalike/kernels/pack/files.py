@@ -11,7 +11,9 @@ import hashlib
 import json
 import os
 import re
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,10 +28,29 @@ _MAKERS = ("compile.py", "pack/build.py", "pack/glue.py", "pack/signature.py")
 _MAGIC = b"lookalike kernels 1\n"
 
 
+@cache
 def cache_folder() -> Path:
-    """The folder of packs built on this machine."""
-    base = os.environ.get(CACHE) or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "lookalike"
-    return Path(base) / "kernels"
+    """The folder of packs built on this machine: the user's own, where nobody else can put code."""
+    named = os.environ.get(CACHE)
+    if named:
+        return Path(named) / "kernels"
+    usual = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "lookalike" / "kernels"
+    instead = Path(tempfile.gettempdir()) / f"lookalike-{os.getuid() if hasattr(os, 'getuid') else 'user'}" / "kernels"
+    for folder in (usual, instead):
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError:
+            continue
+        if _is_private(folder):
+            return folder
+    return Path(tempfile.mkdtemp(prefix="lookalike-kernels-"))
+
+
+def _is_private(folder: Path) -> bool:
+    """Whether this user alone can write into a folder, so that its machine code can be trusted."""
+    about = folder.stat()
+    mine = not hasattr(os, "getuid") or about.st_uid == os.getuid()
+    return mine and not about.st_mode & 0o022 and os.access(folder, os.W_OK)
 
 
 def modules() -> list[str]:
@@ -77,7 +98,24 @@ def file_name(module: str, cpu: str) -> str:
 def find(module: str, cpu: str) -> Path | None:
     """A module's pack, if there is one."""
     name = file_name(module, cpu)
-    return next((folder / name for folder in (SHIPPED, cache_folder()) if (folder / name).exists()), None)
+    if (SHIPPED / name).exists():
+        return SHIPPED / name
+    built = cache_folder() / name
+    return built if built.exists() else None
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Only one process at a time builds packs in a folder, where the system has locks."""
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        import fcntl
+    except ImportError:
+        yield
+        return
+    with (folder / ".lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def write(path: Path, header: dict[str, Any], objects: list[bytes]) -> None:

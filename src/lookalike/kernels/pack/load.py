@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
@@ -30,10 +30,10 @@ class Pack:
         self._engine.finalize_object()
         self._release: Any = RELEASE(self._engine.get_function_address(header["release"])) if self._table else None
 
-    def calls(self, name: str, defaults: tuple[Any, ...]) -> list[Callable[..., Any]]:
-        """The functions of a kernel, one for each signature."""
+    def calls(self, name: str, parameters: Mapping[str, Any]) -> list[Callable[..., Any]]:
+        """The functions of a kernel, one for each signature; `parameters` as for `make_call`."""
         return [
-            make_call(name, takes, gives, defaults, NATIVE(self._engine.get_function_address(symbol)), self._release)
+            make_call(name, parameters, takes, gives, NATIVE(self._engine.get_function_address(symbol)), self._release)
             for takes, gives, symbol in self._table[name]
         ]
 
@@ -67,11 +67,12 @@ def missing() -> list[str]:
 
 def build_missing() -> None:
     """Build the packs that this process lacks."""
-    names = missing()
-    if not names:
-        return
-    announce(f"Compiling kernels for this processor ({cpu.target()}): this is done once ...")
-    provide(names, cpu.target(), files.cache_folder())
+    folder = files.cache_folder()
+    with files.locked(folder):
+        names = missing()  # another process may have built them meanwhile
+        if names:
+            announce(f"Compiling kernels for this processor ({cpu.target()}): this is done once ...")
+            provide(names, cpu.target(), folder)
 
 
 @cache

@@ -1,0 +1,27 @@
+"""Compile the kernels for common processors when a wheel is built, so that installing it compiles nothing."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class CustomBuildHook(BuildHookInterface):
+    """Called by hatchling."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Build the packs; an editable install gets its own by `make install`, or at first use."""
+        if version == "editable" or sys.platform != "linux" or platform.machine() != "x86_64":
+            return
+        source = Path(self.root) / "src"
+        for old in (source / "lookalike" / "kernels" / "packs").glob("*.pack"):
+            old.unlink()
+        environment = {**os.environ, "PYTHONPATH": str(source)}
+        command = [sys.executable, "-m", "lookalike.kernels.pack.provide", "--shipped"]
+        subprocess.run(command, check=True, env=environment)
