@@ -1,0 +1,223 @@
+"""Packs of object code: what is loaded, what is refused, and that it computes what Numba computes."""
+
+from __future__ import annotations
+
+import ast
+import gc
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lookalike
+from by_numba import numba_module
+from lookalike.errors import UsageError
+from lookalike.kernels import minhash, sets, sorting, tally
+from lookalike.kernels.pack import cpu, files, load
+from lookalike.kernels.pack.kernel import Kernel
+from lookalike.kernels.pack.signature import expand, parse
+
+SOURCE = Path(lookalike.__file__).parent
+
+
+def run(code, **environment):
+    """What a new Python process prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, **environment}, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def copy_of_the_package(folder):
+    """A copy of the sources, without packs."""
+    shutil.copytree(SOURCE, folder / "lookalike", ignore=shutil.ignore_patterns("__pycache__", "packs"))
+    return folder / "lookalike" / "kernels"
+
+
+def test_a_job_runs_without_numba():
+    code = """
+import sys
+sys.modules["numba"] = None
+import lookalike as la
+texts = ["a b c d e f", "a b c d e f", "x y z"]
+print(len(la.dedup(texts).removed), la.pairs(texts).num_rows, la.neighbors(texts).num_rows)
+"""
+    assert run(code) == "1 1 2"
+
+
+@pytest.mark.parametrize("module", files.modules())
+def test_every_kernel_is_in_its_pack(module):
+    __import__(f"lookalike.kernels.{module}")
+    kernels = [
+        value for value in vars(sys.modules[f"lookalike.kernels.{module}"]).values() if isinstance(value, Kernel)
+    ]
+    pack = load.open_pack(module)
+    for kernel in kernels:
+        if kernel.__module__ == f"lookalike.kernels.{module}":
+            assert kernel._calls or kernel._open()
+    assert pack is load.open_pack(module)
+
+
+def test_what_others_import_from_kernels_can_run():
+    """Functions that are inlined into kernels are plain Python here: they must not be called from outside."""
+    for path in SOURCE.rglob("*.py"):
+        if path.parent.name in ("kernels", "pack"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("lookalike.kernels."):
+                module = __import__(node.module, fromlist=["x"])
+                for name in node.names:
+                    found = getattr(module, name.name)
+                    wrong = callable(found) and not isinstance(found, Kernel) and ".pack" not in node.module
+                    assert not wrong or not found.__module__.startswith("lookalike.kernels"), (path, name.name)
+
+
+def test_results_are_those_of_numba():
+    random = np.random.default_rng(1)
+    by_numba = numba_module("sets")
+    elements = random.integers(0, 1 << 63, 5000).astype(np.uint64)
+    elements[::7] = elements[0]
+    indptr = np.array([0, 0, 1, 700, 5000])
+    for mine, theirs in zip(sets.distinct_rows(indptr, elements), by_numba.distinct_rows(indptr, elements)):
+        assert np.array_equal(mine, theirs)
+
+
+def test_results_live_as_long_as_they_are_used():
+    indptr = np.arange(3)
+    prints = sets.fingerprint_sets(indptr, np.array([5, 6], np.uint64))
+    first = prints[0]
+    before = first.tolist()
+    del prints
+    gc.collect()
+    sets.fingerprint_sets(np.arange(1000), np.arange(1000).astype(np.uint64))
+    assert first.tolist() == before
+    assert first.flags.writeable
+
+
+def test_memory_of_results_is_freed():
+    indptr, elements = np.array([0, 1_000_000]), np.arange(1_000_000).astype(np.uint64)
+    sets.hash_integers(elements)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for _ in range(20):
+        sets.hash_integers(elements)  # 8 MB each
+        sets.distinct_rows(indptr, elements)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000
+
+
+def test_too_little_memory_is_an_error():
+    with pytest.raises(MemoryError):
+        minhash.band_keys(np.zeros((1 << 20, 1), np.uint32), 1 << 40, 0)
+
+
+def test_other_types_are_refused():
+    numbers = np.arange(10)
+    with pytest.raises(TypeError, match=r"kernel insertion_sort does not take float64\[10\], int, int|float64"):
+        sorting.insertion_sort(numbers.astype(float), 0, 10)
+    with pytest.raises(TypeError, match="does not take"):
+        sorting.insertion_sort(numbers[::2], 0, 5)  # not contiguous
+    with pytest.raises(TypeError, match="does not take"):
+        sorting.insertion_sort(numbers.reshape(2, 5), 0, 5)
+    with pytest.raises(TypeError, match="does not take"):
+        sorting.insertion_sort([3, 2, 1], 0, 3)
+    with pytest.raises(TypeError):
+        sorting.insertion_sort(numbers, 0)
+    with pytest.raises(TypeError):
+        sorting.insertion_sort(numbers, 0, 10, 11)
+
+
+def test_names_defaults_and_subclasses_are_understood(tmp_path):
+    numbers = np.memmap(tmp_path / "numbers", np.int64, "w+", shape=4)
+    numbers[:] = [3, 1, 2, 0]
+    sorting.insertion_sort(numbers, start=0, end=3)
+    assert numbers.tolist() == [1, 2, 3, 0]
+
+
+def test_arrays_with_gaps_where_they_are_allowed():
+    levels = np.array([[0, 1, 1], [2, 0, 2]], np.int8).T  # a row for each field, seen as a column
+    counts = np.zeros((2, 3), np.int64)
+    tally.count_levels(levels, counts)
+    assert counts.tolist() == [[1, 2, 0], [1, 0, 2]]
+
+
+def test_signatures():
+    assert expand(["T[], T"], {"T": ("int8", "int16")}) == ["int8[], int8", "int16[], int16"]
+    assert len(parse("int64, (int64[], (bool, float32[..,..])), uint8[,,]")) == 3
+    for wrong in ("int65", "int64 % 2", "object[]"):
+        with pytest.raises(ValueError, match=r"int65|read|object"):
+            parse(wrong)
+
+
+def test_an_edit_changes_the_names_of_the_packs_that_depend_on_it(tmp_path):
+    kernels = copy_of_the_package(tmp_path)
+    code = """
+from lookalike.kernels.pack import files
+print({name: files.digest(name) for name in ("sets", "minhash", "majority", "tally")})
+"""
+    before = ast.literal_eval(run(code, PYTHONPATH=str(tmp_path)))
+    hashing = kernels / "hashing.py"
+    hashing.write_text(hashing.read_text().replace("x ^= x >> U(32)", "x ^= x >> U(31)"))
+    after = ast.literal_eval(run(code, PYTHONPATH=str(tmp_path)))
+    assert {name for name in before if before[name] != after[name]} == {"sets", "minhash", "majority"}
+
+
+BUILD = """
+import numpy as np
+from lookalike.kernels.tally import count_levels
+counts = np.zeros((1, 3), np.int64)
+count_levels(np.array([[0], [1], [1]], np.int8), counts)
+print(counts.tolist())
+"""
+
+
+def test_a_missing_or_damaged_pack_is_built_once_and_said(tmp_path):
+    copy_of_the_package(tmp_path)
+    environment = {"PYTHONPATH": str(tmp_path), "LOOKALIKE_CACHE": str(tmp_path / "cache")}
+    command = [sys.executable, "-c", BUILD]
+
+    def said():
+        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}, check=True)
+        assert done.stdout.strip() == "[[1, 2, 0]]"
+        return done.stderr.strip()
+
+    assert said().startswith("Compiling kernels for this processor")
+    assert said() == ""
+    (pack,) = (tmp_path / "cache" / "kernels").glob("tally.*.pack")
+    whole = pack.read_bytes()
+    for damaged in (whole[:-1], whole[:100], b"", whole[:-9] + b"x" + whole[-8:], b"else" + whole):
+        pack.write_bytes(damaged)
+        assert files.read(pack) is None
+    assert said().startswith("Compiling kernels")
+    assert said() == ""
+    assert pack.read_bytes()[:20] == whole[:20]
+    assert not list(pack.parent.glob(".*.pack*")), "no temporary file is left"
+
+
+def test_a_processor_that_this_one_is_not(monkeypatch):
+    monkeypatch.setenv("LOOKALIKE_CPU", "pdp-11")
+    cpu.target.cache_clear()
+    try:
+        with pytest.raises(UsageError, match=r"LOOKALIKE_CPU=pdp-11: this processor runs .*native"):
+            cpu.target()
+    finally:
+        monkeypatch.undo()
+        cpu.target.cache_clear()
+
+
+def test_a_folder_that_others_can_write_is_not_trusted(tmp_path, monkeypatch):
+    monkeypatch.delenv("LOOKALIKE_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    files.cache_folder.cache_clear()
+    try:
+        usual = files.cache_folder()
+        assert usual == tmp_path / "lookalike" / "kernels"
+        usual.chmod(0o777)
+        files.cache_folder.cache_clear()
+        assert files.cache_folder() != usual
+    finally:
+        files.cache_folder.cache_clear()
