@@ -16,7 +16,7 @@ def _home(keys, element):
     return at
 
 
-@kernel("int64[], uint64[]")
+@kernel("int64[], uint64[] -> (uint64[], int64[], int32[])")
 def index_sample(indptr, elements):
     """An index from elements to the sampled sets that have them: (keys, starts, owners).
 
@@ -57,7 +57,7 @@ def _longer(values):
     return longer
 
 
-@kernel("uint64[], int64[], int32[], int64[], int64[], uint64[], int64, int64, int64")
+@kernel("uint64[], int64[], int32[], int64[], int64[], uint64[], int64, int64, int64 -> (int32[], int64[], int64[])")
 def find_similar(keys, starts, owners, sample_sizes, indptr, elements, measure, num, den):
     """The similar pairs (sampled set, row) of every sampled set with the rows of a batch.
 

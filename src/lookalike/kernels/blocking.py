@@ -200,7 +200,7 @@ def fill_block_pairs(starts, members, costs, most, split, crossing, bits, mark, 
                 at += 1
 
 
-@kernel("int32[], int64, int64, bool")
+@kernel("int32[], int64, int64, bool -> int64[]")
 def count_window_pairs(order, window, split, crossing):
     """The number of pairs in `order` at most 1, 2, ... positions apart: int64[window]."""
     counts = np.zeros(window, np.int64)
@@ -240,7 +240,7 @@ def merge_runs(words, filled, new):
             j -= 1
 
 
-@kernel("uint64[], uint8[]")
+@kernel("uint64[], uint8[] -> int64")
 def merge_words(words, groups):
     """Merge sorted words of the same pair, in place; return how many are left.
 

@@ -56,7 +56,7 @@ def _cut_in_run(data, start, end, limit, pages, entries, pool):
     return end
 
 
-@kernel("uint8[], int64, int64, int64, uint16[], uint32[,], uint32[]")
+@kernel("uint8[], int64, int64, int64, uint16[], uint32[,], uint32[] -> int64")
 def cut_between_tokens(data, start, end, limit, pages, entries, pool):
     """Where to cut data[start:end] before `limit` without cutting a token; after it if a token is that long."""
     for at in range(limit, start, -1):
@@ -65,7 +65,7 @@ def cut_between_tokens(data, start, end, limit, pages, entries, pool):
     return _cut_in_run(data, start, end, limit, pages, entries, pool)
 
 
-@kernel("uint8[], int64, int64, int64")
+@kernel("uint8[], int64, int64, int64 -> int64")
 def cut_between_characters(data, start, end, limit):
     """The end of the character with which data[start:end] reaches `limit`."""
     at = start
@@ -83,7 +83,7 @@ def carry_over(tokens, count, width):
     return kept
 
 
-@kernel("uint8[], int64[], int64, int64, bool")
+@kernel("uint8[], int64[], int64, int64, bool -> int64")
 def chunk_capacity(data, offsets, width, size, characters):
     """The most tokens (or characters) that a chunk of these texts can have, with those carried over."""
     largest = np.int64(0)
@@ -99,7 +99,7 @@ def chunk_capacity(data, offsets, width, size, characters):
     return largest + width
 
 
-@kernel("uint8[], int64, int64")
+@kernel("uint8[], int64, int64 -> int64")
 def count_high(data, start, end):
     """The number of bytes of data[start:end] beyond ASCII."""
     high = np.int64(0)

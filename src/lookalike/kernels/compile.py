@@ -107,11 +107,15 @@ def _kernel(signatures: tuple[str, ...], variables: dict[str, tuple[str, ...]], 
 
             return Kernel(function)
         compiled: Any = _compiled(function, **options)
-        if MODE == "build":
-            from lookalike.kernels.pack.signature import expand
+        if MODE == "numba":
+            return compiled  # type: ignore[no-any-return]
+        from lookalike.kernels.pack.linked import linked
+        from lookalike.kernels.pack.signature import expand
 
-            compiled.packed_signatures = expand(signatures, variables)
-        return compiled  # type: ignore[no-any-return]
+        compiled.packed_signatures = expand(signatures, variables)
+        called = linked(function, compiled.packed_signatures)
+        called.dispatcher = compiled
+        return called  # type: ignore[no-any-return]
 
     return decorate
 

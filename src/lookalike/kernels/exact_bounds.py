@@ -25,7 +25,7 @@ def reaches(measure, num, den, smaller, larger, overlap):
     return cosine_holds(overlap, num, den, smaller, larger)
 
 
-@kernel("int64[]")
+@kernel("int64[] -> (uint32[], int64[], int64[])")
 def size_classes(indptr):
     """Group sets by size.
 
@@ -55,7 +55,7 @@ def size_classes(indptr):
     return class_of, sizes[:classes].copy(), starts[: classes + 1].copy()
 
 
-@kernel("int64, int64, int64, int64[]")
+@kernel("int64, int64, int64, int64[] -> (int64[], int64[], int64[])")
 def bound_classes(measure, num, den, sizes):
     """For each class, the smallest class of a partner, and the prefix lengths for indexing and probing.
 

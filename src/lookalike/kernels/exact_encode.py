@@ -78,7 +78,7 @@ def fill_words(indptr, tokens, singles, first, last, alone, masks):
             bits[at] = mask
 
 
-@kernel("int64[]")
+@kernel("int64[] -> int64[]")
 def place_signatures(indptr):
     """Where the signature of each set starts, int64[sets + 1]: longer ones for larger sets."""
     sets = indptr.size - 1

@@ -42,7 +42,7 @@ def count_postings(first, last, sets, class_of, indexed, alone, span, counts):
                 counts[u32(u32(tokens[k] - singles) + shelf)] += u32(1)
 
 
-@kernel("uint32[,], uint32[]")
+@kernel("uint32[,], uint32[] -> int64")
 def place_lists(counts, starts):
     """Turn counts into positions: where each list starts, and where in it each part begins to write.
 

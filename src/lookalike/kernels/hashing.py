@@ -72,7 +72,7 @@ def hash_ascii(data, start, end):
     return finish(state, load_u64(data, i) | fold, end - start)
 
 
-@kernel("uint8[], int64, int64")
+@kernel("uint8[], int64, int64 -> uint64")
 def hash_ascii_at_end(data, start, end):
     """hash_ascii for a token near the end of the array: no byte at or after `end` is touched."""
     state, word = U(0), U(0)

@@ -10,7 +10,7 @@ def _is_space(byte):
     return byte == 32 or (9 <= byte <= 13)
 
 
-@kernel("uint8[], int64[], int64[], int64[], int64[]")
+@kernel("uint8[], int64[], int64[], int64[], int64[] -> int64")
 def parse_integers(data, ends, values, offsets, bad):
     """Parse each row of `data` as integers; return the total number written.
 

@@ -19,7 +19,7 @@ COMPARED, MATCHED = 0, 1
 """Positions in `counts`: candidate pairs compared, pairs found."""
 
 
-@kernel("S, int64", S=("uint64[]", "uint64[..]"))
+@kernel("S, int64 -> uint64[]", S=("uint64[]", "uint64[..]"))
 def pack_keys(keys, index_bits):
     """The upper bits of each key above the key's index, in one array."""
     mask = (U(1) << U(index_bits)) - U(1)
@@ -29,7 +29,7 @@ def pack_keys(keys, index_bits):
     return packed
 
 
-@kernel("uint64[], int64, S, int64[], int64[]", S=("uint64[]", "uint64[..]"))
+@kernel("uint64[], int64, S, int64[], int64[] -> (int64, int64)", S=("uint64[]", "uint64[..]"))
 def group_runs(packed, index_bits, keys, members, ends):
     """Scan sorted (upper key bits | index) words; keep the buckets with two or more members.
 
@@ -101,7 +101,7 @@ def first_with_print(starts, members, second, first):
                     break
 
 
-@kernel("int64[], int32[], int32[]")
+@kernel("int64[], int32[], int32[] -> (int64[], int32[])")
 def renumber_buckets(starts, members, number):
     """Renumber the members; drop those without a number (-1) and the buckets left with fewer than two.
 
@@ -124,7 +124,7 @@ def renumber_buckets(starts, members, number):
     return new_starts[: buckets + 1].copy(), new_members[:filled].copy()
 
 
-@kernel("int64[], int32[], int64")
+@kernel("int64[], int32[], int64 -> (int64[], int32[])")
 def buckets_by_item(starts, members, items):
     """Turn bucket -> members into item -> buckets (int64[items + 1], int32[...])."""
     item_starts = np.zeros(items + 1, np.int64)
@@ -259,7 +259,7 @@ def settle_block(first, last, fixed, asked, graph, sets, measure, num, den, mark
 
 @kernel(
     "int64, int64, (int64[], int32[], int64[], int64[], int32[], (int64, int64)), (int64[], int64[], E[]), "
-    "int64, int64, int64, int32[], int32[], int32[], int32[], int32[], int64[]",
+    "int64, int64, int64, int32[], int32[], int32[], int32[], int32[], int64[] -> (int64, int64)",
     E=("uint64", "float32", "float64"),
 )
 def find_pairs(first, last, graph, sets, measure, num, den, mark, found, left, right, overlaps, counts):
@@ -295,7 +295,8 @@ def find_pairs(first, last, graph, sets, measure, num, den, mark, found, left, r
 
 
 @kernel(
-    "int64, int64, int64[], int32[], int64, (int64[], int64[], E[]), int64, int64, int64, int32[], int32[], int64[]",
+    "int64, int64, int64[], int32[], int64, (int64[], int64[], E[]), int64, int64, int64, int32[], int32[], int64[] "
+    "-> (int64, int64)",
     E=("uint64", "float32", "float64"),
 )
 def find_pairs_of_band(first, last, starts, members, earlier, sets, measure, num, den, left, right, counts):
@@ -329,7 +330,7 @@ def find_pairs_of_band(first, last, starts, members, earlier, sets, measure, num
 
 @kernel(
     "int64[], int32[], (int64, int64), (int64[], int64[], E[]), int64, int64, int64, int32[], int32[], "
-    "int32[], int32[], int64[]",
+    "int32[], int32[], int64[] -> int64",
     E=("uint64", "float32", "float64"),
 )
 def connect_buckets(starts, members, ratio, sets, measure, num, den, parent, left, right, overlaps, counts):

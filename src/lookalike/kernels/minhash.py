@@ -194,7 +194,7 @@ def _band_key(sketch, first, rows, band):
     return key
 
 
-@kernel("uint32[,], int64, int64")
+@kernel("uint32[,], int64, int64 -> uint64[,]")
 def band_keys(values, bands, rows):
     """The bucket keys of signatures: uint64[bands, items]."""
     keys = np.empty((bands, values.shape[0]), np.uint64)
@@ -291,7 +291,10 @@ def sketch_texts(data, offsets, kind, width, bag, folding, stop_words, seed, val
     )  # fmt: skip
 
 
-@kernel("uint8[], int64[], int64, int64, bool, (uint16[], uint32[,], uint32[]), uint64[], uint64, int64, int64, int64")
+@kernel(
+    "uint8[], int64[], int64, int64, bool, (uint16[], uint32[,], uint32[]), uint64[], uint64, int64, int64, int64 "
+    "-> (uint64[,], int64[], uint64[,])"
+)
 def digest_texts(data, offsets, kind, width, bag, folding, stop_words, seed, bands, rows, chunk=CHUNK_BYTES):
     """What a job keeps of each text: bucket keys, number of shingles and fingerprint, in one pass.
 
@@ -318,7 +321,7 @@ def digest_texts(data, offsets, kind, width, bag, folding, stop_words, seed, ban
     return keys, counts, prints
 
 
-@kernel("int64[], uint64[], uint64, int64, int64")
+@kernel("int64[], uint64[], uint64, int64, int64 -> (uint64[,], int64[], uint64[,])")
 def digest_sets(indptr, elements, seed, bands, rows):
     """digest_texts for existing sets: (keys, counts, prints), with fingerprints of the sets themselves."""
     sets = indptr.size - 1

@@ -61,7 +61,7 @@ def insert_nicknames(codes, left, right, first, last, out, indptr, words, starts
                 out[k] += 1
 
 
-@bare_kernel("int8[], int8[], int32[], int32[], uint64[], int64, int64")
+@bare_kernel("int8[], int8[], int32[], int32[], uint64[], int64, int64 -> int64")
 def mark_exchanged(one, other, left, right, keys, first, last):
     """Mark pairs in which the two values of one record are those of the other, swapped; return their number.
 

@@ -24,7 +24,7 @@ VERIFY_COST = 8
 """Comparing two sets costs about as much as this many steps of counting; with signatures, most are never compared."""
 
 
-@kernel("int64[], uint32[], int64")
+@kernel("int64[], uint32[], int64 -> (int64[], uint32[], uint64[])")
 def encode_sets(indptr, tokens, singles):
     """Sets as 64-bit masks of consecutive tokens, so that an overlap is a few bit counts.
 
@@ -57,7 +57,7 @@ def encode_sets(indptr, tokens, singles):
     return starts, words, masks
 
 
-@kernel("int64[], uint32[]")
+@kernel("int64[], uint32[] -> uint64[,]")
 def sign_sets(indptr, tokens):
     """The signature of each set, uint64[sets, SIGN_WORDS]: two differ in at most as many bits as the sets in tokens."""
     signs = np.zeros((indptr.size - 1, SIGN_WORDS), np.uint64)
@@ -67,7 +67,7 @@ def sign_sets(indptr, tokens):
     return signs
 
 
-@kernel("int64[], uint32[], int64, int64, bool[], int64[]")
+@kernel("int64[], uint32[], int64, int64, bool[], int64[] -> (int64[], uint32[], uint32[])")
 def list_postings(indptr, tokens, distinct, singles, indexed, first_of_size):
     """The posting lists of the sets that are `indexed`.
 
@@ -282,7 +282,7 @@ def _set_table(first, n, tokens, table, on):
 @bare_kernel(
     "int64, int64[], (int64[], uint32[], int64[], uint32[], uint64[], int64[], int64[], uint64[,]), (int64[], "
     "uint32[], uint32[], uint64[]), (int64, int64, int64), (uint32[], uint32[], uint32[], uint64[], "
-    "int64[,]), int64[], uint32[], uint32[]"
+    "int64[,]), int64[], uint32[], uint32[] -> (int64, int64)"
 )
 def find_nearest(at, probes, sets, index, rule, work, found, neighbours, overlaps):
     """The nearest sets of probes[at:], until `neighbours` might overflow.

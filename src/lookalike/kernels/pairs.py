@@ -8,7 +8,7 @@ import numpy as np
 from lookalike.kernels.compile import kernel
 
 
-@kernel("int64[], int64[], int64[], bool")
+@kernel("int64[], int64[], int64[], bool -> float64")
 def count_expanded(left, right, starts, directed):
     """How many pairs of items the pairs (left[k], right[k]) of sets stand for; a float, for they can be many."""
     total = 0.0
@@ -21,7 +21,7 @@ def count_expanded(left, right, starts, directed):
     return total
 
 
-@kernel("int64[], int64[], float64[], int64[], int32[], bool, int64[], int32[..], int32[..], float64[..]")
+@kernel("int64[], int64[], float64[], int64[], int32[], bool, int64[], int32[..], int32[..], float64[..] -> int64")
 def expand_pairs(left, right, similarity, starts, items, directed, state, out_left, out_right, out_similarity):
     """Every item that has the one set with every item that has the other, as many as there is room for.
 

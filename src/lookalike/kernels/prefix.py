@@ -14,7 +14,7 @@ MOST_SHAPES = 4096
 """With more distinct (size, position) in a bucket, checking all pairs of them costs more than it saves."""
 
 
-@kernel("int64[], int64[], int64[], uint64[]")
+@kernel("int64[], int64[], int64[], uint64[] -> uint32[]")
 def count_elements(items, begins, ends, elements):
     """Count how often elements occur in the items' sets, in a table of counters by their low bits.
 
@@ -45,7 +45,7 @@ def _prefix_length(size, floor_num, floor_den):
     return size - max(np.int64(1), (size * floor_num + floor_den - 1) // floor_den) + 1
 
 
-@kernel("int64[], int64[], int64[], uint64[], uint32[], int64, int64")
+@kernel("int64[], int64[], int64[], uint64[], uint32[], int64, int64 -> (int64[], uint64[], int32[])")
 def list_prefixes(items, begins, ends, elements, counters, floor_num, floor_den):
     """The first symbols of each set in order of rarity.
 
@@ -92,7 +92,7 @@ def _distinct_shapes(shapes):
     return kept
 
 
-@kernel("int64[], int64[], int64[], int64, int64, int64, int64")
+@kernel("int64[], int64[], int64[], int64, int64, int64, int64 -> bool[]")
 def useful_entries(starts, sizes, places, limit, measure, num, den):
     """Which members of a large bucket can be similar to any other member, by set size and position.
 

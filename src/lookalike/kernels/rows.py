@@ -14,7 +14,7 @@ CONTROL, ESCAPE, SURROGATE = -1, -2, -3
 """What unescape_json returns for a control character, an unknown escape, half of a surrogate pair."""
 
 
-@kernel("uint8[], int64, int64[,]")
+@kernel("uint8[], int64, int64[,] -> int64")
 def find_json_strings(data, least, spans):
     """Where the strings of at least `least` bytes begin and end, without their quotes; return their number.
 
@@ -95,7 +95,7 @@ def _escaped_code(data, i, end):
     return 0x10000 + ((code - 0xD800) << 10) + low - 0xDC00
 
 
-@kernel("uint8[], int64, int64")
+@kernel("uint8[], int64, int64 -> int64")
 def unescape_json(data, start, end):
     """Unescape the JSON string data[start:end] in place; return its new end, or what is wrong with it."""
     out = i = start
@@ -118,7 +118,7 @@ def unescape_json(data, start, end):
     return out
 
 
-@kernel("uint8[], int64, int64[]")
+@kernel("uint8[], int64, int64[] -> int64")
 def end_of_csv_row(data, delimiter, state):
     """Where the first row ends in `data`, 0 if it continues; the state (int64[4]) is that after the previous piece.
 
@@ -140,7 +140,7 @@ def end_of_csv_row(data, delimiter, state):
     return np.int64(0)
 
 
-@kernel("uint8[], int64, int64, int64[,]")
+@kernel("uint8[], int64, int64, int64[,] -> int64")
 def find_csv_fields(data, delimiter, least, spans):
     """Where the fields of one row with at least `least` bytes, including quotes, begin and end.
 
@@ -158,7 +158,7 @@ def find_csv_fields(data, delimiter, least, spans):
     return np.int64(-1) if quoted else count
 
 
-@kernel("uint8[], int64, int64")
+@kernel("uint8[], int64, int64 -> int64")
 def unescape_csv(data, start, end):
     """Take the quotes off the field data[start:end] in place; return its new end."""
     quoted = start < end and data[start] == QUOTE

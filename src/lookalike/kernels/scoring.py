@@ -7,7 +7,7 @@ from lookalike.kernels.hashing import U, mix
 from lookalike.kernels.sorting import twice_as_long
 
 
-@kernel("int8[,], uint64[], int32[]")
+@kernel("int8[,], uint64[], int32[] -> uint64[]")
 def number_patterns(levels, bases, numbers):
     """Number the patterns of pairs in order of occurrence; return one key for each, which sorts as they do.
 

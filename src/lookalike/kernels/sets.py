@@ -22,7 +22,7 @@ def _power_of_two(count):
     return bits
 
 
-@kernel("int64")
+@kernel("int64 -> int64")
 def sorting_capacity(count):
     """The length of the work array of sort_distinct and number_repeats for `count` elements."""
     return 4 * (np.int64(1) << _power_of_two(count)) + 2
@@ -48,7 +48,7 @@ def _spread_by_top_bits(elements, count, bits, spread, ends):
     return np.int64(largest)
 
 
-@kernel("uint64[], int64, uint64[]")
+@kernel("uint64[], int64, uint64[] -> int64")
 def sort_distinct(elements, count, work):
     """Sort elements[:count] and drop repeats, in place; return how many remain.
 
@@ -100,7 +100,7 @@ def _permute_by_top_bits(values, start, end, bits, ends):
             heads[b] += 1
 
 
-@kernel("uint64[], int64, int64, uint64[], uint64[]")
+@kernel("uint64[], int64, int64, uint64[], uint64[] -> int64")
 def sort_distinct_stretch(values, start, end, group, work):
     """Sort values[start:end] and drop repeats, in place, with memory for a small group only; return the new end.
 
@@ -151,7 +151,7 @@ def number_repeats(elements, count, work):
             elements[i] = as_element(mix(elements[i] + mix(occurrence)))
 
 
-@kernel("int64[], uint64[]")
+@kernel("int64[], uint64[] -> uint64[,]")
 def fingerprint_sets(indptr, elements):
     """Two independent 64-bit sums over each distinct set, as uint64[2, sets].
 
@@ -175,7 +175,7 @@ def _longest_row(indptr):
     return longest
 
 
-@kernel("int64[], uint64[]")
+@kernel("int64[], uint64[] -> (int64[], uint64[])")
 def distinct_rows(indptr, elements):
     """Sort rows of evenly distributed elements and drop repeats: (indptr, elements) of sets."""
     longest = _longest_row(indptr)
@@ -202,7 +202,7 @@ def number_row_repeats(indptr, elements):
         number_repeats(elements[indptr[row] : indptr[row + 1]], indptr[row + 1] - indptr[row], work)
 
 
-@kernel("uint64[]")
+@kernel("uint64[] -> uint64[]")
 def hash_integers(values):
     """Integers (uint64) as elements of sets: evenly distributed, and one-to-one except for one value."""
     elements = np.empty(values.size, np.uint64)
@@ -211,7 +211,7 @@ def hash_integers(values):
     return elements
 
 
-@kernel("uint8[], int64[]")
+@kernel("uint8[], int64[] -> uint64[]")
 def hash_strings(data, offsets):
     """The strings data[offsets[i]:offsets[i + 1]], byte for byte, as elements of sets."""
     elements = np.empty(offsets.size - 1, np.uint64)
@@ -241,7 +241,7 @@ def cosine_holds(overlap, num, den, left_size, right_size):
     return left_high > right_high or (left_high == right_high and a * a >= b * c)
 
 
-@kernel("int64, int64, int64, int64, int64")
+@kernel("int64, int64, int64, int64, int64 -> int64")
 def needed_overlap(measure, num, den, left_size, right_size):
     """The smallest overlap at which the measure of two sets reaches num/den, in integers.
 
@@ -263,7 +263,7 @@ def needed_overlap(measure, num, den, left_size, right_size):
     return max(1, guess)
 
 
-@kernel("U[], int64, int64, int64, int64, int64", U=("uint32", "uint64"))
+@kernel("U[], int64, int64, int64, int64, int64 -> int64", U=("uint32", "uint64"))
 def overlap_at_least(elements, i, i_end, j, j_end, needed):
     """|A & B| of the sorted sets elements[i:i_end] and elements[j:j_end], or -1 as soon as it is below `needed`."""
     spare_i, spare_j = i_end - i - needed, j_end - j - needed  # what each side may leave unmatched

@@ -62,7 +62,7 @@ def _stopword_windows(tokens, count, width, stop_words, out):
 
 @kernel(
     "uint8[], int64, int64, int64, int64, bool, (uint16[], uint32[,], uint32[]), uint64[], uint8[], uint64[], "
-    "int64, int64, bool, uint64[], uint64[]"
+    "int64, int64, bool, uint64[], uint64[] -> (int64, int64, int64)"
 )
 def list_shingles(
     data, start, end, kind, width, bag, folding, stop_words, edge, tokens, carried, place, whole, elements, work
@@ -96,13 +96,13 @@ def list_shingles(
     return written, count, place
 
 
-@kernel("bool, int64")
+@kernel("bool, int64 -> int64")
 def chunk_size(bag, chunk):
     """Bytes of a chunk; a bag numbers repeats over the whole text, which then is one chunk."""
     return np.int64(1) << 62 if bag else np.int64(chunk)
 
 
-@kernel("uint8[], int64, int64, int64, int64, (uint16[], uint32[,], uint32[])")
+@kernel("uint8[], int64, int64, int64, int64, (uint16[], uint32[,], uint32[]) -> int64")
 def cut_chunk(data, start, end, kind, chunk, folding):
     """The end of the chunk that begins at `start`, in a text longer than a chunk."""
     if kind == CHAR_SHINGLES:
@@ -110,7 +110,7 @@ def cut_chunk(data, start, end, kind, chunk, folding):
     return cut_between_tokens(data, start, end, start + chunk, *folding)
 
 
-@kernel("uint8[], int64[], int64, int64, int64")
+@kernel("uint8[], int64[], int64, int64, int64 -> (uint8[], uint64[], uint64[], uint64[])")
 def work_space(data, offsets, kind, width, chunk):
     """The work arrays of list_shingles, large enough for every chunk of the texts."""
     capacity = chunk_capacity(data, offsets, width, chunk, kind == CHAR_SHINGLES)
@@ -133,7 +133,10 @@ def _with_room(found, used, more):
     return larger
 
 
-@kernel("uint8[], int64[], int64[], int64, int64, bool, (uint16[], uint32[,], uint32[]), uint64[], int64")
+@kernel(
+    "uint8[], int64[], int64[], int64, int64, bool, (uint16[], uint32[,], uint32[]), uint64[], int64 "
+    "-> (int64[], uint64[])"
+)
 def shingle_texts(data, offsets, rows, kind, width, bag, folding, stop_words, chunk=CHUNK_BYTES):
     """The sets of the texts data[offsets[i]:offsets[i + 1]] for i in `rows`.
 
@@ -186,7 +189,7 @@ def shingle_texts(data, offsets, rows, kind, width, bag, folding, stop_words, ch
     return indptr, found[: indptr[rows.size]]
 
 
-@kernel("uint8[], int64[], (uint16[], uint32[,], uint32[])")
+@kernel("uint8[], int64[], (uint16[], uint32[,], uint32[]) -> uint64[]")
 def hash_words(data, offsets, folding):
     """The hash of the first token of each text; LARGEST for a text without tokens. For lists of stop words."""
     edge, tokens, _, _ = work_space(data, offsets, WORD_SHINGLES, 1, 1 << 62)

@@ -33,7 +33,7 @@ def _put(out, at, code):
     return at + count
 
 
-@kernel("uint8[], int64[], uint16[], uint32[,], uint32[], uint8[], int64[]")
+@kernel("uint8[], int64[], uint16[], uint32[,], uint32[], uint8[], int64[] -> int64")
 def fold_words(data, offsets, pages, entries, pool, out, ends):
     """Fold texts, with single spaces between words and none around them; apostrophes vanish.
 
@@ -114,7 +114,7 @@ def _copy(data, start, end, out, at):
     return at + end - start
 
 
-@bare_kernel("uint8[], int64[], int64[], uint8[], int64[], uint8[], int64[]")
+@bare_kernel("uint8[], int64[], int64[], uint8[], int64[], uint8[], int64[] -> int64")
 def replace_words(data, offsets, keys, by, by_offsets, out, ends):
     """Write texts with some of their words replaced.
 

@@ -61,7 +61,7 @@ def bit_distances_of(left, right, begins, ends, words, values):
         values[k] = differing_bits(words, a, b, ends[left[k]] - a)
 
 
-@kernel("int64[], uint64[]")
+@kernel("int64[], uint64[] -> uint64[,]")
 def fingerprint_rows(indptr, words):
     """Two independent 64-bit hashes of each row of words, as uint64[2, rows]; the order of the words matters."""
     prints = np.empty((2, indptr.size - 1), np.uint64)
@@ -149,7 +149,7 @@ def bit_keys(words, positions, rows, keys):
             keys[band, i] = mix(word + mix(U(band + 1)))
 
 
-@kernel("uint64[,], int64, int64, int64, int64, int64[], int64[]")
+@kernel("uint64[,], int64, int64, int64, int64, int64[], int64[] -> (int64, int64)")
 def near_bits(words, first, last, before, most, left, right):
     """Pairs of bit strings first..last-1 with earlier ones that differ in `most` bits or fewer.
 

@@ -128,7 +128,7 @@ def _hash_block(data, i, runs, high, open_at, beyond, safe, pages, entries, pool
     return open_at, beyond, count
 
 
-@kernel("uint8[], int64, int64, uint16[], uint32[,], uint32[], uint8[], uint64[]")
+@kernel("uint8[], int64, int64, uint16[], uint32[,], uint32[], uint8[], uint64[] -> int64")
 def hash_tokens(data, start, end, pages, entries, pool, edge, tokens):
     """Write the hash of every token of data[start:end]; return their number.
 
@@ -176,7 +176,7 @@ def hash_tokens(data, start, end, pages, entries, pool, edge, tokens):
     return count
 
 
-@kernel("uint8[], int64, int64, uint16[], uint32[,], uint32[], uint64[], int64")
+@kernel("uint8[], int64, int64, uint16[], uint32[,], uint32[], uint64[], int64 -> (int64, int64)")
 def fold_characters(data, start, end, pages, entries, pool, characters, place):
     """Write the characters of the tokens of data[start:end] joined by single spaces, hashed one by one.
 

@@ -13,6 +13,7 @@ import importlib
 import os
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,27 +24,26 @@ def build(module: str, cpu: str, folder: Path) -> Path:
     import numba
 
     from lookalike.kernels.pack import files
-    from lookalike.kernels.pack.glue import MEMORY, RELEASE, Compiled, describe, glue
+    from lookalike.kernels.pack.glue import MEMORY, RELEASE, Compiled, glue, symbol_of
+    from lookalike.kernels.pack.signature import split
 
     started = time.perf_counter()
     source = importlib.import_module(f"lookalike.kernels.{module}")
-    compiled, table, objects = [], {}, []
-    for name, dispatcher in vars(source).items():
-        if getattr(dispatcher, "__module__", None) != source.__name__:
-            continue
-        for number, takes in enumerate(getattr(dispatcher, "packed_signatures", ())):
-            result = _compile(dispatcher, takes)
-            _check_symbols(result.library, f"{module}.{name}")
-            objects.append(result.library._get_compiled_object())
-            symbol = f"lookalike_{module}_{name}_{number}"
+    compiled: list[Compiled] = []
+    table: dict[str, list[tuple[str, str, str]]] = {}
+    whole = llvm.parse_assembly(MEMORY)
+    for name, dispatcher in _kernels(source):
+        for number, text in enumerate(dispatcher.packed_signatures):
+            result = _compile(dispatcher, text, f"{module}.{name}")
+            whole.link_in(result.library._final_module, preserve=True)
+            symbol = symbol_of(module, name, number)
             compiled.append(Compiled(symbol, result.target_context, result.fndesc))
-            table.setdefault(name, []).append([takes, describe(result.signature.return_type), symbol])
+            table.setdefault(name, []).append((*split(text), symbol))
+    objects = []
     if compiled:
-        machine = compiled[0].context.codegen()._tm
-        for text in (glue(compiled), MEMORY):
-            code = llvm.parse_assembly(text)
-            code.verify()
-            objects.append(machine.emit_object(code))
+        whole.link_in(llvm.parse_assembly(glue(compiled)))
+        whole.verify()
+        objects.append(compiled[0].context.codegen()._tm.emit_object(whole))
     path = folder / files.file_name(module, cpu)
     versions = {"numba": numba.__version__, "llvm": ".".join(map(str, llvm.llvm_version_info))}
     seconds = round(time.perf_counter() - started, 3)
@@ -55,27 +55,47 @@ def build(module: str, cpu: str, folder: Path) -> Path:
         "kernels": table,
         "release": RELEASE,
     }
-    files.write(path, header, objects)
+    files.write(path, header | {"calls": _called(whole, module)}, objects)
     return path
 
 
-def _compile(dispatcher: Any, takes: str) -> Any:
-    from lookalike.kernels.pack.signature import parse
+def _kernels(source: Any) -> Iterator[tuple[str, Any]]:
+    """The kernels that a module defines, by name, as Numba's dispatchers."""
+    for name, value in vars(source).items():
+        dispatcher = getattr(value, "dispatcher", None)
+        if dispatcher is not None and dispatcher.__module__ == source.__name__:
+            yield name, dispatcher
 
-    arguments = tuple(_numba_type(kind) for kind in parse(takes))
+
+def _compile(dispatcher: Any, text: str, name: str) -> Any:
+    from lookalike.kernels.pack.numba_types import describe, signature_of
+    from lookalike.kernels.pack.signature import split
+
+    takes, gives = split(text)
+    arguments = tuple(signature_of(takes, gives).args)
     dispatcher.compile(arguments)
-    return dispatcher.overloads[arguments]
+    result = dispatcher.overloads[arguments]
+    returns = describe(result.signature.return_type)
+    if returns != gives:
+        raise ValueError(f"kernel {name}({takes}) returns {returns or 'nothing'}, not {gives or 'nothing'}: correct it")
+    _check_symbols(result.library, name)
+    return result
 
 
-def _numba_type(kind: Any) -> Any:
-    from numba.core import types
+def _called(whole: Any, module: str) -> list[str]:
+    """The modules whose kernels a pack calls."""
+    needed = [function.name for function in whole.functions if function.is_declaration]
+    names = {symbol.split("_native")[0] for symbol in needed if symbol.startswith("lookalike_")}
+    from lookalike.kernels.pack import files
 
-    from lookalike.kernels.pack.signature import Array, Group
+    return sorted(
+        other for other in files.modules() if other != module and any(_is_of(symbol, other) for symbol in names)
+    )
 
-    if isinstance(kind, Group):
-        return types.Tuple([_numba_type(item) for item in kind.items])
-    scalar = types.boolean if kind.name == "bool" else getattr(types, kind.name)
-    return types.Array(scalar, kind.dimensions, "A" if kind.strided else "C") if isinstance(kind, Array) else scalar
+
+def _is_of(symbol: str, module: str) -> bool:
+    source = importlib.import_module(f"lookalike.kernels.{module}")
+    return any(symbol.startswith(f"lookalike_{module}_{name}_") for name, _ in _kernels(source))
 
 
 _PROVIDED = {"NRT_MemInfo_alloc_aligned", "NRT_MemInfo_call_dtor", "malloc", "free", "memcpy", "memset", "memmove"}
@@ -85,7 +105,8 @@ _MATHEMATICS = {"log", "exp", "pow", "sqrt", "fma", "fmaf", "floor", "ceil", "lo
 def _check_symbols(library: Any, name: str) -> None:
     """Refuse code that would call into Numba or Python."""
     needed = {function.name for function in library._final_module.functions if function.is_declaration}
-    foreign = {symbol for symbol in needed if not symbol.startswith("llvm.")} - _PROVIDED - _MATHEMATICS
+    foreign = {symbol for symbol in needed if not symbol.startswith(("llvm.", "lookalike_"))}
+    foreign -= _PROVIDED | _MATHEMATICS
     if foreign:
         raise ValueError(f"kernel {name} needs {', '.join(sorted(foreign))}: write it without")
 

@@ -28,7 +28,7 @@ MEMORY = """
 declare i8* @malloc(i64)
 declare void @free(i8*)
 
-define i8* @NRT_MemInfo_alloc_aligned(i64 %size, i32 %align) {
+define linkonce_odr i8* @NRT_MemInfo_alloc_aligned(i64 %size, i32 %align) {
   %step = zext i32 %align to i64
   %more = add i64 %step, 64
   %bytes = add i64 %size, %more
@@ -61,12 +61,12 @@ fill:
   ret i8* %block
 }
 
-define void @NRT_MemInfo_call_dtor(i8* %block) {
+define linkonce_odr void @NRT_MemInfo_call_dtor(i8* %block) {
   call void @free(i8* %block)
   ret void
 }
 
-define void @lookalike_release(i8* %block) {
+define linkonce_odr void @lookalike_release(i8* %block) {
   %words = bitcast i8* %block to i64*
   %before = atomicrmw sub i64* %words, i64 1 seq_cst
   %last = icmp eq i64 %before, 1
@@ -85,10 +85,20 @@ class Compiled:
     """A kernel for one signature, as Numba compiled it."""
 
     symbol: str
-    """The name of its glue."""
+    """The name of its glue; other kernels call it by `native_symbol`."""
     context: Any
     function: Any
     """Numba's description of the function."""
+
+
+def symbol_of(module: str, name: str, number: int) -> str:
+    """The name of the glue of a kernel for its signature with this number."""
+    return f"lookalike_{module}_{name}_{number}"
+
+
+def native_symbol(symbol: str) -> str:
+    """The name by which other kernels call a kernel."""
+    return f"{symbol}_native"
 
 
 def glue(kernels: list[Compiled]) -> str:
@@ -106,12 +116,19 @@ class _Glue:
         self._context = kernel.context
         self._description = kernel.function
         self._callee = self._context.declare_function(module, kernel.function)
+        self._forward(module, native_symbol(kernel.symbol))
         kind = ir.FunctionType(I32, [POINTER, POINTER])
         self._function = ir.Function(module, kind, name=kernel.symbol)
         self._builder = ir.IRBuilder(self._function.append_basic_block("entry"))
         self._slot = 0
         self._arrays = 0
         self._header = self._take(I64)
+
+    def _forward(self, module: ir.Module, name: str) -> None:
+        """The kernel under a name that does not change, for other kernels."""
+        function = ir.Function(module, self._callee.function_type, name=name)
+        builder = ir.IRBuilder(function.append_basic_block("entry"))
+        builder.ret(builder.call(self._callee, function.args, tail=True))
 
     def write(self) -> None:
         """Fill the function."""
@@ -202,17 +219,3 @@ class _Glue:
             if value.type != I64:
                 value = (builder.sext if kind.signed else builder.zext)(value, I64)
             builder.store(value, self._place(out, I64))
-
-
-def describe(kind: Any) -> str:
-    """The text of a result's type, as in a signature."""
-    if kind == types.none:
-        return ""
-    if isinstance(kind, types.BaseTuple):
-        return f"({', '.join(describe(item) for item in kind.types)})"
-    if isinstance(kind, types.Array):
-        inside = ",".join([".." if kind.layout != "C" else ""] * kind.ndim)
-        return f"{kind.dtype}[{inside}]"
-    if isinstance(kind, types.Literal):
-        return describe(kind.literal_type)
-    return str(kind)

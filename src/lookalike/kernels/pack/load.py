@@ -24,18 +24,22 @@ class Pack:
 
     def __init__(self, header: dict[str, Any], objects: list[bytes]) -> None:
         self._table = header["kernels"]
-        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+        self._engine = _engine()
         for data in objects:
             self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
-        self._engine.finalize_object()
-        self._release: Any = RELEASE(self._engine.get_function_address(header["release"])) if self._table else None
+        for module in header["calls"]:  # kernels call those of other modules
+            open_pack(module)
+        self._release: Any = header["release"]
 
     def calls(self, name: str, parameters: Mapping[str, Any]) -> list[Callable[..., Any]]:
         """The functions of a kernel, one for each signature; `parameters` as for `make_call`."""
-        return [
-            make_call(name, parameters, takes, gives, NATIVE(self._engine.get_function_address(symbol)), self._release)
-            for takes, gives, symbol in self._table[name]
-        ]
+        with _lock:
+            self._engine.finalize_object()
+            release = RELEASE(self._engine.get_function_address(self._release))
+            return [
+                make_call(name, parameters, takes, gives, NATIVE(self._engine.get_function_address(symbol)), release)
+                for takes, gives, symbol in self._table[name]
+            ]
 
 
 def open_pack(module: str) -> Pack:
@@ -76,12 +80,9 @@ def build_missing() -> None:
 
 
 @cache
-def _prepare() -> Any:
+def _engine() -> Any:
+    """What holds the machine code of all packs, and links them with each other."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    return llvm.Target.from_default_triple()
-
-
-def _machine() -> Any:
-    """What turns objects into runnable code; each engine takes one."""
-    return _prepare().create_target_machine(jit=True)
+    machine = llvm.Target.from_default_triple().create_target_machine(jit=True)
+    return llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)

@@ -1,4 +1,4 @@
-"""What a kernel takes, written as text: "uint8[], int64[,], (uint64[], float64), bool".
+"""What a kernel takes and returns, written as text: "uint8[], int64[,], (uint64[], float64), bool -> int64".
 
 `uint8[]` is an array of one dimension, `int64[,]` of two, contiguous in memory; `uint64[..]` may have gaps between its
 values. Parentheses are a tuple. Upper-case letters stand for several types, of which each makes a kernel of its own.
@@ -55,6 +55,18 @@ def expand(texts: Sequence[str], variables: Mapping[str, Sequence[str]]) -> list
             meaning = dict(zip(variables, chosen))
             found.append(re.sub(r"\b[A-Z]\b", lambda match: meaning[match[0]], text))  # noqa: B023
     return found
+
+
+def split(text: str) -> tuple[str, str]:
+    """What a kernel takes, and what it returns, if anything.
+
+    Examples
+    --------
+    >>> split("uint8[], int64 -> int64"), split("int64")
+    (('uint8[], int64', 'int64'), ('int64', ''))
+    """
+    takes, _, gives = text.partition("->")
+    return takes.strip(), gives.strip()
 
 
 def parse(text: str) -> tuple[Kind, ...]:
