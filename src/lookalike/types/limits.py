@@ -33,6 +33,8 @@ class ReadLimits:
     """Values from this size on are taken out of a long row before it is parsed."""
     long_page_bytes: int = 64 << 20
     """A Parquet page of this size holds a long value: writers end a page at about one mebibyte."""
+    large_page_bytes: int = 16 << 20
+    """A Parquet page of this size matters in a small budget: Arrow ends a page only after 1,024 rows."""
 
 
 READ_LIMITS = ReadLimits()
