@@ -13,6 +13,8 @@ from lookalike.types import ItemMemory
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 BASE_BYTES = 320 << 20
 """Memory of Python, its libraries and the kernels (measured: 286 MiB), and a row group that is being written."""
+BESIDE_LONG_BYTES = 384 << 20
+"""Memory besides a long document: the program, and the blocks around it."""
 LEAST_BYTES = 512 << 20
 """The smallest budget: the libraries alone take half of it."""
 ITEM_BYTES = 40
@@ -131,7 +133,7 @@ class Budget:
 
     def item_memory(self, bag: bool, characters: bool) -> ItemMemory:
         """What one document may take; its repeats are numbered in a table of all its shingles."""
-        return ItemMemory(self.total_bytes, BASE_BYTES, BAG_FACTORS[characters] if bag else 0.0)
+        return ItemMemory(self.total_bytes, BESIDE_LONG_BYTES, BAG_FACTORS[characters] if bag else 0.0)
 
     def check_items(self, items: int) -> None:
         """Refuse more items than fit: an eighth of the memory must remain for joining bands and comparing sets."""
