@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
+from lookalike.engine.allocators import thrifty_memory
 from lookalike.engine.execution import Execution
 from lookalike.engine.progress import Progress
 from lookalike.engine.stores.work import WorkFolder
@@ -72,7 +73,8 @@ def open_run(
     ...     list(run.workers.map(abs, [-1, -2]))
     [1, 2]
     """
-    with Workers(settings.execution.threads) as workers:
+    execution = settings.execution
+    with thrifty_memory(execution.budget.total_bytes), Workers(execution.threads) as workers:
         run = Run(settings, workers, progress or Progress(), work)
         try:
             yield run

@@ -1,0 +1,143 @@
+"""Does `--memory` hold? Peak memory against the limit, by length of documents, format and size of row groups.
+
+Generated documents, one in ten a near-copy of its neighbour, all lengths with the same amount of text. Prints a table
+as each run ends and fails if a run exceeds its limit or ends with anything but success or a refusal (exit code 4).
+Run by `make bench-memory`; `--lengths`, `--formats` and `--commands` choose a part.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from measure import run_measured
+
+LENGTHS = (100, 1_000, 8_000, 100_000, 1_000_000)
+COMMANDS = ("dedup", "pairs", "neighbors")
+LINE = "| {:>9} | {:<14} | {:<9} | {:>9} | {:>8} | {:>7} |"
+
+
+def documents(length: int, total_bytes: int, seed: int = 1) -> Iterator[str]:
+    """Texts of about `length` bytes; of every ten, the first two are near-copies."""
+    draw = np.random.default_rng(seed)
+    letters = draw.integers(ord("a"), ord("z") + 1, (50_000, 5), np.uint8)
+    words = np.array([row.tobytes().decode() for row in letters], object)
+    for number in range(max(20, total_bytes // length)):
+        if number % 10 != 1:
+            chosen = words[(len(words) * draw.random(max(8, length // 6)) ** 3).astype(int)]
+        text = " ".join(chosen if number % 10 != 1 else chosen[:-1])
+        yield text
+
+
+def write_parquet(path: Path, texts: Iterator[str], group_rows: int) -> None:
+    """A Parquet file, zstd, with row groups of this many rows."""
+    schema = pa.schema([("id", pa.int64()), ("text", pa.large_string())])
+    with pq.ParquetWriter(path, schema, compression="zstd") as out:
+        rows: list[str] = []
+        first = 0
+        for text in texts:
+            rows.append(text)
+            if len(rows) == group_rows:
+                out.write_table(pa.table([range(first, first + len(rows)), rows], schema=schema), group_rows)
+                first, rows = first + len(rows), []
+        if rows:
+            out.write_table(pa.table([range(first, first + len(rows)), rows], schema=schema), group_rows)
+
+
+def write_jsonl(path: Path, texts: Iterator[str]) -> None:
+    """Lines of JSON."""
+    with path.open("w") as out:
+        out.writelines(json.dumps({"id": number, "text": text}) + "\n" for number, text in enumerate(texts))
+
+
+def write_csv(path: Path, texts: Iterator[str]) -> None:
+    """A CSV file."""
+    with path.open("w", newline="") as out:
+        csv.writer(out).writerows([("id", "text"), *enumerate(texts)])
+
+
+def write_txt(path: Path, texts: Iterator[str]) -> None:
+    """One document per line."""
+    with path.open("w") as out:
+        out.writelines(text + "\n" for text in texts)
+
+
+def write_folder(path: Path, texts: Iterator[str]) -> None:
+    """One document per file, a thousand files per folder."""
+    for number, text in enumerate(texts):
+        file = path / f"{number // 1000}" / f"{number}.txt"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+
+
+FORMATS: dict[str, tuple[str, Callable[[Path, Iterator[str]], None]]] = {
+    "parquet 1,000": ("in.parquet", lambda path, texts: write_parquet(path, texts, 1_000)),
+    "parquet 10,000": ("in.parquet", lambda path, texts: write_parquet(path, texts, 10_000)),
+    "parquet one": ("in.parquet", lambda path, texts: write_parquet(path, texts, 1 << 40)),
+    "jsonl": ("in.jsonl", write_jsonl),
+    "csv": ("in.csv", write_csv),
+    "txt": ("in.txt", write_txt),
+    "folder": ("in", write_folder),
+}
+"""Formats; for Parquet with the rows of a row group."""
+MOST_FILES = 50_000
+"""A folder of more files is left out."""
+
+
+def run_one(command: str, source: Path, memory: str, limit_bytes: int) -> tuple[float, float, int]:
+    """Peak divided by limit, seconds and exit code of a run."""
+    out = source.parent / ("out" if command == "dedup" else "out.parquet")
+    program = str(Path(sys.executable).with_name("lookalike"))
+    method = [] if command == "neighbors" else ["--method", "lsh"]
+    done = run_measured([program, command, source, "-o", out, "--overwrite", "--memory", memory, *method])
+    if out.is_dir():
+        shutil.rmtree(out)
+    return done.peak_bytes / limit_bytes, done.seconds, done.exit_code
+
+
+def run_all(arguments: argparse.Namespace) -> int:
+    """Run what was asked for; the number of runs that failed."""
+    limit_bytes, failed = arguments.mebibytes << 20, 0
+    print(LINE.format("bytes", "format", "command", "peak/limit", "seconds", "exit"))
+    print("| ---: | --- | --- | ---: | ---: | ---: |")
+    for length in arguments.lengths:
+        for name in arguments.formats:
+            if name == "folder" and arguments.megabytes * 10**6 // length > MOST_FILES:
+                continue
+            with tempfile.TemporaryDirectory(dir=arguments.scratch) as folder:
+                file, write = FORMATS[name]
+                write(Path(folder) / file, documents(length, arguments.megabytes * 10**6))
+                for command in arguments.commands:
+                    ratio, seconds, code = run_one(
+                        command, Path(folder) / file, f"{arguments.mebibytes}MiB", limit_bytes
+                    )
+                    failed += ratio > 1 or code not in (0, 4)
+                    print(LINE.format(f"{length:,}", name, command, f"{ratio:.2f}", f"{seconds:.1f}", code), flush=True)
+    return failed
+
+
+def parse(text: list[str] | None = None) -> argparse.Namespace:
+    """The options."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--megabytes", type=int, default=300, help="text per run")
+    parser.add_argument("--mebibytes", type=int, default=512, help="--memory of every run")
+    parser.add_argument("--lengths", default=LENGTHS, type=lambda given: [int(one) for one in given.split(",")])
+    parser.add_argument("--formats", default=[*FORMATS], type=lambda given: given.split(";"), help="separated by ;")
+    parser.add_argument("--commands", default=COMMANDS, type=lambda given: given.split(","))
+    parser.add_argument("--scratch", default=None, help="a folder with room for a run")
+    return parser.parse_args(text)
+
+
+if __name__ == "__main__":
+    failures = run_all(parse())
+    sys.exit(f"{failures} runs failed or exceeded --memory" if failures else 0)
