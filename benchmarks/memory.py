@@ -1,14 +1,16 @@
 """Does `--memory` hold? Peak memory against the limit, by length of documents, format and size of row groups.
 
-Generated documents, one in ten a near-copy of its neighbour, all lengths with the same amount of text. Prints a table
-as each run ends and fails if a run exceeds its limit or ends with anything but success or a refusal (exit code 4).
-Run by `make bench-memory`; `--lengths`, `--formats` and `--commands` choose a part.
+Generated documents, one in ten a near-copy of its neighbour, all lengths with the same amount of text; and `link` on
+generated people. Prints a table as each run ends and fails if a run exceeds its limit or ends with anything but success
+or a refusal (exit code 4). Run by `make bench-memory`, on little text; `--full` takes 925 MB for each run and 200,000
+people. `--lengths`, `--formats` and `--commands` choose a part.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import gzip
 import json
 import shutil
 import sys
@@ -21,9 +23,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from measure import run_measured
+from people import make_people
 
 LENGTHS = (100, 1_000, 8_000, 100_000, 1_000_000)
-COMMANDS = ("dedup", "pairs", "neighbors")
+COMMANDS = ("dedup", "pairs", "neighbors", "link")
+LINK_MEBIBYTES = (512, 1024)
+"""--memory of `link`: what is refused, and what is enough for 200,000 people in each table."""
 LINE = "| {:>9} | {:<14} | {:<9} | {:>9} | {:>8} | {:>7} |"
 
 
@@ -60,6 +65,12 @@ def write_jsonl(path: Path, texts: Iterator[str]) -> None:
         out.writelines(json.dumps({"id": number, "text": text}) + "\n" for number, text in enumerate(texts))
 
 
+def write_gzip(path: Path, texts: Iterator[str]) -> None:
+    """Compressed lines of JSON."""
+    with gzip.open(path, "wt", compresslevel=1) as out:
+        out.writelines(json.dumps({"id": number, "text": text}) + "\n" for number, text in enumerate(texts))
+
+
 def write_csv(path: Path, texts: Iterator[str]) -> None:
     """A CSV file."""
     with path.open("w", newline="") as out:
@@ -85,6 +96,7 @@ FORMATS: dict[str, tuple[str, Callable[[Path, Iterator[str]], None]]] = {
     "parquet 10,000": ("in.parquet", lambda path, texts: write_parquet(path, texts, 10_000)),
     "parquet one": ("in.parquet", lambda path, texts: write_parquet(path, texts, 1 << 40)),
     "jsonl": ("in.jsonl", write_jsonl),
+    "jsonl.gz": ("in.jsonl.gz", write_gzip),
     "csv": ("in.csv", write_csv),
     "txt": ("in.txt", write_txt),
     "folder": ("in", write_folder),

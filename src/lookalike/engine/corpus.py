@@ -180,7 +180,7 @@ def read_corpus(
         How many of the sources, at the front, are reference items, which need no rank.
     """
     budget = run.settings.execution.budget
-    digests = Digests(digesting.bands, run.work, budget.piece_bytes)
+    digests = Digests(digesting.bands, run.work, run.piece_bytes)
     if digesting.vectors:
         run.progress.compiling(fingerprint_rows, "vectors")
     for source in sources:

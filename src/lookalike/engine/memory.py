@@ -98,8 +98,12 @@ class Budget:
     """Blocks that are decoded ahead or in progress."""
     piece_bytes: int = PIECE_BYTES
     """Digests beyond this size go to the work folder; small runs write nothing there."""
+    unsaved_bytes: int = 1 << 30
+    """The same for runs that cannot be resumed: they write digests only if there is no memory for them."""
     set_buffer_bytes: int = SET_BUFFER_BYTES
     """Sets that are buffered before they are written to the files of their blocks."""
+    whole_bytes: int = (LEAST_BYTES - BASE_BYTES) // 4
+    """A connected part of the candidates with smaller sets is compared whole in every run, however little its memory."""
     least_join_bytes: int = 1 << 20
     """Memory that joining a band may always use, however little is left."""
 
@@ -113,6 +117,7 @@ class Budget:
             sets_bytes=quarter,
             blocks_bytes=quarter,
             piece_bytes=min(PIECE_BYTES, quarter // 2),
+            unsaved_bytes=quarter // 2,
             set_buffer_bytes=min(SET_BUFFER_BYTES, quarter // 4),
         )
 
