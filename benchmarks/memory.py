@@ -23,7 +23,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from measure import run_measured
-from people import make_people
 
 LENGTHS = (100, 1_000, 8_000, 100_000, 1_000_000)
 COMMANDS = ("dedup", "pairs", "neighbors", "link")
@@ -106,48 +105,78 @@ MOST_FILES = 50_000
 """A folder of more files is left out."""
 
 
-def run_one(command: str, source: Path, memory: str, limit_bytes: int) -> tuple[float, float, int]:
+def run_one(command: str, sources: list[Path], mebibytes: int, more: tuple[str, ...] = ()) -> tuple[float, float, int]:
     """Peak divided by limit, seconds and exit code of a run."""
-    out = source.parent / ("out" if command == "dedup" else "out.parquet")
+    out = sources[0].parent / ("out" if command in ("dedup", "link") else "out.parquet")
     program = str(Path(sys.executable).with_name("lookalike"))
-    method = [] if command == "neighbors" else ["--method", "lsh"]
-    done = run_measured([program, command, source, "-o", out, "--overwrite", "--memory", memory, *method])
+    options = ["-o", out, "--overwrite", "--memory", f"{mebibytes}MiB", *more]
+    done = run_measured([program, command, *sources, *options])
     if out.is_dir():
         shutil.rmtree(out)
-    return done.peak_bytes / limit_bytes, done.seconds, done.exit_code
+    return done.peak_bytes / (mebibytes << 20), done.seconds, done.exit_code
+
+
+def report(size: int, name: str, command: str, measured: tuple[float, float, int]) -> bool:
+    """Print a row of the table; whether the run failed."""
+    ratio, seconds, code = measured
+    print(LINE.format(f"{size:,}", name, command, f"{ratio:.2f}", f"{seconds:.1f}", code), flush=True)
+    return ratio > 1 or code not in (0, 4)
+
+
+def run_texts(arguments: argparse.Namespace, length: int, name: str, folder: Path) -> int:
+    """Run the commands on documents of one length in one format; the number of runs that failed."""
+    file, write = FORMATS[name]
+    write(folder / file, documents(length, arguments.megabytes * 10**6))
+    failed = 0
+    for command in arguments.commands:
+        if command != "link":
+            more = () if command == "neighbors" else ("--method", "lsh")
+            failed += report(length, name, command, run_one(command, [folder / file], arguments.mebibytes, more))
+    return failed
+
+
+def run_link(people: int, folder: Path) -> int:
+    """Run `link` on two tables of people; the number of runs that failed."""
+    paths = [folder / "left.parquet", folder / "right.parquet"]
+    for path, table in zip(paths, make_tables(people, people)):
+        pq.write_table(table, path)
+    more = ("--fields", "name,address,postcode,phone")
+    return sum(report(people, f"people {mebibytes}", "link", run_one("link", paths, mebibytes, more))
+               for mebibytes in LINK_MEBIBYTES)  # fmt: skip
 
 
 def run_all(arguments: argparse.Namespace) -> int:
     """Run what was asked for; the number of runs that failed."""
-    limit_bytes, failed = arguments.mebibytes << 20, 0
+    failed = 0
     print(LINE.format("bytes", "format", "command", "peak/limit", "seconds", "exit"))
     print("| ---: | --- | --- | ---: | ---: | ---: |")
-    for length in arguments.lengths:
+    for length in arguments.lengths if {*arguments.commands} - {"link"} else ():
         for name in arguments.formats:
             if name == "folder" and arguments.megabytes * 10**6 // length > MOST_FILES:
                 continue
             with tempfile.TemporaryDirectory(dir=arguments.scratch) as folder:
-                file, write = FORMATS[name]
-                write(Path(folder) / file, documents(length, arguments.megabytes * 10**6))
-                for command in arguments.commands:
-                    ratio, seconds, code = run_one(
-                        command, Path(folder) / file, f"{arguments.mebibytes}MiB", limit_bytes
-                    )
-                    failed += ratio > 1 or code not in (0, 4)
-                    print(LINE.format(f"{length:,}", name, command, f"{ratio:.2f}", f"{seconds:.1f}", code), flush=True)
+                failed += run_texts(arguments, length, name, Path(folder))
+    if "link" in arguments.commands:
+        with tempfile.TemporaryDirectory(dir=arguments.scratch) as folder:
+            failed += run_link(arguments.people, Path(folder))
     return failed
 
 
 def parse(text: list[str] | None = None) -> argparse.Namespace:
     """The options."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--megabytes", type=int, default=300, help="text per run")
+    parser.add_argument("--full", action="store_true", help="925 MB of text per run and 200,000 people per table")
+    parser.add_argument("--megabytes", type=int, help="text per run (default: 60)")
+    parser.add_argument("--people", type=int, help="people per table for link (default: 20,000)")
     parser.add_argument("--mebibytes", type=int, default=512, help="--memory of every run")
     parser.add_argument("--lengths", default=LENGTHS, type=lambda given: [int(one) for one in given.split(",")])
     parser.add_argument("--formats", default=[*FORMATS], type=lambda given: given.split(";"), help="separated by ;")
     parser.add_argument("--commands", default=COMMANDS, type=lambda given: given.split(","))
     parser.add_argument("--scratch", default=None, help="a folder with room for a run")
-    return parser.parse_args(text)
+    found = parser.parse_args(text)
+    found.megabytes = found.megabytes or (925 if found.full else 60)
+    found.people = found.people or (200_000 if found.full else 20_000)
+    return found
 
 
 if __name__ == "__main__":

@@ -103,7 +103,7 @@ class Budget:
     set_buffer_bytes: int = SET_BUFFER_BYTES
     """Sets that are buffered before they are written to the files of their blocks."""
     whole_bytes: int = (LEAST_BYTES - BASE_BYTES) // 4
-    """A connected part of the candidates with smaller sets is compared whole in every run, however little its memory."""
+    """A connected part of the candidates with smaller sets is compared whole in every run, even in the least memory."""
     least_join_bytes: int = 1 << 20
     """Memory that joining a band may always use, however little is left."""
 
