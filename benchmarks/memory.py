@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from measure import run_measured
+from people import make_tables
 
 LENGTHS = (100, 1_000, 8_000, 100_000, 1_000_000)
 COMMANDS = ("dedup", "pairs", "neighbors", "link")
@@ -138,7 +139,7 @@ def run_texts(arguments: argparse.Namespace, length: int, name: str, folder: Pat
 def run_link(people: int, folder: Path) -> int:
     """Run `link` on two tables of people; the number of runs that failed."""
     paths = [folder / "left.parquet", folder / "right.parquet"]
-    for path, table in zip(paths, make_tables(people, people)):
+    for path, table in zip(paths, make_tables(people, people, 0.1)[:2]):
         pq.write_table(table, path)
     more = ("--fields", "name,address,postcode,phone")
     return sum(report(people, f"people {mebibytes}", "link", run_one("link", paths, mebibytes, more))
