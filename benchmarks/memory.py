@@ -13,8 +13,10 @@ import csv
 import gzip
 import json
 import shutil
+import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -22,13 +24,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from measure import run_measured
 from people import make_tables
 
 LENGTHS = (100, 1_000, 8_000, 100_000, 1_000_000)
 COMMANDS = ("dedup", "pairs", "neighbors", "link")
 LINK_MEBIBYTES = (512, 1024)
 """--memory of `link`: what is refused, and what is enough for 200,000 people in each table."""
+MEASURE = (
+    "import resource, subprocess, sys; code = subprocess.run(sys.argv[1:], stderr=subprocess.DEVNULL).returncode; "
+    "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10); sys.exit(code)"
+)
+"""A small process that starts the command: a child counts what its parent held at the fork."""
 LINE = "| {:>9} | {:<14} | {:<9} | {:>9} | {:>8} | {:>7} |"
 
 
@@ -111,10 +117,13 @@ def run_one(command: str, sources: list[Path], mebibytes: int, more: tuple[str, 
     out = sources[0].parent / ("out" if command in ("dedup", "link") else "out.parquet")
     program = str(Path(sys.executable).with_name("lookalike"))
     options = ["-o", out, "--overwrite", "--memory", f"{mebibytes}MiB", *more]
-    done = run_measured([program, command, *sources, *options])
+    started = time.perf_counter()
+    run = [sys.executable, "-c", MEASURE, program, command, *map(str, [*sources, *options])]
+    done = subprocess.run(run, capture_output=True, text=True)
+    seconds = time.perf_counter() - started
     if out.is_dir():
         shutil.rmtree(out)
-    return done.peak_bytes / (mebibytes << 20), done.seconds, done.exit_code
+    return int(done.stdout.split()[-1]) / (mebibytes << 20), seconds, done.returncode
 
 
 def report(size: int, name: str, command: str, measured: tuple[float, float, int]) -> bool:

@@ -108,7 +108,7 @@ def slice_rows(rows: int, nbytes: int, limits: ReadLimits) -> int:
     Examples
     --------
     >>> slice_rows(10_000, 100 << 20, ReadLimits())
-    2500
+    400
     """
     slices = max(1, -(-nbytes // limits.parquet_bytes), -(-rows // limits.block_rows))
     return max(1, -(-rows // slices))
