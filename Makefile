@@ -10,7 +10,7 @@ WORKERS ?= auto
 PARALLEL := -n $(WORKERS) --maxprocesses 4 --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo test test-slow test-benchmarks lint format bench bench-exact bench-records bench-vectors bench-scale clean
+.PHONY: install demo test test-slow test-benchmarks lint format bench bench-exact bench-records bench-vectors bench-scale bench-memory clean
 
 install: $(STAMP) $(PACKS)/.built
 
@@ -64,6 +64,9 @@ bench-records: install
 
 bench-scale: install
 	$(BIN)/python benchmarks/scale.py
+
+bench-memory: install
+	$(BIN)/python benchmarks/memory.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis lookalike-demo

@@ -1,21 +1,27 @@
 import itertools
+import json
 import tempfile
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import lookalike as la
 from corpora import corpus
-from cramped import dedup_cramped, pairs_cramped
+from cramped import cramp, dedup_cramped, pairs_cramped
 from lookalike.candidates.bands import key_ranges
 from lookalike.candidates.parts import connected_parts, pack_parts
 from lookalike.engine.memory import BASE_BYTES, ITEM_BYTES, JOIN_BYTES, Budget, machine_memory, parse_memory
+from lookalike.engine.progress import Progress
+from lookalike.engine.settings import Settings
 from lookalike.engine.stores.sets import SetStore
 from lookalike.engine.stores.work import WorkFolder
 from lookalike.errors import ResourceError, UsageError
+from lookalike.jobs.dedup import dedup_to_folder
+from lookalike.jobs.pairs import pairs_of_files
 from lookalike.types import Buckets, Sets
 
 TEXTS = corpus(500, seed=12)
@@ -99,6 +105,29 @@ def test_what_cannot_fit_is_refused_with_advice():
     Budget.split(2 << 30).check_items(12_000_000)
     with pytest.raises(ResourceError, match="split"):
         Budget.split(1 << 50).check_items(1 << 31)
+
+
+def test_an_item_that_is_too_large_is_named(tmp_path):
+    texts = [f"{'long ' * (one == 7)}" + " ".join(f"w{k}" for k in range(200 if one == 7 else 20)) for one in range(10)]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    settings = cramp(Settings.parse(method="brute"), sets_bytes=1000)
+    with pytest.raises(ResourceError, match=r"in\.jsonl: row 7: its set takes .*--memory"):
+        dedup_to_folder([tmp_path / "in.jsonl"], tmp_path / "out", settings)
+
+
+def test_pairs_put_digests_on_disk_if_there_is_no_memory_for_them(tmp_path):
+    texts = corpus(300, seed=3)
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    found = []
+    for nbytes in (1 << 30, 1000):
+        spool = tmp_path / f"spool{nbytes}"
+        spool.mkdir()
+        settings = cramp(Settings.parse(method="lsh"), unsaved_bytes=nbytes)
+        pairs, _ = pairs_of_files([tmp_path / "in.jsonl"], settings, spool, Progress())
+        found.append(pa.concat_tables(pairs.tables()))
+        assert any(spool.rglob("digests-*.arrow")) == (nbytes == 1000)
+    assert found[0] == found[1]
+    assert len(found[0]) > 10
 
 
 def test_a_band_that_does_not_fit_is_joined_in_ranges():

@@ -120,3 +120,26 @@ def test_the_saved_graph_does_not_depend_on_memory(tmp_path):
         dedup_to_folder([tmp_path / "a.jsonl"], tmp_path / f"out{number}", settings)
         found.add((tmp_path / f"out{number}/graph/links.parquet").read_bytes())
     assert len(found) == 1
+
+
+@pytest.mark.parametrize(("method", "members"), [("lsh", 60), ("lsh", 300), ("exact", 60), ("brute", 60)])
+def test_the_saved_graph_of_large_parts_does_not_depend_on_memory(tmp_path, method, members):
+    """Two large parts, with ordinary or oversize buckets, are cut into blocks if there is little memory."""
+    texts = [
+        f"{'common ' * (one % 3)}" + " ".join(f"{one % 2}w{k}" for k in range(40)) + f" x{one}"
+        for one in range(members)
+    ]
+    texts += [" ".join(f"{one // 2}y{k}" for k in range(20 + one % 2)) for one in range(60)]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    found = set()
+    for number, nbytes in enumerate((1 << 30, 60_000, 16_000)):
+        settings = Settings.parse(method=method, threshold=0.6)
+        settings = cramp(settings, sets_bytes=nbytes, whole_bytes=16_000)
+        out = tmp_path / f"out{number}"
+        dedup_to_folder([tmp_path / "a.jsonl"], out, settings)
+        found.add(((out / "graph/links.parquet").read_bytes(), (out / "graph/items.parquet").read_bytes()))
+        dedup_again(out, tmp_path / f"again{number}", threshold=0.7)
+        assert pq.read_table(tmp_path / f"again{number}/removed.parquet") == pq.read_table(
+            tmp_path / "again0/removed.parquet"
+        )
+    assert len(found) == 1

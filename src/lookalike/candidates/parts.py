@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -49,7 +49,7 @@ class Packing:
         return self.batches[-1].stop if self.batches else 0
 
 
-def pack_parts(part_of: Int32, nbytes: Int64, limit: int) -> Packing:
+def pack_parts(part_of: Int32, nbytes: Int64, limit: int, name_of: Callable[[int], str] = "item {}".format) -> Packing:
     """Combine whole parts to blocks of at most `limit` bytes, and split larger parts.
 
     Parameters
@@ -58,6 +58,8 @@ def pack_parts(part_of: Int32, nbytes: Int64, limit: int) -> Packing:
         The part of each member; members are in ascending order.
     nbytes : int64[members]
         The memory that each takes.
+    name_of
+        How a message names a member.
 
     Examples
     --------
@@ -76,7 +78,7 @@ def pack_parts(part_of: Int32, nbytes: Int64, limit: int) -> Packing:
             cuts = [start, int(fitting[-1])]
         else:
             end = int(ends[np.searchsorted(ends, start, side="right")])
-            cuts = _cut(taken, start, end, limit // 2)
+            cuts = _cut(taken, start, end, limit // 2, lambda k: name_of(int(by_part[k])))
         for first, last in pairwise(cuts):
             block_of[by_part[first:last]] = block
             block += 1
@@ -85,7 +87,7 @@ def pack_parts(part_of: Int32, nbytes: Int64, limit: int) -> Packing:
     return Packing(block_of, batches)
 
 
-def _cut(taken: Int64, start: int, end: int, limit: int) -> list[int]:
+def _cut(taken: Int64, start: int, end: int, limit: int, name_of: Callable[[int], str]) -> list[int]:
     """Split one part into blocks of at most `limit` bytes."""
     cuts = [start]
     while cuts[-1] < end:
@@ -93,8 +95,8 @@ def _cut(taken: Int64, start: int, end: int, limit: int) -> list[int]:
         if cut == cuts[-1]:
             needed = int(taken[cut + 1] - taken[cut])
             raise ResourceError(
-                f"the set of one item takes {needed / 2**20:,.0f} MiB; {limit / 2**20:,.0f} MiB are available for one. "
-                "Give more --memory, or leave the largest items out"
+                f"{name_of(cut)}: its set takes {needed / 2**20:,.0f} MiB; {limit / 2**20:,.0f} MiB are available for "
+                "one. Give more --memory, or leave the largest items out"
             )
         cuts.append(cut)
     return cuts

@@ -89,6 +89,11 @@ class Corpus:
     def _wanted(self, *columns: str) -> Wanted:
         return Wanted(self.settings.column, columns, self.settings.skip_errors)
 
+    def blocks_ahead(self, run: Run[Any]) -> int:
+        """How many blocks may be in memory."""
+        ahead: int = run.settings.execution.blocks_ahead(self.settings.characters)
+        return ahead
+
     def _visit(
         self, run: Run[Any], items: Int64, wanted: Wanted, make: Callable[[Items], Made]
     ) -> Iterator[tuple[int, int, Made]]:
@@ -111,9 +116,10 @@ class Corpus:
                     low, high = np.searchsorted(items, [first, last]).tolist()
                     yield low, high, items[low:high] - first, block, self.held.get((source, number))
 
-        for low, high, made, nbytes in run.workers.map(visit, jobs()):
+        for low, high, made, nbytes in run.workers.map(visit, jobs(), self.blocks_ahead(run)):
             if made is not None:
                 yield low, high, made
+                made = None  # free it before the next is waited for
             run.progress.advance(nbytes)
 
     def ids(self, items: Int64) -> pa.Array:
@@ -192,9 +198,9 @@ def read_corpus(
         How many of the sources, at the front, are reference items, which need no rank.
     """
     budget = run.settings.execution.budget
-    digests = Digests(digesting.bands, run.work, budget.piece_bytes)
+    digests = Digests(digesting.bands, run.work, run.piece_bytes)
     for source in sources:
-        source.item_memory = budget.item_memory(settings.shingling.bag, settings.shingling.kind == "char")
+        source.item_memory = budget.item_memory(settings.shingling.bag, settings.characters)
     done = {(record.source, record.block): record for record in digests.blocks}
 
     def digest(job: tuple[int, int, Block, Wanted]) -> tuple[DigestedBlock, Items | None, int]:
@@ -221,12 +227,14 @@ def read_corpus(
 
     held: dict[tuple[int, int], Items] = {}
     held_bytes = 0  # of all items so far, held or not
-    for part, items, nbytes in run.workers.map(digest, jobs()):
+    ahead = run.settings.execution.blocks_ahead(settings.characters)
+    for part, items, nbytes in run.workers.map(digest, jobs(), ahead):
         if items is not None:
-            held_bytes += items.features.nbytes
+            held_bytes += max(items.features.nbytes, getattr(items.decoded, "nbytes", 0))
             held[part.source, part.block] = items
         if held_bytes > budget.held_bytes:
             held.clear()  # holding a part of a large corpus would save little
+        items = None  # free it before the next is waited for
         digests.add(part)
         run.progress.advance(nbytes)
     digests.finish()

@@ -24,6 +24,11 @@ class Execution:
     limits: ReadLimits = READ_LIMITS
     """How large the blocks of the input are."""
 
+    def blocks_ahead(self, characters: bool = False) -> int:
+        """How many blocks of the input may be in memory at a time; `characters` if shingles are made of them."""
+        nbytes = max(self.limits.block_bytes, self.limits.parquet_bytes)
+        return self.budget.blocks_ahead(self.threads, nbytes, characters)
+
     @classmethod
     def parse(cls, threads: int | None = None, memory: str | int | None = None) -> Execution:
         """Check both; by default all processors and half of the machine's memory."""

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from lookalike.engine.memory import BASE_BYTES, ITEM_BYTES, JOIN_BYTES
+from lookalike.engine.memory import BASE_BYTES, BLOCK_FACTORS, ITEM_BYTES, JOIN_BYTES, Budget
 from lookalike.engine.settings import Settings
 from lookalike.errors import ResourceError
 from lookalike.types import Source
@@ -57,8 +57,10 @@ def forecast_run(sources: list[Source], references: list[Source], settings: Sett
         items * JOIN_BYTES * settings.execution.threads // budget.joining_ranges(items, settings.execution.threads)
     )
     nbytes = sum(source.nbytes for source in everything)
-    held = min(budget.held_bytes, nbytes)
-    memory = BASE_BYTES * 3 // 4 + items * ITEM_BYTES + max(joining, held, min(digests, budget.piece_bytes))
+    blocks = settings.execution.blocks_ahead(settings.items.characters) * settings.execution.limits.block_bytes
+    in_progress = int(min(blocks, nbytes) * BLOCK_FACTORS[settings.items.characters])
+    stages = max(joining, _held(budget, nbytes) + in_progress + 2 * min(digests, budget.piece_bytes))
+    memory = BASE_BYTES + items * ITEM_BYTES + stages
     return Forecast(
         items,
         exact,
@@ -67,6 +69,11 @@ def forecast_run(sources: list[Source], references: list[Source], settings: Sett
         digests if digests >= budget.piece_bytes else 0,
         sum(source.nbytes for source in sources),
     )
+
+
+def _held(budget: Budget, nbytes: int) -> int:
+    """What stays in memory between the stages: the items of a small corpus, or the sets of candidates."""
+    return min(max(budget.held_bytes, budget.sets_bytes), nbytes)
 
 
 def count_items(sources: list[Source]) -> tuple[int, bool]:

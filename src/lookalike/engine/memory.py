@@ -12,8 +12,10 @@ from lookalike.errors import ResourceError, UsageError
 from lookalike.types import ItemMemory
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
-BASE_BYTES = 384 << 20
-"""Memory of Python, its libraries, the kernels and the blocks in progress, whatever the input."""
+BASE_BYTES = 320 << 20
+"""Memory of Python, its libraries and the kernels (measured: 286 MiB), and a row group that is being written."""
+BESIDE_LONG_BYTES = 384 << 20
+"""Memory besides a long document: the program, and the blocks around it."""
 LEAST_BYTES = 512 << 20
 """The smallest budget: the libraries alone take half of it."""
 ITEM_BYTES = 40
@@ -29,7 +31,11 @@ MOST_HELD_BYTES = 512 << 20
 BAG_FACTORS = (16.0, 100.0)
 """Memory per byte of a text whose repeated shingles are counted (80 bytes per shingle): for words, for characters."""
 PIECE_BYTES = 64 << 20
-"""Size of a piece of digests in the work folder."""
+"""The largest size of a piece of digests in the work folder."""
+SET_BUFFER_BYTES = 32 << 20
+"""The most sets that are buffered before they are written; writing takes as much again."""
+BLOCK_FACTORS = (3.0, 10.0)
+"""Memory per byte of a block in progress: its text, its sets and working space; for words, for characters."""
 GUESSED_BYTES = 8 << 30
 """The memory of a machine whose system does not report it."""
 _LIMIT_FILES = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
@@ -80,7 +86,7 @@ class Budget:
     Examples
     --------
     >>> Budget.split(1 << 30).sets_bytes >> 20
-    160
+    176
     """
 
     total_bytes: int
@@ -88,10 +94,16 @@ class Budget:
     """Items of the first blocks that stay in memory, so that a small corpus is decoded only once."""
     sets_bytes: int
     """Sets with their buckets that are compared at a time; assembling them takes twice as much."""
+    blocks_bytes: int = 1 << 30
+    """Blocks that are decoded ahead or in progress."""
     piece_bytes: int = PIECE_BYTES
     """Digests beyond this size go to the work folder; small runs write nothing there."""
-    set_buffer_bytes: int = 32 << 20
+    unsaved_bytes: int = 1 << 30
+    """The same for runs that cannot be resumed: they write digests only if there is no memory for them."""
+    set_buffer_bytes: int = SET_BUFFER_BYTES
     """Sets that are buffered before they are written to the files of their blocks."""
+    whole_bytes: int = (LEAST_BYTES - BASE_BYTES) // 4
+    """A connected part of the candidates with smaller sets is compared whole in every run, even in the least memory."""
     least_join_bytes: int = 1 << 20
     """Memory that joining a band may always use, however little is left."""
 
@@ -99,16 +111,35 @@ class Budget:
     def split(cls, total_bytes: int) -> Budget:
         """Divide the memory of a run."""
         quarter = (total_bytes - BASE_BYTES) // 4
-        return cls(total_bytes, held_bytes=max(0, min(MOST_HELD_BYTES, quarter)), sets_bytes=quarter)
+        return cls(
+            total_bytes,
+            held_bytes=max(0, min(MOST_HELD_BYTES, quarter)),
+            sets_bytes=quarter,
+            blocks_bytes=quarter,
+            piece_bytes=min(PIECE_BYTES, quarter // 2),
+            unsaved_bytes=quarter // 2,
+            set_buffer_bytes=min(SET_BUFFER_BYTES, quarter // 4),
+        )
 
     @property
     def batch_name(self) -> str:
         """Part of the names of saved batches: batches made with another budget hold other items."""
         return f"{self.sets_bytes >> 10}"
 
+    def blocks_ahead(self, threads: int, block_bytes: int, characters: bool = False) -> int:
+        """How many blocks may be in progress or waiting for their turn.
+
+        Examples
+        --------
+        >>> Budget.split(512 << 20).blocks_ahead(16, 4 << 20), Budget.split(8 << 30).blocks_ahead(16, 4 << 20)
+        (4, 18)
+        """
+        fitting = int(self.blocks_bytes / (block_bytes * BLOCK_FACTORS[characters]))
+        return max(1, min(threads + 2, fitting))
+
     def item_memory(self, bag: bool, characters: bool) -> ItemMemory:
         """What one document may take; its repeats are numbered in a table of all its shingles."""
-        return ItemMemory(self.total_bytes, BASE_BYTES, BAG_FACTORS[characters] if bag else 0.0)
+        return ItemMemory(self.total_bytes, BESIDE_LONG_BYTES, BAG_FACTORS[characters] if bag else 0.0)
 
     def check_items(self, items: int) -> None:
         """Refuse more items than fit: an eighth of the memory must remain for joining bands and comparing sets."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
+from lookalike.engine.allocators import thrifty_memory
 from lookalike.engine.execution import Execution
 from lookalike.engine.progress import Progress
 from lookalike.engine.stores.work import WorkFolder
@@ -38,7 +39,15 @@ class Run(Generic[AnySettings]):
     progress: Progress
     work: WorkFolder | None = None
     """Where finished pieces of work are kept so that a killed run can be resumed; None for a run in memory."""
+    resumable: bool = True
+    """Whether what is in the work folder outlives a killed run."""
     _temporary: WorkFolder | None = field(default=None, init=False)
+
+    @property
+    def piece_bytes(self) -> int:
+        """How large digests become before they go to the work folder."""
+        budget = self.settings.execution.budget
+        return budget.piece_bytes if self.resumable else budget.unsaved_bytes
 
     @property
     def pieces(self) -> WorkFolder | None:
@@ -61,9 +70,15 @@ class Run(Generic[AnySettings]):
 
 @contextmanager
 def open_run(
-    settings: AnySettings, progress: Progress | None = None, work: WorkFolder | None = None
+    settings: AnySettings,
+    progress: Progress | None = None,
+    work: WorkFolder | None = None,
+    spool: Path | None = None,
 ) -> Iterator[Run[AnySettings]]:
     """Start the workers of a run, and stop them when it ends.
+
+    A run without a work folder can be given a temporary folder, `spool`, for what does not fit in memory; the caller
+    removes it when it no longer needs the results.
 
     Examples
     --------
@@ -72,8 +87,12 @@ def open_run(
     ...     list(run.workers.map(abs, [-1, -2]))
     [1, 2]
     """
-    with Workers(settings.execution.threads) as workers:
-        run = Run(settings, workers, progress or Progress(), work)
+    execution = settings.execution
+    with thrifty_memory(execution.budget.total_bytes), Workers(execution.threads) as workers:
+        resumable = work is not None
+        if work is None and spool is not None:
+            work = WorkFolder(spool / "work", {}, resume=False)
+        run = Run(settings, workers, progress or Progress(), work, resumable)
         try:
             yield run
         finally:

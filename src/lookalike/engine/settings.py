@@ -41,6 +41,11 @@ class ItemSettings:
     vectors: VectorKind | None = None
     """What kind of vectors the items are; None if they are sets, or not known yet."""
 
+    @property
+    def characters(self) -> bool:
+        """Whether shingles are made of characters: there are several times as many as of words."""
+        return self.shingling.kind == "char"
+
     @classmethod
     def parse(
         cls,

@@ -65,14 +65,15 @@ class Workers:
         if self._pool:
             self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def map(self, function: Callable[[Given], Made], given: Iterable[Given]) -> Iterator[Made]:
-        """Like the built-in map, in the same order.
+    def map(self, function: Callable[[Given], Made], given: Iterable[Given], most: int | None = None) -> Iterator[Made]:
+        """Like the built-in map, in the same order, with at most `most` jobs in progress or waiting for their turn.
 
         A job that is a tuple with an element whose `exclusive` is true runs by itself.
         """
         if self._pool is None:
             yield from map(function, given)
             return
+        most = self.threads + 2 if most is None else most
         waiting: deque[Future[Made]] = deque()
         for one in given:
             if _is_alone(one):
@@ -81,7 +82,7 @@ class Workers:
                 yield self._pool.submit(function, one).result()
                 continue
             waiting.append(self._pool.submit(function, one))
-            if len(waiting) > self.threads + 1:
+            if len(waiting) >= most:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()

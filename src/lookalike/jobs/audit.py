@@ -140,7 +140,7 @@ def _by_blocks(run: Run[Settings], corpus: Corpus, compare: Callable[[Sets], Pai
             yield from corpus.blocks(source)
 
     parts = []
-    for *part, nbytes in run.workers.map(one, jobs()):
+    for *part, nbytes in run.workers.map(one, jobs(), corpus.blocks_ahead(run)):
         parts.append(part)
         run.progress.advance(nbytes)
     none = np.empty(0, np.int64)

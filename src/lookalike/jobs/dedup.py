@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -31,7 +31,7 @@ from lookalike.matching.find import find_candidates
 from lookalike.matching.pair_graph import PAIRS_PER_SET, PairGraph, write_graph
 from lookalike.read import LINE_FILES, identity_of, line_files, open_inputs
 from lookalike.report.notebook import dedup_html
-from lookalike.types import RUN_FILE, Int32, Source, to_arrow
+from lookalike.types import RUN_FILE, Int32, ReadLimits, Source, to_arrow
 from lookalike.write import count_kept, write_json
 
 
@@ -179,7 +179,7 @@ def dedup_to_folder(
             write_result(run, found, folder)
         if found.graph is not None:
             with progress.stage("saving pair graph"):
-                write_graph(folder, found.graph, found.collected, _known(found, references + sources))
+                write_graph(folder, found.graph, found.collected, _known(found, references + sources, limits))
         record = describe_run(
             {**settings.to_dict(), **asked}, settings.matching.plan, found.counts, found.alarms, progress, found.audit
         )
@@ -190,10 +190,11 @@ def dedup_to_folder(
     return record
 
 
-def _known(found: Deduplicated, sources: list[Source]) -> dict[str, Any]:
+def _known(found: Deduplicated, sources: list[Source], limits: ReadLimits) -> dict[str, Any]:
     """What the saved pair graph must know about the input."""
     files, blocks = identity_of(sources), found.corpus.digests.blocks
-    return {"files": files, "blocks": blocks, "references": found.references, "empty": found.empty}
+    facts = {"references": found.references, "empty": found.empty, "limits": asdict(limits)}
+    return {"files": files, "blocks": blocks, **facts}
 
 
 def read_result(folder: Path) -> DedupResult:

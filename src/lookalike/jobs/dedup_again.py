@@ -35,9 +35,12 @@ from lookalike.matching.decisions import CollectedDecisions, Links
 from lookalike.matching.find import places_of
 from lookalike.matching.pair_graph import BUCKET, FOLDER, ITEMS, LINKS, PAIR, SIZE, SOURCES
 from lookalike.read import LINE_FILES, identity_of, line_files, open_inputs, refuse_inputs_in
-from lookalike.types import RUN_FILE, Buckets, Int32, Int64, Source, to_arrow, to_numpy
+from lookalike.types import RUN_FILE, Buckets, Int32, Int64, ReadLimits, Source, to_arrow, to_numpy
 from lookalike.verify.measures import Measure
 from lookalike.write import OutputFolder, count_kept, write_json
+
+EARLIER_LIMITS = {"block_bytes": 16 << 20, "parquet_bytes": 32 << 20}
+"""Where runs that do not say so have cut their input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +152,7 @@ def _corpus(
     """The sources of the earlier run, cut into the same blocks; and how many of them are references."""
     if "-" in options["inputs"]:
         raise UsageError(f"--from {earlier}: its input came on standard input and cannot be read again")
-    limits = settings.execution.limits
+    limits = ReadLimits(**saved.known.get("limits", EARLIER_LIMITS))
     reading = settings.items
     opened = partial(
         open_inputs, encoding=reading.encoding, outputs=[Path(out)], limits=limits, skip_errors=reading.skip_errors

@@ -136,7 +136,7 @@ def _write_kept(run: Run[Settings], found: Deduplicated, folder: Path) -> None:
                 progress.advance(source.nbytes)
                 continue
             with open_kept(folder, source) as writer:
-                for stored, nbytes in workers.map(pick, jobs(number)):
+                for stored, nbytes in workers.map(pick, jobs(number), run.settings.execution.blocks_ahead()):
                     large = getattr(stored, "nbytes", 0) >= LARGE_BYTES
                     writer.write(stored)
                     stored = None  # free large rows before the next are read

@@ -88,7 +88,7 @@ def find_similar_pairs(
         settings, choice = choose(everything, settings)
     tell_plan(settings, choice, progress)
     options = options or JoinOptions()
-    with open_run(settings, progress) as run:
+    with open_run(settings, progress, spool=options.folder) as run:
         with progress.stage("reading", sum(source.nbytes for source in everything), "B"):
             corpus = read_corpus(run, everything, settings.items, settings.digesting)
         second = int(corpus.starts[len(sources)]) if against else None

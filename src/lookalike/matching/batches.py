@@ -92,6 +92,12 @@ class Candidates:
         else:
             yield from self._compare_blocks(run, blocks, removed)
 
+    def parts(self, limit: int) -> tuple[Int32, Bool]:
+        """By place: the connected part that it belongs to; and by part, whether its sets take more than `limit`."""
+        part_of = connected_parts(self.bands, len(self.order))
+        nbytes = _set_bytes(self.corpus, self.order[self.members], 1 if self.by_band else len(self.bands))
+        return part_of, np.bincount(part_of[self.members], nbytes, minlength=len(self.order)) > limit
+
     def drop(self, batch: int) -> None:
         """Delete the stored sets of a batch."""
         for block in self.packing.batches[batch]:
@@ -208,12 +214,21 @@ def plan_batches(
     return Candidates(corpus, order, reference_places, first, bands, members, packing, sets, second, by_band)
 
 
+def _set_bytes(corpus: Corpus, items: Int32, at_once: int) -> Int64:
+    return 8 * corpus.counts[items].astype(np.int64) + MEMBER_BYTES * at_once
+
+
 def _pack(bands: BucketStore, members: Int64, corpus: Corpus, order: Int32, at_once: int, limit: int) -> Packing:
     """What is compared together, with `at_once` bands in memory. Counts include repeats, so sets are no larger."""
-    nbytes = 8 * corpus.counts[order[members]].astype(np.int64) + MEMBER_BYTES * at_once
+    nbytes = _set_bytes(corpus, order[members], at_once)
     if nbytes.sum() <= limit:
         return Packing(np.zeros(len(members), np.int32), [range(1)] if len(members) else [])
-    return pack_parts(connected_parts(bands, len(order))[members], nbytes, limit)
+
+    def name_of(member: int) -> str:
+        files, rows = corpus.locate(order[members[member : member + 1]].astype(np.int64))
+        return f"{files[0].as_py()}: row {rows[0]}"
+
+    return pack_parts(connected_parts(bands, len(order))[members], nbytes, limit, name_of)
 
 
 def follow_equal(first: Int32, equal: list[EqualSets]) -> Int32:

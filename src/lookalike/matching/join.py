@@ -161,6 +161,8 @@ def narrow_buckets(run: Run[Settings], found: Comparable) -> Refined:
     if matching.method == "exact" or (found.kind and matching.method == "brute"):
         pairs = _few_pairs(run, found)
         if pairs is not None:
+            if len(pairs) // 2 > run.settings.execution.budget.whole_bytes // PAIR_BYTES:
+                found.crowded = np.arange(len(found))  # as in a run with less memory, which cannot list them
             found.buckets = Buckets(np.arange(0, len(pairs) + 1, 2), pairs)
             return Refined()
     return _refine(run, found)

@@ -1,7 +1,8 @@
 """The pair graph that a run saves, so that it can be repeated at a higher threshold or with another keep rule.
 
 For connected parts with few pairs, all similar pairs are listed with their overlap, and nothing needs to be compared
-again. For parts whose pairs may be too many, the buckets are saved.
+again. For parts whose pairs may be too many, the buckets are saved. Which of the two depends on the sets of a part
+alone, so that a run with less memory, which compares large parts in blocks, saves the same.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ class PairGraph:
         self._pairs_per_set = pairs_per_set
         self._batch: list[pa.Table] = []
         self._cut: CutPart | None = None
-        self._part_of: Int32 | None = None
+        self._whole_bytes = run.settings.execution.budget.whole_bytes
+        self._parts: tuple[Int32, Bool] | None = None
         self._batches: dict[int, pa.Table | None] = {}
 
     def _name(self, batch: int) -> str:
@@ -70,27 +72,48 @@ class PairGraph:
         if found.cut is not None:
             if found.cut is not self._cut:
                 self._cut = found.cut
-                self._add_cut(candidates, found.cut)
+                self._add_coarse(candidates, *found.cut)
             return
         matching = run.settings.matching
+        coarse = self._coarse(candidates, found)
+        if coarse.any():
+            self._add_coarse(candidates, found.places[coarse], found.sizes[coarse])
         small = _with_few_pairs(found.buckets, len(found), self._pairs_per_set)
         heads = found.buckets.members[found.buckets.starts[:-1]]
-        chosen, ratio = select(found.buckets, small[heads]), matching.length_ratio.as_integer_ratio()
+        chosen = select(found.buckets, small[heads] & ~coarse[heads])
+        ratio = matching.length_ratio.as_integer_ratio()
         listed = list_pairs(chosen, found.sets, matching.measure.arguments, 0, run.workers.map, ratio)
         left, right, overlaps, _ = all_pairs(listed)
         self._add(PAIR, found.places[np.minimum(left, right)], found.places[np.maximum(left, right)], overlaps)
-        self._add(SIZE, found.places, found.sizes)
-        large = select(found.buckets, ~small[heads])
+        self._add(SIZE, found.places[~coarse], found.sizes[~coarse])
+        large = select(found.buckets, ~small[heads] & ~coarse[heads])
         self._add_buckets(Buckets(large.starts, found.places[large.members].astype(np.int32)))
 
-    def _add_cut(self, candidates: Candidates, part: CutPart) -> None:
-        """Add a part that is compared in blocks: its sizes and buckets."""
-        self._add(SIZE, part.places, part.sizes)
+    def _parts_of(self, candidates: Candidates) -> tuple[Int32, Bool]:
+        """By place its part, and by part whether it may be cut in a run with little memory; found once."""
+        if self._parts is None:
+            self._parts = candidates.parts(self._whole_bytes)
+        return self._parts
+
+    def _coarse(self, candidates: Candidates, found: Comparable) -> Bool:
+        """Which sets are in parts whose buckets are saved as they were found: the large and the crowded ones.
+
+        Refined buckets would not do: they depend on which parts were compared together.
+        """
+        part_of, large = self._parts_of(candidates)
+        if found.crowded is not None:
+            large = large.copy()
+            large[part_of[found.places[found.crowded]]] = True
+        return np.asarray(large[part_of[found.places]])
+
+    def _add_coarse(self, candidates: Candidates, places: Int64, sizes: Int64) -> None:
+        """Add parts by their sizes and buckets."""
+        self._add(SIZE, places, sizes)
         number = np.full(len(candidates.order), -1, np.int32)
-        number[part.places] = np.arange(len(part.places), dtype=np.int32)
+        number[places] = np.arange(len(places), dtype=np.int32)
         for band in candidates.bands:
             mine = renumber(band, number)
-            self._add_buckets(Buckets(mine.starts, part.places[mine.members].astype(np.int32)))
+            self._add_buckets(Buckets(mine.starts, places[mine.members].astype(np.int32)))
 
     def _add_buckets(self, buckets: Buckets) -> None:
         heads = np.zeros(len(buckets.members), np.int32)
@@ -105,9 +128,7 @@ class PairGraph:
     def close(self, batch: int, candidates: Candidates) -> None:
         """A batch is complete. Its rows are ordered by part, so that they do not depend on how parts were batched."""
         table, self._batch = pa.concat_tables(self._batch), []
-        if self._part_of is None:
-            self._part_of = connected_parts(candidates.bands, len(candidates.order))
-        table = table.take(to_arrow(_order_rows(table, self._part_of)))
+        table = table.take(to_arrow(_order_rows(table, self._parts_of(candidates)[0])))
         if self._work is not None:
             self._work.save(self._name(batch), table)
         self._batches[batch] = None if self._work is not None else table

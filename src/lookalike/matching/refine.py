@@ -65,6 +65,7 @@ def refine(found: Comparable, matching: MatchSettings) -> Refined:
     items = np.unique(chosen.members).astype(np.int64)
     prefixes = join_prefixes(items, *found.sets, *measure.arguments, (floor.numerator, floor.denominator))
     found.buckets = concatenate([select(found.buckets, ~large), prefixes])
+    found.crowded = items
     if found.earlier or matching.method != "lsh":
         return Refined()
     return Refined(len(chosen.sizes), int(chosen.sizes.max()), len(items))

@@ -68,7 +68,7 @@ class ParquetSource:
     def long_pages(self) -> LongPages:
         """Where the file has long values, searched once."""
         if self._long_pages is None:
-            self._long_pages = LongPages.find(self.file, self.footer()[0], self.limits.long_page_bytes)
+            self._long_pages = LongPages.find(self.file, self.footer()[0], self.limits)
         return self._long_pages
 
     def estimate_rows(self) -> tuple[int, bool]:
@@ -108,7 +108,7 @@ def slice_rows(rows: int, nbytes: int, limits: ReadLimits) -> int:
     Examples
     --------
     >>> slice_rows(10_000, 100 << 20, ReadLimits())
-    2500
+    400
     """
     slices = max(1, -(-nbytes // limits.parquet_bytes), -(-rows // limits.block_rows))
     return max(1, -(-rows // slices))

@@ -15,13 +15,13 @@ class ReadLimits:
     256
     """
 
-    block_bytes: int = 16 << 20
-    """Decompressed text per block: small enough for several blocks per thread, large enough to hide fixed costs."""
+    block_bytes: int = 4 << 20
+    """Decompressed text per block: several blocks must fit in little memory, and hide fixed costs."""
     block_files: int = 256
     """Files per block, if each file is an item."""
     block_rows: int = 1 << 15
     """Rows per block of a Parquet file: repeated values are stored once, so the footer may understate their size."""
-    parquet_bytes: int = 32 << 20
+    parquet_bytes: int = 4 << 20
     """Bytes per block of a Parquet file, over all columns, as stated in the footer (decompressed, still encoded)."""
     vector_bytes: int = 4 << 20
     """Bytes per block of a file of vectors; what is computed from them is several times as large."""
@@ -33,6 +33,8 @@ class ReadLimits:
     """Values from this size on are taken out of a long row before it is parsed."""
     long_page_bytes: int = 64 << 20
     """A Parquet page of this size holds a long value: writers end a page at about one mebibyte."""
+    large_page_bytes: int = 16 << 20
+    """A Parquet page of this size matters in a small budget: Arrow ends a page only after 1,024 rows."""
 
 
 READ_LIMITS = ReadLimits()

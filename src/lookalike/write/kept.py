@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 
 from lookalike.types import KEPT, Layout, Source
 
-GROUP_BYTES = 512 << 20
-"""A row group is written once it has this many bytes, whatever its number of rows."""
+GROUP_BYTES = 32 << 20
+"""A row group is written once it has this many bytes, whatever its number of rows: until then it is in memory."""
 LARGE_BYTES = 128 << 20
 """Rows of one block of this size (a huge document) are written at once: two of them may not fit in memory."""
 GROUP_ROWS = 1 << 20

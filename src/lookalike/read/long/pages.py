@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lookalike.read.files import File
-from lookalike.types import ItemMemory
+from lookalike.types import ItemMemory, ReadLimits
 
 HEADER_BYTES = 1 << 14
 """More than a header takes: it may hold the smallest and largest value of its page, which writers truncate."""
@@ -24,40 +24,48 @@ VALUE_FACTOR = 3
 VALUES_FACTOR = 5
 """The same if several row groups have long values: one is still being written while the next is decoded (measured
 with three values of 500 MB: 4.6)."""
+SHARES = 4
+"""A page that needs more than one part in this many of the memory is read alone."""
 _PAGE_BYTES, _STORED_BYTES = 2, 3
 """Numbers of the fields of a header: the size of the page decompressed, and as stored."""
 _TRUE, _FALSE, _INTEGERS, _BINARY, _STRUCT = 1, 2, (4, 5, 6), 8, 12
 
 
 class LongPages:
-    """The column chunks of a file that have a long page."""
+    """The column chunks of a file that have a long page, or one that is large in a small budget."""
 
-    def __init__(self, largest: dict[tuple[int, str], int]) -> None:
+    def __init__(self, largest: dict[tuple[int, str], int], long_bytes: int) -> None:
         self._largest = largest
         """Bytes of the largest page, by row group and column path."""
+        self._long_bytes = long_bytes
 
     @classmethod
-    def find(cls, file: File, metadata: pq.FileMetaData, least_bytes: int) -> LongPages:
-        """Find pages of at least `least_bytes`. Only local files are searched: a URL would need many requests."""
+    def find(cls, file: File, metadata: pq.FileMetaData, limits: ReadLimits) -> LongPages:
+        """Find large and long pages. Only local files are searched: a URL would need many requests."""
         if file.system is not None:
-            return cls({})
+            return cls({}, limits.long_page_bytes)
         with file.reading(), file.open() as opened:
-            return cls(dict(_find_pages(opened, metadata, least_bytes)))
+            least_bytes = min(limits.large_page_bytes, limits.long_page_bytes)
+            return cls(dict(_find_pages(opened, metadata, least_bytes)), limits.long_page_bytes)
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The paths of the columns with long pages."""
-        return tuple(dict.fromkeys(path for _, path in self._largest))
+        return tuple(dict.fromkeys(path for (_, path), size in self._largest.items() if size >= self._long_bytes))
 
     def check(self, group: int, place: str, memory: ItemMemory | None) -> bool:
-        """Whether a row group has long values; raises a ResourceError that names `place` if they do not fit."""
+        """Whether a row group must be read by itself: it has long values, or pages that are large in this memory.
+
+        Raises a ResourceError that names `place` if they do not fit.
+        """
         largest = max((size for (number, _), size in self._largest.items() if number == group), default=0)
         if memory and largest:
             several = len({number for number, _ in self._largest}) > 1
             memory.check(
                 place, largest, VALUES_FACTOR if several else VALUE_FACTOR, "a document (or page of documents)"
             )
-        return largest > 0
+        scarce = memory is not None and SHARES * largest > memory.largest(VALUE_FACTOR)
+        return largest >= self._long_bytes or (largest > 0 and scarce)
 
 
 def _find_pages(

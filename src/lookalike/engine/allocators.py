@@ -1,0 +1,48 @@
+"""Where memory comes from. Allocators keep freed memory for later, which a small budget cannot afford."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pyarrow as pa
+
+TIGHT_BYTES = 2 << 30
+"""Below this budget, freed memory goes back to the system at once. That takes time, and little is gained above it."""
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+"""Numbers of options of glibc's mallopt."""
+_LARGE_BYTES = 1 << 20
+"""Arrays from this size on are given back as soon as they are freed."""
+
+
+@contextmanager
+def thrifty_memory(total_bytes: int) -> Iterator[None]:
+    """In a small budget, give freed memory back at once: Arrow's buffers and, with glibc, NumPy's arrays.
+
+    Measured with 8 kB documents: Arrow's own pool and glibc's defaults keep 110 MiB that nothing uses.
+
+    Examples
+    --------
+    >>> with thrifty_memory(512 << 20):
+    ...     pa.default_memory_pool().backend_name
+    'system'
+    """
+    if total_bytes >= TIGHT_BYTES or not _limit_malloc():
+        yield
+        return
+    before = pa.default_memory_pool()
+    pa.set_memory_pool(pa.system_memory_pool())
+    try:
+        yield
+    finally:
+        pa.set_memory_pool(before)
+
+
+def _limit_malloc() -> bool:
+    """Whether the system's allocator could be told to give large arrays back."""
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (OSError, TypeError, AttributeError):  # neither Linux nor glibc
+        return False
+    return bool(mallopt(_MMAP_THRESHOLD, _LARGE_BYTES)) and bool(mallopt(_TRIM_THRESHOLD, _LARGE_BYTES))

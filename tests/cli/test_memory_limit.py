@@ -1,0 +1,61 @@
+"""The peak resident size of a run stays within --memory."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+PROGRAM = str(Path(sys.executable).with_name("lookalike"))
+MEASURE = (
+    "import resource, subprocess, sys; code = subprocess.run(sys.argv[1:], stderr=subprocess.DEVNULL).returncode; "
+    "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10); sys.exit(code)"
+)
+"""A small process: a child counts what its parent held at the fork."""
+LIMIT = 512
+
+
+def peak_mebibytes(*command):
+    """Exit code and peak of a command."""
+    done = subprocess.run([sys.executable, "-c", MEASURE, PROGRAM, *map(str, command)], capture_output=True, text=True)
+    return done.returncode, int(done.stdout.split()[-1])
+
+
+def write_long(path, documents, length, group_rows=None):
+    """Documents of `length` words of five letters, every tenth a near-copy of the one before."""
+    draw = np.random.default_rng(3)
+    letters = draw.integers(ord("a"), ord("z") + 1, (5000, 6), np.uint8)
+    letters[:, 5] = ord(" ")
+    rows = letters[(5000 * draw.random((documents, length)) ** 3).astype(np.int32)]
+    rows[10::10, :-3] = rows[9:-1:10, :-3]
+    offsets = np.arange(documents + 1, dtype=np.int64) * 6 * length
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(rows.reshape(-1))]
+    text = pa.Array.from_buffers(pa.large_string(), documents, buffers)
+    table = pa.table({"id": np.arange(documents), "text": text})
+    pq.write_table(table, path, compression="zstd", row_group_size=group_rows or documents)
+    return path
+
+
+def test_a_large_row_group_of_long_documents_stays_within_memory(tmp_path):
+    path = write_long(tmp_path / "in.parquet", 10_000, 1300)
+    code, peak = peak_mebibytes("dedup", path, "-o", tmp_path / "out", "--memory", "512MiB", "--method", "lsh")
+    assert code == 0
+    assert peak <= LIMIT
+    kept = pq.ParquetFile(tmp_path / "out/kept/in.parquet")
+    assert kept.metadata.num_rows == 9001
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [20, 1300, 20_000, 160_000])
+@pytest.mark.parametrize("command", ["dedup", "pairs", "neighbors"])
+@pytest.mark.parametrize("shingle", ["word:5", "char:9"])
+def test_every_command_stays_within_memory_or_refuses(tmp_path, words, command, shingle):
+    path = write_long(tmp_path / "in.parquet", 250_000_000 // (6 * words), words, 10_000)
+    out = tmp_path / ("out" if command == "dedup" else "out.parquet")
+    method = () if command == "neighbors" else ("--method", "lsh")
+    code, peak = peak_mebibytes(command, path, "-o", out, "--memory", "512MiB", "--shingle", shingle, *method)
+    assert code in (0, 4)
+    assert peak <= LIMIT
