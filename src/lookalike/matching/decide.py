@@ -10,7 +10,7 @@ from lookalike.engine.run import Run, open_run
 from lookalike.engine.settings import MatchSettings, Settings
 from lookalike.errors import ResourceError
 from lookalike.kernels import join
-from lookalike.matching.batches import Candidates
+from lookalike.matching.batches import Candidates, piece_prefix
 from lookalike.matching.comparable import Comparable
 from lookalike.matching.decisions import CollectedDecisions, PartDecisions
 from lookalike.matching.join import narrow_buckets
@@ -106,7 +106,7 @@ def decide_candidates(
     batches = range(len(candidates.packing.batches))
     pending = [batch for batch in batches if not ((graph is None or graph.has(batch)) and collected.reuse(batch))]
     if pending:
-        candidates.fetch(run, pending)
+        candidates.fetch(run)
     for batch in pending:
         for found in candidates.compare(run, batch, collected.removed):
             with run.progress.stage("refining"):
@@ -118,7 +118,9 @@ def decide_candidates(
         if graph is not None:
             graph.close(batch)
         collected.close(batch)
-        candidates.drop(batch)
+        if run.work is not None:
+            run.work.drop_all(piece_prefix(run, batch))
+    candidates.sets.clear()
     return collected
 
 

@@ -118,7 +118,8 @@ class CollectedDecisions:
         overlap = self._measure.name == "overlap"
         self._own = np.ones(len(candidates.order)) if overlap else None
         """By place: the similarity to an equal set, if that is not the same for all."""
-        self._work = None if overlap else run.pieces
+        self._work = None if overlap else run.work
+        self._unsaved: dict[int, BatchDecisions] = {}
         self._name = f"settled-{run.settings.execution.budget.batch_name}"
 
     def note_equal(self, found: Comparable) -> None:
@@ -150,8 +151,12 @@ class CollectedDecisions:
         """A batch is finished, and need not be compared again."""
         done, self._batch = self._batch, BatchDecisions()
         self._batches.append(done)
-        if self._work is not None:
-            self._work.save(self._piece(batch), done.to_table())
+        self._unsaved[batch] = done
+        if self._work is None or not self._work.wanted:
+            return
+        for number, waiting in self._unsaved.items():
+            self._work.save(self._piece(number), waiting.to_table())
+        self._unsaved = {}
 
     def reuse(self, batch: int) -> bool:
         """Take the decisions about a batch from a killed run, if it got that far."""
