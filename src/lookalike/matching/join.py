@@ -160,10 +160,10 @@ def _number_once(run: Run[Settings], sets: Sets, name: str) -> tuple[Numbered, I
         return Numbered(indptr, tokens, *json.loads(table.schema.metadata[b"counts"])), rows
     numbered, rows = number_elements(sets, threads=run.workers.threads, each=run.workers.map)
     if work is not None and work.due:
-        given = {"indptr": numbered.indptr, "rows": rows, "tokens": numbered.tokens}
-        lists = {key: pa.LargeListArray.from_arrays([0, len(one)], to_arrow(one)) for key, one in given.items()}
+        arrays = [to_arrow(numbered.indptr), to_arrow(rows), to_arrow(numbered.tokens)]
+        lists = [pa.LargeListArray.from_arrays([0, len(one)], one) for one in arrays]
         counts = json.dumps([numbered.distinct, numbered.singles])
-        work.save(name, pa.table(lists).replace_schema_metadata({"counts": counts}))
+        work.save(name, pa.table(lists, ["indptr", "rows", "tokens"]).replace_schema_metadata({"counts": counts}))
     return numbered, rows
 
 

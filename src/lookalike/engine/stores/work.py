@@ -155,9 +155,9 @@ class WorkFolder:
             self._note({"name": name, "dropped": True})
             (self.folder / name).unlink(missing_ok=True)
 
-    def drop_all(self, prefix: str) -> None:
-        """Delete the pieces whose names begin so."""
-        for name in [name for name in self._pieces if name.startswith(prefix)]:
+    def drop_all(self, prefix: str, but: str = "") -> None:
+        """Delete the pieces whose names begin so, except one."""
+        for name in [name for name in self._pieces if name.startswith(prefix) and name != but]:
             self.drop(name)
 
     def load(self, name: str) -> pa.Table:

@@ -64,11 +64,17 @@ def compare_pairs(columns: Sequence[Column], pairs: Pairs, random: Pairs, run: R
         comparer = Comparer(column, words)
         names.append(comparer.levels)
         comparer.compare(*random, each, chance[place])
-        pieces.levels(place, found[place], partial(comparer.compare, *pairs, each, found[place]))
+        pieces.levels(place, found[place], partial(_compare_some, comparer, pairs, found[place], each))
     for place, name in insert_exchanged(columns, (pairs, random), (found, chance), each).items():
         equal, *others = names[place]
         names[place] = (equal, name, *others)
     return Agreement(found.T, chance.T, names)
+
+
+def _compare_some(comparer: Comparer, pairs: Pairs, levels: Int8, each: Mapper, span: Span) -> None:
+    """Compare the pairs of a span, and fill in their levels."""
+    some = slice(*span)
+    comparer.compare(pairs[0][some], pairs[1][some], each, levels[some])
 
 
 def score_pairs(
