@@ -13,13 +13,15 @@ from linking import make_people
 from lookalike.engine.progress import Progress
 from lookalike.engine.settings import Settings
 from lookalike.engine.stores.work import WorkFolder
-from lookalike.jobs.dedup import DedupOptions, dedup_to_folder
+from lookalike.jobs.dedup import dedup_to_folder
 from lookalike.linkage.job import link_files
 from lookalike.linkage.settings import LinkSettings
 from lookalike.types import ReadLimits
 from lookalike.write.outputs import MANIFEST
 
 TEXTS = corpus(400, seed=22)
+PART = ["part-numbered", "part-pairs", "part-keepers"]
+EXACT = ["digests", "copies", "sets", *PART, "graph", "settled", "kept/in.jsonl"]
 OUTPUTS = ("removed.parquet", "clusters.parquet", "kept/in.jsonl", "graph/links.parquet", "graph/items.parquet")
 
 
@@ -66,8 +68,8 @@ def firsts_of_each_kind(names):
 @pytest.mark.parametrize(
     ("method", "expected"),
     [
-        ("lsh", ["digests", "copies", "band", "sets", "graph", "settled", "kept/in.jsonl"]),
-        ("exact", ["digests", "copies", "sets", "part-numbered", "part-pairs", "graph", "settled", "kept/in.jsonl"]),
+        ("lsh", ["digests", "copies", "band", "sets", "part-keepers", "graph", "settled", "kept/in.jsonl"]),
+        ("exact", EXACT),
     ],
 )
 @pytest.mark.parametrize("threads", [1, 2])
@@ -88,6 +90,20 @@ def test_dedup_goes_on_from_every_kind_of_piece(tmp_path, source, monkeypatch, m
         record = dedup_to_folder([source], out, saving(settings, math.inf), resume=True)
         assert record["reused"]
         assert [(out / name).read_bytes() for name in OUTPUTS] == wanted
+
+
+def test_overlaps_with_equal_sets_are_known_to_a_resumed_run(tmp_path, source, monkeypatch):
+    settings = saving(Settings.parse(threads=1, measure="overlap", threshold=12))
+    with monkeypatch.context() as patch:
+        names = stop_after(patch, -1)
+        dedup_to_folder([source], tmp_path / "calm", settings)
+    with monkeypatch.context() as patch:
+        stop_after(patch, len(names))
+        with pytest.raises(Stop):
+            dedup_to_folder([source], tmp_path / "out", settings)
+    record = dedup_to_folder([source], tmp_path / "out", settings, resume=True)
+    assert any(name.startswith("settled") for name in record["reused"])
+    assert (tmp_path / "out/removed.parquet").read_bytes() == (tmp_path / "calm/removed.parquet").read_bytes()
 
 
 def test_pieces_that_were_dropped_are_not_listed(tmp_path, source, monkeypatch):

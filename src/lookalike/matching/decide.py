@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from lookalike.cluster.components import Components, connect
-from lookalike.cluster.keepers import Decisions, decide
+from lookalike.cluster.keepers import DecidedSoFar, Decisions, decide
 from lookalike.engine.run import Run, open_run
 from lookalike.engine.settings import MatchSettings, Settings
+from lookalike.engine.stores.keeper_log import KeeperLog
 from lookalike.errors import ResourceError
 from lookalike.kernels import join
 from lookalike.matching.batches import Candidates, piece_prefix
@@ -56,6 +57,7 @@ def decide_part(
     connected: bool = False,
     threads: int = 1,
     each: Mapper = map,
+    so_far: DecidedSoFar | None = None,
 ) -> PartDecisions:
     """Compare the sets that share a bucket, in order of priority, and find the keeper of each.
 
@@ -65,7 +67,9 @@ def decide_part(
         The sets for which a keeper is sought; by default all but the reference items.
     """
     measure, ratio = matching.measure.arguments, matching.length_ratio.as_integer_ratio()
-    direct = decide(found.buckets, found.sets, measure, references, found.earlier, sought, threads, each, ratio)
+    direct = decide(
+        found.buckets, found.sets, measure, references, found.earlier, sought, threads, each, ratio, so_far=so_far
+    )
     if not connected:
         removed = np.flatnonzero(direct.keeper >= 0)
         keeper, similarity = _values(found, matching, removed, direct.keeper, direct.overlaps[removed])
@@ -146,4 +150,5 @@ def _decide(
         connected=collected.connected,
         threads=run.workers.threads,
         each=run.workers.map,
+        so_far=KeeperLog(run.work, f"{found.name}-keepers") if run.work is not None else None,
     )
