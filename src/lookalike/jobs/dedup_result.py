@@ -127,7 +127,7 @@ def _write_kept(run: Run[Settings], found: Deduplicated, folder: Path) -> None:
         for index, (first, last, block) in enumerate(found.corpus.blocks(number)):
             yield first, last, block, found.corpus.held.pop((number, index), None)
 
-    work, progress = run.pieces, run.progress
+    work, progress = run.work, run.progress
     with Workers(run.settings.execution.threads, beside=True) as workers:
         for number in range(found.reference_sources, len(found.corpus.sources)):
             source = found.corpus.sources[number]
@@ -143,7 +143,7 @@ def _write_kept(run: Run[Settings], found: Deduplicated, folder: Path) -> None:
                     if large:
                         pa.default_memory_pool().release_unused()  # Arrow would keep the memory otherwise
                     progress.advance(nbytes)
-            if work is not None and (folder / name).is_file():
+            if work is not None and work.wanted and (folder / name).is_file():
                 work.keep(name)
 
 

@@ -54,6 +54,8 @@ class Comparable:
     """The whole part, if these sets are only some blocks of it."""
     kind: VectorKind | None = None
     """What kind of vectors they are, if they are not sets."""
+    name: str = ""
+    """Part of the names of pieces of work about them."""
 
     @classmethod
     def from_keys(cls, sets: Sets, keys: UInt64, kind: VectorKind | None = None) -> Comparable:

@@ -48,7 +48,7 @@ class PairGraph:
 
     def __init__(self, run: Run[Settings], pairs_per_set: int = PAIRS_PER_SET) -> None:
         self._prefix = f"graph-{run.settings.execution.budget.batch_name}"
-        self._work = run.pieces
+        self._work = run.work
         self._pairs_per_set = pairs_per_set
         self._batch: list[pa.Table] = []
         self._cut: CutPart | None = None
@@ -107,10 +107,13 @@ class PairGraph:
         table, self._batch = pa.concat_tables(self._batch), []
         if self._part_of is None:
             self._part_of = connected_parts(candidates.bands, len(candidates.order))
-        table = table.take(to_arrow(_order_rows(table, self._part_of)))
-        if self._work is not None:
-            self._work.save(self._name(batch), table)
-        self._batches[batch] = None if self._work is not None else table
+        self._batches[batch] = table.take(to_arrow(_order_rows(table, self._part_of)))
+        if self._work is None or not self._work.wanted:
+            return
+        for number, waiting in self._batches.items():
+            if waiting is not None:
+                self._work.save(self._name(number), waiting)
+                self._batches[number] = None
 
     def tables(self) -> Iterator[pa.Table]:
         """All batches, in order."""
