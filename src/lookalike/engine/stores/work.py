@@ -22,6 +22,7 @@ from typing import Any
 import pyarrow as pa
 
 from lookalike.errors import UsageError
+from lookalike.write.kept_file import Saved
 from lookalike.write.outputs import MANIFEST, disk_errors, flush, whole_lines
 
 CHECKED_BYTES = 8 << 20
@@ -71,7 +72,7 @@ class WorkFolder:
             path = self._path(line)
             if line.get("dropped"):
                 path.unlink(missing_ok=True)
-            elif path.exists() and path.stat().st_size == line["bytes"] and _checksum(path) == line["crc32"]:
+            elif _is_there(path, line):
                 self._pieces[line["name"]] = line
                 self.reused.append(line["name"])
         self._rewrite()
@@ -110,10 +111,26 @@ class WorkFolder:
 
     def has(self, name: str) -> bool:
         """Whether this piece, or file of the output, is complete."""
-        return name in self._pieces
+        return name in self._pieces and "saved" not in self._pieces[name]
+
+    def begun(self, name: str) -> Saved | None:
+        """How far a killed run has got with this file of the output, which is there up to that point."""
+        line = self._pieces.get(name, {})
+        return Saved(**line["saved"]) if "saved" in line else None
+
+    def keep_begun(self, name: str, saved: Saved) -> None:
+        """Record how far a file of the output has got: a resumed run can continue it there."""
+        self._begin()
+        path, before = self._output / name, self._pieces.get(name, {"bytes": 0, "crc32": 0})
+        with disk_errors(path):
+            flush(path)
+            crc32 = _checksum(path, before["crc32"], before["bytes"], saved.nbytes)
+        state = saved._asdict()
+        self._add({"name": name, "bytes": saved.nbytes, "crc32": crc32, "output": True, "saved": state})
 
     def keep(self, name: str) -> None:
         """Record that a file of the output is complete: a resumed run need not write it again."""
+        self._begin()
         path = self._output / name
         with disk_errors(path):
             flush(path)
@@ -166,9 +183,21 @@ class WorkFolder:
             return pa.ipc.open_file(file).read_all()
 
 
-def _checksum(path: Path) -> int:
-    value = 0
+def _is_there(path: Path, line: Mapping[str, Any]) -> bool:
+    """Whether a piece is what it was; a file that was begun may have grown since."""
+    if not path.exists():
+        return False
+    size, expected = path.stat().st_size, line["bytes"]
+    as_long = size >= expected if "saved" in line else size == expected
+    return bool(as_long and _checksum(path, last=expected) == line["crc32"])
+
+
+def _checksum(path: Path, value: int = 0, first: int = 0, last: int | None = None) -> int:
+    """The CRC-32 of some bytes of a file, by default all; `value` is that of the bytes before."""
+    left = path.stat().st_size - first if last is None else last - first
     with path.open("rb") as file:
-        while piece := file.read(CHECKED_BYTES):
+        file.seek(first)
+        while left > 0 and (piece := file.read(min(CHECKED_BYTES, left))):
             value = zlib.crc32(piece, value)
+            left -= len(piece)
     return value
