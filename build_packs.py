@@ -15,7 +15,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 class CustomBuildHook(BuildHookInterface):
     """Called by hatchling."""
 
-    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
         """Build the packs; an editable install gets its own by `make install`, or at first use."""
         if version == "editable" or sys.platform != "linux" or platform.machine() != "x86_64":
             return

@@ -110,3 +110,41 @@ def test_pairs_are_all_that_hold(rows, threshold, measure):
     )
     for i, j, value in zip(found.left, found.right, values):
         assert value == pytest.approx(float(exact(measure, rows[i], rows[j])), rel=1e-12)
+
+
+class Remembered:
+    """What was decided when so many sets were."""
+
+    def __init__(self, until):
+        self.until, self.reached = until, 0
+
+    def restore(self, keeper, overlaps, counts):
+        if self.reached:
+            keeper[: self.reached], overlaps[: self.reached] = self.decided
+            counts[:] = self.counts
+        return self.reached
+
+    def note(self, reached, keeper, overlaps, counts):
+        if reached <= self.until:
+            self.reached, self.counts = reached, counts.copy()
+            self.decided = keeper[:reached].copy(), overlaps[:reached].copy()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("earlier", [0, 10])
+@pytest.mark.parametrize("until", [0, 12, 31, 60])
+def test_decisions_go_on_from_where_they_were(threads, earlier, until):
+    draw = np.random.default_rng(until)
+    rows = [set(draw.choice(12, draw.integers(3, 9), replace=False).tolist()) for _ in range(60)]
+    members = [np.flatnonzero(draw.random(60) < 0.5).astype(np.int32) for _ in range(5)]
+    buckets = Buckets(np.cumsum([0, *map(len, members)]), np.concatenate(members))
+    given = (buckets, arrays_of(rows), (NUMBERS["jaccard"], 1, 2), 0 if earlier else 3, earlier, None)
+    remembered = Remembered(until)
+    with Workers(threads) as workers:
+        expected = keepers.decide(*given, threads, workers.map, block=4, so_far=remembered)
+        again = keepers.decide(*given, threads, workers.map, block=4, so_far=remembered)
+    assert remembered.reached <= until
+    assert again.keeper.tolist() == expected.keeper.tolist()
+    assert again.overlaps.tolist() == expected.overlaps.tolist()
+    assert (again.candidates, again.pairs) == (expected.candidates, expected.pairs)
+    assert (expected.keeper >= 0).sum() > 10

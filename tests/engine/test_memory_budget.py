@@ -153,7 +153,7 @@ def test_a_store_gives_back_what_it_got(rows, disk, data):
             for low, high in ((0, cut), (cut, len(rows))):
                 indptr = np.cumsum([0, *map(len, rows[low:high])]).astype(np.int64)
                 elements = np.array([v for row in rows[low:high] for v in row], np.uint64)
-                store.add(Sets(indptr, elements), blocks[low:high])
+                store.add(Sets(indptr, elements), blocks[low:high], np.arange(low, high))
         for block in range(3 if disk else 1):
             found = store.read(block)
             assert [one.tolist() for one in found] == [row for row, of in zip(rows, blocks) if of == block]

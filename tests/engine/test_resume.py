@@ -85,7 +85,7 @@ def test_every_stage_goes_on_where_it_was(tmp_path, source, monkeypatch):
         names = stop_after(patch, -1)
         dedup_to_folder([source, other], tmp_path / "calm", settings, longest)
     kinds = [name.split("-")[0] for name in names]
-    stages = ["digests", "band", "sets", "graph", "settled", "kept/in.jsonl", "kept/more.jsonl"]
+    stages = ["digests", "copies.arrow", "band", "sets", "graph", "settled", "kept/in.jsonl", "kept/more.jsonl"]
     assert list(dict.fromkeys(kinds)) == stages
     expected = (tmp_path / "calm/removed.parquet").read_bytes(), (tmp_path / "calm/clusters.parquet").read_bytes()
     for stage in stages:

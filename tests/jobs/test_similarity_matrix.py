@@ -114,13 +114,13 @@ def test_vectors_by_cosine():
 
 
 def test_what_does_not_fit_is_refused_before_it_is_made():
-    with pytest.raises(ResourceError, match="6,000 x 6,000"):
-        la.kernel([[i] for i in range(6000)], memory="600MiB")
+    with pytest.raises(ResourceError, match="6,200 x 6,200"):
+        la.kernel([[i] for i in range(6200)], memory="600MiB")
     with pytest.raises(ResourceError, match="do not fit"):
-        la.kernel([[1]] * 6000, output="sparse", memory="600MiB")
-    assert la.kernel([[i] for i in range(6000)], output="sparse", memory="600MiB").nnz == 6000
+        la.kernel([[1]] * 6200, output="sparse", memory="600MiB")
+    assert la.kernel([[i] for i in range(6200)], output="sparse", memory="600MiB").nnz == 6200
     with pytest.raises(ResourceError, match="needs"):
-        la.kernel(np.ones((6000, 2)), measure="cosine", memory="600MiB")
+        la.kernel(np.ones((6200, 2)), measure="cosine", memory="600MiB")
 
 
 def test_options_that_make_no_sense_are_refused():

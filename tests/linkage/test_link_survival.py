@@ -22,7 +22,7 @@ from lookalike.linkage.memory import START_BYTES, check_columns, expect_bytes
 from lookalike.types import strings_to_arrow
 
 FIELDS = ("--fields", "name,address,phone")
-PIECES = ["candidates.arrow", "levels-0.arrow", "levels-1.arrow", "levels-2.arrow"]
+PIECES = ["candidates.arrow", *(f"levels-{place}-00000.arrow" for place in range(3))]
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def end_when(tables, out, pieces, signal_, *more):
     """Start, and end it when there are so many pieces of work."""
     work = out.parent / f".{out.name}.partial/work"
     with start("link", *tables[:2], *FIELDS, "-o", out, "--resume", *more, program=SMALL) as started:
-        wait_for(lambda: started.poll() is not None or len(list(work.glob("*.arrow"))) >= pieces)
+        wait_for(lambda: started.poll() is not None or sum((work / name).exists() for name in PIECES) >= pieces)
         started.send_signal(signal_)
         started.communicate(timeout=60)
     return started.returncode
@@ -72,6 +72,8 @@ def test_an_ended_run_goes_on_to_the_same_result(cli, tables, calm, tmp_path, si
         assert record["counts"] == calm[1]["counts"]
         assert record["hashes"] == calm[1]["hashes"]
         again = json.loads((out / "run.json").read_text())["reused"]
+        # the last step is deleted just after all candidates are there
+        again = [name for name in again if not name.startswith("step-")]
         assert set(again) <= set(PIECES)
         assert len(again) >= pieces - 1  # the last one may not have been noted yet
         reused.update(again)

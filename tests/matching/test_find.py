@@ -94,7 +94,7 @@ def test_ids_of_several_types_have_one_type_wherever_they_are_asked_for() -> Non
 
 
 def test_joined_bands_are_pieces_that_a_later_run_takes_over(tmp_path: Path) -> None:
-    work = WorkFolder(tmp_path / "work", {}, resume=False)
+    work = WorkFolder(tmp_path / "work", {}, resume=False, save_seconds=0)
     store = BucketStore(work)
     bands = [
         Buckets(np.array([0, 2, 5]), np.array([1, 4, 0, 2, 3], np.int32)),

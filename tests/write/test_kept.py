@@ -11,7 +11,9 @@ import pytest
 import zstandard
 
 from lookalike.types import Layout
-from lookalike.write import open_kept
+from lookalike.write import Saved, open_kept
+from lookalike.write.kept import ArrayWriter
+from lookalike.write.kept_lines import GzipWriter, LineWriter
 
 
 class Stored:
@@ -96,3 +98,61 @@ def test_files(tmp_path: Path) -> None:
     write(tmp_path, "a.md", Layout("files"), [[("a.md", b"a"), ("sub/b.md", b"\xff")], [("sub/c/d.md", b"")]])
     found = {path.relative_to(tmp_path).as_posix(): path.read_bytes() for path in tmp_path.rglob("*.md")}
     assert found == {"kept/a.md": b"a", "kept/sub/b.md": b"\xff", "kept/sub/c/d.md": b""}
+
+
+LINES = [b"".join(b"%d, line of block %d\n" % (line, block) for line in range(40 * block)) for block in range(6)]
+
+
+@pytest.mark.parametrize("compression", [None, "gzip"])
+@pytest.mark.parametrize("stop", range(1, 6))
+def test_lines_are_continued_where_they_were_saved(tmp_path: Path, compression: str | None, stop: int) -> None:
+    """What was written after that, cut off anywhere, does not matter."""
+    layout = Layout("lines", b"id,text\n", compression)
+
+    def open_file(name: str, saved: Saved | None = None) -> LineWriter:
+        if compression is None:
+            return LineWriter(tmp_path / name, layout, saved)
+        return GzipWriter(tmp_path / name, layout, saved, stretch_bytes=1000)
+
+    with open_file("calm") as writer:
+        for block in LINES:
+            writer.write(block)
+    with open_file("killed") as writer:
+        for block in LINES[:stop]:
+            writer.write(block)
+        saved = writer.save()
+        writer.write(LINES[stop])
+    if saved is None:
+        assert compression == "gzip"
+        assert stop <= 2  # less than a stretch
+        return
+    with open_file("killed", saved) as writer:
+        for block in LINES[saved.blocks :]:
+            writer.write(block)
+    expected = (tmp_path / "calm").read_bytes()
+    assert (tmp_path / "killed").read_bytes() == expected
+    whole = expected if compression is None else gzip.decompress(expected)
+    assert whole == b"id,text\n" + b"".join(LINES)
+
+
+def test_gzip_does_not_depend_on_blocks(tmp_path: Path) -> None:
+    for name, blocks in (("one", [b"".join(LINES)]), ("many", LINES)):
+        with GzipWriter(tmp_path / name, Layout("lines", b"", "gzip"), stretch_bytes=1000) as writer:
+            for block in blocks:
+                writer.write(block)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "many").read_bytes()
+
+
+def test_arrays_are_continued_where_they_were_saved(tmp_path: Path) -> None:
+    layout, rows = Layout("array", array=("<f4", 2)), [bytes(8 * n) for n in (3, 0, 5, 1)]
+    with ArrayWriter(tmp_path / "calm", layout) as writer:
+        for block in rows:
+            writer.write(block)
+    with ArrayWriter(tmp_path / "killed", layout) as writer:
+        writer.write(rows[0])
+        saved = writer.save()
+        writer.write(rows[2])
+    with ArrayWriter(tmp_path / "killed", layout, saved) as writer:
+        for block in rows[saved.blocks :]:
+            writer.write(block)
+    assert (tmp_path / "killed").read_bytes() == (tmp_path / "calm").read_bytes()

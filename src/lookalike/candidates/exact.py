@@ -29,6 +29,8 @@ ENCODED = 4
 """Pieces per thread when sets are encoded: sets with many elements of their own are finished sooner."""
 CHUNK_ELEMENTS = 1 << 14
 """The least number of elements of a piece: handing one to a thread costs as much as probing a few thousand."""
+MOST_CHUNK_ELEMENTS = 1 << 20
+"""About the most elements of a piece: what a join has found is saved between pieces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,7 @@ class _WorkArrays:
     def take(self) -> Overlapping:
         """A copy of the pairs found."""
         left, right, overlaps = (values[: self.state[exact_plain.WRITTEN]].copy() for values in self.out)
-        return Overlapping(left, right, overlaps)
+        return Overlapping(left, right, overlaps, int(self.state[exact_plain.NEXT]))
 
 
 @dataclass(slots=True)
@@ -157,9 +159,9 @@ class _Join:
         room = self._room()
         room.go_to(chunk[0], self.postings.starts)
         self._call(chunk, room)
-        found, stopped = room.take(), int(room.state[exact_plain.NEXT])
+        found = room.take()
         self.rooms.append(room)
-        return found, stopped, chunk[1]
+        return found, found.reached, chunk[1]
 
     def _room(self) -> _WorkArrays:
         """Work arrays that no other thread is using."""
@@ -224,6 +226,7 @@ def join_exact(
     each: Mapper = map,
     stats: JoinStats | None = None,
     sizes: JoinSizes = SIZES,
+    first: int = 0,
 ) -> Iterator[Overlapping]:
     """Yield every pair of sets with at least the overlap of `kernels.sets.needed_overlap`, as it is found.
 
@@ -246,6 +249,8 @@ def join_exact(
         Updated once all pairs have been taken.
     sizes
         How the work is divided; the pairs are the same for any.
+    first
+        Only pairs whose right set is this one or a later one: to continue a join that has reached it.
 
     Examples
     --------
@@ -257,7 +262,7 @@ def join_exact(
     _check(sets, index, sides)
     if len(sets.tokens) <= sizes.few:
         threads, each = 1, map
-    return _join(sets, measure, _resolve_index(sets, index, sizes), sides, threads, each, stats, sizes)
+    return _join(sets, measure, _resolve_index(sets, index, sizes), sides, threads, each, stats, sizes, first)
 
 
 def _join(
@@ -269,16 +274,17 @@ def _join(
     each: Mapper,
     stats: JoinStats | None,
     sizes: JoinSizes,
+    first: int,
 ) -> Iterator[Overlapping]:
     if len(sets) < 2:
         return
     join = _Join.prepare(sets, rule, index, sides, threads, each, sizes.pairs)
     chunks = split_evenly(sets.indptr, _count_pieces(len(sets.tokens), threads, sizes.chunks))
-    yield from filter(len, stretch_by_stretch(join.probe, each, chunks))
+    yield from stretch_by_stretch(join.probe, each, [(max(low, first), high) for low, high in chunks if high > first])
     if stats is not None:
         stats.add(np.sum([room.counts for room in join.rooms], axis=0), join.pairs_by_length(), index)
 
 
 def _count_pieces(elements: int, threads: int, chunks: int) -> int:
-    """The number of pieces that keeps all threads busy to the end."""
-    return min(chunks * threads, max(threads, elements // CHUNK_ELEMENTS)) if threads > 1 else 1
+    """The number of pieces that keeps all threads busy to the end, each probed in seconds at most."""
+    return min(max(chunks * threads, elements // MOST_CHUNK_ELEMENTS), max(threads, elements // CHUNK_ELEMENTS))

@@ -78,7 +78,8 @@ def join_merge(
             query = _pairs_query(measure, sides is not None, common is not None)
             for batch in connection.sql(query).to_arrow_reader(BATCH_ROWS):
                 if batch.num_rows:
-                    yield Overlapping(*(to_numpy(batch.column(name)) for name in ("a", "b", "overlap")))
+                    left, right, overlaps = (to_numpy(batch.column(name)) for name in ("a", "b", "overlap"))
+                    yield Overlapping(left, right, overlaps)
         finally:
             connection.close()
 

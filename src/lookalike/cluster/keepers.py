@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -22,6 +23,18 @@ class Decisions:
     overlaps: Int32
     candidates: int
     pairs: int
+
+
+class DecidedSoFar(Protocol):
+    """Keeps what has been decided, so that it need not be decided again."""
+
+    def restore(self, keeper: Int32, overlaps: Int32, counts: Int64) -> int:
+        """Fill in what an earlier run has decided; return the first set that it has not."""
+        ...
+
+    def note(self, reached: int, keeper: Int32, overlaps: Int32, counts: Int64) -> None:
+        """The sets before `reached` are decided."""
+        ...
 
 
 @dataclass(slots=True)
@@ -48,6 +61,7 @@ def decide(
     each: Mapper = map,
     ratio: tuple[int, int] = (0, 1),
     block: int = BLOCK,
+    so_far: DecidedSoFar | None = None,
 ) -> Decisions:
     """Find the keeper of each set, in order of priority.
 
@@ -69,13 +83,19 @@ def decide(
         The least size ratio (shorter / longer) of two sets to be compared: numerator, denominator.
     block
         Sets that are compared on threads at a time; any value gives the same result.
+    so_far
+        What an earlier run has decided; it is told about every block.
     """
     count = len(sets[0])
     keeper, overlaps = np.full(count, -1, np.int32), np.zeros(count, np.int32)
     members = buckets.members.copy()
     fills = buckets.sizes_below(earlier)
-    graph = (*join.buckets_by_item(buckets.starts, members, count), buckets.starts, fills, members, ratio)
+    by_item = join.buckets_by_item(buckets.starts, members, count)
     arrays = [_WorkArrays.of_size(count) for _ in range(threads)]
+    start = max(earlier, so_far.restore(keeper, overlaps, arrays[0].counts) if so_far else 0)
+    if start > earlier and not earlier:
+        fills = _list_kept(buckets, members, (keeper < 0) | (np.arange(count) < fixed), start)
+    graph = (*by_item, buckets.starts, fills, members, ratio)
     shared = (keeper, overlaps)
     asked = np.arange(count) >= fixed if asked is None else asked
 
@@ -83,7 +103,7 @@ def decide(
         work, items = job
         join.find_keepers(items, 0, graph, sets, *measure, work.mark, work.found, *shared, work.counts)
 
-    for first in range(earlier, count, block):
+    for first in range(start, count, block):
         last = min(first + block, count)
         items = first + np.flatnonzero(asked[first:last])
         for _ in each(compare, zip(arrays, np.array_split(items, threads))):
@@ -93,5 +113,18 @@ def decide(
             join.settle_block(
                 first, last, fixed, asked, graph, sets, *measure, work.mark, work.found, *shared, work.counts
             )
+        if so_far:
+            so_far.note(last, keeper, overlaps, np.sum([work.counts for work in arrays], axis=0))
     counts = np.sum([work.counts for work in arrays], axis=0)
     return Decisions(keeper, overlaps, int(counts[join.COMPARED]), int(counts[join.MATCHED]))
+
+
+def _list_kept(buckets: Buckets, members: Int32, kept: Bool, reached: int) -> Int64:
+    """List the kept sets below `reached` at the front of their buckets, in `members`; return how many each has."""
+    bucket = np.repeat(np.arange(len(buckets)), buckets.sizes)
+    listed = np.flatnonzero((buckets.members < reached) & kept[buckets.members])
+    listed = listed[np.lexsort((buckets.members[listed], bucket[listed]))]
+    fills = np.bincount(bucket[listed], minlength=len(buckets))
+    before = np.cumsum(fills) - fills
+    members[buckets.starts[bucket[listed]] + np.arange(len(listed)) - before[bucket[listed]]] = buckets.members[listed]
+    return fills.astype(np.int64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from lookalike.engine.memory import Budget, parse_memory
+from lookalike.engine.stores.work import SAVE_SECONDS
 from lookalike.engine.workers import count_threads
 from lookalike.types import READ_LIMITS, ReadLimits
 
@@ -23,6 +24,8 @@ class Execution:
     budget: Budget
     limits: ReadLimits = READ_LIMITS
     """How large the blocks of the input are."""
+    save_seconds: float = SAVE_SECONDS
+    """Work is saved after so long, so that a killed run loses little of it."""
 
     def blocks_ahead(self, characters: bool = False) -> int:
         """How many blocks of the input may be in memory at a time; `characters` if shingles are made of them."""

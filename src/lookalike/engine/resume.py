@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lookalike.engine.progress import Progress
-from lookalike.engine.stores.work import WorkFolder
+from lookalike.engine.stores.work import SAVE_SECONDS, WorkFolder
 from lookalike.errors import UsageError
 from lookalike.read import identity_of, refuse_inputs_in
 from lookalike.types import Source
@@ -36,11 +36,12 @@ def open_work(
     settings: Mapping[str, Any],
     options: Mapping[str, Any],
     sources: list[Source],
+    save_seconds: float = SAVE_SECONDS,
 ) -> WorkFolder:
     """The work folder of a run. Its pieces fit only the same settings, options, inputs and version."""
     same = {name: value for name, value in settings.items() if name not in CHANGEABLE}
     identity = {"version": __version__, **same, **options, "files": identity_of(sources)}
-    return WorkFolder(output.work, identity, output.resume, folder)
+    return WorkFolder(output.work, identity, output.resume, folder, save_seconds)
 
 
 def tell_reused(work: WorkFolder, progress: Progress) -> None:

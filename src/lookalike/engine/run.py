@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -49,17 +50,14 @@ class Run(Generic[AnySettings]):
         budget = self.settings.execution.budget
         return budget.piece_bytes if self.resumable else budget.unsaved_bytes
 
-    @property
-    def pieces(self) -> WorkFolder | None:
-        """The work folder, once the run has saved a piece there; None for a small run, which can simply start again."""
-        return self.work if self.work is not None and self.work.in_use else None
-
     def scratch(self) -> WorkFolder:
         """A work folder in any case: a temporary one, removed with the run, if the run has none."""
         if self.work is not None:
             return self.work
         if self._temporary is None:
-            self._temporary = WorkFolder(Path(tempfile.mkdtemp(prefix=TEMPORARY)), {}, resume=False)
+            self._temporary = WorkFolder(
+                Path(tempfile.mkdtemp(prefix=TEMPORARY)), {}, resume=False, save_seconds=math.inf
+            )
         return self._temporary
 
     def close(self) -> None:

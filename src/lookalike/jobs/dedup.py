@@ -168,7 +168,8 @@ def dedup_to_folder(
         sources, references = opened(inputs), opened(reference) if reference else []
         settings, choice = choose(references + sources, settings)
         tell_plan(settings, choice, progress)
-        work = open_work(output, folder, settings.to_dict(), asked, references + sources)
+        seconds = settings.execution.save_seconds
+        work = open_work(output, folder, settings.to_dict(), asked, references + sources, seconds)
         forecast = forecast_run(sources, references, settings)
         progress.say(forecast.describe())
         if warning := check_forecast(forecast, settings, output.work, output.path):

@@ -123,11 +123,15 @@ def _write_kept(run: Run[Settings], found: Deduplicated, folder: Path) -> None:
         first, last, block, held = job
         return block.kept_rows(keep[first:last], held.decoded if held else None), block.nbytes
 
-    def jobs(number: int) -> Iterator[tuple[int, int, Block, Items | None]]:
+    def jobs(number: int, done: int) -> Iterator[tuple[int, int, Block, Items | None]]:
         for index, (first, last, block) in enumerate(found.corpus.blocks(number)):
-            yield first, last, block, found.corpus.held.pop((number, index), None)
+            held = found.corpus.held.pop((number, index), None)
+            if index >= done:
+                yield first, last, block, held
+            else:
+                progress.advance(block.nbytes)
 
-    work, progress = run.pieces, run.progress
+    work, progress = run.work, run.progress
     with Workers(run.settings.execution.threads, beside=True) as workers:
         for number in range(found.reference_sources, len(found.corpus.sources)):
             source = found.corpus.sources[number]
@@ -135,15 +139,19 @@ def _write_kept(run: Run[Settings], found: Deduplicated, folder: Path) -> None:
             if work is not None and work.has(name):
                 progress.advance(source.nbytes)
                 continue
-            with open_kept(folder, source) as writer:
-                for stored, nbytes in workers.map(pick, jobs(number), run.settings.execution.blocks_ahead()):
+            saved = None if work is None else work.begun(name)
+            first, ahead = saved.blocks if saved else 0, run.settings.execution.blocks_ahead()
+            with open_kept(folder, source, saved=saved) as writer:
+                for stored, nbytes in workers.map(pick, jobs(number, first), ahead):
                     large = getattr(stored, "nbytes", 0) >= LARGE_BYTES
                     writer.write(stored)
                     stored = None  # free large rows before the next are read
                     if large:
                         pa.default_memory_pool().release_unused()  # Arrow would keep the memory otherwise
                     progress.advance(nbytes)
-            if work is not None and (folder / name).is_file():
+                    if work is not None and work.due and (reached := writer.save()):
+                        work.keep_begun(name, reached)
+            if work is not None and work.wanted and (folder / name).is_file():
                 work.keep(name)
 
 

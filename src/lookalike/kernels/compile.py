@@ -100,7 +100,9 @@ def intrinsic(function: Function) -> Function:
     return made
 
 
-def _kernel(signatures: tuple[str, ...], variables: dict[str, tuple[str, ...]], options: dict[str, Any]) -> Any:
+def _kernel(
+    signatures: tuple[str, ...], variables: dict[str, tuple[str, ...]], options: dict[str, Any]
+) -> Callable[[Function], Function]:
     def decorate(function: Function) -> Function:
         if MODE == "pack":
             from lookalike.kernels.pack.kernel import Kernel

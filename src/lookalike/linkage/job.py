@@ -78,7 +78,8 @@ def link_files(
         records, exact = count_items(lefts + rights)
         if exact:
             check_records(records, len(settings.fields), settings.execution)
-        work = open_work(output, folder, settings.identity(), inputs, lefts + rights)
+        seconds = settings.execution.save_seconds
+        work = open_work(output, folder, settings.identity(), inputs, lefts + rights, seconds)
         tell_reused(work, progress)
         with progress.stage("reading"):
             one = RecordTable.read(lefts, settings, "left")

@@ -50,7 +50,8 @@ def link_tables(
     expected = check_columns(columns, table_bytes, run.settings.execution)
     run.progress.say(f"Expected: {expected / 1e9:,.1f} GB of memory.")
     with run.progress.stage("candidates"):
-        pairs = LinkPieces(run.work).candidates(lambda: _find_candidates(columns, sizes, run, notes))
+        pieces = LinkPieces(run.work)
+        pairs = pieces.candidates(lambda: _find_candidates(columns, sizes, run, notes, pieces))
     with run.progress.stage("comparing"):
         random = sizes.draw_pairs(run.settings.seed, random_pairs)
         agreement = compare_pairs(columns, (pairs.left, pairs.right), random, run)
@@ -75,7 +76,9 @@ def _read_fields(
     return replace(run, settings=replace(run.settings, fields=tuple(reader.fields))), columns
 
 
-def _find_candidates(columns: list[Column], sizes: TableSizes, run: Run[LinkSettings], notes: Notes) -> CandidatePairs:
+def _find_candidates(
+    columns: list[Column], sizes: TableSizes, run: Run[LinkSettings], notes: Notes, steps: LinkPieces
+) -> CandidatePairs:
     """The pairs worth comparing; none if a table has no record to compare."""
     if not sizes.pairs:
         what = "the table has fewer than two records" if sizes.right is None else "a table has no records"
@@ -85,7 +88,7 @@ def _find_candidates(columns: list[Column], sizes: TableSizes, run: Run[LinkSett
     if (nicknames := run.settings.nicknames) is not None:
         people = [(place, column) for place, column in enumerate(columns) if column.kind == "person"]
         coarse = [(one, place) for place, column in people for one in nicknames.coarsen(column)]
-    return find_pairs(columns, sizes.left, coarse=coarse, each=run.workers.map, seed=run.settings.seed)
+    return find_pairs(columns, sizes.left, coarse=coarse, each=run.workers.map, seed=run.settings.seed, steps=steps)
 
 
 def _decide(

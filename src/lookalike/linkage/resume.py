@@ -10,39 +10,68 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.engine.stores.work import WorkFolder
-from lookalike.linkage.blocking.budget import HashReport
+from lookalike.linkage.blocking.budget import HashReport, PairCollector
 from lookalike.linkage.blocking.find import CandidatePairs
-from lookalike.types import Int8, to_arrow, to_numpy
+from lookalike.types import Int8, Span, to_arrow, to_numpy
 
-LEAST = 1 << 22
-"""Fewer pairs are not kept: finding them again is as fast as reading them."""
+STRETCH = 1 << 21
+"""Pairs that are compared before it is asked whether a piece is due."""
 CANDIDATES = "candidates.arrow"
+STEPS = "step"
 
 
 class LinkPieces:
-    """The pieces of a run in its work folder. Without a folder, or with few pairs, nothing is kept."""
+    """The pieces of a run in its work folder. Without a folder, or in a short run, nothing is kept."""
 
-    def __init__(self, work: WorkFolder | None = None) -> None:
-        self._work = work
+    def __init__(self, work: WorkFolder | None = None, stretch: int = STRETCH) -> None:
+        self._work, self._stretch = work, stretch
 
     def candidates(self, find: Callable[[], CandidatePairs]) -> CandidatePairs:
         """The candidate pairs of the killed run, or those that `find` returns."""
-        if self._work is not None and self._work.has(CANDIDATES):
-            return _from_table(self._work.load(CANDIDATES))
+        work = self._work
+        if work is not None and work.has(CANDIDATES):
+            return _from_table(work.load(CANDIDATES))
         found = find()
-        if self._work is not None and len(found) >= LEAST:
-            self._work.save(CANDIDATES, _to_table(found))
+        if work is not None and work.wanted:
+            work.save(CANDIDATES, _to_table(found))
+            work.drop_all(STEPS)
         return found
 
-    def levels(self, place: int, levels: Int8, compare: Callable[[], object]) -> None:
-        """Fill in the levels of all pairs in a field (by number): from the killed run, or by `compare`."""
-        name = f"levels-{place}.arrow"
-        if self._work is not None and self._work.has(name):
-            levels[:] = to_numpy(self._work.load(name).column(0).combine_chunks())
+    def resume(self, collector: PairCollector) -> int:
+        """Give the collector the pairs that a killed run has found; return how many steps they took."""
+        steps = [] if self._work is None else [name for name in self._work.reused if name.startswith(STEPS)]
+        if self._work is None or not steps:
+            return 0
+        table = self._work.load(steps[-1])
+        details = json.loads(table.schema.metadata[b"details"])
+        collector.restore(to_numpy(table.column(0)), [HashReport(**one) for one in details["report"]])
+        return int(details["step"]) + 1
+
+    def done(self, step: int, collector: PairCollector) -> None:
+        """Keep the pairs found so far instead of those after an earlier step."""
+        if self._work is None or not self._work.due:
             return
-        compare()
-        if self._work is not None and len(levels) >= LEAST:
-            self._work.save(name, pa.table({"levels": to_arrow(levels)}))
+        name = f"{STEPS}-{step:05}.arrow"
+        details = {"step": step, "report": [asdict(one) for one in collector.reports]}
+        table = pa.table({"words": to_arrow(collector.words[: collector.filled])})
+        self._work.save(name, table.replace_schema_metadata({"details": json.dumps(details)}))
+        self._work.drop_all(STEPS, but=name)
+
+    def levels(self, place: int, levels: Int8, compare: Callable[[Span], object]) -> None:
+        """Fill in the levels of all pairs in a field (by number): from the killed run, and by `compare`."""
+        work, pieces, done = self._work, 0, 0
+        while work is not None and work.has(name := f"levels-{place}-{pieces:05}.arrow"):
+            known = to_numpy(work.load(name).column(0))
+            levels[done : done + len(known)] = known
+            pieces, done = pieces + 1, done + len(known)
+        saved = done
+        while done < len(levels):
+            start, done = done, min(done + self._stretch, len(levels))
+            compare((start, done))
+            if work is not None and work.due:
+                some = levels[saved:done]
+                work.save(f"levels-{place}-{pieces:05}.arrow", pa.table({"levels": to_arrow(some)}))
+                pieces, saved = pieces + 1, done
 
 
 def _to_table(found: CandidatePairs) -> pa.Table:

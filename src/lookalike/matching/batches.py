@@ -58,19 +58,15 @@ class Candidates:
     by_band: bool = False
     """Whether bands are compared one by one: that takes less memory, and a pair can come up more than once."""
 
-    def fetch(self, run: Run[Settings], batches: list[int]) -> None:
-        """Get the sets of some batches, by reading their items again."""
-        wanted = np.zeros(self.packing.blocks, np.bool_)
-        for batch in batches:
-            for block in self.packing.batches[batch]:
-                wanted[block] = not self.sets.has(block)
-        chosen = np.flatnonzero(wanted[self.packing.block_of])
-        items = self.order[self.members[chosen]].astype(np.int64)
+    def fetch(self, run: Run[Settings]) -> None:
+        """Get all sets, by reading their items again; those that a killed run has saved are there."""
+        items = self.order[self.members].astype(np.int64)
         by_item = np.argsort(items)
-        items, block_of = items[by_item], self.packing.block_of[chosen[by_item]]
+        by_item = by_item[np.searchsorted(items[by_item], self.sets.reached) :]
+        items, block_of = items[by_item], self.packing.block_of[by_item]
         with run.progress.stage("fetching sets", self.corpus.nbytes, "B"), self.sets:
             for low, high, sets in self.corpus.fetch_sets(run, items):
-                self.sets.add(sets, block_of[low:high])
+                self.sets.add(sets, block_of[low:high], items[low:high])
 
     def compare(self, run: Run[Settings], batch: int, removed: Bool) -> Iterator[Comparable]:
         """The sets of a batch that must be compared, some at a time.
@@ -81,6 +77,11 @@ class Candidates:
             Places whose keeper is already known. The caller updates it between the parts of a batch: later blocks of a
             part are not compared with sets that are gone.
         """
+        for number, found in enumerate(self._compare(run, batch, removed)):
+            found.name = f"{piece_prefix(run, batch)}-{number:05}"
+            yield found
+
+    def _compare(self, run: Run[Settings], batch: int, removed: Bool) -> Iterator[Comparable]:
         blocks = self.packing.batches[batch]
         if len(blocks) == 1:
             with run.progress.stage("refining"):
@@ -97,11 +98,6 @@ class Candidates:
         part_of = connected_parts(self.bands, len(self.order))
         nbytes = _set_bytes(self.corpus, self.order[self.members], 1 if self.by_band else len(self.bands))
         return part_of, np.bincount(part_of[self.members], nbytes, minlength=len(self.order)) > limit
-
-    def drop(self, batch: int) -> None:
-        """Delete the stored sets of a batch."""
-        for block in self.packing.batches[batch]:
-            self.sets.drop(block)
 
     def _compare_blocks(self, run: Run[Settings], blocks: range, removed: Bool) -> Iterator[Comparable]:
         """A part that does not fit: each block with every earlier one, then within itself.
@@ -209,7 +205,7 @@ def plan_batches(
     budget = run.settings.execution.budget
     reference_places = int(np.searchsorted(order >= references, True))
     packing = _pack(bands, members, corpus, order, 1 if by_band else len(bands), budget.sets_bytes)
-    work = run.scratch() if packing.blocks > 1 else None
+    work = run.scratch() if packing.blocks > 1 else run.work
     sets = SetStore(packing.blocks, f"sets-{budget.batch_name}", work, budget.set_buffer_bytes)
     return Candidates(corpus, order, reference_places, first, bands, members, packing, sets, second, by_band)
 
@@ -229,6 +225,11 @@ def _pack(bands: BucketStore, members: Int64, corpus: Corpus, order: Int32, at_o
         return f"{files[0].as_py()}: row {rows[0]}"
 
     return pack_parts(connected_parts(bands, len(order))[members], nbytes, limit, name_of)
+
+
+def piece_prefix(run: Run[Settings], batch: int) -> str:
+    """How the names of pieces of work about parts of a batch begin."""
+    return f"part-{run.settings.execution.budget.batch_name}-{batch:05}"
 
 
 def follow_equal(first: Int32, equal: list[EqualSets]) -> Int32:

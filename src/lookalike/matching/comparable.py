@@ -56,6 +56,8 @@ class Comparable:
     """What kind of vectors they are, if they are not sets."""
     crowded: Int64 | None = None
     """Sets that have too many candidates to compare or list them all."""
+    name: str = ""
+    """Part of the names of pieces of work about them."""
 
     @classmethod
     def from_keys(cls, sets: Sets, keys: UInt64, kind: VectorKind | None = None) -> Comparable:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from lookalike.cluster.components import Components, connect
-from lookalike.cluster.keepers import Decisions, decide
+from lookalike.cluster.keepers import DecidedSoFar, Decisions, decide
 from lookalike.engine.run import Run, open_run
 from lookalike.engine.settings import MatchSettings, Settings
+from lookalike.engine.stores.keeper_log import KeeperLog
 from lookalike.errors import ResourceError
 from lookalike.kernels import join
-from lookalike.matching.batches import Candidates
+from lookalike.matching.batches import Candidates, piece_prefix
 from lookalike.matching.comparable import Comparable
 from lookalike.matching.decisions import CollectedDecisions, PartDecisions
 from lookalike.matching.join import narrow_buckets
@@ -56,6 +57,7 @@ def decide_part(
     connected: bool = False,
     threads: int = 1,
     each: Mapper = map,
+    so_far: DecidedSoFar | None = None,
 ) -> PartDecisions:
     """Compare the sets that share a bucket, in order of priority, and find the keeper of each.
 
@@ -65,7 +67,9 @@ def decide_part(
         The sets for which a keeper is sought; by default all but the reference items.
     """
     measure, ratio = matching.measure.arguments, matching.length_ratio.as_integer_ratio()
-    direct = decide(found.buckets, found.sets, measure, references, found.earlier, sought, threads, each, ratio)
+    direct = decide(
+        found.buckets, found.sets, measure, references, found.earlier, sought, threads, each, ratio, so_far=so_far
+    )
     if not connected:
         removed = np.flatnonzero(direct.keeper >= 0)
         keeper, similarity = _values(found, matching, removed, direct.keeper, direct.overlaps[removed])
@@ -106,7 +110,7 @@ def decide_candidates(
     batches = range(len(candidates.packing.batches))
     pending = [batch for batch in batches if not ((graph is None or graph.has(batch)) and collected.reuse(batch))]
     if pending:
-        candidates.fetch(run, pending)
+        candidates.fetch(run)
     for batch in pending:
         for found in candidates.compare(run, batch, collected.removed):
             with run.progress.stage("refining"):
@@ -118,7 +122,9 @@ def decide_candidates(
         if graph is not None:
             graph.close(batch, candidates)
         collected.close(batch)
-        candidates.drop(batch)
+        if run.work is not None:
+            run.work.drop_all(piece_prefix(run, batch))
+    candidates.sets.clear()
     return collected
 
 
@@ -141,4 +147,5 @@ def _decide(
         connected=collected.connected,
         threads=run.workers.threads,
         each=run.workers.map,
+        so_far=KeeperLog(run.work, f"{found.name}-keepers") if run.work is not None else None,
     )

@@ -74,6 +74,8 @@ class BatchDecisions:
     partner: list[Links] = field(default_factory=list)
     """With the connected policy: the pair that joined each to its cluster."""
     equal: list[EqualSets] = field(default_factory=list)
+    own: list[Links] = field(default_factory=list)
+    """The similarity of places to equal sets, if that is not the same for all."""
     compared: int = 0
     pairs: int = 0
     refined: Refined = field(default_factory=Refined)
@@ -81,9 +83,9 @@ class BatchDecisions:
     def to_table(self) -> pa.Table:
         """As a piece of work."""
         equal = [Links(places, to, np.ones(len(to))) for places, to in self.equal]
-        kinds = [_joined([links]) for links in (self.keeper, self.partner, equal)]
+        kinds = [_joined([links]) for links in (self.keeper, self.partner, equal, self.own)]
         columns = [to_arrow(np.concatenate(column)) for column in zip(*kinds)]
-        kind = to_arrow(np.repeat(np.arange(3, dtype=np.uint8), [len(links.places) for links in kinds]))
+        kind = to_arrow(np.repeat(np.arange(len(kinds), dtype=np.uint8), [len(links.places) for links in kinds]))
         counted = {"compared": self.compared, "pairs": self.pairs, "refined": astuple(self.refined)}
         table = pa.table([kind, *columns], ["kind", *Links._fields])
         return table.replace_schema_metadata({"counted": json.dumps(counted)})
@@ -93,10 +95,10 @@ class BatchDecisions:
         """From a piece of work."""
         counted = json.loads(table.schema.metadata[b"counted"])
         kind, *columns = (to_numpy(column) for column in table.columns)
-        keeper, partner, equal = (Links(*(column[kind == number] for column in columns)) for number in range(3))
+        keeper, partner, equal, own = (Links(*(column[kind == number] for column in columns)) for number in range(4))
         refined = Refined(*counted["refined"])
         found = [EqualSets(equal.places, equal.to)]
-        return cls([keeper], [partner], found, counted["compared"], counted["pairs"], refined)
+        return cls([keeper], [partner], found, [own], counted["compared"], counted["pairs"], refined)
 
 
 class CollectedDecisions:
@@ -115,10 +117,8 @@ class CollectedDecisions:
         self._measure = run.settings.matching.measure
         self._batches: list[BatchDecisions] = []
         self._batch = BatchDecisions()
-        overlap = self._measure.name == "overlap"
-        self._own = np.ones(len(candidates.order)) if overlap else None
-        """By place: the similarity to an equal set, if that is not the same for all."""
-        self._work = None if overlap else run.pieces
+        self._work = run.work
+        self._unsaved: dict[int, BatchDecisions] = {}
         self._name = f"settled-{run.settings.execution.budget.batch_name}"
 
     def note_equal(self, found: Comparable) -> None:
@@ -133,8 +133,8 @@ class CollectedDecisions:
         self._batch.compared += decided.compared
         self._batch.pairs += decided.pairs
         self._batch.refined = merge_refined([self._batch.refined, refined])
-        if self._own is not None:
-            self._own[found.places] = found.own_values(self._measure)
+        if self._measure.name == "overlap":
+            self._batch.own.append(Links(found.places, found.places, found.own_values(self._measure)))
         places = found.places[decided.removed]
         self._batch.keeper.append(Links(places, found.places[decided.keeper], decided.similarity))
         if self.connected:
@@ -150,8 +150,12 @@ class CollectedDecisions:
         """A batch is finished, and need not be compared again."""
         done, self._batch = self._batch, BatchDecisions()
         self._batches.append(done)
-        if self._work is not None:
-            self._work.save(self._piece(batch), done.to_table())
+        self._unsaved[batch] = done
+        if self._work is None or not self._work.wanted:
+            return
+        for number, waiting in self._unsaved.items():
+            self._work.save(self._piece(number), waiting.to_table())
+        self._unsaved = {}
 
     def reuse(self, batch: int) -> bool:
         """Take the decisions about a batch from a killed run, if it got that far."""
@@ -186,8 +190,7 @@ class CollectedDecisions:
         """The keeper of every removed item. The first `references` items stay whatever they resemble."""
         order, first = self.candidates.order, self.first
         copies = np.flatnonzero((first != np.arange(len(first))) & (order >= references))
-        same = np.full(len(copies), self._measure.of_equal)
-        own = same if self._own is None else self._own[first[copies]]
+        own = self._own_values()[first[copies]]
         enough = self._measure.reached_by(own)
         copied = Links(copies[enough], first[copies[enough]].astype(np.int64), own[enough])
         keeper = self._to_items(_follow(_joined(one.keeper for one in self._batches), copied, onward=True), references)
@@ -197,6 +200,13 @@ class CollectedDecisions:
         partners = _follow(_joined(one.partner for one in self._batches), copied, onward=False)
         partner = self._to_items(partners, references)
         return Outcome(*keeper, partner.to, partner.similarity, identical)
+
+    def _own_values(self) -> Float64:
+        """By place: the similarity to an equal set."""
+        values = np.full(len(self.candidates.order), 1.0 if self._measure.name == "overlap" else self._measure.of_equal)
+        for links in (links for one in self._batches for links in one.own):
+            values[links.places] = links.similarity
+        return values
 
     def _to_items(self, links: Links, references: int) -> Links:
         """Links between items instead of places, ascending; reference items have none."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import pyarrow as pa
 
 from lookalike.candidates.bands import join_band, key_ranges
 from lookalike.candidates.brute import all_together
@@ -18,7 +19,10 @@ from lookalike.engine.settings import Settings
 from lookalike.engine.stores.buckets import BucketStore
 from lookalike.engine.stores.digests import Digests
 from lookalike.matching.batches import Candidates, plan_batches
-from lookalike.types import Bool, Buckets, Int32
+from lookalike.types import Bool, Buckets, Int32, to_arrow, to_numpy
+
+COPIES = "copies.arrow"
+"""The piece of work that tells which items have the same sequence of tokens."""
 
 
 def find_candidates(
@@ -49,7 +53,7 @@ def find_candidates(
     by_keys = matching.method == "lsh"
     with run.progress.stage("joining bands", corpus.digests.bands, "bands"):
         place_of = places_of(order, len(corpus))
-        first = collapse_copies(corpus.digests, place_of, len(order), ranges, second)
+        first = _collapse_once(run, corpus.digests, place_of, len(order), ranges, second)
         distinct = first == np.arange(len(order))
         if by_keys:
             place_of[order[~distinct]] = -1
@@ -85,6 +89,19 @@ def places_of(order: Int32, items: int) -> Int32:
     return place_of
 
 
+def _collapse_once(
+    run: Run[Settings], digests: Digests, place_of: Int32, places: int, ranges: int, second: int | None
+) -> Int32:
+    """As `collapse_copies`, but not again in a resumed run."""
+    work = run.work
+    if work is not None and work.has(COPIES):
+        return np.array(to_numpy(work.load(COPIES).column("first")))
+    first = collapse_copies(digests, place_of, places, ranges, second)
+    if work is not None and work.wanted:
+        work.save(COPIES, pa.table({"first": to_arrow(first)}))
+    return first
+
+
 def collapse_copies(digests: Digests, place_of: Int32, places: int, ranges: int, second: int | None = None) -> Int32:
     """For each place the first place with the same sequence of tokens; items from `second` on are kept apart."""
     first = np.arange(places, dtype=np.int32)
@@ -101,7 +118,7 @@ def collapse_copies(digests: Digests, place_of: Int32, places: int, ranges: int,
 
 def join_bands(run: Run[Settings], digests: Digests, place_of: Int32, ranges: int) -> BucketStore:
     """The buckets of every band, range by range; bands that a killed run has joined are reused."""
-    store = BucketStore(run.pieces)
+    store = BucketStore(run.work)
     run.progress.advance(len(store))
 
     def join(job: tuple[int, int, int]) -> Buckets:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -9,14 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from lookalike.engine.run import Run
 from lookalike.engine.settings import Settings
+from lookalike.engine.stores.pair_log import PairLog
 from lookalike.errors import UsageError
 from lookalike.matching.comparable import Comparable
 from lookalike.matching.refine import Refined, refine
 from lookalike.matching.vectors import near_pairs
-from lookalike.types import Bool, Buckets, Int32, Int64, Sets
+from lookalike.types import Bool, Buckets, Int32, Int64, Numbered, Sets, to_arrow, to_numpy
 from lookalike.verify.measures import Measure
 from lookalike.verify.pairs import FoundPairs, list_pairs, list_pairs_of_band
 
@@ -38,6 +41,10 @@ class JoinOptions:
     """Where to spill what does not fit in memory."""
     stats: JoinStats | None = None
     """Filled with how many pairs each filter of the exact join let through."""
+    first: int = 0
+    """Where to continue a join that has already reached it."""
+    numbered: str = ""
+    """The name of a piece of work for the sets with their elements numbered."""
 
 
 class Joined(NamedTuple):
@@ -47,6 +54,8 @@ class Joined(NamedTuple):
     right: Int64
     overlaps: Int64
     compared: int
+    reached: int = 0
+    """Where a join that lists no more pairs before this can be continued."""
 
 
 def join_sets(
@@ -61,7 +70,7 @@ def join_sets(
     if found.kind and options.index != "best":
         raise UsageError(f"--index {options.index} is for sets; vectors are compared in matrix products")
     if matching.method in ("exact", "merge") or (found.kind and matching.method != "lsh"):
-        for left, right, overlaps, compared in _join_exactly(run, found, apart, options):
+        for left, right, overlaps, compared, _ in _join_exactly(run, found, apart, options):
             yield Joined(*_directed(left, right, overlaps, found.sizes, measure), compared), Refined()
         return
     for band in found.bands:
@@ -83,15 +92,15 @@ def _join_exactly(run: Run[Settings], found: Comparable, apart: Bool | None, opt
     """Every pair that is similar in either direction: vectors by matrix products, sets by a join."""
     if found.kind:
         measure = run.settings.matching.measure
-        for near in near_pairs(found.kind, measure, found.sets, found.earlier, run.workers):
-            yield Joined(near.left, near.right, np.zeros(len(near.left), np.int64), near.compared)
+        for near in near_pairs(found.kind, measure, found.sets, found.earlier, run.workers, first=options.first):
+            yield Joined(near.left, near.right, np.zeros(len(near.left), np.int64), near.compared, near.reached)
         return
     sets, numbers = _in_one_piece(found)
     sides = _sides(found, apart)
     chosen = None if sides is None else sides[numbers]
-    for left, right, overlaps in _overlapping(run, sets, chosen, options):
+    for left, right, overlaps, reached in _overlapping(run, sets, chosen, options):
         kept = run.settings.matching.alike_in_length(sets.sizes[left], sets.sizes[right])
-        yield Joined(numbers[left[kept]], numbers[right[kept]], overlaps[kept], int(np.count_nonzero(kept)))
+        yield Joined(numbers[left[kept]], numbers[right[kept]], overlaps[kept], int(np.count_nonzero(kept)), reached)
 
 
 def _sides(found: Comparable, apart: Bool | None) -> Bool | None:
@@ -114,12 +123,11 @@ def _in_one_piece(found: Comparable) -> tuple[Sets, Int64]:
 
 def _overlapping(
     run: Run[Settings], sets: Sets, sides: Bool | None, options: JoinOptions
-) -> Iterator[tuple[Int64, Int64, Int64]]:
-    """Rows of `sets` and overlaps of all pairs that are similar in either direction."""
+) -> Iterator[tuple[Int64, Int64, Int64, int]]:
+    """Rows of `sets` and overlaps of all pairs that are similar in either direction, and how far the join has got."""
     # imported on use: other runs start faster without them
     from lookalike.candidates.exact import join_exact
     from lookalike.candidates.merge import join_merge
-    from lookalike.candidates.numbering import number_elements
 
     settings, workers, progress = run.settings, run.workers, run.progress
     measure = settings.matching.measure.arguments
@@ -127,14 +135,32 @@ def _overlapping(
         memory = max(settings.execution.budget.sets_bytes, 256 << 20)
         known = {"sides": sides, "folder": options.folder, "threads": workers.threads, "common": options.common}
         for merged in join_merge(sets, measure, memory_bytes=memory, **known):  # type: ignore[arg-type]
-            yield merged.left.astype(np.int64), merged.right.astype(np.int64), merged.overlaps.astype(np.int64)
+            yield merged.left.astype(np.int64), merged.right.astype(np.int64), merged.overlaps.astype(np.int64), 0
         return
     with progress.stage("numbering"):
-        numbered, rows = number_elements(sets, threads=workers.threads, each=workers.map)
+        numbered, rows = _number_once(run, sets, options.numbered)
     sides = None if sides is None else sides[rows]
     how = {"index": options.index, "threads": workers.threads, "each": workers.map, "stats": options.stats}
-    for pairs in join_exact(numbered, measure, sides=sides, **how):  # type: ignore[arg-type]
-        yield rows[pairs.left], rows[pairs.right], pairs.overlaps.astype(np.int64)
+    for pairs in join_exact(numbered, measure, sides=sides, first=options.first, **how):  # type: ignore[arg-type]
+        yield rows[pairs.left], rows[pairs.right], pairs.overlaps.astype(np.int64), pairs.reached
+
+
+def _number_once(run: Run[Settings], sets: Sets, name: str) -> tuple[Numbered, Int64]:
+    """Number the elements of sets; in a resumed run, take what the killed one has numbered."""
+    from lookalike.candidates.numbering import number_elements
+
+    work = run.work if name else None
+    if work is not None and work.has(name):
+        table = work.load(name)
+        indptr, rows, tokens = (np.array(to_numpy(table.column(k)[0].values)) for k in range(3))
+        return Numbered(indptr, tokens, *json.loads(table.schema.metadata[b"counts"])), rows
+    numbered, rows = number_elements(sets, threads=run.workers.threads, each=run.workers.map)
+    if work is not None and work.due:
+        arrays = [to_arrow(numbered.indptr), to_arrow(rows), to_arrow(numbered.tokens)]
+        lists = [pa.LargeListArray.from_arrays([0, len(one)], one) for one in arrays]
+        counts = json.dumps([numbered.distinct, numbered.singles])
+        work.save(name, pa.table(lists, ["indptr", "rows", "tokens"]).replace_schema_metadata({"counts": counts}))
+    return numbered, rows
 
 
 def _directed(left: Int64, right: Int64, overlaps: Int64, sizes: Int64, measure: Measure) -> tuple[Int64, Int64, Int64]:
@@ -175,10 +201,10 @@ def _refine(run: Run[Settings], found: Comparable) -> Refined:
 def _few_pairs(run: Run[Settings], found: Comparable) -> Int32 | None:
     """All similar pairs, one after the other; None if they do not fit in memory."""
     most = run.settings.execution.budget.sets_bytes // PAIR_BYTES
-    parts, count = [np.empty((0, 2), np.int32)], 0
-    for part in _join_exactly(run, found, None, JoinOptions()):
-        count += len(part.left)
-        if count > most:
+    log = PairLog(run.work, f"{found.name}-pairs")
+    options = JoinOptions(first=log.reached, numbered=f"{found.name}-numbered.arrow")
+    for part in _join_exactly(run, found, None, options):
+        if len(log) + len(part.left) > most:
             return None
-        parts.append(np.sort(np.stack([part.left, part.right], axis=1), axis=1).astype(np.int32))
-    return np.concatenate(parts).ravel()
+        log.add(np.sort(np.stack([part.left, part.right], axis=1), axis=1).astype(np.int32), part.reached)
+    return log.pairs()

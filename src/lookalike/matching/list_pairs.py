@@ -97,12 +97,12 @@ class _Lister:
         batches = list(range(len(candidates.packing.batches)))
         none_removed = np.zeros(len(candidates.order), np.bool_)
         if batches:
-            candidates.fetch(run, batches)
+            candidates.fetch(run)
         for batch in batches:
             for found in candidates.compare(run, batch, none_removed):
                 with run.progress.stage("verifying"):
                     self._add(found)
-            candidates.drop(batch)
+        candidates.sets.clear()
         if candidates.second is None:
             self._add_copies()
         self._store.settle()

@@ -49,7 +49,7 @@ class PairGraph:
 
     def __init__(self, run: Run[Settings], pairs_per_set: int = PAIRS_PER_SET) -> None:
         self._prefix = f"graph-{run.settings.execution.budget.batch_name}"
-        self._work = run.pieces
+        self._work = run.work
         self._pairs_per_set = pairs_per_set
         self._batch: list[pa.Table] = []
         self._cut: CutPart | None = None
@@ -128,10 +128,13 @@ class PairGraph:
     def close(self, batch: int, candidates: Candidates) -> None:
         """A batch is complete. Its rows are ordered by part, so that they do not depend on how parts were batched."""
         table, self._batch = pa.concat_tables(self._batch), []
-        table = table.take(to_arrow(_order_rows(table, self._parts_of(candidates)[0])))
-        if self._work is not None:
-            self._work.save(self._name(batch), table)
-        self._batches[batch] = None if self._work is not None else table
+        self._batches[batch] = table.take(to_arrow(_order_rows(table, self._parts_of(candidates)[0])))
+        if self._work is None or not self._work.wanted:
+            return
+        for number, waiting in self._batches.items():
+            if waiting is not None:
+                self._work.save(self._name(number), waiting)
+                self._batches[number] = None
 
     def tables(self) -> Iterator[pa.Table]:
         """All batches, in order."""

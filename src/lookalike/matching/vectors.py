@@ -51,18 +51,26 @@ class NearPairs(NamedTuple):
     left: Int64
     right: Int64
     compared: int
+    reached: int = 0
+    """Where the comparison can be continued after this: a number of matrix products, or a bit string."""
 
 
 def near_pairs(
-    kind: VectorKind, measure: Measure, rows: tuple[Int64, Int64, Any], earlier: int, workers: Workers, side: int = SIDE
+    kind: VectorKind,
+    measure: Measure,
+    rows: tuple[Int64, Int64, Any],
+    earlier: int,
+    workers: Workers,
+    side: int = SIDE,
+    first: int = 0,
 ) -> Iterator[NearPairs]:
     """Every pair that reaches the threshold, by comparing all with all, block by block.
 
     A matrix product shows which pairs may; these are measured one by one. With `earlier`, only pairs of a vector below
-    it with one that is not.
+    it with one that is not. With `first`, what an earlier call has reached is left out.
     """
     if kind.scalar == "bits":
-        yield from _near_bits(measure, rows, earlier, workers)
+        yield from _near_bits(measure, rows, earlier, workers, first)
         return
     count = len(rows[0])
     blocks = _Blocks(kind, measure, rows[0], rows[2])
@@ -77,7 +85,8 @@ def near_pairs(
         ((low, min(low + side, earlier or count)), span) for span in spans for low in range(0, earlier or span[1], side)
     ]
     with _one_thread_each():
-        yield from workers.map(compare, pairs)
+        for done, found in enumerate(workers.map(compare, pairs[first:]), first + 1):
+            yield found._replace(reached=done)
 
 
 class _Blocks:
@@ -123,7 +132,7 @@ class _Blocks:
 
 
 def _near_bits(
-    measure: Measure, rows: tuple[Int64, Int64, UInt64], earlier: int, workers: Workers
+    measure: Measure, rows: tuple[Int64, Int64, UInt64], earlier: int, workers: Workers, first: int
 ) -> Iterator[NearPairs]:
     if not len(rows[0]):
         return
@@ -134,12 +143,13 @@ def _near_bits(
         left, right = np.empty(size, np.int64), np.empty(size, np.int64)
         stopped, count = kernels.near_bits(strings, *span, earlier, most, left, right)
         return (
-            NearPairs(left[:count].copy(), right[:count].copy(), (stopped - span[0]) * (earlier or span[0])),
+            NearPairs(left[:count].copy(), right[:count].copy(), (stopped - span[0]) * (earlier or span[0]), stopped),
             stopped,
             span[1],
         )
 
-    spans = [(low, min(low + BITS_SIDE, len(strings))) for low in range(earlier, len(strings), BITS_SIDE)]
+    start = max(earlier, first)
+    spans = [(low, min(low + BITS_SIDE, len(strings))) for low in range(start, len(strings), BITS_SIDE)]
     yield from stretch_by_stretch(compare, workers.map, spans)
 
 

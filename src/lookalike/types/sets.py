@@ -207,6 +207,8 @@ class Overlapping:
     left: Int64 | Int32
     right: Int64 | Int32
     overlaps: Int64 | Int32
+    reached: int = 0
+    """From a join that goes through the sets in order: all pairs with `right` below this have been listed."""
 
     def __len__(self) -> int:
         return len(self.left)

@@ -1,7 +1,8 @@
 """Results -> files, complete or not at all. Nothing here knows how they were found."""
 
 from lookalike.types import KEPT
-from lookalike.write.kept import LARGE_BYTES, KeptWriter, open_kept
+from lookalike.write.kept import LARGE_BYTES, open_kept
+from lookalike.write.kept_file import KeptFile, Saved
 from lookalike.write.outputs import TABLE_SUFFIXES, OutputFolder, disk_errors, free_bytes, output_file, whole_file
 from lookalike.write.ownership import count_kept
 from lookalike.write.results import (
@@ -17,8 +18,9 @@ __all__ = [
     "KEPT",
     "LARGE_BYTES",
     "TABLE_SUFFIXES",
-    "KeptWriter",
+    "KeptFile",
     "OutputFolder",
+    "Saved",
     "count_kept",
     "decoded",
     "disk_errors",

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
 import os
-from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Any, Protocol, Self
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lookalike.types import KEPT, Layout, Source
+from lookalike.write.kept_file import KeptFile, Saved
+from lookalike.write.kept_lines import open_lines
 
 GROUP_BYTES = 32 << 20
 """A row group is written once it has this many bytes, whatever its number of rows: until then it is in memory."""
@@ -21,49 +20,12 @@ LARGE_BYTES = 128 << 20
 """Rows of one block of this size (a huge document) are written at once: two of them may not fit in memory."""
 GROUP_ROWS = 1 << 20
 """Rows per row group, if the input does not say."""
-GZIP_LEVEL = 6
 
 
-class KeptWriter(Protocol):
-    """Takes what `Block.kept_rows` returns, in input order."""
-
-    def write(self, stored: Any) -> None:
-        """Add the surviving rows of one block."""
-
-    def close(self) -> None:
-        """Complete the file."""
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-
-
-class _Closing:
-    """Close at the end of a `with` block."""
-
-    def close(self) -> None:
-        """Complete the file."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if error is None:
-            self.close()
-            return
-        # an error on closing (a full disk again) must not hide the first one
-        with suppress(Exception):
-            self.close()
-
-
-def open_kept(folder: Path, source: Source, group_bytes: int = GROUP_BYTES) -> KeptWriter:
+def open_kept(folder: Path, source: Source, group_bytes: int = GROUP_BYTES, saved: Saved | None = None) -> KeptFile:
     """Open the file (or folder) below `folder/kept` for the surviving rows of a source.
 
-    `group_bytes` is the largest size of a Parquet row group.
+    `group_bytes` is the largest size of a Parquet row group. A file that was `saved` is continued.
 
     Examples
     --------
@@ -76,46 +38,24 @@ def open_kept(folder: Path, source: Source, group_bytes: int = GROUP_BYTES) -> K
     path.parent.mkdir(parents=True, exist_ok=True)
     if layout.kind == "table":
         return TableWriter(path, layout, group_bytes)
-    return ArrayWriter(path, layout) if layout.kind == "array" else LineWriter(path, layout)
+    return ArrayWriter(path, layout, saved) if layout.kind == "array" else open_lines(path, layout, saved)
 
 
-class LineWriter(_Closing):
-    """Rows as bytes, compressed like the input; the same rows give the same bytes."""
-
-    def __init__(self, path: Path, layout: Layout) -> None:
-        self._raw: Any = None
-        self._out: IO[bytes] | Any
-        if layout.compression == "zstd":
-            self._raw = pa.OSFile(os.fsencode(path), "wb")
-            self._out = pa.CompressedOutputStream(self._raw, "zstd")
-        elif layout.compression == "gzip":
-            self._raw = path.open("wb")
-            # no name or time in the header: they would differ between runs
-            self._out = gzip.GzipFile("", "wb", GZIP_LEVEL, self._raw, mtime=0)
-        else:
-            self._out = path.open("wb")
-        self._out.write(layout.prefix)
-
-    def write(self, stored: bytes) -> None:
-        """Add lines."""
-        self._out.write(stored)
-
-    def close(self) -> None:
-        """Complete the file."""
-        self._out.close()
-        if self._raw is not None:
-            self._raw.close()
-
-
-class ArrayWriter(_Closing):
+class ArrayWriter(KeptFile):
     """Rows of a NumPy matrix; their number is filled in at the end, in a header of fixed size."""
 
-    def __init__(self, path: Path, layout: Layout) -> None:
+    def __init__(self, path: Path, layout: Layout, saved: Saved | None = None) -> None:
         self._kind, self._columns = layout.array
         self._row_bytes = self._columns * np.dtype(self._kind).itemsize
-        self._nbytes = 0
-        self._out = path.open("wb")
-        self._out.write(self._header())
+        self._nbytes = self._blocks = 0
+        self._out = path.open("r+b" if saved else "wb")
+        header = self._header()
+        if saved is None:
+            self._out.write(header)
+        else:
+            self._out.seek(saved.nbytes)
+            self._out.truncate()
+            self._nbytes, self._blocks = saved.nbytes - len(header), saved.blocks
 
     def _header(self) -> bytes:
         rows = self._nbytes // self._row_bytes
@@ -125,7 +65,13 @@ class ArrayWriter(_Closing):
     def write(self, stored: bytes) -> None:
         """Add rows."""
         self._nbytes += len(stored)
+        self._blocks += 1
         self._out.write(stored)
+
+    def save(self) -> Saved:
+        """Hand everything to the system; the file can be continued after any block."""
+        self._out.flush()
+        return Saved(self._out.tell(), self._blocks)
 
     def close(self) -> None:
         """Fill in the number of rows."""
@@ -134,7 +80,7 @@ class ArrayWriter(_Closing):
         self._out.close()
 
 
-class TableWriter(_Closing):
+class TableWriter(KeptFile):
     """Rows as Arrow tables, in row groups of about the size of those of the input."""
 
     def __init__(self, path: Path, layout: Layout, group_bytes: int = GROUP_BYTES) -> None:
@@ -197,7 +143,7 @@ def _empty_file(schema: pa.Schema) -> pa.BufferReader:
     return pa.BufferReader(out.getvalue())
 
 
-class FileWriter(_Closing):
+class FileWriter(KeptFile):
     """One file per item."""
 
     def __init__(self, folder: Path) -> None:

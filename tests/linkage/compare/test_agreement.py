@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from time import process_time
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -223,3 +225,22 @@ def test_dates_and_numbers_can_be_measured():
     np.testing.assert_array_equal(measure_records(numbers), [-1.5, np.nan, 1e50, np.nan])
     with pytest.raises(UsageError, match="field field: only dates and numbers"):
         measure_records(column_of("person", ["ann"]))
+
+
+@pytest.mark.parametrize("kind", ["text", "address"])
+def test_only_the_beginning_of_a_very_long_text_is_searched_for_abbreviations(kind):
+    """Their words are compared whole."""
+    shared, others = ["north", *(f"mile{n:05}x" for n in range(300))], [f"walk{n:05}y" for n in range(600)]
+    values = ["n", " ".join(others) + " north", " ".join(shared), " ".join(shared + others[:50])]
+    levels = compare(column_of(kind, values), np.array([0, 0, 2]), np.array([1, 2, 3])).tolist()
+    assert levels == {"text": [6, 4, 2], "address": [5, 3, 2]}[kind]
+
+
+@pytest.mark.parametrize("kind", ["person", "text", "address", "email"])
+def test_values_of_a_megabyte_are_compared_at_once(kind):
+    """Among them one word beside very many: each of those must not be compared with the whole of the one."""
+    rng = np.random.default_rng(5)
+    values = ["".join(rng.choice(list(letters), 1_000_000)) for letters in ("abcdefgh", "abcdefgh ", "abcdefgh@1")]
+    began = process_time()
+    compare(column_of(kind, values), *all_pairs(3))
+    assert process_time() - began < 5

@@ -1,4 +1,4 @@
-"""The buckets of all bands: in memory for a small run, otherwise one piece per band in the work folder."""
+"""The buckets of all bands: in memory for a short run, otherwise one piece per band in the work folder."""
 
 from __future__ import annotations
 
@@ -41,14 +41,18 @@ class BucketStore:
 
     def add(self, buckets: Buckets) -> None:
         """Add the next band."""
-        if self._work is None:
-            self._bands.append(buckets)
+        self._bands.append(buckets)
+        if self._work is None or not self._work.wanted:
             return
+        for number, band in enumerate(self._bands):
+            if not isinstance(band, str):
+                self._bands[number] = self._save(self._work, number, band)
+
+    def _save(self, work: WorkFolder, number: int, buckets: Buckets) -> str:
         heads = np.zeros(len(buckets.members), np.uint8)
         heads[buckets.starts[:-1]] = 1
-        name = self._name(len(self))
-        self._work.save(name, pa.table({"member": to_arrow(buckets.members), "head": to_arrow(heads)}))
-        self._bands.append(name)
+        work.save(name := self._name(number), pa.table({"member": to_arrow(buckets.members), "head": to_arrow(heads)}))
+        return name
 
     def _load(self, name: str) -> Buckets:
         assert self._work is not None

@@ -60,7 +60,7 @@ class Digests:
     work
         Where pieces go; without it all digests stay in memory.
     piece_bytes
-        Digests beyond this size become a piece.
+        Digests beyond this size become a piece, and smaller ones when a piece is due.
     """
 
     def __init__(self, bands: int, work: WorkFolder | None = None, piece_bytes: int = PIECE_BYTES) -> None:
@@ -87,18 +87,18 @@ class Digests:
         """Add the next block."""
         self._waiting.append(block)
         self._waiting_bytes += block.nbytes
-        if self._waiting_bytes >= self._piece_bytes:
+        if self._waiting_bytes >= self._piece_bytes or (self._work is not None and self._work.due):
             self.finish()
 
     def finish(self) -> None:
-        """Make a piece of the blocks added since the last one: on disk if there is much, otherwise in memory."""
+        """Make a piece of the blocks added since the last one: in memory if there is little and it took little time."""
         if not self._waiting:
             return
         table = self._table(self._waiting)
         self.blocks += [BlockRecord(*record) for record in json.loads(table.schema.metadata[_DETAILS])]
-        large = self._waiting_bytes >= self._piece_bytes or self._pieces
+        large = self._waiting_bytes >= self._piece_bytes
         self._waiting, self._waiting_bytes = [], 0
-        if self._work is not None and large:
+        if self._work is not None and (large or self._work.wanted):
             name = self._name(len(self._pieces))
             self._work.save(name, table)
             self._pieces.append(name)

@@ -1,6 +1,8 @@
-"""The sets of the candidates, in blocks: in memory where there is one block, otherwise each a piece in the work folder.
+"""The sets of the candidates, by block: in memory where there is one block, otherwise in the work folder.
 
-Sets come in input order and are handed to their blocks; a block is read back whole.
+Sets come in input order. They are written to one piece after the other, within a piece by block, and a block is read
+back whole. A piece ends when one is due, so that a killed run need not read all items again. Sets of one block are
+written only for that reason.
 """
 
 from __future__ import annotations
@@ -11,18 +13,20 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.engine.stores.work import WorkFolder
-from lookalike.types import Int32, Sets, to_arrow, to_numpy
+from lookalike.types import Int32, Int64, Sets, to_arrow, to_numpy
 
-_SCHEMA = pa.schema([("set", pa.large_list(pa.uint64()))])
+_SCHEMA = pa.schema([("set", pa.large_list(pa.uint64())), ("item", pa.int64()), ("block", pa.int32())])
 
 
 class SetStore:
-    """Sets by block. Blocks that a killed run completed need not be filled again.
+    """Sets by block. Those that a killed run has saved need not be added again.
 
     Parameters
     ----------
     name
         The prefix of its pieces in the work folder.
+    work
+        Where sets go: all of them if there are several blocks, otherwise those of a run that takes long.
     buffer_bytes
         Sets are written in batches of this size: many small writes would be slow.
 
@@ -30,75 +34,108 @@ class SetStore:
     --------
     >>> store = SetStore(1, "sets")
     >>> with store:
-    ...     store.add(Sets(np.array([0, 2, 3]), np.array([5, 7, 9], np.uint64)), np.zeros(2, np.int32))
+    ...     sets = Sets(np.array([0, 2, 3]), np.array([5, 7, 9], np.uint64))
+    ...     store.add(sets, np.zeros(2, np.int32), np.array([0, 4]))
     >>> store.read(0)[1].tolist()
     [9]
     """
 
     def __init__(self, blocks: int, name: str, work: WorkFolder | None = None, buffer_bytes: int = 32 << 20) -> None:
-        self._blocks, self._prefix, self._work, self._buffer_bytes = blocks, name, work, buffer_bytes
-        self._waiting: list[tuple[Sets, Int32]] = []
+        self._spilling = blocks > 1 and work is not None
+        self._prefix, self._work, self._buffer_bytes = name, work, buffer_bytes
+        self._waiting: list[tuple[Sets, Int32, Int64]] = []
         self._waiting_bytes = 0
-        self._open: dict[int, pa.ipc.RecordBatchFileWriter] = {}
+        self._pieces: dict[str, list[int]] = {}
+        """By name, the block of each of its batches."""
+        self._written: list[int] = []
+        """The same for the piece that is being written."""
+        self._writer: pa.ipc.RecordBatchFileWriter | None = None
         self._stack = ExitStack()
+        self.reached = 0
+        """The sets of all items before this one are there."""
+        self._take_over()
 
-    def _name(self, block: int) -> str:
-        return f"{self._prefix}-{block:05}.arrow"
+    def _take_over(self) -> None:
+        """Reuse the pieces of a killed run, up to the first that is missing."""
+        while self._work is not None and self._work.has(name := self._name()):
+            table = self._work.load(name)
+            self.reached = max(self.reached, int(to_numpy(table.column("item")).max(initial=-1)) + 1)
+            self._pieces[name] = [chunk[0].as_py() for chunk in table.column("block").chunks]
 
-    def has(self, block: int) -> bool:
-        """Whether this block is complete."""
-        return self._work is not None and self._work.has(self._name(block))
+    def _name(self) -> str:
+        return f"{self._prefix}-{len(self._pieces):05}.arrow"
 
     def __enter__(self) -> SetStore:
-        """Start filling; complete blocks are left as they are."""
-        if self._work is not None:
-            for block in range(self._blocks):
-                if not self.has(block):
-                    writing = self._work.writing(self._name(block), _SCHEMA)
-                    self._open[block] = self._stack.enter_context(writing)
         return self
 
     def __exit__(self, *problem: object) -> None:
-        if problem[0] is None and self._work is not None:
-            self._hand_over()
-        self._open = {}
+        if problem[0] is None and self._spilling:
+            self._save()
+        self._writer = None
         self._stack.__exit__(*problem)  # type: ignore[arg-type]
 
-    def add(self, sets: Sets, blocks: Int32) -> None:
-        """Add sets, each to its block."""
-        self._waiting.append((sets, blocks))
+    def add(self, sets: Sets, blocks: Int32, items: Int64) -> None:
+        """Add the sets of some items, which ascend, each to its block."""
+        self._waiting.append((sets, blocks, items))
         self._waiting_bytes += sets.elements.nbytes
-        if self._work is not None and self._waiting_bytes > self._buffer_bytes:
+        if self._work is not None and self._work.due:
+            self._save()
+        elif self._spilling and self._waiting_bytes > self._buffer_bytes:
             self._hand_over()
+
+    def _save(self) -> None:
+        """Complete a piece."""
+        self._hand_over()
+        if self._writer is not None:
+            self._stack.close()
+            self._pieces[self._name()] = self._written
+            self._writer, self._written = None, []
 
     def _hand_over(self) -> None:
         """Write the buffered sets, block by block."""
-        sets = Sets.joined([sets for sets, _ in self._waiting])
-        blocks = np.concatenate([np.empty(0, np.int32), *(blocks for _, blocks in self._waiting)])
+        if not self._waiting:
+            return
+        sets = Sets.joined([sets for sets, _, _ in self._waiting])
+        blocks, items = (np.concatenate([one[k] for one in self._waiting]) for k in (1, 2))
         self._waiting, self._waiting_bytes = [], 0
         lists = pa.LargeListArray.from_arrays(to_arrow(sets.indptr), to_arrow(sets.elements))
+        whole = pa.record_batch([lists, to_arrow(items.astype(np.int64)), to_arrow(blocks.astype(np.int32))], _SCHEMA)
         by_block = np.argsort(blocks, kind="stable")
         ends = np.flatnonzero(np.diff(blocks[by_block], append=-1)) + 1
         for first, last in zip([0, *ends[:-1].tolist()], ends.tolist()):
-            writer = self._open.get(int(blocks[by_block[first]]))
-            if writer is not None:
-                writer.write(pa.record_batch([lists.take(to_arrow(by_block[first:last]))], _SCHEMA))
+            self._open().write(whole if last - first == len(items) else whole.take(to_arrow(by_block[first:last])))
+            self._written.append(int(blocks[by_block[first]]))
+
+    def _open(self) -> pa.ipc.RecordBatchFileWriter:
+        if self._writer is None:
+            assert self._work is not None
+            self._writer = self._stack.enter_context(self._work.writing(self._name(), _SCHEMA))
+        return self._writer
 
     def read(self, block: int) -> Sets:
         """The sets of a block, in the order in which they were added."""
-        if self._work is None:
-            sets = Sets.joined([sets for sets, _ in self._waiting])
-            self._waiting = [(sets, np.zeros(len(sets), np.int32))]
+        if not self._pieces:
+            sets = Sets.joined([sets for sets, _, _ in self._waiting])
+            self._waiting = [(sets, np.zeros(len(sets), np.int32), np.zeros(len(sets), np.int64))]
             return sets
-        parts: list[Sets] = []
-        with pa.OSFile(str(self._work.folder / self._name(block)), "rb") as file:
-            reader = pa.ipc.open_file(file)
-            for number in range(reader.num_record_batches):
-                lists = reader.get_batch(number).column(0)
-                parts.append(Sets(to_numpy(lists.offsets), to_numpy(lists.values)))
-        return Sets.joined(parts)
+        parts = [part for name in self._pieces for part in self._read_piece(name, block)]
+        return Sets.joined([*parts, *(sets for sets, _, _ in self._waiting)])
 
-    def drop(self, block: int) -> None:
-        """Delete a block."""
-        if self._work is not None:
-            self._work.drop(self._name(block))
+    def _read_piece(self, name: str, block: int) -> list[Sets]:
+        assert self._work is not None
+        parts: list[Sets] = []
+        with pa.OSFile(str(self._work.folder / name), "rb") as file:
+            reader = pa.ipc.open_file(file)
+            for number, its_block in enumerate(self._pieces[name]):
+                if its_block == block:
+                    lists = reader.get_batch(number).column(0)
+                    parts.append(Sets(to_numpy(lists.offsets), to_numpy(lists.values)))
+        return parts
+
+    def clear(self) -> None:
+        """Delete all sets."""
+        self._waiting = []
+        for name in self._pieces:
+            assert self._work is not None
+            self._work.drop(name)
+        self._pieces = {}

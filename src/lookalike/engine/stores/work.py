@@ -1,8 +1,10 @@
 """The work folder: finished pieces of a run, so that a killed run can resume after the last of them.
 
 A piece is a named Arrow file. It is written under a temporary name, flushed and renamed, and only then recorded in
-`manifest.jsonl` with its length and checksum. The first line of the manifest identifies the run (options and inputs):
-pieces of another run are never used.
+`manifest.jsonl` with its length and checksum; a piece that is deleted is recorded as dropped before. The first line of
+the manifest identifies the run (options and inputs): pieces of another run are never used.
+
+When a stage saves a piece is a question of time: it is *due* some seconds after the last one, or after the start.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,17 +22,29 @@ from typing import Any
 import pyarrow as pa
 
 from lookalike.errors import UsageError
+from lookalike.write.kept_file import Saved
 from lookalike.write.outputs import MANIFEST, disk_errors, flush, whole_lines
 
 CHECKED_BYTES = 8 << 20
 """Bytes read at a time for a checksum."""
+SAVE_SECONDS = 5.0
+"""After so long, what was done since the last piece is saved as another one."""
 
 
 class WorkFolder:
     """The pieces of one run: new, or taken over from a killed run with the same identity."""
 
-    def __init__(self, folder: Path, identity: Mapping[str, Any], resume: bool, output: Path | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        identity: Mapping[str, Any],
+        resume: bool,
+        output: Path | None = None,
+        save_seconds: float = SAVE_SECONDS,
+    ) -> None:
         self.folder = folder
+        self._save_seconds = save_seconds
+        self._saved_at = time.monotonic()
         self._output = output or folder
         self._identity = dict(identity)
         self._pieces: dict[str, dict[str, Any]] = {}
@@ -52,9 +67,12 @@ class WorkFolder:
                 f"--resume: {', '.join(sorted(differing))} changed since the run was killed; use the same options and "
                 "inputs, or start over with --overwrite"
             )
-        for line in lines[1:]:
+        listed = {line["name"]: line for line in lines[1:]}
+        for line in listed.values():
             path = self._path(line)
-            if path.exists() and path.stat().st_size == line["bytes"] and _checksum(path) == line["crc32"]:
+            if line.get("dropped"):
+                path.unlink(missing_ok=True)
+            elif _is_there(path, line):
                 self._pieces[line["name"]] = line
                 self.reused.append(line["name"])
         self._rewrite()
@@ -78,15 +96,41 @@ class WorkFolder:
 
     @property
     def in_use(self) -> bool:
-        """Whether the run has saved any piece."""
+        """Whether the run has saved any piece, or has taken one over."""
         return bool(self._pieces)
+
+    @property
+    def due(self) -> bool:
+        """Whether the last piece was saved so long ago that the work done since should be saved."""
+        return time.monotonic() - self._saved_at >= self._save_seconds
+
+    @property
+    def wanted(self) -> bool:
+        """Whether the result of a stage should be saved: in a run that has saved something, or that takes long."""
+        return self.in_use or self.due
 
     def has(self, name: str) -> bool:
         """Whether this piece, or file of the output, is complete."""
-        return name in self._pieces
+        return name in self._pieces and "saved" not in self._pieces[name]
+
+    def begun(self, name: str) -> Saved | None:
+        """How far a killed run has got with this file of the output, which is there up to that point."""
+        line = self._pieces.get(name, {})
+        return Saved(**line["saved"]) if "saved" in line else None
+
+    def keep_begun(self, name: str, saved: Saved) -> None:
+        """Record how far a file of the output has got: a resumed run can continue it there."""
+        self._begin()
+        path, before = self._output / name, self._pieces.get(name, {"bytes": 0, "crc32": 0})
+        with disk_errors(path):
+            flush(path)
+            crc32 = _checksum(path, before["crc32"], before["bytes"], saved.nbytes)
+        state = saved._asdict()
+        self._add({"name": name, "bytes": saved.nbytes, "crc32": crc32, "output": True, "saved": state})
 
     def keep(self, name: str) -> None:
         """Record that a file of the output is complete: a resumed run need not write it again."""
+        self._begin()
         path = self._output / name
         with disk_errors(path):
             flush(path)
@@ -120,11 +164,18 @@ class WorkFolder:
     def _add(self, line: dict[str, Any]) -> None:
         self._note(line)
         self._pieces[line["name"]] = line
+        self._saved_at = time.monotonic()
 
     def drop(self, name: str) -> None:
         """Delete a piece that is no longer needed."""
         if self._pieces.pop(name, None):
+            self._note({"name": name, "dropped": True})
             (self.folder / name).unlink(missing_ok=True)
+
+    def drop_all(self, prefix: str, but: str = "") -> None:
+        """Delete the pieces whose names begin so, except one."""
+        for name in [name for name in self._pieces if name.startswith(prefix) and name != but]:
+            self.drop(name)
 
     def load(self, name: str) -> pa.Table:
         """A piece, memory-mapped: only what is used is read."""
@@ -132,9 +183,21 @@ class WorkFolder:
             return pa.ipc.open_file(file).read_all()
 
 
-def _checksum(path: Path) -> int:
-    value = 0
+def _is_there(path: Path, line: Mapping[str, Any]) -> bool:
+    """Whether a piece is what it was; a file that was begun may have grown since."""
+    if not path.exists():
+        return False
+    size, expected = path.stat().st_size, line["bytes"]
+    as_long = size >= expected if "saved" in line else size == expected
+    return bool(as_long and _checksum(path, last=expected) == line["crc32"])
+
+
+def _checksum(path: Path, value: int = 0, first: int = 0, last: int | None = None) -> int:
+    """The CRC-32 of some bytes of a file, by default all; `value` is that of the bytes before."""
+    left = path.stat().st_size - first if last is None else last - first
     with path.open("rb") as file:
-        while piece := file.read(CHECKED_BYTES):
+        file.seek(first)
+        while left > 0 and (piece := file.read(min(CHECKED_BYTES, left))):
             value = zlib.crc32(piece, value)
+            left -= len(piece)
     return value

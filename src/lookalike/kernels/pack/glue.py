@@ -154,7 +154,7 @@ class _Glue:
 
     def _argument(self, kind: Any) -> Any:
         if isinstance(kind, types.BaseTuple):
-            return self._context.make_tuple(self._builder, kind, [self._argument(item) for item in kind.types])
+            return self._context.make_tuple(self._builder, kind, [self._argument(item) for item in list(kind)])
         if isinstance(kind, types.Array):
             return self._array(kind)
         if isinstance(kind, types.Float):
@@ -202,7 +202,7 @@ class _Glue:
     def _give(self, kind: Any, value: Any) -> None:
         builder, out = self._builder, self._function.args[1]
         if isinstance(kind, types.BaseTuple):
-            for i, item in enumerate(kind.types):
+            for i, item in enumerate(list(kind)):
                 self._give(item, builder.extract_value(value, i))
         elif isinstance(kind, types.Array):
             array = self._context.make_array(kind)(self._context, builder, value)

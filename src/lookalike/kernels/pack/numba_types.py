@@ -28,7 +28,7 @@ def describe(kind: Any) -> str:
     if kind == types.none:
         return ""
     if isinstance(kind, types.BaseTuple):
-        return f"({', '.join(describe(item) for item in kind.types)})"
+        return f"({', '.join(describe(item) for item in list(kind))})"
     if isinstance(kind, types.Array):
         inside = ",".join([".." if kind.layout != "C" else ""] * kind.ndim)
         return f"{kind.dtype}[{inside}]"

@@ -260,6 +260,13 @@ class PairCollector:
         kernels.merge_runs(self.words, self.filled, new)
         self.filled = kernels.merge_words(self.words[:filled], self.groups)
 
+    def restore(self, words: UInt64, reports: Sequence[HashReport]) -> None:
+        """Continue with the pairs and reports of an earlier collector for the same records."""
+        self.words[: len(words)] = words
+        self.filled = len(words)
+        for report in reports:
+            self.add_report(report)
+
     def pairs(self) -> tuple[Int32, Int32, UInt8, list[HashReport]]:
         """Left, right and groups of all pairs in order, and the reports."""
         words = self.words[: self.filled]

@@ -9,9 +9,11 @@ so. How similar two records are is not known here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
+from typing import Protocol
 
 import numpy as np
 
@@ -67,6 +69,18 @@ class CandidatePairs:
         return cls(empty, empty, np.empty(0, np.uint8), [], ([], []))
 
 
+class FindingSteps(Protocol):
+    """Keeps what the steps of finding candidates have found."""
+
+    def resume(self, collector: PairCollector) -> int:
+        """Give the collector what an earlier run has found; return how many steps that were."""
+        ...
+
+    def done(self, step: int, collector: PairCollector) -> None:
+        """The collector has the pairs of this step."""
+        ...
+
+
 def default_budget(records: int) -> int:
     """The default for the largest number of pairs: 100 per record for small tables, 15 for millions.
 
@@ -87,6 +101,7 @@ def find_pairs(
     each: Mapper = map,
     seed: int = 1,
     sampled: int = SAMPLED,
+    steps: FindingSteps | None = None,
 ) -> CandidatePairs:
     """Pairs of records that are worth comparing.
 
@@ -105,6 +120,8 @@ def find_pairs(
         Like the built-in map; may use threads. The outcome does not depend on it.
     sampled
         Records whose blocks are examined to estimate the cost of bands.
+    steps
+        Is told after each step, and may know what an earlier run has found.
 
     Examples
     --------
@@ -122,9 +139,15 @@ def find_pairs(
         raise UsageError(f"the budget of pairs must not be negative: {most_pairs}")
     collector = PairCollector(records, split, most_pairs, each)
     groups = assign_groups(columns)
-    _add_equal_values(collector, columns, coarse, groups, most_pairs)
-    _add_neighbours(collector, columns, groups, most_pairs * 5 // 8 - collector.filled)
-    _add_shingles(collector, columns, groups, seed, sampled)
+    todo: list[Callable[[], None]] = [
+        lambda: _add_equal_values(collector, columns, coarse, groups, most_pairs),
+        lambda: _add_neighbours(collector, columns, groups, most_pairs * 5 // 8 - collector.filled),
+        *_shingle_steps(collector, columns, groups, seed, sampled),
+    ]
+    for number in range(steps.resume(collector) if steps else 0, len(todo)):
+        todo[number]()
+        if steps:
+            steps.done(number, collector)
     first, second = ([c.name for c, own in zip(columns, groups) if own == group] for group in (1, 2))
     return CandidatePairs(*collector.pairs(), fields=(first, second))
 
@@ -207,17 +230,19 @@ def _orders_of(given: Sequence[tuple[Column, bool, Column | None]], each: Mapper
     return list(each(order, given))
 
 
-def _add_shingles(
+def _shingle_steps(
     collector: PairCollector, columns: Sequence[Column], groups: Sequence[int], seed: int, sampled: int
-) -> None:
-    """Bands of the whole record, of the fields of each group, and of each text field."""
+) -> list[Callable[[], None]]:
+    """Bands of the whole record, of the fields of each group, and of each text field, each a step."""
     wholes = [("the whole record", list(range(len(columns))), 0)]
     wholes += [(f"the fields of group {GROUPS[g]}", [f for f, own in enumerate(groups) if own == g], g) for g in (1, 2)]
     jobs = [job for job in wholes if len(job[1]) > 1]
     # With a single field, its bands belong to the other group than its value, for lack of another field.
     alone = len(columns) == 1
     jobs += [(c.name, [f], 2 if alone else groups[f]) for f, c in enumerate(columns) if alone or c.kind in TEXTS]
-    for number, (name, fields, group) in enumerate(jobs):
+
+    def add(number: int) -> None:
+        name, fields, group = jobs[number]
         slots = RECORD_SLOTS if len(fields) > 1 else FIELD_SLOTS
         budget = collector.free // (len(jobs) - number) if number else collector.free // 3
         chosen = [columns[f] for f in fields]
@@ -225,6 +250,8 @@ def _add_shingles(
         _add_bands(
             collector, sketch_columns(chosen, name, group, slots, seed + number, collector.each), budget, sampled
         )
+
+    return [partial(add, number) for number in range(len(jobs))]
 
 
 def _add_bands(collector: PairCollector, signatures: RecordSignatures, budget: int, sampled: int) -> None:

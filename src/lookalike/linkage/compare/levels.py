@@ -82,10 +82,11 @@ def _person(values: Values) -> Fill:
 
 
 def _of_texts(values: Values, by_numbers: bool) -> Fill:
-    chars, offsets, words, ordered = values.strings.chars, values.strings.offsets, values.words, values.ordered
+    texts, words, ordered = values.texts, values.words, values.ordered
+    chars, offsets = texts.chars, texts.offsets
 
     def fill(*pairs: Any) -> None:
-        positions, marks = _scratch(values.strings)
+        positions, marks = _scratch(texts)
         others = np.zeros_like(positions)
         kernels.text_levels(*pairs, chars, offsets, *words, ordered, positions, others, marks, by_numbers)
 

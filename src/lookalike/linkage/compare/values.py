@@ -78,6 +78,13 @@ class Values:
         return Strings(pc.utf8_slice_codeunits(self.stored, 0, NAME_CHARACTERS))
 
     @cached_property
+    def texts(self) -> Strings:
+        """As characters, very long values cut short: those are compared by their words, which are not cut."""
+        if self.strings.longest <= LONG_TEXTS:
+            return self.strings
+        return Strings(pc.utf8_slice_codeunits(self.stored, 0, LONG_TEXTS))
+
+    @cached_property
     def words(self) -> tuple[Int64, UInt64]:
         """Hashes of each value's distinct words: the start of each value's, and all hashes."""
         chars, offsets = self.strings.chars, self.strings.offsets
@@ -89,9 +96,9 @@ class Values:
 
     @cached_property
     def ordered(self) -> Any:
-        """The characters, with the words of each value sorted alphabetically; long texts are blank."""
-        chars, offsets = self.strings.chars, self.strings.offsets
-        if self.strings.longest >= LONG_TEXTS:  # these are compared by their words, and sorting takes quadratic time
+        """The characters of `texts`, with the words of each value sorted alphabetically; long texts are blank."""
+        chars, offsets = self.texts.chars, self.texts.offsets
+        if self.texts.longest >= LONG_TEXTS:  # these are compared by their words, and sorting takes quadratic time
             chars = chars.copy()
             for value in np.flatnonzero(np.diff(offsets) >= LONG_TEXTS).tolist():
                 chars[offsets[value] : offsets[value + 1]] = 0

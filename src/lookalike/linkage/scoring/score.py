@@ -65,7 +65,7 @@ def compare_pairs(columns: Sequence[Column], pairs: Pairs, random: Pairs, run: R
         comparer = Comparer(column, words)
         names.append(comparer.levels)
         chance[place] = comparer.compare(*distinct, each)[places]
-        pieces.levels(place, found[place], partial(comparer.compare, *pairs, each, found[place]))
+        pieces.levels(place, found[place], partial(_compare_some, comparer, pairs, found[place], each))
     for place, name in insert_exchanged(columns, (pairs, random), (found, chance), each).items():
         equal, *others = names[place]
         names[place] = (equal, name, *others)
@@ -79,6 +79,12 @@ def _distinct(pairs: Pairs) -> tuple[Pairs, Any]:
     if 2 * len(keys) > len(left):
         return pairs, slice(None)
     return (keys >> 32, keys & 0xFFFFFFFF), places
+
+
+def _compare_some(comparer: Comparer, pairs: Pairs, levels: Int8, each: Mapper, span: Span) -> None:
+    """Compare the pairs of a span, and fill in their levels."""
+    some = slice(*span)
+    comparer.compare(pairs[0][some], pairs[1][some], each, levels[some])
 
 
 def score_pairs(

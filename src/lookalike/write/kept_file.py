@@ -1,0 +1,50 @@
+"""What files of surviving rows have in common: they are completed at the end, and some can be continued."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+
+class Saved(NamedTuple):
+    """How far a file has got."""
+
+    nbytes: int
+    """The size of the file then."""
+    blocks: int
+    """Whole blocks of rows in it."""
+    skip: int = 0
+    """Bytes of the next block that are in it too."""
+    lines_bytes: int = 0
+    """What has been compressed, in bytes..."""
+    crc32: int = 0
+    """... and its checksum."""
+
+
+class KeptFile:
+    """Takes what `Block.kept_rows` returns, in input order; completed at the end of a `with` block."""
+
+    def write(self, stored: Any) -> None:
+        """Add the surviving rows of the next block."""
+        raise NotImplementedError
+
+    def save(self) -> Saved | None:
+        """Hand everything to the system; where the file can be continued, None if it has to be written again."""
+        return None
+
+    def close(self) -> None:
+        """Complete the file."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self.close()
+            return
+        # an error on closing (a full disk again) must not hide the first one
+        with suppress(Exception):
+            self.close()
