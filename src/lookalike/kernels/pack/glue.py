@@ -15,6 +15,8 @@ from llvmlite import ir
 from numba.core import types
 from numba.np import arrayobj
 
+from lookalike.kernels.pack.numba_types import items_of
+
 I8, I32, I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 POINTER = I8.as_pointer()
 WRONG_ARRAY = 1000
@@ -154,7 +156,7 @@ class _Glue:
 
     def _argument(self, kind: Any) -> Any:
         if isinstance(kind, types.BaseTuple):
-            return self._context.make_tuple(self._builder, kind, [self._argument(item) for item in list(kind)])
+            return self._context.make_tuple(self._builder, kind, [self._argument(item) for item in items_of(kind)])
         if isinstance(kind, types.Array):
             return self._array(kind)
         if isinstance(kind, types.Float):
@@ -202,7 +204,7 @@ class _Glue:
     def _give(self, kind: Any, value: Any) -> None:
         builder, out = self._builder, self._function.args[1]
         if isinstance(kind, types.BaseTuple):
-            for i, item in enumerate(list(kind)):
+            for i, item in enumerate(items_of(kind)):
                 self._give(item, builder.extract_value(value, i))
         elif isinstance(kind, types.Array):
             array = self._context.make_array(kind)(self._context, builder, value)

@@ -23,12 +23,17 @@ def signature_of(takes: str, gives: str) -> Any:
     return result(*(to_numba(kind) for kind in parse(takes)))
 
 
+def items_of(kind: Any) -> list[Any]:
+    """The types in a tuple."""
+    return list(kind.types)
+
+
 def describe(kind: Any) -> str:
     """The text of Numba's type, as in a signature."""
     if kind == types.none:
         return ""
     if isinstance(kind, types.BaseTuple):
-        return f"({', '.join(describe(item) for item in list(kind))})"
+        return f"({', '.join(describe(item) for item in items_of(kind))})"
     if isinstance(kind, types.Array):
         inside = ",".join([".." if kind.layout != "C" else ""] * kind.ndim)
         return f"{kind.dtype}[{inside}]"
