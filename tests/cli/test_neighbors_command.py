@@ -147,7 +147,7 @@ def test_nothing_in_the_input(cli, tmp_path):
 
 
 def test_what_does_not_fit_is_refused_before_the_search(cli, tmp_path):
-    rows = [{"text": " ".join(f"w{n}" for n in range(start, start + 100_000))} for start in (0, 7)] * 10
+    rows = [{"text": " ".join(f"w{n}" for n in range(start, start + 100_000))} for start in (0, 7)] * 14
     (tmp_path / "a.jsonl").write_bytes(jsonl(*rows))
     done = cli("neighbors", "a.jsonl", "--memory", "512MiB")
     assert done.code == 4
