@@ -30,7 +30,7 @@ def temporary(tmp_path):
 @pytest.mark.parametrize("command", [["pairs", "-"], ["neighbors", "-"], ["pairs", "-", "--explain"]])
 def test_no_temporary_folder_is_left(temporary, command, number):
     with start(*command, stdin=subprocess.PIPE, env=environment(TMPDIR=str(temporary))) as started:
-        wait_for(lambda: any(temporary.rglob("stdin.jsonl")))
+        wait_for(lambda: any(temporary.rglob("stdin.jsonl")), 120, started)
         assert stopped(started, number) == (128 + number, "lookalike: interrupted")
     assert names(temporary) == []
 
@@ -96,7 +96,7 @@ def test_ignored_signals_stay_ignored(temporary):
 
     environ = environment(TMPDIR=str(temporary))
     with start("pairs", "-", stdin=subprocess.PIPE, env=environ, preexec_fn=ignore) as started:
-        wait_for(lambda: any(temporary.rglob("stdin.jsonl")))
+        wait_for(lambda: any(temporary.rglob("stdin.jsonl")), 120, started)
         started.send_signal(signal.SIGHUP)
         time.sleep(0.2)
         assert started.poll() is None

@@ -11,7 +11,7 @@ import numpy as np
 
 from lookalike.engine.digest import DigestSettings
 from lookalike.engine.execution import Execution
-from lookalike.errors import UsageError
+from lookalike.errors import BadDataError, UsageError
 from lookalike.features.shingles import Shingling
 from lookalike.tuning.plan import Plan, tune
 from lookalike.tuning.thresholds import parse_threshold, written
@@ -221,9 +221,12 @@ class Settings:
 def settings_of_run(options: dict[str, Any], **others: Any) -> Settings:
     """The settings of a finished run, from the options in its run.json, with some replaced."""
     names = ("column", "id", "threshold", "recall", "hashes", "shingle", "bag", "language", "measure", "method", "seed")
-    known = {name: options[name] for name in (*names, "on_error", "encoding")}
-    known["length_ratio"] = options.get("length_ratio")  # runs of earlier versions lack it
-    return Settings.parse(**{**known, **others})
+    try:
+        known = {name: options[name] for name in (*names, "on_error", "encoding")}
+        known["length_ratio"] = options.get("length_ratio")  # runs of earlier versions lack it
+        return Settings.parse(**{**known, **others})
+    except (KeyError, TypeError, AttributeError) as error:  # a missing option, or one that is no text or number
+        raise BadDataError(f"run.json: its options are damaged ({error!r}); run dedup on the input again") from error
 
 
 def _parse_ratio(value: float | str | Fraction | None) -> Fraction:

@@ -1,6 +1,7 @@
 """Results -> files, complete or not at all. Nothing here knows how they were found."""
 
 from lookalike.types import KEPT
+from lookalike.write.checksums import checksum
 from lookalike.write.kept import LARGE_BYTES, KeptWriter, open_kept
 from lookalike.write.outputs import TABLE_SUFFIXES, OutputFolder, disk_errors, free_bytes, output_file, whole_file
 from lookalike.write.ownership import count_kept
@@ -18,6 +19,7 @@ __all__ = [
     "TABLE_SUFFIXES",
     "KeptWriter",
     "OutputFolder",
+    "checksum",
     "count_kept",
     "disk_errors",
     "free_bytes",

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,10 +18,8 @@ from typing import Any
 import pyarrow as pa
 
 from lookalike.errors import UsageError
+from lookalike.write.checksums import checksum
 from lookalike.write.outputs import MANIFEST, disk_errors, flush, whole_lines
-
-CHECKED_BYTES = 8 << 20
-"""Bytes read at a time for a checksum."""
 
 
 class WorkFolder:
@@ -54,7 +51,7 @@ class WorkFolder:
             )
         for line in lines[1:]:
             path = self._path(line)
-            if path.exists() and path.stat().st_size == line["bytes"] and _checksum(path) == line["crc32"]:
+            if path.exists() and path.stat().st_size == line["bytes"] and checksum(path) == line["crc32"]:
                 self._pieces[line["name"]] = line
                 self.reused.append(line["name"])
         self._rewrite()
@@ -90,7 +87,7 @@ class WorkFolder:
         path = self._output / name
         with disk_errors(path):
             flush(path)
-            self._add({"name": name, "bytes": path.stat().st_size, "crc32": _checksum(path), "output": True})
+            self._add({"name": name, "bytes": path.stat().st_size, "crc32": checksum(path), "output": True})
 
     def save(self, name: str, table: pa.Table) -> None:
         """Write a piece, whole or not at all."""
@@ -106,7 +103,7 @@ class WorkFolder:
             with pa.OSFile(str(partial), "wb") as file, pa.ipc.new_file(file, schema) as writer:
                 yield writer
             flush(partial)
-            line = {"name": name, "bytes": partial.stat().st_size, "crc32": _checksum(partial)}
+            line = {"name": name, "bytes": partial.stat().st_size, "crc32": checksum(partial)}
             partial.rename(path)
         self._add(line)
 
@@ -130,11 +127,3 @@ class WorkFolder:
         """A piece, memory-mapped: only what is used is read."""
         with pa.memory_map(str(self.folder / name)) as file:
             return pa.ipc.open_file(file).read_all()
-
-
-def _checksum(path: Path) -> int:
-    value = 0
-    with path.open("rb") as file:
-        while piece := file.read(CHECKED_BYTES):
-            value = zlib.crc32(piece, value)
-    return value

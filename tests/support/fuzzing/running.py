@@ -1,0 +1,130 @@
+"""Run a command in a fork of this process, or as a process of its own, within limits of time and memory."""
+
+from __future__ import annotations
+
+import faulthandler
+import gc
+import os
+import resource
+import select
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+
+PROGRAM = Path(sys.executable).with_name("lookalike")
+WALL_SECONDS = 60.0
+"""After this a command is killed; on a busy machine it takes longer than its processor time."""
+MEMORY_BYTES = 3 << 29
+"""What a command may use beyond what the fuzzer itself holds."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended."""
+
+    code: int
+    """Exit code; minus the number of a signal."""
+    out: bytes
+    err: bytes
+    processor_seconds: float
+    peak_bytes: int
+    """Beyond what it started with."""
+    killed: str = ""
+    """Why it was killed."""
+
+
+def run(
+    arguments: list[str], place: Path, log: Path, stdin: str | None, as_process: bool, kill_after: float | None = None
+) -> Ended:
+    """Run `lookalike ARGUMENTS` in a folder; what it prints goes to files that start with `log`."""
+    base = 0 if as_process else _resident(os.getpid())
+    printed = [log.with_suffix(suffix) for suffix in (".out", ".err")]
+    for path in printed:
+        path.write_bytes(b"")
+    pid = os.fork()
+    if pid == 0:
+        _become(arguments, place, printed, stdin, as_process)
+    killed, status, used = _wait(pid, base, WALL_SECONDS if kill_after is None else kill_after)
+    out, err = (path.read_bytes() for path in printed)
+    peak = max(0, used.ru_maxrss * 1024 - base)
+    return Ended(os.waitstatus_to_exitcode(status), out, err, used.ru_utime + used.ru_stime, peak, killed)
+
+
+def _become(arguments: list[str], place: Path, printed: list[Path], stdin: str | None, as_process: bool) -> None:
+    """What the child does; never returns."""
+    try:
+        os.chdir(place)
+        for number, path, flags in (
+            (0, place / stdin if stdin else Path(os.devnull), os.O_RDONLY),
+            (1, printed[0], os.O_WRONLY),
+            (2, printed[1], os.O_WRONLY),
+        ):
+            os.dup2(os.open(path, flags), number)
+        os.environ["TMPDIR"] = str(place / "tmp")
+        if as_process:
+            os.execv(PROGRAM, [str(PROGRAM), *arguments])
+        tempfile.tempdir = None
+        faulthandler.enable()
+        sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w", errors="backslashreplace")  # noqa: PTH123, SIM115
+        from lookalike.cli.main import main
+
+        main(arguments)
+    except BaseException:
+        os.write(2, traceback.format_exc().encode("utf-8", "replace"))
+    finally:
+        os._exit(99)
+
+
+def _wait(pid: int, base: int, seconds: float) -> tuple[str, int, resource.struct_rusage]:
+    """Wait for a child, and kill it when it takes too much."""
+    end, killed = time.monotonic() + seconds, ""
+    handle = os.pidfd_open(pid)
+    watch = select.poll()
+    watch.register(handle, select.POLLIN)
+    try:
+        while not watch.poll(max(1, min(100, 1000 * (end - time.monotonic())))):
+            too_large = _resident(pid) - base > MEMORY_BYTES
+            if too_large or time.monotonic() > end:
+                killed = "too much memory" if too_large else "too much time"
+                os.kill(pid, signal.SIGKILL)
+                break
+    finally:
+        os.close(handle)
+    _, status, used = os.wait4(pid, 0)
+    return killed, status, used
+
+
+def _resident(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, IndexError):
+        return 0
+
+
+def warm_up(place: Path) -> None:
+    """Import every command and load the kernels, so that forks need not; on one thread, as others do not survive a fork."""
+    from fuzzing.options import FUZZED, command_named
+    from lookalike.cli.main import run as run_here
+
+    for name in FUZZED:
+        command_named(name)
+    place.mkdir()
+    (place / "a.jsonl").write_text('{"id": 1, "text": "a b c d e f g"}\n' * 3)
+    (place / "a.csv").write_text("id,text,n\n1,a b c,2\n2,a b c,3\n")
+    given, one = str(place / "a.jsonl"), ["--threads", "1", "--quiet"]
+    out = ["-o", str(place / "out.csv"), "--overwrite"]
+    commands = [
+        ["dedup", given, "-o", str(place / "out"), *one],
+        ["audit", str(place / "out"), "--quiet"],
+        *(["pairs", given, *out, "--method", method, *one] for method in ("lsh", "exact", "brute")),
+        ["neighbors", given, *out, *one],
+        ["link", str(place / "a.csv"), "-o", str(place / "links"), "--fields", "text", *one],
+    ]
+    for command in commands:
+        assert run_here(command) == 0, command
+    gc.collect()
+    gc.freeze()
