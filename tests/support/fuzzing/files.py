@@ -139,7 +139,7 @@ def separated(separator: str) -> Callable[[Random], bytes]:
     def make(some: Random) -> bytes:
         rows = some.rows()
         rows = odd(rows, some) if some.random() < 0.3 else rows
-        header = list(rows[0]) if rows else ["id", "text"]
+        header = list(rows[0]) if rows and rows[0] else ["id", "text"]
         if some.random() < 0.1:
             header[some.randrange(len(header))] = some.choice(("", header[0], " text ", "\ufeffid", '"'))
         quote = some.choice(("always", "never", "needed"))
