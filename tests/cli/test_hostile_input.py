@@ -96,3 +96,26 @@ def test_two_records_with_names_of_a_megabyte(cli, tmp_path, kind):
     started = time.process_time()
     assert cli("link", "a.csv", "-o", "out", "--fields", f"name:{kind}").code == 0
     assert time.process_time() - started < 60
+
+
+SEEDED = [
+    ("dedup", "a.csv", "-o", "out"),
+    ("pairs", "a.csv", "--method", "lsh"),
+    ("link", "a.csv", "-o", "out", "--fields", "text"),
+    ("faces", "a.csv", "--columns", "x,y"),
+    ("fingerprints", "a.csv"),
+]
+
+
+@pytest.mark.parametrize("command", SEEDED, ids=lambda command: command[0])
+def test_seeds_at_their_limits(cli, tmp_path, command):
+    (tmp_path / "a.csv").write_text("id,text,x,y\n1,a b c,1,2\n2,a b c,3,4\n3,a b d,3,9\n")
+    done = cli(*command, "--seed", "-1", "--quiet")
+    assert (done.code, "seed must be" in done.err, done.err.count("\n")) == (2, True, 1)
+    assert cli(*command, "--seed", str(2**64 - 1), "--quiet").code == 0
+
+
+def test_no_items_can_be_audited(cli, tmp_path):
+    pq.write_table(pa.table({"text": pa.array([], pa.string())}), tmp_path / "a.parquet")
+    assert cli("dedup", "a.parquet", "-o", "out", "--method", "lsh", "--audit", "5").code == 0
+    assert cli("audit", "out").code == 0

@@ -119,8 +119,7 @@ class MatchSettings:
         26
         """
         one_of("method", method, METHODS)
-        if not 0 <= seed < 1 << 64:
-            raise UsageError(f"--seed must be from 0 to 2^64 - 1, not {seed}")
+        check_seed(seed)
         if not 0 < recall <= 1:
             raise UsageError(f"--recall must be above 0 and at most 1, not {recall}; try 0.99")
         wanted = Measure.parse(measure, threshold)
@@ -239,6 +238,12 @@ def _parse_ratio(value: float | str | Fraction | None) -> Fraction:
     if not 0 < ratio <= 1 or ratio.denominator >= LARGEST_TERM:
         raise UsageError(f"--length-ratio must be above 0 and at most 1, with at most nine decimals, not {value}")
     return ratio
+
+
+def check_seed(seed: int) -> None:
+    """Refuse a seed that does not fit 64 bits."""
+    if not 0 <= seed < 1 << 64:
+        raise UsageError(f"--seed must be from 0 to 2^64 - 1, not {seed}")
 
 
 def one_of(name: str, value: str, choices: tuple[str, ...]) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from lookalike.errors import BadDataError, UsageError
 from lookalike.families.base import Family, Hashed
+from lookalike.families.drawing import check_seed
 from lookalike.types import NOWHERE, Bool, Float64, Int64
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -52,7 +53,7 @@ class Cells(Family):
             raise UsageError(f"r must be from 1 to 16 measurements, not {r}")
         if not 0 <= edge <= 0.5:
             raise UsageError(f"edge must be from 0 (no second range) to 0.5 (always two), not {edge}")
-        self.r, self.edge, self.seed = r, edge, seed
+        self.r, self.edge, self.seed = r, edge, check_seed(seed)
 
     def __repr__(self) -> str:
         widths = f"{self.widths[0]:g}" if self.widths.size == 1 else f"<{self.widths.size} of them>"

@@ -80,6 +80,10 @@ def near_pairs(
         yield from workers.map(compare, pairs)
 
 
+LONGEST_SINGLE = 1e18
+"""Vectors shorter than this can be multiplied in 32 bits."""
+
+
 class _Blocks:
     """Matrix products of blocks of vectors, and which pairs in them may be near enough."""
 
@@ -98,7 +102,9 @@ class _Blocks:
         lengths = np.sqrt(np.einsum("ij,ij->i", found, found, dtype=np.float64))
         if self._cosine:
             return (found / lengths[:, None]).astype(np.float32), lengths
-        return found.astype(np.float32 if self._numbers.dtype == np.float32 else np.float64), lengths
+        # products of longer vectors would overflow
+        single = self._numbers.dtype == np.float32 and lengths.max(initial=0) < LONGEST_SINGLE
+        return found.astype(np.float32 if single else np.float64), lengths
 
     def distances(self, one: Span, other: Span) -> tuple[npt.NDArray[Any], Any]:
         """Approximate distances of the vectors of the other block (rows) from those of the one, and their error bound.

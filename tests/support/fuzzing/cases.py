@@ -66,7 +66,7 @@ def _write_file(place: Path, command: str, some: Random, first: bool) -> str:
     data = MAKERS[suffix](some)
     if some.random() < 0.02:
         data *= some.choice((50, 500))
-    data = mutate(data, some) if some.random() < 0.5 else data
+    data = mutate(data, some) if some.random() < 0.4 else data
     if some.random() < 0.12:
         packing = some.choice(tuple(PACKERS))
         suffix, data = suffix + packing, mutate(PACKERS[packing](data), some)

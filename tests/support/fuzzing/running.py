@@ -68,6 +68,7 @@ def _become(arguments: list[str], place: Path, printed: list[Path], stdin: str |
         if as_process:
             os.execv(PROGRAM, [str(PROGRAM), *arguments])
         tempfile.tempdir = None
+        sys.warnoptions.append("default")  # what developers would see is a failure here
         faulthandler.enable()
         sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w", errors="backslashreplace")  # noqa: PTH123, SIM115
         from lookalike.cli.main import main
