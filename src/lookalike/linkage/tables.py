@@ -14,7 +14,7 @@ from lookalike.engine.corpus import fill_ids
 from lookalike.linkage.memory import check_records
 from lookalike.linkage.settings import LinkSettings
 from lookalike.read import open_data
-from lookalike.read.columns import join_column, missing_column, one_array
+from lookalike.read.columns import check_column, join_column, one_array
 from lookalike.read.slices import Slice
 from lookalike.types import DEFAULT_ID, Source, Wanted, to_arrow
 
@@ -90,10 +90,9 @@ def read_records(
     {'zip': [1, 2]}
     """
     present = source.column_names()
-    for name in names:
-        if present is not None and name not in present:
-            raise missing_column(name, source.name, present)
     wanted = list(dict.fromkeys([*names, *(name for name in optional if present is None or name in present)]))
+    for name in wanted if present is not None else ():
+        check_column(name, source.name, present)
     pieces = []
     for piece in _pieces(source, wanted):
         if count is not None:

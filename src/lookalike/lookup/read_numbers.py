@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lookalike.errors import BadDataError, UsageError
-from lookalike.read.columns import missing_column
+from lookalike.read.columns import check_column, missing_column
 from lookalike.read.csv import CsvSource
 from lookalike.read.files import File
 from lookalike.read.inputs import find_files
@@ -121,7 +121,10 @@ def read_columns(file: File, encoding: str) -> dict[str, Any]:
             return _read_csv(file, encoding)
         if file.suffix == ".parquet":
             with file.open() as stream:
-                table = pq.read_table(stream)
+                stored = pq.ParquetFile(stream)
+                for name in stored.schema_arrow.names:
+                    check_column(name, file.name, stored.schema_arrow.names)
+                table = stored.read()
             return {name: table[name] for name in table.column_names}
         if file.suffix in VECTORS:
             return _read_vectors(VECTORS[file.suffix](file, encoding))
