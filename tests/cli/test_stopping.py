@@ -15,7 +15,7 @@ SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 def stopped(started, number):
     """The last line of a process that a signal has stopped."""
     started.send_signal(number)
-    _, err = started.communicate(timeout=60)
+    _, err = started.communicate(timeout=120)
     assert b"Traceback" not in err, err
     return started.returncode, err.decode().splitlines()[-1]
 
@@ -38,7 +38,7 @@ def test_no_temporary_folder_is_left(temporary, command, number):
 def test_explaining_standard_input_leaves_nothing(temporary):
     rows = jsonl({"id": 1, "text": "a b c d e f"}, {"id": 2, "text": "b c d e f g"})
     with start("pairs", "-", "--explain", stdin=subprocess.PIPE, env=environment(TMPDIR=str(temporary))) as started:
-        started.communicate(rows, timeout=60)
+        started.communicate(rows, timeout=120)
     assert (started.returncode, names(temporary)) == (0, [])
 
 

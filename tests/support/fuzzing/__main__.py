@@ -25,11 +25,11 @@ def try_case(folder: Path, seed: int, number: int) -> tuple[Case, Ended, list[st
     shutil.rmtree(place, ignore_errors=True)
     case = make_case(place, seed, number)
     if case.before is not None:
-        run(case.before, place, log, None, False, case.kill_after)
+        run(case.before, place, log, kill_after=case.kill_after)
         for left in ("earlier", ".out.partial"):
             spoil(place / left, seed, number)
     before = state_of(place)
-    ended = run(case.arguments, place, log, case.stdin, case.as_process)
+    ended = run(case.arguments, place, log, stdin=case.stdin, full=case.full, as_process=case.as_process)
     return case, ended, list(broken_promises(case, place, ended, before, state_of(place)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,6 +33,8 @@ class Case:
     outputs: list[str] = field(default_factory=list)
     """Values of -o and --plot."""
     stdin: str | None = None
+    full: bool = False
+    """Whether nothing can be written to standard output."""
     before: list[str] | None = None
     """A command that runs first; what it leaves is an input as well."""
     kill_after: float | None = None
@@ -49,7 +52,9 @@ def make_case(place: Path, seed: int, number: int) -> Case:
     some.tables = OWN_TABLES.get(command, OTHER_TABLES)
     files = [_write_file(place, command, some, first=number == 0) for number in range(some.choice((1, 1, 1, 2, 4)))]
     inputs = _inputs(command, files, some)
-    case = Case(command, [], inputs, as_process=some.random() < 0.01)
+    case = Case(command, [], inputs, full=some.random() < 0.02, as_process=some.random() < 0.01)
+    if inputs and some.random() < 0.04:
+        inputs[0] = _add_no_file(place, some)
     if some.random() < 0.05:
         (place / "old").write_text("an old file")
     _add_earlier_run(place, case, files, some)
@@ -83,6 +88,19 @@ def _write_plain(place: Path) -> str:
     """A file without mistakes."""
     (place / IN / "plain.txt").write_text("a b c d e f g\na b c d e f g\na b c d e f\nother words are here\n" * 3)
     return f"{IN}/plain.txt"
+
+
+def _add_no_file(place: Path, some: Random) -> str:
+    """Something in the input folder that is no file; it or the folder is read."""
+    path = place / IN / some.choice(("odd.jsonl", "odd.txt", "odd"))
+    kind = some.randrange(4)
+    if kind == 0:
+        os.mkfifo(path)
+    elif kind == 1:
+        path.mkdir()
+    else:
+        path.symlink_to("." if kind == 2 else "absent")
+    return some.choice((IN, f"{IN}/*", f"{IN}/**", f"{IN}/{path.name}"))
 
 
 def _inputs(command: str, files: list[str], some: Random) -> list[str]:

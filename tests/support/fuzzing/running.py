@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PROGRAM = Path(sys.executable).with_name("lookalike")
+FULL = Path("/dev/full")
 WALL_SECONDS = 60.0
 """After this a command is killed; on a busy machine it takes longer than its processor time."""
 MEMORY_BYTES = 3 << 29
@@ -38,7 +39,14 @@ class Ended:
 
 
 def run(
-    arguments: list[str], place: Path, log: Path, stdin: str | None, as_process: bool, kill_after: float | None = None
+    arguments: list[str],
+    place: Path,
+    log: Path,
+    *,
+    stdin: str | None = None,
+    full: bool = False,
+    as_process: bool = False,
+    kill_after: float | None = None,
 ) -> Ended:
     """Run `lookalike ARGUMENTS` in a folder; what it prints goes to files that start with `log`."""
     base = 0 if as_process else _resident(os.getpid())
@@ -47,23 +55,19 @@ def run(
         path.write_bytes(b"")
     pid = os.fork()
     if pid == 0:
-        _become(arguments, place, printed, stdin, as_process)
+        _become(arguments, place, [place / stdin if stdin else Path(os.devnull), FULL if full else printed[0], printed[1]], as_process)
     killed, status, used = _wait(pid, base, WALL_SECONDS if kill_after is None else kill_after)
     out, err = (path.read_bytes() for path in printed)
     peak = max(0, used.ru_maxrss * 1024 - base)
     return Ended(os.waitstatus_to_exitcode(status), out, err, used.ru_utime + used.ru_stime, peak, killed)
 
 
-def _become(arguments: list[str], place: Path, printed: list[Path], stdin: str | None, as_process: bool) -> None:
+def _become(arguments: list[str], place: Path, streams: list[Path], as_process: bool) -> None:
     """What the child does; never returns."""
     try:
         os.chdir(place)
-        for number, path, flags in (
-            (0, place / stdin if stdin else Path(os.devnull), os.O_RDONLY),
-            (1, printed[0], os.O_WRONLY),
-            (2, printed[1], os.O_WRONLY),
-        ):
-            os.dup2(os.open(path, flags), number)
+        for number, path in enumerate(streams):
+            os.dup2(os.open(path, os.O_WRONLY if number else os.O_RDONLY), number)
         os.environ["TMPDIR"] = str(place / "tmp")
         if as_process:
             os.execv(PROGRAM, [str(PROGRAM), *arguments])
