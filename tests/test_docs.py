@@ -149,7 +149,18 @@ def test_every_test_that_guards_a_promise_is_collected():
     assert len(named) > 80
     assert [row for row in rows if ".py::" not in row] == []
     files = sorted({f"tests/{one.partition('::')[0]}" for one in named})
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", "-m", "slow or not slow", *files]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "--collect-only",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-m",
+        "slow or not slow",
+        *files,
+    ]
     found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     collected = {line.partition("[")[0].removeprefix("tests/") for line in found.splitlines() if "::" in line}
     assert named - collected == set()

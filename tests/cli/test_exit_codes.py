@@ -146,13 +146,23 @@ def test_bad_data_is_named_by_file_and_line(cli, tmp_path, command, name):
 
 @pytest.mark.parametrize(
     "command",
-    [("dedup", "-o", "out"), ("pairs",), ("neighbors",), ("link", "-o", "out", "--fields", "text"), ("faces",), ("fingerprints",)],
+    [
+        ("dedup", "-o", "out"),
+        ("pairs",),
+        ("neighbors",),
+        ("link", "-o", "out", "--fields", "text"),
+        ("faces",),
+        ("fingerprints",),
+    ],
 )
 def test_two_columns_of_one_name_are_bad_data(cli, tmp_path, command):
     table = pa.table([[1.0], ["a"], ["b"], [1], [2]], names=["m", "text", "text", "x", "y"])
     pq.write_table(table, tmp_path / "a.parquet")
     done = cli(command[0], "a.parquet", *command[1:], "--quiet")
-    assert (done.code, done.err) == (3, "lookalike: a.parquet: column 'text' occurs more than once; rename one of them\n")
+    assert (done.code, done.err) == (
+        3,
+        "lookalike: a.parquet: column 'text' occurs more than once; rename one of them\n",
+    )
 
 
 def test_a_parquet_column_must_be_the_only_one_of_its_name(cli, tmp_path):

@@ -250,6 +250,8 @@ def test_a_full_disk_is_exit_4_and_leaves_nothing(tmp_path, kind):
 
 
 def test_warnings_of_libraries_are_not_shown(tmp_path):
-    code = "import warnings; from lookalike.cli import main; main.run = lambda _: warnings.warn('x') or 0; main.main([])"
+    code = (
+        "import warnings; from lookalike.cli import main; main.run = lambda _: warnings.warn('x') or 0; main.main([])"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment())
     assert (done.returncode, done.stderr) == (0, "")

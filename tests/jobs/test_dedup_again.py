@@ -133,6 +133,6 @@ def test_a_damaged_graph_is_refused(tmp_path, source, name):
     with pytest.raises(BadDataError, match=f"graph/{name} is not as the run left it"):
         dedup_again(tmp_path / "out", tmp_path / "again")
     path.unlink()
-    with pytest.raises((BadDataError, UsageError), match="run dedup on the input again|holds no pair graph"):
+    with pytest.raises((BadDataError, UsageError), match=r"run dedup on the input again|holds no pair graph"):
         dedup_again(tmp_path / "out", tmp_path / "again")
     assert not (tmp_path / "again").exists()

@@ -61,7 +61,9 @@ class SavedGraph:
             )
         for name in (LINKS, ITEMS, SOURCES):  # numbers in them are used as places in arrays
             if not isinstance(sums, dict) or not (folder / name).is_file() or checksum(folder / name) != sums.get(name):
-                raise BadDataError(f"--from {out}: {FOLDER}/{name} is not as the run left it; run dedup on the input again")
+                raise BadDataError(
+                    f"--from {out}: {FOLDER}/{name} is not as the run left it; run dedup on the input again"
+                )
         known = json.loads((folder / SOURCES).read_text("utf-8"))
         return cls(pq.read_table(folder / ITEMS), pq.read_table(folder / LINKS), known)
 

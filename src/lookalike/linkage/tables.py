@@ -91,8 +91,9 @@ def read_records(
     """
     present = source.column_names()
     wanted = list(dict.fromkeys([*names, *(name for name in optional if present is None or name in present)]))
-    for name in wanted if present is not None else ():
-        check_column(name, source.name, present)
+    if present is not None:
+        for name in wanted:
+            check_column(name, source.name, present)
     pieces = []
     for piece in _pieces(source, wanted):
         if count is not None:

@@ -16,10 +16,10 @@ from lookalike.errors import BadDataError
 from lookalike.read.columns import (
     WrongKindError,
     as_features,
+    check_column,
     check_length,
     find_bad_utf8,
     find_null_tokens,
-    check_column,
     one_array,
     without_views,
 )

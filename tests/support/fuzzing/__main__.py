@@ -17,6 +17,7 @@ from fuzzing.checks import PROCESSOR_SECONDS, broken_promises, state_of
 from fuzzing.running import Ended, run, warm_up
 
 MOST_CAUSES = 20
+"""Different failures after which it stops."""
 
 
 def try_case(folder: Path, seed: int, number: int) -> tuple[Case, Ended, list[str]]:
@@ -33,20 +34,17 @@ def try_case(folder: Path, seed: int, number: int) -> tuple[Case, Ended, list[st
     return case, ended, list(broken_promises(case, place, ended, before, state_of(place)))
 
 
-def forget(folder: Path, number: int) -> None:
-    """Remove the files of a case."""
-    shutil.rmtree(folder / f"case{number}", ignore_errors=True)
-    for path in folder.glob(f"case{number}.*"):
-        path.unlink()
-
-
 def describe(case: Case, ended: Ended, wrong: list[str], seed: int, number: int) -> str:
     """A failure, with what repeats it."""
-    said = ended.err.decode("utf-8", "backslashreplace")[-1500:].encode("unicode_escape").decode().replace("\\n", "\n  ")
+    said = ended.err.decode("utf-8", "backslashreplace")[-1500:].encode("unicode_escape").decode()
     first = f"after {shlex.join(case.before)!a}, " if case.before else ""
-    return (
-        f"--seed {seed} --case {number}: {'; '.join(wrong)}\n  {first}lookalike {shlex.join(case.arguments)!a}\n"
-        f"  exit code {ended.code}, {ended.processor_seconds:.1f} s\n  {said}"
+    return "\n  ".join(
+        [
+            f"--seed {seed} --case {number}: {'; '.join(wrong)}",
+            f"{first}lookalike {shlex.join(case.arguments)!a}",
+            f"exit code {ended.code}, {ended.processor_seconds:.1f} s",
+            *said.split("\\n"),
+        ]
     )
 
 
@@ -56,55 +54,70 @@ def cause_of(ended: Ended, wrong: list[str]) -> str:
     return str(places[-1] if places else re.sub(r"\d+|'.*'", "", wrong[0]))
 
 
-def main() -> int:
-    """Exit code 1 if any case has failed; the files of failed cases are kept."""
+class Session:
+    """Cases of one seed, one after the other; the files of failed ones stay in the folder, once for each cause."""
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        self.folder, self.seed = folder, seed
+        self.codes: Counter[int] = Counter()
+        self.failures: Counter[str] = Counter()
+
+    def next(self, number: int) -> Ended:
+        """Try a case, and tell if it failed in a new way."""
+        case, ended, wrong = try_case(self.folder, self.seed, number)
+        if ended.processor_seconds > PROCESSOR_SECONDS:  # perhaps it had to compile a kernel
+            case, ended, wrong = try_case(self.folder, self.seed, number)
+        self.codes[ended.code] += 1
+        if wrong:
+            self.failures[cause_of(ended, wrong)] += 1
+        if wrong and self.failures[cause_of(ended, wrong)] == 1:
+            print(describe(case, ended, wrong, self.seed, number), flush=True)
+        else:
+            shutil.rmtree(self.folder / f"case{number}", ignore_errors=True)
+            for path in self.folder.glob(f"case{number}.*"):
+                path.unlink()
+        return ended
+
+    def summary(self) -> str:
+        """How many cases there were, and how they ended."""
+        failed = sum(self.failures.values())
+        return (
+            f"{self.codes.total()} cases, {failed} failed in {len(self.failures)} ways; "
+            f"exit codes {dict(sorted(self.codes.items()))}"
+        )
+
+
+def parse() -> argparse.Namespace:
+    """The options of this program."""
     parser = argparse.ArgumentParser(prog="python -m fuzzing", description=__doc__)
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--least", type=int, default=20, help="number of cases to try at least")
     parser.add_argument("--seed", type=int, default=13)
     parser.add_argument("--case", type=int, help="try this one alone")
-    parser.add_argument("--first", type=int, default=0, help="number of the first case")
     parser.add_argument("--keep", type=Path, help="folder for the files of failed cases")
-    given = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Exit code 1 if any case has failed."""
+    given = parse()
     folder = (given.keep or Path(tempfile.mkdtemp(prefix="fuzz-"))).resolve()
-    folder.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(folder / "warm", ignore_errors=True)
     warm_up(folder / "warm")
-    end, number, codes, failures = time.monotonic() + given.seconds, given.first, Counter(), Counter()
+    session, end, number = Session(folder, given.seed), time.monotonic() + given.seconds, 0
     if given.case is not None:
-        number, end, given.least = given.case, 0, 1
-    first = number
-    while number - first < given.least or time.monotonic() < end:
-        case, ended, wrong = try_case(folder, given.seed, number)
-        if ended.processor_seconds > PROCESSOR_SECONDS:  # perhaps it had to compile a kernel
-            case, ended, wrong = try_case(folder, given.seed, number)
-        codes[case.command, ended.code] += 1
-        if wrong:
-            cause = cause_of(ended, wrong)
-            failures[cause] += 1
-            if failures[cause] == 1:
-                print(describe(case, ended, wrong, given.seed, number), flush=True)
-            elif given.case is None:
-                forget(folder, number)
-        elif given.case is None:
-            forget(folder, number)
-        else:
-            print(f"lookalike {shlex.join(case.arguments)!a}: {ended}")
+        print(session.next(given.case))
+    while given.case is None and len(session.failures) < MOST_CAUSES:
+        session.next(number)
         number += 1
-        if len(failures) >= MOST_CAUSES:
+        if number >= given.least and time.monotonic() > end:
             break
-    failed = sum(failures.values())
-    print(f"{number - first} cases, {failed} failed in {len(failures)} ways; exit codes {_by_code(codes)}; files of failed cases in {folder}")
-    if not failed:
+    print(session.summary())
+    if not session.failures:
         shutil.rmtree(folder)
-    return 1 if failed else 0
-
-
-def _by_code(codes: Counter[tuple[str, int]]) -> dict[int, int]:
-    total: Counter[int] = Counter()
-    for (_, code), count in codes.items():
-        total[code] += count
-    return dict(sorted(total.items()))
+        return 0
+    print(f"files of failed cases: {folder}")
+    return 1
 
 
 if __name__ == "__main__":

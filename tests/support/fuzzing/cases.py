@@ -6,16 +6,34 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fuzzing.files import COMMON, MAKERS, PACKERS, Random, lists, minutiae, numbers, people, text, texts, vectors
+from fuzzing.files import COMMON, MAKERS, PACKERS
 from fuzzing.mutations import mutate
 from fuzzing.options import FUZZED, NEEDS, names_path, options_of, spelled, value_of
+from fuzzing.rows import Random, lists, minutiae, numbers, people, text, texts, vectors
 
 IN = "in"
 OTHERS = ("b", "ä ö", "new\nline", "\x1b[31mred", "[x]", "a*b", "-x", "\udcff", "UPPER", ".hidden", "sub/c")
-PLACES = ("", ".", "in/absent", "in/*", "in/**", "in/*.absent", "/dev/null", "-", "memory://absent", "absent://x", "tmp", "in/[")
+PLACES = (
+    "",
+    ".",
+    "in/absent",
+    "in/*",
+    "in/**",
+    "in/*.absent",
+    "/dev/null",
+    "-",
+    "memory://absent",
+    "absent://x",
+    "tmp",
+    "in/[",
+)
 OUT_NAMES = ("out", "out", "out", "out/", "new/sub/out", "in/out", "in", "", "old", "tmp", "out\x1b\n", "ö", "o" * 300)
 OUT_FILES = (".csv", ".tsv", ".parquet", ".jsonl", ".svg", ".png", ".txt", "")
-OWN_FORMATS = {"fingerprints": (".xyt", ".fmr", ".csv", ".parquet"), "faces": (".csv", ".tsv", ".parquet", ".npy", ".fvecs"), "link": (".csv", ".jsonl", ".parquet", ".tsv")}
+OWN_FORMATS = {
+    "fingerprints": (".xyt", ".fmr", ".csv", ".parquet"),
+    "faces": (".csv", ".tsv", ".parquet", ".npy", ".fvecs"),
+    "link": (".csv", ".jsonl", ".parquet", ".tsv"),
+}
 OWN_TABLES = {"fingerprints": (minutiae,), "faces": (numbers,), "link": (people, people, texts)}
 OTHER_TABLES = (texts, texts, texts, lists, vectors)
 VECTORS = (".npy", ".fvecs", ".bvecs")
@@ -48,7 +66,9 @@ def make_case(place: Path, seed: int, number: int) -> Case:
     some = Random(f"{seed}/{number}")
     for name in (IN, "tmp"):
         (place / name).mkdir(parents=True)
-    command = some.choice([*FUZZED, *(name for name in FUZZED if name not in ("tune", "audit")), "dedup", "pairs", "link"])
+    command = some.choice(
+        [*FUZZED, *(name for name in FUZZED if name not in ("tune", "audit")), "dedup", "pairs", "link"]
+    )
     some.tables = OWN_TABLES.get(command, OTHER_TABLES)
     files = [_write_file(place, command, some, first=number == 0) for number in range(some.choice((1, 1, 1, 2, 4)))]
     inputs = _inputs(command, files, some)
@@ -123,7 +143,13 @@ def _add_earlier_run(place: Path, case: Case, files: list[str], some: Random) ->
             case.inputs = []
     elif case.command in FOLDERS and some.random() < 0.06:
         case.kill_after = some.random() ** 2 * 0.3
-        case.before = [case.command, *case.inputs, "-o", "out", *(["--fields", "text"] if case.command == "link" else [])]
+        case.before = [
+            case.command,
+            *case.inputs,
+            "-o",
+            "out",
+            *(["--fields", "text"] if case.command == "link" else []),
+        ]
 
 
 def _options(case: Case, files: list[str], some: Random) -> list[str]:

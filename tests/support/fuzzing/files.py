@@ -7,9 +7,8 @@ import gzip
 import io
 import json
 import lzma
-import random
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -19,110 +18,9 @@ import pyarrow as pa
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
 
+from fuzzing.rows import NAMES, Random, odd, text
 from lookalike.lookup.read_templates import write_template
 from lookalike.lookup.simulated import draw_prints
-
-Row = dict[str, Any]
-
-
-class Random(random.Random):
-    """A source of chance that also knows which tables suit the command."""
-
-    tables: Sequence[Callable[[Random], list[Row]]] = ()
-
-    def rows(self) -> list[Row]:
-        """A table, mostly one that suits the command."""
-        suited = self.tables if self.tables and self.random() < 0.85 else TABLES
-        return self.choice(suited)(self)
-
-
-
-WORDS = "the old river flows past seven hills to a grey sea while quick brown foxes sleep beneath one bridge".split()
-ODD_WORDS = ["naïve", "数据", "ﬁ", "\u0301", "🦊", "\u202e", "O'Neil", "a\tb", 'say "x"', "", "x" * 3000, "１２"]
-NAMES = ["Robert Ross", "Bob Ross", "Anna Lee", "Lee, Anna", "Jürgen Groß", "María-José", "", "X Æ A-12", "van der Berg"]
-DATES = ["1999-12-31", "31.12.1999", "2000-02-30", "", "12/31/99", "0001-01-01", "99999-01-01"]
-
-
-def text(some: Random) -> str:
-    """A few words; sometimes odd ones, sometimes none."""
-    words = some.choices(WORDS, k=some.choice((0, 1, 5, 12, 30)))
-    if some.random() < 0.15:
-        words.insert(some.randint(0, len(words)), some.choice(ODD_WORDS))
-    return " ".join(words)
-
-
-def _near(rows: list[Row], some: Random) -> list[Row]:
-    """The rows and copies of some of them."""
-    return rows + some.choices(rows, k=3) if rows else rows
-
-
-def texts(some: Random) -> list[Row]:
-    """Documents with ids."""
-    rows = [{"id": f"r{number}", "text": text(some), "n": number} for number in range(some.choice((0, 1, 2, 9, 40)))]
-    return _near(rows, some)
-
-
-def lists(some: Random) -> list[Row]:
-    """Sets of words or of numbers."""
-    words, size = some.random() < 0.5, some.choice((0, 1, 7))
-    one: Callable[[], Any] = (lambda: some.choice(WORDS)) if words else (lambda: some.choice((-1, 0, 5, 7, 2**40)))
-    return _near([{"text": [one() for _ in range(some.randint(0, size))]} for _ in range(some.choice((1, 9)))], some)
-
-
-def people(some: Random) -> list[Row]:
-    """Records."""
-
-    def one(number: int) -> Row:
-        return {
-            "id": number,
-            "name": some.choice(NAMES),
-            "text": f"{some.randint(1, 99)} {some.choice(WORDS)} street",
-            "phone": f"+49 {some.randint(100, 999)} {some.randint(1000, 9999)}",
-            "born": some.choice(DATES),
-            "n": some.choice((None, number, -0.5, 1e300)),
-        }
-
-    return _near([one(number) for number in range(some.choice((0, 1, 2, 12, 60)))], some)
-
-
-def numbers(some: Random) -> list[Row]:
-    """Measurements of people."""
-    width = some.choice((1, 3, 8))
-    rows = [{f"m{j}": some.gauss(0, 1) for j in range(width)} for _ in range(some.choice((1, 2, 12)))]
-    return _near([{"id": f"p{number}", **row} for number, row in enumerate(rows)], some)
-
-
-def minutiae(some: Random) -> list[Row]:
-    """Fingerprints."""
-    rows: list[Row] = []
-    for owner in range(some.choice((1, 2, 5))):
-        for _ in range(some.choice((1, 2, 30))):
-            rows.append({"print": owner, "x": some.randint(0, 400), "y": some.randint(0, 400), "angle": 2 * some.random()})
-    return rows
-
-
-def vectors(some: Random) -> list[Row]:
-    """Lists of numbers."""
-    width = some.choice((1, 4, 9))
-    return _near([{"text": [some.gauss(0, 1) for _ in range(width)]} for _ in range(some.choice((1, 9)))], some)
-
-
-TABLES = (texts, texts, lists, people, people, numbers, minutiae, vectors)
-ODD_VALUES = (
-    None, True, 0, -1, 2**53, 2**63, 2**64 - 1, 10**400, 1e308, float("nan"), float("inf"), "", "\x00", "\ud800", "\u2028", [], [None], [[]],
-    [1, "a"], [["a"]], {}, {"a": None}, {"text": "a"}, "x" * 70_000, ["a"] * 3000, "1e999", "-", "NaN", "null", [1.5, float("nan")],
-)  # fmt: skip
-
-
-def odd(rows: list[Row], some: Random) -> list[Row]:
-    """The rows, with odd values in some places, and sometimes missing or additional columns."""
-    rows = [dict(row) for row in rows]
-    for row in some.choices(rows, k=some.choice((1, 2, 5))) if rows else []:
-        name = some.choice([*row, "extra"])
-        row[name] = some.choice(ODD_VALUES)
-        if some.random() < 0.2:
-            del row[name]
-    return rows
 
 
 def jsonl(some: Random) -> bytes:
@@ -130,7 +28,9 @@ def jsonl(some: Random) -> bytes:
     rows = some.rows()
     rows = odd(rows, some) if some.random() < 0.3 else rows
     end = some.choice(("\n", "\n", "\r\n", "\n\n"))
-    return "".join(json.dumps(row, ensure_ascii=some.random() < 0.5) + end for row in rows).encode("utf-8", "surrogatepass")
+    return "".join(json.dumps(row, ensure_ascii=some.random() < 0.5) + end for row in rows).encode(
+        "utf-8", "surrogatepass"
+    )
 
 
 def separated(separator: str) -> Callable[[Random], bytes]:
@@ -150,7 +50,9 @@ def separated(separator: str) -> Callable[[Random], bytes]:
             return shown if plain else '"' + shown.replace('"', '""') + '"'
 
         lines = [separator.join(map(cell, line)) for line in [header, *(row.values() for row in rows)]]
-        return (some.choice(("\n", "\n", "\n", "\r\n", "\r\n", "\r")).join(lines) + some.choice(("", "\n"))).encode("utf-8", "surrogatepass")
+        return (some.choice(("\n", "\n", "\n", "\r\n", "\r\n", "\r")).join(lines) + some.choice(("", "\n"))).encode(
+            "utf-8", "surrogatepass"
+        )
 
     return make
 
@@ -159,13 +61,33 @@ def _column(some: Random, count: int) -> pa.Array:
     """A column of an unusual type."""
     day = datetime(2020, 1, 1, tzinfo=UTC)
     made: list[tuple[Any, pa.DataType | None]] = [
-        (text(some), pa.large_string()), (text(some).encode(), pa.binary()), (b"\xff\xfe", pa.large_binary()), (day, pa.timestamp("ns", "UTC")),
-        (day.date(), pa.date32()), (Decimal("1.50"), pa.decimal128(20, 2)), (7, pa.uint64()), (-7, pa.int8()), (1.5, pa.float16()), (True, pa.bool_()),
-        ({"a": 1}, pa.struct([("a", pa.int32())])), ([("k", "v")], pa.map_(pa.string(), pa.string())), ([[1]], pa.list_(pa.list_(pa.int32()))),
-        ([1.0, 2.0], pa.list_(pa.float32(), 2)), ([text(some)], pa.large_list(pa.large_string())), ([b"a"], pa.list_(pa.binary())), ([2**63], pa.list_(pa.uint64())),
-        ([True], pa.list_(pa.bool_())), (None, pa.null()), (text(some), pa.string()), ([float("nan"), 1.0], pa.list_(pa.float64())), (b"abcd", pa.binary(4)),
-        ([day], pa.list_(pa.timestamp("us", "UTC"))), ([], pa.list_(pa.null())), (3, pa.duration("s")), ([text(some)], pa.list_view(pa.string()) if some.random() < 0.1 else None),
-    ]  # fmt: skip
+        (text(some), pa.large_string()),
+        (text(some).encode(), pa.binary()),
+        (b"\xff\xfe", pa.large_binary()),
+        (day, pa.timestamp("ns", "UTC")),
+        (day.date(), pa.date32()),
+        (Decimal("1.50"), pa.decimal128(20, 2)),
+        (7, pa.uint64()),
+        (-7, pa.int8()),
+        (1.5, pa.float16()),
+        (True, pa.bool_()),
+        ({"a": 1}, pa.struct([("a", pa.int32())])),
+        ([("k", "v")], pa.map_(pa.string(), pa.string())),
+        ([[1]], pa.list_(pa.list_(pa.int32()))),
+        ([1.0, 2.0], pa.list_(pa.float32(), 2)),
+        ([text(some)], pa.large_list(pa.large_string())),
+        ([b"a"], pa.list_(pa.binary())),
+        ([2**63], pa.list_(pa.uint64())),
+        ([True], pa.list_(pa.bool_())),
+        (None, pa.null()),
+        (text(some), pa.string()),
+        ([float("nan"), 1.0], pa.list_(pa.float64())),
+        (b"abcd", pa.binary(4)),
+        ([day], pa.list_(pa.timestamp("us", "UTC"))),
+        ([], pa.list_(pa.null())),
+        (3, pa.duration("s")),
+        ([text(some)], pa.list_view(pa.string()) if some.random() < 0.1 else None),
+    ]
     value, kind = some.choice(made)
     values = [None if some.random() < 0.2 else value for _ in range(count)]
     array = pa.array(values, kind)
@@ -176,9 +98,15 @@ def table(some: Random) -> pa.Table:
     """A table of one of the usual kinds, or with columns of unusual types."""
     if some.random() < 0.6:
         rows = some.rows()
-        return pa.Table.from_pylist(rows) if rows else pa.table({"id": pa.array([], pa.string()), "text": pa.array([], pa.string())})
+        return (
+            pa.Table.from_pylist(rows)
+            if rows
+            else pa.table({"id": pa.array([], pa.string()), "text": pa.array([], pa.string())})
+        )
     count = some.choice((0, 1, 5, 200))
-    names = some.choice((["text"], ["id", "text"], ["id", "text", "text"], ["id", "text", "n", ""], ["x", "y", "angle", "print"]))
+    names = some.choice(
+        (["text"], ["id", "text"], ["id", "text", "text"], ["id", "text", "n", ""], ["x", "y", "angle", "print"])
+    )
     return pa.Table.from_arrays([_column(some, count) for _ in names], names=names)
 
 
@@ -211,8 +139,29 @@ def feathered(some: Random) -> bytes:
 
 def npy(some: Random) -> bytes:
     """Vectors, sometimes of other shapes and kinds."""
-    kinds = ("<f4", "<f4", "<f4", "<f4", "<f8", "<f8", "u1", "<f2", ">f4", "i1", "u1", "<i8", "?", "<c8", "S3", "O", "M8[s]", [("a", "<f4")])
-    shape = some.choice(((9, 4), (9, 4), (9, 4), (30, 4), (12, 16), (12, 16), (1, 3), (0, 4), (4, 0), (5,), (), (2, 3, 2), (300, 2)))
+    kinds = (
+        "<f4",
+        "<f4",
+        "<f4",
+        "<f4",
+        "<f8",
+        "<f8",
+        "u1",
+        "<f2",
+        ">f4",
+        "i1",
+        "u1",
+        "<i8",
+        "?",
+        "<c8",
+        "S3",
+        "O",
+        "M8[s]",
+        [("a", "<f4")],
+    )
+    shape = some.choice(
+        ((9, 4), (9, 4), (9, 4), (30, 4), (12, 16), (12, 16), (1, 3), (0, 4), (4, 0), (5,), (), (2, 3, 2), (300, 2))
+    )
     values = np.random.default_rng(some.getrandbits(32)).normal(size=shape) * some.choice((1, 100, 1e30))
     if some.random() < 0.2 and values.size:
         values.flat[some.randrange(values.size)] = some.choice((np.nan, np.inf, -0.0, 1e308))
@@ -238,12 +187,17 @@ def bvecs(some: Random) -> bytes:
 def dat(some: Random) -> bytes:
     """Sets of integers, one in a line."""
     most = some.choice((3, 50, 2**31, 2**64))
-    return "".join(" ".join(str(some.randint(0, most)) for _ in range(some.randint(0, 9))) + "\n" for _ in range(12)).encode()
+    return "".join(
+        " ".join(str(some.randint(0, most)) for _ in range(some.randint(0, 9))) + "\n" for _ in range(12)
+    ).encode()
 
 
 def page(some: Random) -> bytes:
     """A web page."""
-    parts = [some.choice(("<p>{}</p>", "<div>{}", "<script>{}</script>", "<!-- {} -->", "<td>{}", "&#x{};{}")) for _ in range(9)]
+    parts = [
+        some.choice(("<p>{}</p>", "<div>{}", "<script>{}</script>", "<!-- {} -->", "<td>{}", "&#x{};{}"))
+        for _ in range(9)
+    ]
     charset = some.choice(("", '<meta charset="latin-1">', '<meta charset="x">'))
     return (charset + "".join(part.replace("{}", text(some)) for part in parts)).encode("utf-8", "surrogatepass")
 
@@ -256,7 +210,10 @@ def plain(some: Random) -> bytes:
 
 def xyt(some: Random) -> bytes:
     """A fingerprint in text."""
-    lines = [f"{some.randint(0, 400)} {some.randint(0, 400)} {some.randint(0, 179)} {some.randint(0, 100)}" for _ in range(some.choice((0, 1, 2, 40)))]
+    lines = [
+        f"{some.randint(0, 400)} {some.randint(0, 400)} {some.randint(0, 179)} {some.randint(0, 100)}"
+        for _ in range(some.choice((0, 1, 2, 40)))
+    ]
     return "\n".join(lines).encode()
 
 
@@ -271,10 +228,26 @@ def nicknames(some: Random) -> bytes:
 
 
 MAKERS: dict[str, Callable[[Random], bytes]] = {
-    ".jsonl": jsonl, ".ndjson": jsonl, ".csv": separated(","), ".tsv": separated("\t"), ".txt": plain, ".parquet": parquet, ".npy": npy,
-    ".fvecs": fvecs, ".bvecs": bvecs, ".dat": dat, ".html": page, ".htm": page, ".md": plain, ".xyt": xyt, ".fmr": template, ".names": nicknames,
-    ".json": jsonl, ".feather": feathered, ".arrow": feathered,
-}  # fmt: skip
+    ".jsonl": jsonl,
+    ".ndjson": jsonl,
+    ".csv": separated(","),
+    ".tsv": separated("\t"),
+    ".txt": plain,
+    ".parquet": parquet,
+    ".npy": npy,
+    ".fvecs": fvecs,
+    ".bvecs": bvecs,
+    ".dat": dat,
+    ".html": page,
+    ".htm": page,
+    ".md": plain,
+    ".xyt": xyt,
+    ".fmr": template,
+    ".names": nicknames,
+    ".json": jsonl,
+    ".feather": feathered,
+    ".arrow": feathered,
+}
 """What makes a valid file, by suffix."""
 COMMON = (".jsonl", ".csv", ".tsv", ".parquet", ".parquet", ".npy", ".txt", ".dat")
 

@@ -6,10 +6,41 @@ import random
 import struct
 
 ODD = (
-    b"\x00", b"\xff\xfe", b"\n", b"\r", b"\r\n", b'"', b"{", b"[", b"]", b",", b"\t", b"null", b"[]", b"{}", b"-1", b"NaN", b"9" * 5000, b"\xef\xbb\xbf", b"<",
-    b"\\ud800", b"\\", b"\xed\xa0\x80", b"\x1b[2J", b"[" * 2000, b'{"a":' * 500, b"<div>" * 2000, b" " * 70_000, b"\n" * 5000, b"&#0;", b"1e999", b"PAR1",
-    b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xe2\x80\xa8",
-)  # fmt: skip
+    b"\x00",
+    b"\xff\xfe",
+    b"\n",
+    b"\r",
+    b"\r\n",
+    b'"',
+    b"{",
+    b"[",
+    b"]",
+    b",",
+    b"\t",
+    b"null",
+    b"[]",
+    b"{}",
+    b"-1",
+    b"NaN",
+    b"9" * 5000,
+    b"\xef\xbb\xbf",
+    b"<",
+    b"\\ud800",
+    b"\\",
+    b"\xed\xa0\x80",
+    b"\x1b[2J",
+    b"[" * 2000,
+    b'{"a":' * 500,
+    b"<div>" * 2000,
+    b" " * 70_000,
+    b"\n" * 5000,
+    b"&#0;",
+    b"1e999",
+    b"PAR1",
+    b"\x1f\x8b",
+    b"\x28\xb5\x2f\xfd",
+    b"\xe2\x80\xa8",
+)
 NUMBERS = (0, 1, -1, 2, 127, 255, 2**15, 2**16 - 1, 2**31 - 1, -(2**31), 2**30, 10**6)
 
 

@@ -20,10 +20,44 @@ OUTPUTS = {"out", "plot"}
 
 INTEGERS = ("1", "2", "3", "7", "16", "0", "-1", "1000000", "2147483648", "9" * 30, "1.5", "x", "", "١", "1_0")
 FLOATS = ("0.5", "0.9", "0.1", "1", "0", "-1", "2", "nan", "inf", "-inf", "1e-300", "1e999", "0x1", "x", "", "1/3")
-TEXTS = ("", "\x1b[2J", "\n", "absent", "0", "-1", "a,b", ":", "=", "*", "é", "\udcff", "x" * 500, "--json", "%s{}", "1e999")
+TEXTS = (
+    "",
+    "\x1b[2J",
+    "\n",
+    "absent",
+    "0",
+    "-1",
+    "a,b",
+    ":",
+    "=",
+    "*",
+    "é",
+    "\udcff",
+    "x" * 500,
+    "--json",
+    "%s{}",
+    "1e999",
+)
 COLUMNS = ("text", "id", "n", "name", "phone", "born", "x", "y", "m0", "print", "absent", "")
-FIELDS = ("text", "name", "id,text", "name,text,phone", "name:person,born:date", "n:number", "text:code,name", "name=text", "absent", ",", "text:", "text:x",
-          "name,name", "phone:phone", "text:email", "text:address", "name:person,text:text,phone,born,n")  # fmt: skip
+FIELDS = (
+    "text",
+    "name",
+    "id,text",
+    "name,text,phone",
+    "name:person,born:date",
+    "n:number",
+    "text:code,name",
+    "name=text",
+    "absent",
+    ",",
+    "text:",
+    "text:x",
+    "name,name",
+    "phone:phone",
+    "text:email",
+    "text:address",
+    "name:person,text:text,phone,born,n",
+)
 LIKELY = {
     "threshold": ("0.5", "0.8", "0.2", "1", "2", "0.999"),
     "shingle": ("char:3", "word:1", "word:2", "stopword:2", "char:1", "word:999999999999", "char:-1"),
@@ -31,7 +65,19 @@ LIKELY = {
     "method": ("lsh", "exact", "brute", "merge", "auto"),
     "memory": ("600MiB", "800MB", "1GiB", "4GiB", "1", "9" * 400, "256MiB", "1e3GiB", "-1GiB"),
     "on_error": ("skip",),
-    "encoding": ("latin-1", "utf-16", "utf-8-sig", "utf-7", "idna", "cp1252", "gb18030", "hex", "undefined", "utf-32-be", "shift_jis"),
+    "encoding": (
+        "latin-1",
+        "utf-16",
+        "utf-8-sig",
+        "utf-7",
+        "idna",
+        "cp1252",
+        "gb18030",
+        "hex",
+        "undefined",
+        "utf-32-be",
+        "shift_jis",
+    ),
     "fields": FIELDS,
     "validate": COLUMNS,
     "columns": ("m*", "m0,m1", "*", "absent"),
@@ -41,22 +87,65 @@ LIKELY = {
     "length_ratio": ("0.5", "1", "0", "2", "nan"),
     "common": ("0.1", "0.5", "1", "0"),
 }
-"""Values worth trying often, by parameter; a parameter that is not here has values of its type and words of its help."""
+"""Values worth trying often, by parameter; others have values of their type and words of their help."""
 
 
 VALID = {
-    "k": ("1", "2", "10"), "hashes": ("1", "16", "64", "256"), "seed": ("0", "7", "18446744073709551615"), "threads": ("1", "2", "3"), "audit": ("1", "5", "1000"),
-    "threshold": ("0.5", "0.8", "0.2", "1", "0.999"), "shingle": ("char:3", "word:1", "word:2", "stopword:2", "char:1"), "memory": ("600MiB", "800MB", "1GiB", "4GiB"),
-    "encoding": ("latin-1", "utf-8-sig", "cp1252", "utf-16"), "fields": ("text", "name", "id,text", "name,text,phone", "name:person,born:date", "name:person,text:text,phone,born,n"),
-    "keep": ("first", "last", "longest", "shortest", "max:n", "min:id"), "language": ("en", "de", "fr"), "length_ratio": ("0.5", "0.9", "1"), "common": ("0.1", "0.5"),
-    "policy": ("direct", "connected"), "index": ("length", "prefix", "position", "suffix", "best"), "bits": ("8", "64"), "width": ("1", "6"), "recall": ("0.9", "0.5", "0.999"),
-    "column": ("text", "text", "name", "n"), "id": ("id", "n", "print"), "validate": ("born", "n"), "noise": ("0.02", "0.1"), "close": ("0.1", "1"), "r": ("1", "2", "3"), "edge": ("0", "0.1"),
-    "triples": ("1", "64", "2000"), "scale": ("spread", "none"), "rotation": ("angles", "axis", "none"), "scoring": ("weights", "points"), "one_to_one": ("optimal", "greedy", "no", "auto"),
-    "nicknames": ("english",), "precision": ("0.5", "0.9"), "probability": ("0.1", "0.9"), "sample": ("1", "1000"), "columns": ("m*", "m0"), "without": ("m0",),
-    "method": LIKELY["method"], "measure": ("jaccard", "cosine", "dice"), "on_error": ("skip",),
-}  # fmt: skip
+    "k": ("1", "2", "10"),
+    "hashes": ("1", "16", "64", "256"),
+    "seed": ("0", "7", "18446744073709551615"),
+    "threads": ("1", "2", "3"),
+    "audit": ("1", "5", "1000"),
+    "threshold": ("0.5", "0.8", "0.2", "1", "0.999"),
+    "shingle": ("char:3", "word:1", "word:2", "stopword:2", "char:1"),
+    "memory": ("600MiB", "800MB", "1GiB", "4GiB"),
+    "encoding": ("latin-1", "utf-8-sig", "cp1252", "utf-16"),
+    "fields": (
+        "text",
+        "name",
+        "id,text",
+        "name,text,phone",
+        "name:person,born:date",
+        "name:person,text:text,phone,born,n",
+    ),
+    "keep": ("first", "last", "longest", "shortest", "max:n", "min:id"),
+    "language": ("en", "de", "fr"),
+    "length_ratio": ("0.5", "0.9", "1"),
+    "common": ("0.1", "0.5"),
+    "policy": ("direct", "connected"),
+    "index": ("length", "prefix", "position", "suffix", "best"),
+    "bits": ("8", "64"),
+    "width": ("1", "6"),
+    "recall": ("0.9", "0.5", "0.999"),
+    "column": ("text", "text", "name", "n"),
+    "id": ("id", "n", "print"),
+    "validate": ("born", "n"),
+    "noise": ("0.02", "0.1"),
+    "close": ("0.1", "1"),
+    "r": ("1", "2", "3"),
+    "edge": ("0", "0.1"),
+    "triples": ("1", "64", "2000"),
+    "scale": ("spread", "none"),
+    "rotation": ("angles", "axis", "none"),
+    "scoring": ("weights", "points"),
+    "one_to_one": ("optimal", "greedy", "no", "auto"),
+    "nicknames": ("english",),
+    "precision": ("0.5", "0.9"),
+    "probability": ("0.1", "0.9"),
+    "sample": ("1", "1000"),
+    "columns": ("m*", "m0"),
+    "without": ("m0",),
+    "method": LIKELY["method"],
+    "measure": ("jaccard", "cosine", "dice"),
+    "on_error": ("skip",),
+}
 """Values that are right by themselves; for parameters that are not here, there is no such knowledge."""
-NEEDS = {"common": "--method=merge", "index": "--method=exact", "bits": "--measure=hamming", "width": "--measure=euclidean"}
+NEEDS = {
+    "common": "--method=merge",
+    "index": "--method=exact",
+    "bits": "--measure=hamming",
+    "width": "--measure=euclidean",
+}
 """Options that only go with another."""
 
 

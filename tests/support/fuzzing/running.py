@@ -55,7 +55,12 @@ def run(
         path.write_bytes(b"")
     pid = os.fork()
     if pid == 0:
-        _become(arguments, place, [place / stdin if stdin else Path(os.devnull), FULL if full else printed[0], printed[1]], as_process)
+        _become(
+            arguments,
+            place,
+            [place / stdin if stdin else Path(os.devnull), FULL if full else printed[0], printed[1]],
+            as_process,
+        )
     killed, status, used = _wait(pid, base, WALL_SECONDS if kill_after is None else kill_after)
     out, err = (path.read_bytes() for path in printed)
     peak = max(0, used.ru_maxrss * 1024 - base)
@@ -74,7 +79,7 @@ def _become(arguments: list[str], place: Path, streams: list[Path], as_process: 
         tempfile.tempdir = None
         sys.warnoptions.append("default")  # what developers would see is a failure here
         faulthandler.enable()
-        sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w", errors="backslashreplace")  # noqa: PTH123, SIM115
+        sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w", errors="backslashreplace")  # noqa: SIM115
         from lookalike.cli.main import main
 
         main(arguments)
@@ -111,13 +116,13 @@ def _resident(pid: int) -> int:
 
 
 def warm_up(place: Path) -> None:
-    """Import every command and load the kernels, so that forks need not; on one thread, as others do not survive a fork."""
+    """Import every command and load the kernels, so that forks need not; on one thread: more do not survive a fork."""
     from fuzzing.options import FUZZED, command_named
     from lookalike.cli.main import run as run_here
 
     for name in FUZZED:
         command_named(name)
-    place.mkdir()
+    place.mkdir(parents=True)
     (place / "a.jsonl").write_text('{"id": 1, "text": "a b c d e f g"}\n' * 3)
     (place / "a.csv").write_text("id,text,n\n1,a b c,2\n2,a b c,3\n")
     given, one = str(place / "a.jsonl"), ["--threads", "1", "--quiet"]

@@ -17,7 +17,6 @@ from lookalike.linkage.scoring.validation import Validation, validate
 from lookalike.linkage.settings import LinkSettings
 from lookalike.types import Float64
 
-
 LARGEST_VALUE = 1e100
 """A larger number says nothing, and its square would be infinite."""
 
