@@ -96,7 +96,7 @@ def _check_left(case: Case, ended: Ended, before: State, after: State) -> Iterat
     resumable = b"--resume" in ended.err or case.kill_after is not None
     written = _written(case)
     allowed: list[str] = []
-    if ended.code == 0:
+    if ended.code == 0 or case.full:  # the results may be there when the summary cannot be printed
         allowed += written + [f"{one}.rejected.jsonl" for one in written]
         allowed += [str(parent) for one in written for parent in Path(one).parents if str(parent) != "."]
     if resumable:

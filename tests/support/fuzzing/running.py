@@ -17,8 +17,8 @@ from pathlib import Path
 
 PROGRAM = Path(sys.executable).with_name("lookalike")
 FULL = Path("/dev/full")
-WALL_SECONDS = 60.0
-"""After this a command is killed; on a busy machine it takes longer than its processor time."""
+MOST_SECONDS = 60.0
+"""A command is killed after this much processor time, or as long without any; on a busy machine it has to wait."""
 MEMORY_BYTES = 3 << 29
 """What a command may use beyond what the fuzzer itself holds."""
 
@@ -61,7 +61,7 @@ def run(
             [place / stdin if stdin else Path(os.devnull), FULL if full else printed[0], printed[1]],
             as_process,
         )
-    killed, status, used = _wait(pid, base, WALL_SECONDS if kill_after is None else kill_after)
+    killed, status, used = _wait(pid, base, kill_after)
     out, err = (path.read_bytes() for path in printed)
     peak = max(0, used.ru_maxrss * 1024 - base)
     return Ended(os.waitstatus_to_exitcode(status), out, err, used.ru_utime + used.ru_stime, peak, killed)
@@ -89,23 +89,38 @@ def _become(arguments: list[str], place: Path, streams: list[Path], as_process: 
         os._exit(99)
 
 
-def _wait(pid: int, base: int, seconds: float) -> tuple[str, int, resource.struct_rusage]:
-    """Wait for a child, and kill it when it takes too much."""
-    end, killed = time.monotonic() + seconds, ""
+def _wait(pid: int, base: int, kill_after: float | None) -> tuple[str, int, resource.struct_rusage]:
+    """Wait for a child, and kill it when it takes too much, or after some seconds."""
+    started = moved = time.monotonic()
+    used, killed = 0.0, ""
     handle = os.pidfd_open(pid)
     watch = select.poll()
     watch.register(handle, select.POLLIN)
     try:
-        while not watch.poll(max(1, min(100, 1000 * (end - time.monotonic())))):
-            too_large = _resident(pid) - base > MEMORY_BYTES
-            if too_large or time.monotonic() > end:
-                killed = "too much memory" if too_large else "too much time"
-                os.kill(pid, signal.SIGKILL)
-                break
+        while not killed and not watch.poll(100 if kill_after is None else 5):
+            now, before, used = time.monotonic(), used, _processor_seconds(pid)
+            moved = now if used > before else moved
+            if kill_after is not None and now - started > kill_after:
+                killed = "as planned"
+            elif _resident(pid) - base > MEMORY_BYTES:
+                killed = "too much memory"
+            elif used > MOST_SECONDS or now - moved > MOST_SECONDS:
+                killed = "too much time"
+        if killed:
+            os.kill(pid, signal.SIGKILL)
     finally:
         os.close(handle)
-    _, status, used = os.wait4(pid, 0)
-    return killed, status, used
+    _, status, total = os.wait4(pid, 0)
+    return killed, status, total
+
+
+def _processor_seconds(pid: int) -> float:
+    """As far as it is known: the name of a program may hold spaces, so fields are counted from its end."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, IndexError):
+        return 0.0
 
 
 def _resident(pid: int) -> int:
