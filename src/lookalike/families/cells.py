@@ -127,8 +127,12 @@ class Cells(Family):
         return _combine(ranges.astype(np.int64), beside)
 
 
+LARGEST_MEASUREMENT = 1e100
+"""A larger number is a mistake, and its square would be infinite."""
+
+
 def check_finite(values: Float64, columns: Int64 | None = None) -> None:
-    """Refuse values that are not finite, naming row and column.
+    """Refuse values that are not finite or whose squares are not, naming row and column.
 
     Examples
     --------
@@ -136,7 +140,7 @@ def check_finite(values: Float64, columns: Int64 | None = None) -> None:
     Traceback (most recent call last):
     lookalike.errors.BadDataError: row 1, column 1: nan is not a measurement; leave the row out, or fill it in
     """
-    bad = ~np.isfinite(values)
+    bad = ~(np.abs(values) <= LARGEST_MEASUREMENT)
     if bad.any():
         row, place = (int(one) for one in np.argwhere(bad)[0])
         column = place if columns is None else int(columns[place])

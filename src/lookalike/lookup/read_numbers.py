@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lookalike.errors import BadDataError, UsageError
+from lookalike.families.cells import LARGEST_MEASUREMENT
 from lookalike.read.columns import check_column, missing_column
 from lookalike.read.csv import CsvSource
 from lookalike.read.files import File
@@ -178,12 +179,12 @@ def _starts_with_number(column: Any) -> bool:
 
 
 def _parse(text: str) -> float | None:
-    """A finite number, or None."""
+    """A finite number that is not too large, or None."""
     try:
         number = float(text)
     except ValueError:
         return None
-    return number if np.isfinite(number) else None
+    return number if abs(number) <= LARGEST_MEASUREMENT else None
 
 
 def _matrix(table: dict[str, Any], names: Sequence[str], place: str) -> Float64:
@@ -205,10 +206,12 @@ def as_numbers(column: Any, place: str, name: str) -> Float64:
     lookalike.errors.BadDataError: a.csv: row 1, column height: 'tall' is not a number; remove the row or fill it in
     """
     values = column if isinstance(column, np.ndarray) else _cast(column)
-    if values is None or not np.isfinite(values).all():
+    if values is None or not (np.abs(values) <= LARGEST_MEASUREMENT).all():
         texts = column.tolist() if isinstance(column, np.ndarray) else column.to_pylist()
         row = next(row for row, value in enumerate(texts) if value is None or _parse(str(value)) is None)
         problem = "the value is missing" if texts[row] in (None, "") else f"{texts[row]!r} is not a number"
+        if values is not None and np.isfinite(values[row]):
+            problem = f"{texts[row]!r} is too large, more than {LARGEST_MEASUREMENT:g}"
         raise BadDataError(f"{place}row {row}, column {name}: {problem}; remove the row or fill it in")
     return values
 
