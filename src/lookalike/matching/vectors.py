@@ -173,7 +173,7 @@ def nearest_vectors(
     A matrix product shows which may be among them; these are measured one by one. With `bounded`, only vectors that
     reach the measure's threshold count.
     """
-    sign = 1.0 if measure.is_distance else -1.0
+    sign, k = 1.0 if measure.is_distance else -1.0, max(1, min(k, among[1] - among[0]))
     limit = sign * float(measure.threshold) if bounded else np.inf
     blocks = None if kind.scalar == "bits" else _Blocks(kind, measure, rows[0], rows[2])
     strings = rows[2] if blocks else _strings(rows)
