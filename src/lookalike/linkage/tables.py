@@ -73,6 +73,8 @@ class RecordTable:
             ascending = pc.less(self.ids.slice(0, last), self.ids.slice(1))
             if pc.all(ascending, min_count=0).as_py():  # the usual case
                 return 0
+        if pa.types.is_nested(kind):  # Arrow cannot compare lists
+            return len(self.ids) - len(set(map(repr, self.ids.to_pylist())))
         return len(self.ids) - len(pc.unique(self.ids))
 
 
