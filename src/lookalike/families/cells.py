@@ -144,9 +144,8 @@ def check_finite(values: Float64, columns: Int64 | None = None) -> None:
     if bad.any():
         row, place = (int(one) for one in np.argwhere(bad)[0])
         column = place if columns is None else int(columns[place])
-        raise BadDataError(
-            f"row {row}, column {column}: {values[row, place]:g} is not a measurement; leave the row out, or fill it in"
-        )
+        what = "too large for" if np.isfinite(values[row, place]) else f"{values[row, place]:g} is not"
+        raise BadDataError(f"row {row}, column {column}: {what} a measurement; leave the row out, or fill it in")
 
 
 def _check_range(places: Float64, columns: Int64) -> None:
