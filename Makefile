@@ -10,7 +10,7 @@ WORKERS ?= auto
 PARALLEL := -n $(WORKERS) --maxprocesses 4 --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo test test-slow test-benchmarks lint format bench bench-exact bench-records bench-vectors bench-scale bench-memory clean
+.PHONY: install demo test test-slow test-benchmarks fuzz lint format bench bench-exact bench-records bench-vectors bench-scale bench-memory clean
 
 install: $(STAMP) $(PACKS)/.built
 
@@ -37,6 +37,11 @@ test-slow: install
 
 test-benchmarks: install
 	$(BIN)/pytest tests/benchmarks
+
+# An hour of mutated files and random options; FUZZ_SEED=N for others, FUZZ_KEEP=DIR for the files of failed cases.
+fuzz: export FUZZ_SECONDS ?= 3600
+fuzz: install
+	$(BIN)/pytest tests/fuzz -s
 
 lint: install
 	$(BIN)/ruff check .

@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -139,6 +140,39 @@ def test_the_index_links_every_page():
 def test_pages_use_public_names_only(path):
     modules = re.findall(r"\blookalike(?:\.\w+)+", path.read_text("utf-8"))
     assert {module for module in modules if not re.fullmatch(r"lookalike\.families(\.[A-Z]\w*)?", module)} == set()
+
+
+def test_every_test_that_guards_a_promise_is_collected():
+    text = (DOCS / "reliability.md").read_text("utf-8")
+    named = set(re.findall(r"`([\w/]+\.py::\w+)`", text))
+    rows = [line for line in text.splitlines() if line.startswith("| ") and not line.startswith(("| ---", "| promise"))]
+    assert len(named) > 80
+    assert [row for row in rows if ".py::" not in row] == []
+    files = sorted({f"tests/{one.partition('::')[0]}" for one in named})
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "--collect-only",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-m",
+        "slow or not slow",
+        *files,
+    ]
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    collected = {line.partition("[")[0].removeprefix("tests/") for line in found.splitlines() if "::" in line}
+    assert named - collected == set()
+    slow = set(re.findall(r"`([\w/]+\.py::\w+)` \(slow\)", text))
+    assert {one for one in slow if not is_slow(one)} == set()
+
+
+def is_slow(test: str) -> bool:
+    """Whether a test is marked as slow, right above it."""
+    file, _, function = test.partition("::")
+    before, _, _ = (ROOT / "tests" / file).read_text("utf-8").partition(f"def {function}(")
+    return "pytest.mark.slow" in before.rpartition("\n\n\n")[2]
 
 
 def listed_options() -> list[tuple[str, str, str]]:

@@ -144,6 +144,27 @@ def test_bad_data_is_named_by_file_and_line(cli, tmp_path, command, name):
     assert names(tmp_path) == [name]
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("dedup", "-o", "out"),
+        ("pairs",),
+        ("neighbors",),
+        ("link", "-o", "out", "--fields", "text"),
+        ("faces",),
+        ("fingerprints",),
+    ],
+)
+def test_two_columns_of_one_name_are_bad_data(cli, tmp_path, command):
+    table = pa.table([[1.0], ["a"], ["b"], [1], [2]], names=["m", "text", "text", "x", "y"])
+    pq.write_table(table, tmp_path / "a.parquet")
+    done = cli(command[0], "a.parquet", *command[1:], "--quiet")
+    assert (done.code, done.err) == (
+        3,
+        "lookalike: a.parquet: column 'text' occurs more than once; rename one of them\n",
+    )
+
+
 def test_a_parquet_column_must_be_the_only_one_of_its_name(cli, tmp_path):
     table = pa.table([[FOX], [IDEAS], [1], [2]], names=["text", "text", "n", "n"])
     pq.write_table(table, tmp_path / "a.parquet")

@@ -3,6 +3,7 @@
 import struct
 import time
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -96,3 +97,51 @@ def test_two_records_with_names_of_a_megabyte(cli, tmp_path, kind):
     started = time.process_time()
     assert cli("link", "a.csv", "-o", "out", "--fields", f"name:{kind}").code == 0
     assert time.process_time() - started < 60
+
+
+SEEDED = [
+    ("dedup", "a.csv", "-o", "out"),
+    ("pairs", "a.csv", "--method", "lsh"),
+    ("link", "a.csv", "-o", "out", "--fields", "text"),
+    ("faces", "a.csv", "--columns", "x,y"),
+    ("fingerprints", "a.csv"),
+]
+
+
+@pytest.mark.parametrize("command", SEEDED, ids=lambda command: command[0])
+def test_seeds_at_their_limits(cli, tmp_path, command):
+    (tmp_path / "a.csv").write_text("id,text,x,y\n1,a b c,1,2\n2,a b c,3,4\n3,a b d,3,9\n")
+    done = cli(*command, "--seed", "-1", "--quiet")
+    assert (done.code, "seed must be" in done.err, done.err.count("\n")) == (2, True, 1)
+    assert cli(*command, "--seed", str(2**64 - 1), "--quiet").code == 0
+
+
+def test_no_items_can_be_audited(cli, tmp_path):
+    pq.write_table(pa.table({"text": pa.array([], pa.string())}), tmp_path / "a.parquet")
+    assert cli("dedup", "a.parquet", "-o", "out", "--method", "lsh", "--audit", "5").code == 0
+    assert cli("audit", "out").code == 0
+
+
+@pytest.mark.parametrize("count", [2**31, 10**30])
+def test_more_neighbours_than_there_are(cli, tmp_path, count):
+    np.save(tmp_path / "a.npy", np.eye(3, dtype=np.float32))
+    (tmp_path / "a.txt").write_text("a b\na b\na b\n")
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n1,2\n1,2\n5,6\n")
+    for given in (("neighbors", "a.npy", "--measure", "euclidean"), ("neighbors", "a.txt"), ("faces", "a.csv")):
+        done = cli(*given, "-k", count, "--quiet")
+        assert (done.code, done.out.count("\n")) == (0, 7), done.err
+
+
+@pytest.mark.parametrize(
+    ("command", "says"),
+    [
+        (("fingerprints", "a.csv", "--triples", "9" * 30), "triples must be from 1 to 65536"),
+        (("tune", "--measure", "euclidean", "--threshold", "1", "--width", "1e-300"), "hashes cannot find pairs"),
+        (("pairs", "a.csv", "--measure", "overlap", "--threshold", "9999999999999"), "is too large; the largest is"),
+    ],
+)
+def test_numbers_beyond_any_use_are_refused_at_once(cli, tmp_path, command, says):
+    (tmp_path / "a.csv").write_text("x,y,text\n1,2,a\n1,2,b\n5,6,c\n")
+    done = cli(*command, "--quiet")
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert says in done.err

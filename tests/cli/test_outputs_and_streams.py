@@ -9,6 +9,7 @@ import re
 import resource
 import secrets
 import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -28,7 +29,7 @@ def test_the_output_folder_has_what_the_contract_lists(cli, news, tmp_path):
     assert done.json() == run
     assert set(run) == {
         "version", "options", "plan", "counts", "seconds", "bytes", "peak_memory_bytes", "alarms", "audit", "reused",
-        "line_files", "forecast", "choice", "written",
+        "line_files", "forecast", "choice", "graph", "written",
     }  # fmt: skip
     assert {"bands", "rows", "recall"} <= set(run["plan"])
     counts = {"items": 3, "empty": 0, "kept": 2, "removed": 1, "candidates": 1, "pairs": 1, "rejected": 0}
@@ -246,3 +247,11 @@ def test_a_full_disk_is_exit_4_and_leaves_nothing(tmp_path, kind):
     assert ("continue with --resume" in done.err) == (kind != "pairs")
     assert "free some space" in done.err
     assert names(tmp_path) == [source.name]
+
+
+def test_warnings_of_libraries_are_not_shown(tmp_path):
+    code = (
+        "import warnings; from lookalike.cli import main; main.run = lambda _: warnings.warn('x') or 0; main.main([])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment())
+    assert (done.returncode, done.stderr) == (0, "")

@@ -15,7 +15,7 @@ SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 def stopped(started, number):
     """The last line of a process that a signal has stopped."""
     started.send_signal(number)
-    _, err = started.communicate(timeout=60)
+    _, err = started.communicate(timeout=120)
     assert b"Traceback" not in err, err
     return started.returncode, err.decode().splitlines()[-1]
 
@@ -30,7 +30,7 @@ def temporary(tmp_path):
 @pytest.mark.parametrize("command", [["pairs", "-"], ["neighbors", "-"], ["pairs", "-", "--explain"]])
 def test_no_temporary_folder_is_left(temporary, command, number):
     with start(*command, stdin=subprocess.PIPE, env=environment(TMPDIR=str(temporary))) as started:
-        wait_for(lambda: any(temporary.rglob("stdin.jsonl")))
+        wait_for(lambda: any(temporary.rglob("stdin.jsonl")), 120, started)
         assert stopped(started, number) == (128 + number, "lookalike: interrupted")
     assert names(temporary) == []
 
@@ -38,7 +38,7 @@ def test_no_temporary_folder_is_left(temporary, command, number):
 def test_explaining_standard_input_leaves_nothing(temporary):
     rows = jsonl({"id": 1, "text": "a b c d e f"}, {"id": 2, "text": "b c d e f g"})
     with start("pairs", "-", "--explain", stdin=subprocess.PIPE, env=environment(TMPDIR=str(temporary))) as started:
-        started.communicate(rows, timeout=60)
+        started.communicate(rows, timeout=120)
     assert (started.returncode, names(temporary)) == (0, [])
 
 
@@ -96,7 +96,7 @@ def test_ignored_signals_stay_ignored(temporary):
 
     environ = environment(TMPDIR=str(temporary))
     with start("pairs", "-", stdin=subprocess.PIPE, env=environ, preexec_fn=ignore) as started:
-        wait_for(lambda: any(temporary.rglob("stdin.jsonl")))
+        wait_for(lambda: any(temporary.rglob("stdin.jsonl")), 120, started)
         started.send_signal(signal.SIGHUP)
         time.sleep(0.2)
         assert started.poll() is None

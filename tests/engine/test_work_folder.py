@@ -66,3 +66,15 @@ def test_a_manifest_cut_off_anywhere_is_understood(tmp_path: Path, kept: int) ->
     assert len(work.reused) == max(0, whole[:kept].count(b"\n") - 1)
     work.save("four.arrow", table(4))
     assert "four.arrow" in WorkFolder(folder, IDENTITY, resume=True).reused
+
+
+@pytest.mark.parametrize("line", [b"[]", b"7", b'{"name": "one.arrow"}', b"[" * 100_000, b"\xff"])
+def test_a_damaged_line_of_the_manifest_ends_it(tmp_path: Path, line: bytes) -> None:
+    filled(tmp_path / "work")
+    manifest = tmp_path / "work" / MANIFEST
+    lines = manifest.read_bytes().splitlines()
+    manifest.write_bytes(b"\n".join([*lines[:2], line, *lines[2:], b""]))
+    assert WorkFolder(tmp_path / "work", IDENTITY, resume=True).reused == ["one.arrow"]
+    manifest.write_bytes(line + b"\n")
+    if not line.startswith(b"{"):
+        assert WorkFolder(tmp_path / "work", IDENTITY, resume=True).reused == []

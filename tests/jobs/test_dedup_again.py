@@ -9,7 +9,7 @@ import pytest
 from corpora import corpus
 from cramped import cramp
 from lookalike.engine.settings import Settings
-from lookalike.errors import UsageError
+from lookalike.errors import BadDataError, UsageError
 from lookalike.jobs.dedup import DedupOptions, dedup_to_folder
 from lookalike.jobs.dedup_again import dedup_again
 from lookalike.read import lines
@@ -143,3 +143,19 @@ def test_the_saved_graph_of_large_parts_does_not_depend_on_memory(tmp_path, meth
             tmp_path / "again0/removed.parquet"
         )
     assert len(found) == 1
+
+
+@pytest.mark.parametrize("name", ["links.parquet", "items.parquet", "sources.json"])
+def test_a_damaged_graph_is_refused(tmp_path, source, name):
+    """Numbers in it are used as places in arrays: one wrong byte could read or write anywhere."""
+    dedup_to_folder([source], tmp_path / "out", Settings.parse(on_error="skip"))
+    path = tmp_path / "out/graph" / name
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(BadDataError, match=f"graph/{name} is not as the run left it"):
+        dedup_again(tmp_path / "out", tmp_path / "again")
+    path.unlink()
+    with pytest.raises((BadDataError, UsageError), match=r"run dedup on the input again|holds no pair graph"):
+        dedup_again(tmp_path / "out", tmp_path / "again")
+    assert not (tmp_path / "again").exists()

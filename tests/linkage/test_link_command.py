@@ -250,3 +250,13 @@ def test_a_field_without_values_is_said(cli, tables, people, tmp_path):
     done = cli("link", *tables, "-o", "links", "--fields", "name,address,phone,email")
     assert done.code == 0, done.err
     assert "Note: email: no record has a value; the field is ignored." in done.err
+
+
+@pytest.mark.parametrize("kind", [pa.list_(pa.float64()), pa.struct([("a", pa.int64())]), pa.list_(pa.float64(), 1)])
+def test_ids_that_are_lists_or_records(cli, tmp_path, kind):
+    ids = [{"a": n} if pa.types.is_struct(kind) else [float(n)] for n in (1, 2, 1, 3)]
+    table = pa.table({"id": pa.array(ids, kind), "text": ["ann lee", "bob ray", "ann lee", "cy dow"]})
+    pq.write_table(table, tmp_path / "a.parquet")
+    done = cli("link", "a.parquet", "-o", "out", "--fields", "text")
+    assert done.code == 0, done.err
+    assert "1 record" in done.err or "id" in done.err

@@ -182,3 +182,18 @@ def test_the_doors_of_python_do_the_same(cli, people, prints, tmp_path):
     prints_found = la.fingerprints(tmp_path / "probes", tmp_path / "gallery.fmr", k=1)
     assert prints_found["right"].to_pylist() == [f"{tmp_path}/gallery.fmr#{n}" for n in (2, 5, 8)]
     assert la.fingerprints(draw_prints(3)).num_rows == 0
+
+
+@pytest.mark.parametrize("command", [("faces", "--columns", "x,y"), ("fingerprints",)])
+def test_numbers_without_a_square_are_named(cli, tmp_path, command):
+    """Warnings are errors here."""
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n3,-1e308\n4,5\n")
+    done = cli(command[0], "a.csv", *command[1:], "--quiet")
+    assert (done.code, done.err) == (
+        3,
+        "lookalike: a.csv: row 1, column y: '-1e308' is too large, more than 1e+100; remove the row or fill it in\n",
+    )
+    with pytest.raises(la.BadDataError, match="row 0, column 1"):
+        la.faces(np.array([[1, 1e308], [2, 3]]))
+    with pytest.raises(la.BadDataError, match="row 0, column 1"):
+        la.fingerprints([[[1, 1e308], [2, 3]]])

@@ -499,3 +499,15 @@ def test_pairs_right_at_the_threshold_are_found_as_often_as_the_plan_says(measur
     share = np.mean(found)
     spread = 5 * np.sqrt(plan.recall * (1 - plan.recall) / 4000) + 0.004
     assert abs(share - plan.recall) < spread
+
+
+def test_integers_of_more_than_53_bits_are_rounded():
+    whole = np.array([[2**60 + 1, 3], [2**60, 3], [-(2**62), 5]], np.int64)
+    found = la.pairs(whole, measure="euclidean", threshold=1)
+    assert list(zip(found["left"].to_pylist(), found["right"].to_pylist())) == [(0, 1)]
+
+
+def test_products_of_large_numbers_of_32_bits_do_not_overflow():
+    large = np.array([[3e30, 3e30], [3e30, -3e30], [-3e30, 3e30], [3e30, 3e30]], np.float32)
+    found = la.pairs(large, measure="euclidean", threshold=1)  # warnings are errors here
+    assert list(zip(found["left"].to_pylist(), found["right"].to_pylist())) == [(0, 3)]

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import lookalike as la
 from lookalike.errors import BadDataError
 from lookalike.read import open_inputs
 from lookalike.types import Wanted
@@ -119,3 +120,11 @@ def test_packed_bits_of_fixed_width_are_bytes(tmp_path):
     column = pa.array([b"ab", None, b"cd", b"ef"], pa.binary(2))[1:]
     pq.write_table(pa.table({"text": column}), tmp_path / "a.parquet")
     assert vectors_in(opened(tmp_path / "a.parquet")) == [None, [99, 100], [101, 102]]
+
+
+def test_a_file_of_python_2_is_read_in_silence(tmp_path):
+    """Its numbers have an L at their end; NumPy warns of it, and warnings are errors here."""
+    np.save(tmp_path / "a.npy", np.eye(3, dtype=np.float32))
+    data = (tmp_path / "a.npy").read_bytes().replace(b"(3, 3), } ", b"(3L, 3), }")
+    (tmp_path / "a.npy").write_bytes(data)
+    assert la.pairs(tmp_path / "a.npy", measure="euclidean", threshold=2).num_rows == 3

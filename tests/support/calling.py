@@ -66,10 +66,13 @@ def process(*arguments, stdin=None, **options):
     return done
 
 
-def wait_for(condition, seconds=30):
+def wait_for(condition, seconds=30, process=None):
+    """Wait until something holds; fail if it does not in time, or if the process that should see to it has ended."""
     end = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end
+        assert time.monotonic() < end, f"waited {seconds} s in vain"
+        if process is not None and process.poll() is not None:
+            assert condition(), f"ended with {process.returncode}: {process.stderr.read()}"
         time.sleep(0.01)
 
 

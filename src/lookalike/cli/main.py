@@ -7,6 +7,7 @@ import errno
 import importlib
 import os
 import sys
+import warnings
 from typing import Any
 
 import click
@@ -70,6 +71,8 @@ def group() -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line, and end the process with the documented exit code."""
     stopping.catch_signals()
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")  # they are for developers, who set PYTHONWARNINGS
     code = run(arguments)
     stopping.remove_temporary()  # what `os._exit` would leave, or a signal at a bad moment
     with contextlib.suppress(AttributeError, OSError, ValueError):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lookalike.engine.progress import Progress
 from lookalike.engine.usage import peak_memory_bytes
-from lookalike.errors import UsageError
-from lookalike.types import RUN_FILE
+from lookalike.errors import BadDataError, UsageError
+from lookalike.types import RUN_FILE, parse_record
 from lookalike.version import __version__
 
 if TYPE_CHECKING:
@@ -17,11 +16,19 @@ if TYPE_CHECKING:
 
 
 def read_run(out: str | Path) -> dict[str, Any]:
-    """The record of a finished run."""
-    record = Path(out) / RUN_FILE
-    if not record.is_file():
+    """The record of a finished dedup run, with its inputs and rules."""
+    path = Path(out) / RUN_FILE
+    if not path.is_file():
         raise UsageError(f"{out}: is not an output of lookalike dedup (run.json is missing)")
-    found: dict[str, Any] = json.loads(record.read_text("utf-8"))
+    found = parse_record(path.read_bytes())
+    if found is None:
+        raise BadDataError(f"{path}: is damaged or not a record of lookalike; run dedup on the input again")
+    options = found["options"]
+    if not isinstance(options, dict) or not {"reference", "inputs", "keep", "policy"} <= options.keys():
+        raise UsageError(f"{out}: is not an output of lookalike dedup (run.json is of another command)")
+    lists = [options["inputs"], options["reference"], [options["keep"], options["policy"]]]
+    if not all(isinstance(one, list) and all(isinstance(word, str) for word in one) for one in lists):
+        raise BadDataError(f"{path}: is damaged; run dedup on the input again")
     return found
 
 

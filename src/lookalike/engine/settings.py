@@ -11,7 +11,7 @@ import numpy as np
 
 from lookalike.engine.digest import DigestSettings
 from lookalike.engine.execution import Execution
-from lookalike.errors import UsageError
+from lookalike.errors import BadDataError, UsageError
 from lookalike.features.shingles import Shingling
 from lookalike.tuning.plan import Plan, tune
 from lookalike.tuning.thresholds import parse_threshold, written
@@ -124,8 +124,7 @@ class MatchSettings:
         26
         """
         one_of("method", method, METHODS)
-        if not 0 <= seed < 1 << 64:
-            raise UsageError(f"--seed must be from 0 to 2^64 - 1, not {seed}")
+        check_seed(seed)
         if not 0 < recall <= 1:
             raise UsageError(f"--recall must be above 0 and at most 1, not {recall}; try 0.99")
         wanted = Measure.parse(measure, threshold)
@@ -226,9 +225,12 @@ class Settings:
 def settings_of_run(options: dict[str, Any], **others: Any) -> Settings:
     """The settings of a finished run, from the options in its run.json, with some replaced."""
     names = ("column", "id", "threshold", "recall", "hashes", "shingle", "bag", "language", "measure", "method", "seed")
-    known = {name: options[name] for name in (*names, "on_error", "encoding")}
-    known["length_ratio"] = options.get("length_ratio")  # runs of earlier versions lack it
-    return Settings.parse(**{**known, **others})
+    try:
+        known = {name: options[name] for name in (*names, "on_error", "encoding")}
+        known["length_ratio"] = options.get("length_ratio")  # runs of earlier versions lack it
+        return Settings.parse(**{**known, **others})
+    except (KeyError, TypeError, AttributeError) as error:  # a missing option, or one that is no text or number
+        raise BadDataError(f"run.json: its options are damaged ({error!r}); run dedup on the input again") from error
 
 
 def _parse_ratio(value: float | str | Fraction | None) -> Fraction:
@@ -241,6 +243,12 @@ def _parse_ratio(value: float | str | Fraction | None) -> Fraction:
     if not 0 < ratio <= 1 or ratio.denominator >= LARGEST_TERM:
         raise UsageError(f"--length-ratio must be above 0 and at most 1, with at most nine decimals, not {value}")
     return ratio
+
+
+def check_seed(seed: int) -> None:
+    """Refuse a seed that does not fit 64 bits."""
+    if not 0 <= seed < 1 << 64:
+        raise UsageError(f"--seed must be from 0 to 2^64 - 1, not {seed}")
 
 
 def one_of(name: str, value: str, choices: tuple[str, ...]) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from lookalike.errors import BadDataError, UsageError
 from lookalike.families.base import Family, Hashed
+from lookalike.families.drawing import check_seed
 from lookalike.types import NOWHERE, Bool, Float64, Int64
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -52,7 +53,7 @@ class Cells(Family):
             raise UsageError(f"r must be from 1 to 16 measurements, not {r}")
         if not 0 <= edge <= 0.5:
             raise UsageError(f"edge must be from 0 (no second range) to 0.5 (always two), not {edge}")
-        self.r, self.edge, self.seed = r, edge, seed
+        self.r, self.edge, self.seed = r, edge, check_seed(seed)
 
     def __repr__(self) -> str:
         widths = f"{self.widths[0]:g}" if self.widths.size == 1 else f"<{self.widths.size} of them>"
@@ -126,8 +127,12 @@ class Cells(Family):
         return _combine(ranges.astype(np.int64), beside)
 
 
+LARGEST_MEASUREMENT = 1e100
+"""A larger number is a mistake, and its square would be infinite."""
+
+
 def check_finite(values: Float64, columns: Int64 | None = None) -> None:
-    """Refuse values that are not finite, naming row and column.
+    """Refuse values that are not finite or whose squares are not, naming row and column.
 
     Examples
     --------
@@ -135,13 +140,12 @@ def check_finite(values: Float64, columns: Int64 | None = None) -> None:
     Traceback (most recent call last):
     lookalike.errors.BadDataError: row 1, column 1: nan is not a measurement; leave the row out, or fill it in
     """
-    bad = ~np.isfinite(values)
+    bad = ~(np.abs(values) <= LARGEST_MEASUREMENT)
     if bad.any():
         row, place = (int(one) for one in np.argwhere(bad)[0])
         column = place if columns is None else int(columns[place])
-        raise BadDataError(
-            f"row {row}, column {column}: {values[row, place]:g} is not a measurement; leave the row out, or fill it in"
-        )
+        what = "too large for" if np.isfinite(values[row, place]) else f"{values[row, place]:g} is not"
+        raise BadDataError(f"row {row}, column {column}: {what} a measurement; leave the row out, or fill it in")
 
 
 def _check_range(places: Float64, columns: Int64) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from lookalike.errors import UsageError
 from lookalike.families.base import Family, Hashed
+from lookalike.families.drawing import check_seed
 from lookalike.types import NOWHERE, Bool, Int64
 
 
@@ -42,7 +43,7 @@ class Triples(Family):
             raise UsageError(f"squares must be at least 3, for a triple, not {squares}")
         if not 0 < occupied <= 1:
             raise UsageError(f"occupied (share of squares with minutiae) must be above 0 and at most 1, not {occupied}")
-        self.squares, self.occupied, self.seed = squares, occupied, seed
+        self.squares, self.occupied, self.seed = squares, occupied, check_seed(seed)
 
     def __repr__(self) -> str:
         return f"Triples(squares={self.squares}, occupied={self.occupied:g}, seed={self.seed})"

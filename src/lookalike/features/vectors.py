@@ -101,7 +101,8 @@ def rows_of(features: pa.Array, kind: VectorKind) -> tuple[npt.NDArray[Any], Boo
         raise VectorError(int(np.flatnonzero(there)[bad]), "holds a null")
     if kind.scalar == "bits":
         return _bit_words(values, packed, wanted, kind), there
-    numbers = to_numpy(values.cast(kind.scalar)).reshape(-1, kind.dimension) + np.zeros((), kind.scalar)  # no -0
+    # integers of more than 53 bits are rounded like any number; adding zero leaves no -0
+    numbers = to_numpy(values.cast(kind.scalar, safe=False)).reshape(-1, kind.dimension) + np.zeros((), kind.scalar)
     limit = min(LARGEST_NUMBER, float(np.finfo(kind.scalar).max))
     with np.errstate(invalid="ignore"):
         good = (np.abs(numbers) <= limit).all(axis=1)

@@ -161,6 +161,8 @@ def _groups(left: Int64, right: Int64) -> Int64:
 def _share_a_key(corpus: Corpus, left: Int64, right: Int64) -> Bool:
     """Which pairs share a bucket; without bands all pairs are compared."""
     found = np.full(len(left), corpus.digesting.plan is None)
+    if not len(found):  # without any item, the keys have no type
+        return found
     both = np.concatenate([left, right])
     for band in range(corpus.digests.bands):
         keys = to_numpy(corpus.digests.pick(f"key {band}", both))

@@ -178,15 +178,16 @@ def dedup_to_folder(
         with open_run(settings, progress, work) as run:
             found = find_duplicates(run, sources, references, options, save_graph=not settings.items.vectors)
             write_result(run, found, folder)
+        saved: dict[str, Any] = {}
         if found.graph is not None:
             with progress.stage("saving pair graph"):
-                write_graph(folder, found.graph, found.collected, _known(found, references + sources, limits))
+                saved = write_graph(folder, found.graph, found.collected, _known(found, references + sources, limits))
         record = describe_run(
             {**settings.to_dict(), **asked}, settings.matching.plan, found.counts, found.alarms, progress, found.audit
         )
         record |= {"reused": work.reused, "forecast": forecast.to_dict(), LINE_FILES: line_files(sources)}
         record["choice"] = choice.to_dict() if choice else None
-        record |= count_kept(folder)
+        record |= {**saved, **count_kept(folder)}
         write_json(folder / RUN_FILE, record)
     return record
 

@@ -25,7 +25,7 @@ from lookalike.engine.run_record import describe_run, read_run
 from lookalike.engine.settings import Settings, settings_of_run
 from lookalike.engine.stores.buckets import BucketStore
 from lookalike.engine.stores.digests import BlockRecord, Digests
-from lookalike.errors import UsageError
+from lookalike.errors import BadDataError, UsageError
 from lookalike.jobs.dedup import DedupOptions
 from lookalike.jobs.dedup_result import Deduplicated, write_result
 from lookalike.kernels.graph import settle_pairs
@@ -37,7 +37,7 @@ from lookalike.matching.pair_graph import BUCKET, FOLDER, ITEMS, LINKS, PAIR, SI
 from lookalike.read import LINE_FILES, identity_of, line_files, open_inputs, refuse_inputs_in
 from lookalike.types import RUN_FILE, Buckets, Int32, Int64, ReadLimits, Source, to_arrow, to_numpy
 from lookalike.verify.measures import Measure
-from lookalike.write import OutputFolder, count_kept, write_json
+from lookalike.write import OutputFolder, checksum, count_kept, write_json
 
 EARLIER_LIMITS = {"block_bytes": 16 << 20, "parquet_bytes": 32 << 20}
 """Where runs that do not say so have cut their input."""
@@ -54,14 +54,19 @@ class SavedGraph:
     known: dict[str, Any]
 
     @classmethod
-    def load(cls, out: Path) -> SavedGraph:
-        """Read it from an output folder."""
+    def load(cls, out: Path, sums: Any) -> SavedGraph:
+        """Read it from an output folder, if its files are as the checksums in run.json say."""
         folder = out / FOLDER
         if not (folder / SOURCES).is_file():
             raise UsageError(
                 f"--from {out}: holds no pair graph ({FOLDER}/ is missing); name the output of a dedup run on texts or "
                 "sets"
             )
+        for name in (LINKS, ITEMS, SOURCES):  # numbers in them are used as places in arrays
+            if not isinstance(sums, dict) or not (folder / name).is_file() or checksum(folder / name) != sums.get(name):
+                raise BadDataError(
+                    f"--from {out}: {FOLDER}/{name} is not as the run left it; run dedup on the input again"
+                )
         known = json.loads((folder / SOURCES).read_text("utf-8"))
         return cls(pq.read_table(folder / ITEMS), pq.read_table(folder / LINKS), known)
 
@@ -104,14 +109,15 @@ def dedup_again(
 ) -> dict[str, Any]:
     """Deduplicate again into another folder, from the pair graph that `earlier` holds; returns what run.json holds."""
     progress = progress or Progress()
-    options = read_run(earlier)["options"]
+    before = read_run(earlier)
+    options = before["options"]
     keep, policy = keep or options["keep"], policy or options["policy"]
     settings = again_settings(earlier, options, threshold, threads, memory)
     chosen = DedupOptions.parse(settings.matching.method, keep, policy)
     output = OutputFolder(out, overwrite)
     refuse_inputs_in(output.places, [earlier, *options["inputs"], *options["reference"]])
     with output as folder, open_run(settings, progress) as run:
-        saved = SavedGraph.load(Path(earlier))
+        saved = SavedGraph.load(Path(earlier), before.get(FOLDER))
         corpus, references = _corpus(earlier, out, options, settings, saved)
         found = _decide(run, corpus, references, saved, chosen)
         write_result(run, found, folder)

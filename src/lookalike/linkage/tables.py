@@ -14,7 +14,7 @@ from lookalike.engine.corpus import fill_ids
 from lookalike.linkage.memory import check_records
 from lookalike.linkage.settings import LinkSettings
 from lookalike.read import open_data
-from lookalike.read.columns import join_column, missing_column, one_array
+from lookalike.read.columns import check_column, join_column, one_array
 from lookalike.read.slices import Slice
 from lookalike.types import DEFAULT_ID, Source, Wanted, strings_to_arrow, to_arrow
 
@@ -73,6 +73,8 @@ class RecordTable:
             ascending = pc.less(self.ids.slice(0, last), self.ids.slice(1))
             if pc.all(ascending, min_count=0).as_py():  # the usual case
                 return 0
+        if pa.types.is_nested(kind):  # Arrow cannot compare lists
+            return len(self.ids) - len(set(map(repr, self.ids.to_pylist())))
         return len(self.ids) - len(pc.unique(self.ids))
 
 
@@ -90,10 +92,10 @@ def read_records(
     {'zip': [1, 2]}
     """
     present = source.column_names()
-    for name in names:
-        if present is not None and name not in present:
-            raise missing_column(name, source.name, present)
     wanted = list(dict.fromkeys([*names, *(name for name in optional if present is None or name in present)]))
+    if present is not None:
+        for name in wanted:
+            check_column(name, source.name, present)
     pieces = []
     for piece in _pieces(source, wanted):
         if count is not None:

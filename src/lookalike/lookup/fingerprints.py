@@ -25,6 +25,8 @@ THRESHOLD = 0.4
 DEVIATIONS = 4.0
 """By default, a match exceeds the similarity of different fingers by this many standard deviations; so do one in
 10,000 pairs of different fingers."""
+MOST_TRIPLES = 65536
+"""Each is searched in turn, for some tenths of a millisecond at least."""
 _LARGEST_SHIFT = 50
 _SMALLEST_GALLERY = 10
 _PAIRS_AT_ONCE = 1 << 16
@@ -98,8 +100,8 @@ def find_prints(
     True
     """
     check_k(k)
-    if triples < 1:
-        raise UsageError(f"triples must be at least 1, not {triples}")
+    if not 1 <= triples <= MOST_TRIPLES:
+        raise UsageError(f"triples must be from 1 to {MOST_TRIPLES}, not {triples}")
     if threshold is not None and not 0 < threshold <= 1:
         raise UsageError(f"threshold must be above 0 and at most 1 (a Jaccard similarity), not {threshold}")
     progress = progress or Progress()

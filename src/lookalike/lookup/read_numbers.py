@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lookalike.errors import BadDataError, UsageError
-from lookalike.read.columns import missing_column
+from lookalike.families.cells import LARGEST_MEASUREMENT
+from lookalike.read.columns import check_column, missing_column
 from lookalike.read.csv import CsvSource
 from lookalike.read.files import File
 from lookalike.read.inputs import find_files
@@ -121,7 +122,10 @@ def read_columns(file: File, encoding: str) -> dict[str, Any]:
             return _read_csv(file, encoding)
         if file.suffix == ".parquet":
             with file.open() as stream:
-                table = pq.read_table(stream)
+                stored = pq.ParquetFile(stream)
+                for name in stored.schema_arrow.names:
+                    check_column(name, file.name, stored.schema_arrow.names)
+                table = stored.read()
             return {name: table[name] for name in table.column_names}
         if file.suffix in VECTORS:
             return _read_vectors(VECTORS[file.suffix](file, encoding))
@@ -175,12 +179,12 @@ def _starts_with_number(column: Any) -> bool:
 
 
 def _parse(text: str) -> float | None:
-    """A finite number, or None."""
+    """A finite number that is not too large, or None."""
     try:
         number = float(text)
     except ValueError:
         return None
-    return number if np.isfinite(number) else None
+    return number if abs(number) <= LARGEST_MEASUREMENT else None
 
 
 def _matrix(table: dict[str, Any], names: Sequence[str], place: str) -> Float64:
@@ -202,10 +206,12 @@ def as_numbers(column: Any, place: str, name: str) -> Float64:
     lookalike.errors.BadDataError: a.csv: row 1, column height: 'tall' is not a number; remove the row or fill it in
     """
     values = column if isinstance(column, np.ndarray) else _cast(column)
-    if values is None or not np.isfinite(values).all():
+    if values is None or not (np.abs(values) <= LARGEST_MEASUREMENT).all():
         texts = column.tolist() if isinstance(column, np.ndarray) else column.to_pylist()
         row = next(row for row, value in enumerate(texts) if value is None or _parse(str(value)) is None)
         problem = "the value is missing" if texts[row] in (None, "") else f"{texts[row]!r} is not a number"
+        if values is not None and np.isfinite(values[row]):
+            problem = f"{texts[row]!r} is too large, more than {LARGEST_MEASUREMENT:g}"
         raise BadDataError(f"{place}row {row}, column {name}: {problem}; remove the row or fill it in")
     return values
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from lookalike.errors import BadDataError
+from lookalike.families.cells import LARGEST_MEASUREMENT
 from lookalike.lookup.prints import Prints
 from lookalike.lookup.read_numbers import as_numbers, read_columns
 from lookalike.lookup.read_templates import MAGIC, parse_template
@@ -78,7 +79,7 @@ def parse_xyt(data: bytes, name: str) -> Prints:
             values = [float(field) for field in fields]
         except ValueError:
             values = []
-        if not 2 <= len(values) <= 4 or not np.isfinite(values).all():
+        if not 2 <= len(values) <= 4 or not (np.abs(values) <= LARGEST_MEASUREMENT).all():
             shown = line.decode("utf-8", "backslashreplace").strip()[:80]
             raise BadDataError(f"{name}:{number}: not a minutia (x y theta quality): {shown!r}")
         rows.append([*values, np.nan][:3] if len(values) == 2 else values[:3])
@@ -132,10 +133,12 @@ def as_prints(data: Sequence[Any]) -> Prints:
             raise BadDataError(f"print {number}: not numbers: {error}") from error
         if minutiae.ndim != 2 or minutiae.shape[1] not in (2, 3):
             raise BadDataError(f"print {number}: must be a matrix with columns x, y and optionally the angle")
-        bad = np.argwhere(~np.isfinite(minutiae))
+        bad = np.argwhere(~(np.abs(minutiae) <= LARGEST_MEASUREMENT))
         if len(bad):
             row, column = bad[0].tolist()
-            raise BadDataError(f"print {number}, row {row}, column {column}: {minutiae[row, column]:g} is not finite")
+            raise BadDataError(
+                f"print {number}, row {row}, column {column}: {minutiae[row, column]:g} is not finite, or too large"
+            )
         angles = minutiae[:, 2] if minutiae.shape[1] == 3 else np.full(len(minutiae), np.nan)
         parts.append(Prints.single(str(number), minutiae[:, 0], minutiae[:, 1], angles))
     return Prints.joined(parts)

@@ -23,7 +23,7 @@ from lookalike.matching.comparable import Comparable, CutPart
 from lookalike.matching.decisions import CollectedDecisions
 from lookalike.types import Bool, Buckets, Int32, Int64, to_arrow, to_numpy
 from lookalike.verify.pairs import all_pairs, list_pairs
-from lookalike.write import write_json, write_tables
+from lookalike.write import checksum, write_json, write_tables
 
 FOLDER = "graph"
 """Its folder within an output folder."""
@@ -179,8 +179,13 @@ def _with_few_pairs(buckets: Buckets, sets: int, pairs_per_set: int) -> Bool:
     return np.asarray((pairs <= pairs_per_set * members)[part_of])
 
 
-def write_graph(folder: Path, graph: PairGraph, collected: CollectedDecisions, known: dict[str, Any]) -> None:
-    """Write it into an output folder, by item: links, items, and what is `known` about the sources."""
+def write_graph(
+    folder: Path, graph: PairGraph, collected: CollectedDecisions, known: dict[str, Any]
+) -> dict[str, dict[str, int]]:
+    """Write it into an output folder, by item: links, items, and what is `known` about the sources.
+
+    Returns what run.json says about it: checksums.
+    """
     candidates, first = collected.candidates, collected.first
     order = candidates.order
     names = np.zeros(len(order), np.bool_)
@@ -200,6 +205,7 @@ def write_graph(folder: Path, graph: PairGraph, collected: CollectedDecisions, k
     names[first[copies]] = True
     write_tables(folder / FOLDER / ITEMS, _items(candidates, first, np.flatnonzero(names)))
     write_json(folder / FOLDER / SOURCES, known)
+    return {FOLDER: {name: checksum(folder / FOLDER / name) for name in (LINKS, ITEMS, SOURCES)}}
 
 
 def _items(candidates: Candidates, first: Int32, places: Int64) -> Iterator[pa.Table]:

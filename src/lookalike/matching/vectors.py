@@ -89,6 +89,10 @@ def near_pairs(
             yield found._replace(reached=done)
 
 
+LONGEST_SINGLE = 1e18
+"""Vectors shorter than this can be multiplied in 32 bits."""
+
+
 class _Blocks:
     """Matrix products of blocks of vectors, and which pairs in them may be near enough."""
 
@@ -107,7 +111,9 @@ class _Blocks:
         lengths = np.sqrt(np.einsum("ij,ij->i", found, found, dtype=np.float64))
         if self._cosine:
             return (found / lengths[:, None]).astype(np.float32), lengths
-        return found.astype(np.float32 if self._numbers.dtype == np.float32 else np.float64), lengths
+        # products of longer vectors would overflow
+        single = self._numbers.dtype == np.float32 and lengths.max(initial=0) < LONGEST_SINGLE
+        return found.astype(np.float32 if single else np.float64), lengths
 
     def distances(self, one: Span, other: Span) -> tuple[npt.NDArray[Any], Any]:
         """Approximate distances of the vectors of the other block (rows) from those of the one, and their error bound.
@@ -177,7 +183,7 @@ def nearest_vectors(
     A matrix product shows which may be among them; these are measured one by one. With `bounded`, only vectors that
     reach the measure's threshold count.
     """
-    sign = 1.0 if measure.is_distance else -1.0
+    sign, k = 1.0 if measure.is_distance else -1.0, max(1, min(k, among[1] - among[0]))
     limit = sign * float(measure.threshold) if bounded else np.inf
     blocks = None if kind.scalar == "bits" else _Blocks(kind, measure, rows[0], rows[2])
     strings = rows[2] if blocks else _strings(rows)

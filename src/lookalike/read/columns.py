@@ -54,6 +54,19 @@ def missing_column(name: str, file: str, present: Sequence[str]) -> BadDataError
     return BadDataError(f"{file}: no column {name!r}; its columns are {names}")
 
 
+def check_column(name: str, file: str, present: Sequence[str]) -> None:
+    """Refuse a column that a file does not have, or has more than once.
+
+    Examples
+    --------
+    >>> check_column("text", "a.csv", ["id", "text"])
+    """
+    if name not in present:
+        raise missing_column(name, file, present)
+    if present.count(name) > 1:
+        raise BadDataError(f"{file}: column {name!r} occurs more than once; rename one of them")
+
+
 def as_features(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     """Text as large_string, tokens unchanged; not yet checked to be UTF-8.
 

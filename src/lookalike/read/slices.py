@@ -16,10 +16,10 @@ from lookalike.errors import BadDataError
 from lookalike.read.columns import (
     WrongKindError,
     as_features,
+    check_column,
     check_length,
     find_bad_utf8,
     find_null_tokens,
-    missing_column,
     one_array,
     without_views,
 )
@@ -58,10 +58,7 @@ class Slice(ABC):
         names = tuple(dict.fromkeys((wanted.features, *wanted.columns)))
         present = self.source.column_names()
         for name in names:
-            if name not in present:
-                raise missing_column(name, self.source.name, present)
-            if present.count(name) > 1:
-                raise BadDataError(f"{self.source.name}: column {name!r} occurs more than once; rename one of them")
+            check_column(name, self.source.name, present)
         table = self.read(names)
         chosen = np.arange(self.length)
         if rows is not None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import tokenize
+import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -141,7 +142,9 @@ class NpySource(VectorSource):
         try:
             version = np.lib.format.read_magic(head)
             read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-            size, by_columns, kind = read(head)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # about files that Python 2 wrote, which are as good
+                size, by_columns, kind = read(head)
         except (ValueError, EOFError, TypeError, SyntaxError, RecursionError, tokenize.TokenError) as error:
             raise BadDataError(f"{self.name}: not a .npy file of numbers: {first_line(error)}") from error
         if len(size) != 2 or kind.kind not in _NUMBERS:

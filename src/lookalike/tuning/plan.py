@@ -348,6 +348,8 @@ def _bands_needed(threshold: Fraction, recall: Fraction, rows: int, limit: int) 
     """
     if threshold == 1:
         return 1
+    if threshold <= 0:  # a chance too small for a float
+        return None
     log_power = rows * (math.log1p(-float(1 - threshold)) if threshold > 0.5 else math.log(threshold))
     near_one = log_power > math.log(0.5)
     log_missed = math.log(-math.expm1(log_power)) if near_one else math.log1p(-math.exp(log_power))

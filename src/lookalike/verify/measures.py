@@ -49,6 +49,8 @@ class Measure:
         Fraction(0, 1)
         """
         fraction = check_threshold(name, threshold)
+        if fraction.denominator == 1 and fraction.numerator >= LARGEST_TERM:
+            raise UsageError(f"threshold {threshold} is too large; the largest is {LARGEST_TERM - 1}")
         if fraction.numerator >= LARGEST_TERM or fraction.denominator >= LARGEST_TERM:
             raise UsageError(f"threshold {threshold} has more than nine decimals; a fraction can be written as '2/3'")
         return cls(name, fraction, name in DISTANCES)

@@ -1,6 +1,7 @@
 """Results -> files, complete or not at all. Nothing here knows how they were found."""
 
 from lookalike.types import KEPT
+from lookalike.write.checksums import checksum
 from lookalike.write.kept import LARGE_BYTES, open_kept
 from lookalike.write.kept_file import KeptFile, Saved
 from lookalike.write.outputs import TABLE_SUFFIXES, OutputFolder, disk_errors, free_bytes, output_file, whole_file
@@ -21,6 +22,7 @@ __all__ = [
     "KeptFile",
     "OutputFolder",
     "Saved",
+    "checksum",
     "count_kept",
     "decoded",
     "disk_errors",

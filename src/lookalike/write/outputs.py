@@ -235,13 +235,17 @@ def _work_name(path: Path) -> str:
 
 
 def whole_lines(path: Path) -> list[dict[str, Any]]:
-    """The complete lines of a manifest; a kill may have cut off the last one."""
-    found = []
+    """The complete lines of a manifest up to the first damaged one; a kill may have cut off the last one."""
+    found: list[dict[str, Any]] = []
     for line in path.read_bytes().split(b"\n")[:-1]:
         try:
-            found.append(json.loads(line))
-        except ValueError:
+            record = json.loads(line)
+        except (ValueError, RecursionError):
             break
+        # after the first line, each is about a piece
+        if not isinstance(record, dict) or (found and not {"name", "bytes", "crc32"} <= record.keys()):
+            break
+        found.append(record)
     return found
 
 

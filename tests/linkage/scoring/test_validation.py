@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
@@ -10,7 +11,9 @@ from hypothesis import strategies as st
 
 from lookalike.errors import UsageError
 from lookalike.linkage.scoring import validation
+from lookalike.linkage.scoring.validating_field import ValidatingField
 from lookalike.linkage.scoring.validation import valid_fraction, validate
+from lookalike.linkage.settings import LinkSettings
 
 
 def test_the_numbers_of_the_lecture():
@@ -240,3 +243,11 @@ def score_payments(memos, amounts, left, right):
     ]
     apart = np.abs(amounts[0][left] - amounts[1][right]) / np.maximum(amounts[0][left], 0.01)
     return 10 * np.array(shared) + 6 * (apart < 1e-9) + 4 * (1 - apart / 0.03)
+
+
+def test_a_value_without_a_square_counts_as_none():
+    """Warnings are errors here."""
+    table = pa.table({"name": ["ann lee", "bob ray", "cy dow", "di fox"] * 9, "n": [1.0, 2.0, 1e300, -1e300] * 9})
+    settings = LinkSettings.parse("name", validate="n")
+    field = ValidatingField.read(table, None, settings, print)
+    assert np.count_nonzero(np.isnan(field.values)) == 18

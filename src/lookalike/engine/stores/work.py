@@ -13,7 +13,6 @@ import json
 import os
 import shutil
 import time
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,11 +21,10 @@ from typing import Any
 import pyarrow as pa
 
 from lookalike.errors import UsageError
+from lookalike.write.checksums import checksum
 from lookalike.write.kept_file import Saved
 from lookalike.write.outputs import MANIFEST, disk_errors, flush, whole_lines
 
-CHECKED_BYTES = 8 << 20
-"""Bytes read at a time for a checksum."""
 SAVE_SECONDS = 5.0
 """After so long, what was done since the last piece is saved as another one."""
 
@@ -124,7 +122,7 @@ class WorkFolder:
         path, before = self._output / name, self._pieces.get(name, {"bytes": 0, "crc32": 0})
         with disk_errors(path):
             flush(path)
-            crc32 = _checksum(path, before["crc32"], before["bytes"], saved.nbytes)
+            crc32 = checksum(path, before["crc32"], before["bytes"], saved.nbytes)
         state = saved._asdict()
         self._add({"name": name, "bytes": saved.nbytes, "crc32": crc32, "output": True, "saved": state})
 
@@ -134,7 +132,7 @@ class WorkFolder:
         path = self._output / name
         with disk_errors(path):
             flush(path)
-            self._add({"name": name, "bytes": path.stat().st_size, "crc32": _checksum(path), "output": True})
+            self._add({"name": name, "bytes": path.stat().st_size, "crc32": checksum(path), "output": True})
 
     def save(self, name: str, table: pa.Table) -> None:
         """Write a piece, whole or not at all."""
@@ -150,7 +148,7 @@ class WorkFolder:
             with pa.OSFile(str(partial), "wb") as file, pa.ipc.new_file(file, schema) as writer:
                 yield writer
             flush(partial)
-            line = {"name": name, "bytes": partial.stat().st_size, "crc32": _checksum(partial)}
+            line = {"name": name, "bytes": partial.stat().st_size, "crc32": checksum(partial)}
             partial.rename(path)
         self._add(line)
 
@@ -189,15 +187,4 @@ def _is_there(path: Path, line: Mapping[str, Any]) -> bool:
         return False
     size, expected = path.stat().st_size, line["bytes"]
     as_long = size >= expected if "saved" in line else size == expected
-    return bool(as_long and _checksum(path, last=expected) == line["crc32"])
-
-
-def _checksum(path: Path, value: int = 0, first: int = 0, last: int | None = None) -> int:
-    """The CRC-32 of some bytes of a file, by default all; `value` is that of the bytes before."""
-    left = path.stat().st_size - first if last is None else last - first
-    with path.open("rb") as file:
-        file.seek(first)
-        while left > 0 and (piece := file.read(min(CHECKED_BYTES, left))):
-            value = zlib.crc32(piece, value)
-            left -= len(piece)
-    return value
+    return bool(as_long and checksum(path, last=expected) == line["crc32"])

@@ -245,11 +245,9 @@ def _shingle_steps(
         name, fields, group = jobs[number]
         slots = RECORD_SLOTS if len(fields) > 1 else FIELD_SLOTS
         budget = collector.free // (len(jobs) - number) if number else collector.free // 3
-        chosen = [columns[f] for f in fields]
+        chosen, own = [columns[f] for f in fields], (seed + number) % (1 << 64)
         # Not bound to a name, so that they are freed before the next ones are made.
-        _add_bands(
-            collector, sketch_columns(chosen, name, group, slots, seed + number, collector.each), budget, sampled
-        )
+        _add_bands(collector, sketch_columns(chosen, name, group, slots, own, collector.each), budget, sampled)
 
     return [partial(add, number) for number in range(len(jobs))]
 

@@ -17,6 +17,9 @@ from lookalike.linkage.scoring.validation import Validation, validate
 from lookalike.linkage.settings import LinkSettings
 from lookalike.types import Float64
 
+LARGEST_VALUE = 1e100
+"""A larger number says nothing, and its square would be infinite."""
+
 
 @dataclass(frozen=True, slots=True)
 class ValidatingField:
@@ -40,7 +43,8 @@ class ValidatingField:
                 note(_not_validated("no record has a value", settings))
                 return None
             raise BadDataError(f"--validate {settings.validate}: {error}") from error
-        values = measure_records(column)
+        measured = measure_records(column)
+        values = np.where(np.abs(measured) <= LARGEST_VALUE, measured, np.nan)
         known, given = np.count_nonzero(np.isfinite(values)), len(column) - column.missing
         if 2 * known < given:
             raise BadDataError(

@@ -1,0 +1,201 @@
+"""A case: files in a folder of its own, and a command on them. It depends on the seed and its number alone."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fuzzing.files import COMMON, MAKERS, PACKERS
+from fuzzing.mutations import mutate
+from fuzzing.options import FUZZED, NEEDS, names_path, options_of, spelled, value_of
+from fuzzing.rows import Random, lists, minutiae, numbers, people, text, texts, vectors
+
+IN = "in"
+OTHERS = ("b", "ä ö", "new\nline", "\x1b[31mred", "[x]", "a*b", "-x", "\udcff", "UPPER", ".hidden", "sub/c")
+PLACES = (
+    "",
+    ".",
+    "in/absent",
+    "in/*",
+    "in/**",
+    "in/*.absent",
+    "/dev/null",
+    "-",
+    "memory://absent",
+    "absent://x",
+    "tmp",
+    "in/[",
+)
+OUT_NAMES = ("out", "out", "out", "out/", "new/sub/out", "in/out", "in", "", "old", "tmp", "out\x1b\n", "ö", "o" * 300)
+OUT_FILES = (".csv", ".tsv", ".parquet", ".jsonl", ".svg", ".png", ".txt", "")
+OWN_FORMATS = {
+    "fingerprints": (".xyt", ".fmr", ".csv", ".parquet"),
+    "faces": (".csv", ".tsv", ".parquet", ".npy", ".fvecs"),
+    "link": (".csv", ".jsonl", ".parquet", ".tsv"),
+}
+OWN_TABLES = {"fingerprints": (minutiae,), "faces": (numbers,), "link": (people, people, texts)}
+OTHER_TABLES = (texts, texts, texts, lists, vectors)
+VECTORS = (".npy", ".fvecs", ".bvecs")
+FOLDERS = ("dedup", "link")
+"""Commands whose output is a folder."""
+
+
+@dataclass
+class Case:
+    """What is run, and where its output goes."""
+
+    command: str
+    arguments: list[str]
+    inputs: list[str]
+    outputs: list[str] = field(default_factory=list)
+    """Values of -o and --plot."""
+    stdin: str | None = None
+    full: bool = False
+    """Whether nothing can be written to standard output."""
+    before: list[str] | None = None
+    """A command that runs first; what it leaves is an input as well."""
+    kill_after: float | None = None
+    """Seconds after which the command before is killed."""
+    as_process: bool = False
+    """Whether to run it as users do, instead of in a fork of the fuzzer."""
+
+
+def make_case(place: Path, seed: int, number: int) -> Case:
+    """Write the files of a case, and choose its command."""
+    some = Random(f"{seed}/{number}")
+    for name in (IN, "tmp"):
+        (place / name).mkdir(parents=True)
+    command = some.choice(
+        [*FUZZED, *(name for name in FUZZED if name not in ("tune", "audit")), "dedup", "pairs", "link"]
+    )
+    some.tables = OWN_TABLES.get(command, OTHER_TABLES)
+    files = [_write_file(place, command, some, first=number == 0) for number in range(some.choice((1, 1, 1, 2, 4)))]
+    inputs = _inputs(command, files, some)
+    case = Case(command, [], inputs, full=some.random() < 0.02, as_process=some.random() < 0.01)
+    if inputs and some.random() < 0.04:
+        inputs[0] = _add_no_file(place, some)
+    if some.random() < 0.05:
+        (place / "old").write_text("an old file")
+    _add_earlier_run(place, case, files, some)
+    case.arguments = [command, *_options(case, files, some)]
+    where = some.choice((1, len(case.arguments)))
+    case.arguments[where:where] = case.inputs
+    if "-" in case.arguments:
+        case.stdin = some.choice(files)
+    return case
+
+
+def _write_file(place: Path, command: str, some: Random, first: bool) -> str:
+    suffix = some.choice(OWN_FORMATS.get(command, COMMON) if some.random() < 0.75 else tuple(MAKERS))
+    data = MAKERS[suffix](some)
+    if some.random() < 0.02:
+        data *= some.choice((50, 500))
+    data = mutate(data, some) if some.random() < 0.4 else data
+    if some.random() < 0.12:
+        packing = some.choice(tuple(PACKERS))
+        suffix, data = suffix + packing, mutate(PACKERS[packing](data), some)
+    if some.random() < 0.04:
+        suffix = some.choice(tuple(MAKERS))  # the name lies
+    name = "a" if first and some.random() < 0.8 else some.choice(OTHERS)
+    path = place / IN / (name + (suffix.upper() if some.random() < 0.03 else suffix))
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(data)
+    return path.relative_to(place).as_posix()
+
+
+def _write_plain(place: Path) -> str:
+    """A file without mistakes."""
+    (place / IN / "plain.txt").write_text("a b c d e f g\na b c d e f g\na b c d e f\nother words are here\n" * 3)
+    return f"{IN}/plain.txt"
+
+
+def _add_no_file(place: Path, some: Random) -> str:
+    """Something in the input folder that is no file; it or the folder is read."""
+    path = place / IN / some.choice(("odd.jsonl", "odd.txt", "odd"))
+    kind = some.randrange(4)
+    if kind == 0:
+        os.mkfifo(path)
+    elif kind == 1:
+        path.mkdir()
+    else:
+        path.symlink_to("." if kind == 2 else "absent")
+    return some.choice((IN, f"{IN}/*", f"{IN}/**", f"{IN}/{path.name}"))
+
+
+def _inputs(command: str, files: list[str], some: Random) -> list[str]:
+    if command == "tune":
+        return [] if some.random() < 0.95 else files[:1]
+    if command == "audit":
+        return [some.choice([*["earlier"] * 9, "in", "in/absent", ""])]
+    chosen = files[: some.choice((1, 1, 2, 4))]
+    if some.random() < 0.12:
+        chosen[some.randrange(len(chosen))] = some.choice(("in", "in", *PLACES))
+    return [] if some.random() < 0.01 else chosen
+
+
+def _add_earlier_run(place: Path, case: Case, files: list[str], some: Random) -> None:
+    """Let a run come first: a finished one to audit, to change or to refer to, or a killed one to resume."""
+    if case.command == "audit" or (case.command == "dedup" and some.random() < 0.08):
+        source = files[0] if some.random() < 0.5 else _write_plain(place)
+        case.before = ["dedup", source, "-o", "earlier", "--quiet", *some.choice(([], ["--on-error", "skip"]))]
+        if case.command == "dedup":
+            case.inputs = []
+    elif case.command in FOLDERS and some.random() < 0.06:
+        case.kill_after = some.random() ** 2 * 0.3
+        case.before = [
+            case.command,
+            *case.inputs,
+            "-o",
+            "out",
+            *(["--fields", "text"] if case.command == "link" else []),
+        ]
+
+
+def _options(case: Case, files: list[str], some: Random) -> list[str]:
+    given: list[str] = ["--quiet"] if some.random() < 0.6 else []
+    given += _output(case, some)
+    known, calm = options_of(case.command), some.random() < 0.7
+    if case.command in ("dedup", "pairs", "neighbors") and files[0].endswith(VECTORS) and some.random() < 0.85:
+        given += ["--measure", some.choice(("cosine", "euclidean", "hamming"))]
+    for option in some.sample(known, min(len(known), some.choice((0, 1, 1, 2, 3, 5)))):
+        if option.is_flag:
+            value = None
+        elif names_path(option):
+            value = some.choice(files) if calm else some.choice((*files, "in", "earlier", *PLACES))
+        else:
+            value = value_of(option, some, calm)
+        given += spelled(option, value, some)
+        given += [NEEDS[option.name]] if calm and option.name in NEEDS else []
+    if case.command == "link" and some.random() < 0.95:
+        given += ["--fields", value_of(next(one for one in known if one.name == "fields"), some, calm)]
+    if case.command == "dedup" and case.before and not case.inputs:
+        given += ["--from", "earlier"]
+    if case.kill_after is not None and some.random() < 0.8:
+        given += ["--resume"]
+    return [*given, "--absent"] if some.random() < 0.01 else given
+
+
+def _output(case: Case, some: Random) -> list[str]:
+    if case.command == "audit" or some.random() < (0.02 if case.command in FOLDERS else 0.4):
+        return []
+    name = "out" if some.random() < 0.85 else some.choice((*OUT_NAMES, *case.inputs))
+    if case.command not in FOLDERS:
+        likely = (".svg", ".svg", ".png") if case.command == "tune" else (".csv", ".parquet", ".tsv", ".jsonl")
+        name += some.choice(likely) if some.random() < 0.9 else some.choice(OUT_FILES)
+    case.outputs.append(name)
+    return ["--plot" if case.command == "tune" else "-o", name]
+
+
+def spoil(folder: Path, seed: int, number: int) -> None:
+    """Mutate some files of a folder that an earlier run has left."""
+    some = Random(f"{seed}/{number}/spoil")
+    found = sorted(path for path in folder.rglob("*") if path.is_file())
+    for path in some.sample(found, min(len(found), some.choice((0, 0, 1, 2)))):
+        kind = some.randrange(4)
+        if kind == 0:
+            path.unlink()
+        elif kind == 1:
+            path.write_text(text(some))
+        else:
+            path.write_bytes(mutate(path.read_bytes(), some))
