@@ -107,7 +107,7 @@ def _kernel(
         if MODE == "pack":
             from lookalike.kernels.pack.kernel import Kernel
 
-            return Kernel(function)
+            return Kernel(function, signatures, variables)
         compiled: Any = _compiled(function, **options)
         if MODE == "numba":
             return compiled  # type: ignore[no-any-return]

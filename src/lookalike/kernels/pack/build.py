@@ -1,8 +1,8 @@
-"""Compile modules of kernels with Numba and write their packs.
+"""Compile kernels with Numba and write their packs.
 
-    python -m lookalike.kernels.pack.build --folder FOLDER --cpu x86-64-v3 MODULE...
+    python -m lookalike.kernels.pack.build --folder FOLDER --cpu x86-64-v3 UNIT...
 
-Without modules, names are read from standard input, one a line, and answered with a line each: so several processes
+Without units, names are read from standard input, one a line, and answered with a line each: so several processes
 can share the work.
 """
 
@@ -13,13 +13,12 @@ import importlib
 import os
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 
-def build(module: str, cpu: str, folder: Path) -> Path:
-    """Compile all kernels of a module; needs a process with the settings of `pack.cpu.numba_settings`."""
+def build(unit: str, cpu: str, folder: Path) -> Path:
+    """Compile a kernel for one of its signatures; needs a process with the settings of `pack.cpu.numba_settings`."""
     import llvmlite.binding as llvm
     import numba
 
@@ -28,43 +27,36 @@ def build(module: str, cpu: str, folder: Path) -> Path:
     from lookalike.kernels.pack.signature import split
 
     started = time.perf_counter()
-    source = importlib.import_module(f"lookalike.kernels.{module}")
-    compiled: list[Compiled] = []
-    table: dict[str, list[tuple[str, str, str]]] = {}
+    module, name, number = unit.split(".")
+    dispatcher = getattr(importlib.import_module(f"lookalike.kernels.{module}"), name).dispatcher
+    text = dispatcher.packed_signatures[int(number)]
+    result = _compile(dispatcher, text, unit)
     whole = llvm.parse_assembly(MEMORY)
-    for name, dispatcher in _kernels(source):
-        for number, text in enumerate(dispatcher.packed_signatures):
-            result = _compile(dispatcher, text, f"{module}.{name}")
-            whole.link_in(result.library._final_module, preserve=True)
-            symbol = symbol_of(module, name, number)
-            compiled.append(Compiled(symbol, result.target_context, result.fndesc))
-            table.setdefault(name, []).append((*split(text), symbol))
-    objects = []
-    if compiled:
-        whole.link_in(llvm.parse_assembly(glue(compiled)))
-        whole.verify()
-        objects.append(compiled[0].context.codegen()._tm.emit_object(whole))
-    path = folder / files.file_name(module, cpu)
-    versions = {"numba": numba.__version__, "llvm": ".".join(map(str, llvm.llvm_version_info))}
-    seconds = round(time.perf_counter() - started, 3)
+    whole.link_in(result.library._final_module, preserve=True)
+    whole.link_in(llvm.parse_assembly(glue(Compiled(unit, result.target_context, result.fndesc))))
+    whole.verify()
+    takes, gives = split(text)
     header = {
-        "module": module,
+        "unit": unit,
         "cpu": cpu,
-        "versions": versions,
-        "seconds": seconds,
-        "kernels": table,
+        "numba": numba.__version__,
+        "llvm": ".".join(map(str, llvm.llvm_version_info)),
+        "takes": takes,
+        "gives": gives,
+        "symbol": symbol_of(unit),
         "release": RELEASE,
+        "calls": _called(whole),
+        "seconds": round(time.perf_counter() - started, 3),
     }
-    files.write(path, header | {"calls": _called(whole, module)}, objects)
+    path = folder / files.file_name(unit, cpu)
+    files.write(path, header, result.target_context.codegen()._tm.emit_object(whole))
     return path
 
 
-def _kernels(source: Any) -> Iterator[tuple[str, Any]]:
-    """The kernels that a module defines, by name, as Numba's dispatchers."""
-    for name, value in vars(source).items():
-        dispatcher = getattr(value, "dispatcher", None)
-        if dispatcher is not None and dispatcher.__module__ == source.__name__:
-            yield name, dispatcher
+def _called(whole: Any) -> list[str]:
+    """The units that a unit calls."""
+    names = [function.name for function in whole.functions if function.is_declaration]
+    return sorted(name[len("lookalike.") : -len(".native")] for name in names if name.startswith("lookalike."))
 
 
 def _compile(dispatcher: Any, text: str, name: str) -> Any:
@@ -82,22 +74,6 @@ def _compile(dispatcher: Any, text: str, name: str) -> Any:
     return result
 
 
-def _called(whole: Any, module: str) -> list[str]:
-    """The modules whose kernels a pack calls."""
-    needed = [function.name for function in whole.functions if function.is_declaration]
-    names = {symbol.split("_native")[0] for symbol in needed if symbol.startswith("lookalike_")}
-    from lookalike.kernels.pack import files
-
-    return sorted(
-        other for other in files.modules() if other != module and any(_is_of(symbol, other) for symbol in names)
-    )
-
-
-def _is_of(symbol: str, module: str) -> bool:
-    source = importlib.import_module(f"lookalike.kernels.{module}")
-    return any(symbol.startswith(f"lookalike_{module}_{name}_") for name, _ in _kernels(source))
-
-
 _PROVIDED = {"NRT_MemInfo_alloc_aligned", "NRT_MemInfo_call_dtor", "malloc", "free", "memcpy", "memset", "memmove"}
 _MATHEMATICS = {"log", "exp", "pow", "sqrt", "fma", "fmaf", "floor", "ceil", "log2", "log10", "sin", "cos", "atan2"}
 
@@ -105,7 +81,7 @@ _MATHEMATICS = {"log", "exp", "pow", "sqrt", "fma", "fmaf", "floor", "ceil", "lo
 def _check_symbols(library: Any, name: str) -> None:
     """Refuse code that would call into Numba or Python."""
     needed = {function.name for function in library._final_module.functions if function.is_declaration}
-    foreign = {symbol for symbol in needed if not symbol.startswith(("llvm.", "lookalike_"))}
+    foreign = {symbol for symbol in needed if not symbol.startswith(("llvm.", "lookalike."))}
     foreign -= _PROVIDED | _MATHEMATICS
     if foreign:
         raise ValueError(f"kernel {name} needs {', '.join(sorted(foreign))}: write it without")
@@ -116,9 +92,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--cpu", required=True)
-    parser.add_argument("modules", nargs="*")
+    parser.add_argument(
+        "units", nargs="*", help="such as sets.fingerprint_sets.0: module, kernel, number of the signature"
+    )
     chosen = parser.parse_args()
-    names = iter(chosen.modules) if chosen.modules else (line.strip() for line in sys.stdin)
+    names = iter(chosen.units) if chosen.units else (line.strip() for line in sys.stdin)
     for name in names:
         path = build(name, chosen.cpu, chosen.folder)
         print(path.name, flush=True)

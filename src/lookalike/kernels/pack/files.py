@@ -13,10 +13,9 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 KERNELS = Path(__file__).parent.parent
 SHIPPED = KERNELS / "packs"
@@ -54,9 +53,8 @@ def _is_private(folder: Path) -> bool:
 
 
 def modules() -> list[str]:
-    """The names of all modules that may have kernels, the largest first: they take longest to compile."""
-    files = [path for path in KERNELS.glob("*.py") if path.stem not in ("__init__", "compile")]
-    return [path.stem for path in sorted(files, key=lambda path: (-path.stat().st_size, path.name))]
+    """The names of all modules that may have kernels."""
+    return sorted(path.stem for path in KERNELS.glob("*.py") if path.stem not in ("__init__", "compile"))
 
 
 @cache
@@ -90,50 +88,50 @@ def digest(module: str) -> str:
     return total.hexdigest()[:16]
 
 
-def file_name(module: str, cpu: str) -> str:
-    """The name of a module's pack."""
-    return f"{module}.{digest(module)}.{cpu}.pack"
+def file_name(unit: str, cpu: str) -> str:
+    """The name of a unit's pack."""
+    return f"{unit}.{digest(unit.partition('.')[0])}.{cpu}.pack"
 
 
-def find(module: str, cpu: str) -> Path | None:
-    """A module's pack, if there is one."""
-    name = file_name(module, cpu)
+def find(unit: str, cpu: str) -> Path | None:
+    """A unit's pack, if there is one."""
+    name = file_name(unit, cpu)
     if (SHIPPED / name).exists():
         return SHIPPED / name
     built = cache_folder() / name
     return built if built.exists() else None
 
 
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Only one process at a time builds packs in a folder, where the system has locks."""
+def try_lock(folder: Path) -> IO[str] | None:
+    """A lock on building packs in a folder, held until it is closed; None if another process has it."""
     folder.mkdir(parents=True, exist_ok=True)
+    file = (folder / ".lock").open("w")
     try:
         import fcntl
-    except ImportError:
-        yield
-        return
-    with (folder / ".lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except ImportError:  # a system without such locks: at worst, packs are built twice
+        pass
+    except OSError:
+        file.close()
+        return None
+    return file
 
 
-def write(path: Path, header: dict[str, Any], objects: list[bytes]) -> None:
-    """Write a pack: all of it appears at once."""
-    body = b"".join(objects)
-    header = {**header, "objects": [len(item) for item in objects], "sha256": hashlib.sha256(body).hexdigest()}
-    text = json.dumps(header).encode()
+def write(path: Path, header: dict[str, Any], code: bytes) -> None:
+    """Write a pack: all of it appears at once. Packs of other sources of the unit are removed."""
+    text = json.dumps({**header, "sha256": hashlib.sha256(code).hexdigest()}).encode()
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_bytes(_MAGIC + len(text).to_bytes(8, "little") + text + body)
+    partial.write_bytes(_MAGIC + len(text).to_bytes(8, "little") + text + code)
     partial.replace(path)
-    for old in path.parent.glob(f"{path.name.split('.')[0]}.*.{path.name.split('.', 2)[2]}"):
+    for old in path.parent.glob(f"{header['unit']}.*.{header['cpu']}.pack"):
         if old != path:
             old.unlink(missing_ok=True)
 
 
-def read(path: Path) -> tuple[dict[str, Any], list[bytes]] | None:
-    """The header and the objects of a pack, or None if it is damaged."""
+def read(path: Path) -> tuple[dict[str, Any], bytes] | None:
+    """The header and the object code of a pack, or None if it is damaged."""
     data = path.read_bytes()
     start = len(_MAGIC) + 8
     try:
@@ -141,12 +139,6 @@ def read(path: Path) -> tuple[dict[str, Any], list[bytes]] | None:
             return None
         end = start + int.from_bytes(data[start - 8 : start], "little")
         header: dict[str, Any] = json.loads(data[start:end])
-        if hashlib.sha256(data[end:]).hexdigest() != header["sha256"]:
-            return None
+        return (header, data[end:]) if hashlib.sha256(data[end:]).hexdigest() == header["sha256"] else None
     except (ValueError, KeyError):
         return None
-    objects = []
-    for size in header["objects"]:
-        objects.append(data[end : end + size])
-        end += size
-    return header, objects

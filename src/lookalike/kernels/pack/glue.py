@@ -86,28 +86,26 @@ done:
 class Compiled:
     """A kernel for one signature, as Numba compiled it."""
 
-    symbol: str
-    """The name of its glue; other kernels call it by `native_symbol`."""
+    unit: str
     context: Any
     function: Any
     """Numba's description of the function."""
 
 
-def symbol_of(module: str, name: str, number: int) -> str:
-    """The name of the glue of a kernel for its signature with this number."""
-    return f"lookalike_{module}_{name}_{number}"
+def symbol_of(unit: str) -> str:
+    """The name of the glue of a unit."""
+    return f"lookalike.{unit}"
 
 
-def native_symbol(symbol: str) -> str:
-    """The name by which other kernels call a kernel."""
-    return f"{symbol}_native"
+def native_symbol(unit: str) -> str:
+    """The name by which other kernels call a unit."""
+    return f"lookalike.{unit}.native"
 
 
-def glue(kernels: list[Compiled]) -> str:
-    """LLVM code for all kernels of a module."""
+def glue(kernel: Compiled) -> str:
+    """LLVM code around a kernel."""
     module = ir.Module(name="lookalike.glue")
-    for kernel in kernels:
-        _Glue(module, kernel).write()
+    _Glue(module, kernel).write()
     return str(module)
 
 
@@ -118,9 +116,9 @@ class _Glue:
         self._context = kernel.context
         self._description = kernel.function
         self._callee = self._context.declare_function(module, kernel.function)
-        self._forward(module, native_symbol(kernel.symbol))
+        self._forward(module, native_symbol(kernel.unit))
         kind = ir.FunctionType(I32, [POINTER, POINTER])
-        self._function = ir.Function(module, kind, name=kernel.symbol)
+        self._function = ir.Function(module, kind, name=symbol_of(kernel.unit))
         self._builder = ir.IRBuilder(self._function.append_basic_block("entry"))
         self._slot = 0
         self._arrays = 0

@@ -1,46 +1,52 @@
-"""A kernel as the rest of the package sees it: a function whose machine code is in a pack."""
+"""A kernel as the rest of the package sees it: a function whose machine code is in packs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
+from lookalike.kernels.pack import signature
+
 Function = Callable[..., Any]
+_known: list[Kernel] = []
 
 
 class Kernel:
-    """A kernel in a pack, which is opened at the first call."""
+    """A kernel, with a pack for each of its signatures, which is opened when a call needs it."""
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, signatures: tuple[str, ...], variables: dict[str, tuple[str, ...]]) -> None:
         self.__wrapped__ = function
         self.__name__, self.__doc__, self.__module__ = function.__name__, function.__doc__, function.__module__
+        self._signatures, self._variables = signatures, variables
         self._calls: list[Function] = []
+        _known.append(self)
 
     def __repr__(self) -> str:
         return f"<kernel {self.__module__}.{self.__name__}>"
 
+    @property
+    def units(self) -> list[str]:
+        """The names of its packs, in the order in which they are tried."""
+        name = f"{self.__module__.rpartition('.')[2]}.{self.__name__}"
+        return [f"{name}.{number}" for number in range(signature.count(self._signatures, self._variables))]
+
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Run the kernel on arguments of one of its signatures."""
-        for call in self._calls or self._open():
+        for call in self._calls:
             result = call(*arguments, **named)
             if result is not NotImplemented:
                 return result
-        return self._call_with_plain_arrays(arguments, named)
+        return self._call_any(arguments, named)
 
-    def _open(self) -> list[Function]:
-        from lookalike.kernels.pack.call import REQUIRED
-        from lookalike.kernels.pack.load import open_pack
-
-        code, defaults = self.__wrapped__.__code__, self.__wrapped__.__defaults__ or ()
-        names = code.co_varnames[: code.co_argcount]
-        parameters = dict.fromkeys(names, REQUIRED) | dict(zip(names[len(names) - len(defaults) :], defaults))
-        self._calls = open_pack(self.__module__.rpartition(".")[2]).calls(self.__name__, parameters)
-        return self._calls
-
-    def _call_with_plain_arrays(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        """Try again with the arrays inside subclasses such as memory maps, then give up."""
+    def _call_any(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """Open the packs that are not open yet; then try with the arrays inside subclasses such as memory maps."""
+        for call in self._opening():
+            result = call(*arguments, **named)
+            if result is not NotImplemented:
+                return result
         plain, plainly_named = _plain(arguments), dict(zip(named, _plain(tuple(named.values()))))
         for call in self._calls:
             result = call(*plain, **plainly_named)
@@ -48,9 +54,43 @@ class Kernel:
                 return result
         raise TypeError(f"kernel {self.__name__} does not take {_types((*arguments, *named.values()))}")
 
+    def _opening(self) -> Iterator[Function]:
+        from lookalike.kernels.pack.call import REQUIRED
+        from lookalike.kernels.pack.load import open_call
+
+        code, defaults = self.__wrapped__.__code__, self.__wrapped__.__defaults__ or ()
+        names = code.co_varnames[: code.co_argcount]
+        parameters = dict.fromkeys(names, REQUIRED) | dict(zip(names[len(names) - len(defaults) :], defaults))
+        for unit in self.units[len(self._calls) :]:
+            call = open_call(unit, parameters)
+            self._calls = [*self._calls, call]
+            yield call
+
+
+def known_units(first_only: bool = False) -> list[str]:
+    """The names of the packs of all kernels in modules that have been imported; or the first of each kernel."""
+    return [unit for kernel in _known for unit in (kernel.units[:1] if first_only else kernel.units)]
+
+
+def units_called_by(unit: str) -> list[str]:
+    """The first packs of the kernels that a kernel calls, directly or through functions that are inlined into it."""
+    found: dict[str, None] = {}
+    waiting = [kernel.__wrapped__ for kernel in _known if unit in kernel.units]
+    seen = set(waiting)
+    while waiting:
+        function = waiting.pop()
+        for name in function.__code__.co_names:
+            value = function.__globals__.get(name)
+            if isinstance(value, Kernel):
+                found[value.units[0]] = None
+                value = value.__wrapped__
+            if isinstance(value, FunctionType) and value.__module__.startswith(__package__[:-5]) and value not in seen:
+                seen.add(value)
+                waiting.append(value)
+    return list(found)
+
 
 def _plain(value: Any) -> Any:
-
     if isinstance(value, tuple):
         return tuple(_plain(item) for item in value)
     return np.asarray(value) if isinstance(value, np.ndarray) else value

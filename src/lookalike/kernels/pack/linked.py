@@ -9,7 +9,7 @@ import llvmlite.binding as llvm
 from numba.core import cgutils, imputils
 from numba.extending import intrinsic
 
-from lookalike.kernels.pack.glue import native_symbol, symbol_of
+from lookalike.kernels.pack.glue import native_symbol
 from lookalike.kernels.pack.numba_types import signature_of
 from lookalike.kernels.pack.signature import split
 
@@ -20,16 +20,17 @@ def linked(function: Callable[..., Any], signatures: list[str]) -> Any:
     """What stands for a kernel in the code of other kernels: a call by name, of the signature that fits."""
     module = function.__module__.rpartition(".")[2]
     known = [signature_of(*split(text)) for text in signatures]
-    for number in range(len(known)):
+    symbols = [native_symbol(f"{module}.{function.__name__}.{number}") for number in range(len(known))]
+    for symbol in symbols:
         # Numba also links what it compiles, though nothing is run: any address will do.
-        llvm.add_symbol(native_symbol(symbol_of(module, function.__name__, number)), _NOWHERE)
+        llvm.add_symbol(symbol, _NOWHERE)
 
     def choose(context: Any, *arguments: Any) -> Any:
-        for number, signature in enumerate(known):
+        for symbol, signature in zip(symbols, known):
             if len(arguments) == len(signature.args) and all(
                 context.can_convert(given, wanted) is not None for given, wanted in zip(arguments, signature.args)
             ):
-                return signature, _call(native_symbol(symbol_of(module, function.__name__, number)))
+                return signature, _call(symbol)
         return None
 
     code = function.__code__

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import sys
+import atexit
 import threading
+import time
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
@@ -13,70 +14,70 @@ import llvmlite.binding as llvm
 from lookalike.errors import ResourceError
 from lookalike.kernels.pack import announce, cpu, files
 from lookalike.kernels.pack.call import NATIVE, RELEASE, make_call
-from lookalike.kernels.pack.provide import provide
 
 _lock = threading.RLock()
-_loaded: dict[str, Pack] = {}
+_headers: dict[str, dict[str, Any]] = {}
+_builders: list[Any] = []
 
 
-class Pack:
-    """The kernels of one module, in memory."""
-
-    def __init__(self, header: dict[str, Any], objects: list[bytes]) -> None:
-        self._table = header["kernels"]
-        self._engine = _engine()
-        for data in objects:
-            self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
-        for module in header["calls"]:  # kernels call those of other modules
-            open_pack(module)
-        self._release: Any = header["release"]
-
-    def calls(self, name: str, parameters: Mapping[str, Any]) -> list[Callable[..., Any]]:
-        """The functions of a kernel, one for each signature; `parameters` as for `make_call`."""
-        with _lock:
-            self._engine.finalize_object()
-            release = RELEASE(self._engine.get_function_address(self._release))
-            return [
-                make_call(name, parameters, takes, gives, NATIVE(self._engine.get_function_address(symbol)), release)
-                for takes, gives, symbol in self._table[name]
-            ]
-
-
-def open_pack(module: str) -> Pack:
-    """The pack of a module; built first if there is none."""
+def open_call(unit: str, parameters: Mapping[str, Any]) -> Callable[..., Any]:
+    """The Python function of a unit, whose pack is built first if there is none; `parameters` as for `make_call`."""
     with _lock:
-        if module not in _loaded:
-            found = _read(module)
-            if found is None:
-                build_missing()
-                found = _read(module)
-            if found is None:
-                raise ResourceError(
-                    f"kernels of {module} cannot be read from {files.cache_folder()}: delete that folder"
-                )
-            _loaded[module] = Pack(*found)
-        return _loaded[module]
+        header = _add(unit)
+        engine = _engine()
+        engine.finalize_object()
+        native = NATIVE(engine.get_function_address(header["symbol"]))
+        release = RELEASE(engine.get_function_address(header["release"]))
+        call: Callable[..., Any] = make_call(
+            unit.split(".")[1], parameters, header["takes"], header["gives"], native, release
+        )
+        return call
 
 
-def _read(module: str) -> tuple[dict[str, Any], list[bytes]] | None:
-    path = files.find(module, cpu.target())
+def _add(unit: str) -> dict[str, Any]:
+    """Add a unit, and those that it calls, to the machine code of this process."""
+    if unit not in _headers:
+        header, code = _read(unit) or _built(unit)
+        _headers[unit] = header
+        _engine().add_object_file(llvm.ObjectFileRef.from_data(code))
+        for called in header["calls"]:
+            _add(called)
+    return _headers[unit]
+
+
+def _read(unit: str) -> tuple[dict[str, Any], bytes] | None:
+    path = files.find(unit, cpu.target())
     return None if path is None else files.read(path)
 
 
-def missing() -> list[str]:
-    """The modules of kernels in use by this process that have no pack."""
-    used = {name.rpartition(".")[2] for name in list(sys.modules) if name.startswith("lookalike.kernels.")}
-    return [name for name in files.modules() if name in used and _read(name) is None]
+def _built(unit: str) -> tuple[dict[str, Any], bytes]:
+    """A unit that has to be built first, by this process or by another that is building already."""
+    folder, start = files.cache_folder(), time.monotonic()
+    while (found := _read(unit)) is None:
+        builder = _builders[-1] if _builders and not _builders[-1].done else _new_builder(unit)
+        if builder is None:
+            time.sleep(0.05)  # another process is building; it may build this unit too
+        elif not builder.wait_for(unit) and time.monotonic() - start > 600:
+            raise ResourceError(f"kernel {unit} cannot be built in {folder}: delete that folder")
+    return found
 
 
-def build_missing() -> None:
-    """Build the packs that this process lacks."""
+def _new_builder(unit: str) -> Any:
+    """Build a unit, and meanwhile others that are likely to be needed; None if another process is building."""
+    from lookalike.kernels.pack.kernel import known_units, units_called_by
+    from lookalike.kernels.pack.provide import Builder
+
     folder = files.cache_folder()
-    with files.locked(folder):
-        names = missing()  # another process may have built them meanwhile
-        if names:
-            announce(f"Compiling kernels for this processor ({cpu.target()}): this is done once ...")
-            provide(names, cpu.target(), folder)
+    lock = files.try_lock(folder)
+    if lock is None:
+        return None
+    if not _builders:
+        announce(f"Compiling kernels for this processor ({cpu.target()}): this is done once ...")
+    likely = dict.fromkeys([unit, *units_called_by(unit), *known_units(first_only=True)])
+    builder = Builder([other for other in likely if _read(other) is None], cpu.target(), folder, lock)
+    _builders.append(builder)
+    atexit.register(builder.stop)
+    return builder
 
 
 @cache

@@ -8,66 +8,105 @@ python -m lookalike.kernels.pack.provide --here     packs for this machine, insi
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
+from typing import IO
 
 from lookalike.errors import ResourceError
 from lookalike.kernels.pack import cpu, files
-
-Report = Callable[[int, int], None]
-"""Told how many packs are done, of how many."""
+from lookalike.kernels.pack.kernel import known_units, units_called_by
 
 
-def provide(modules: Sequence[str], target: str, folder: Path, report: Report | None = None) -> None:
-    """Build the packs of some modules for a kind of processor.
+class Builder:
+    """Builds packs in the background; those that somebody waits for come first. Closes a lock when it is done."""
 
-    Parameters
-    ----------
-    report
-        Called after each one.
+    def __init__(self, units: Sequence[str], target: str, folder: Path, lock: IO[str] | None = None) -> None:
+        self._waiting, self._lock = list(units), lock
+        self._target, self._folder = target, folder
+        self._changed = threading.Condition()
+        self._under_way: set[str] = set()
+        self._failure = ""
+        self._processes: list[subprocess.Popen[str]] = []
+        count = min(len(self._waiting), os.cpu_count() or 1)
+        self._working = count
+        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(count)]
+        for thread in self._threads:
+            thread.start()
 
-    Raises
-    ------
-    ResourceError
-        If one cannot be built: the message has what the compiler said.
-    """
-    waiting = list(modules)
-    lock, done, failures = threading.Lock(), [0], list[str]()
+    @property
+    def done(self) -> bool:
+        """Whether nothing is left to build."""
+        return self._working == 0
 
-    def work() -> None:
-        with _start(target, folder) as process:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            assert process.stderr is not None
-            while True:
-                with lock:
-                    if not waiting or failures:
-                        break
-                    name = waiting.pop(0)
-                process.stdin.write(f"{name}\n")
+    def wait_for(self, unit: str) -> bool:
+        """Wait until a unit is built; False if this builder has ended without it.
+
+        Raises
+        ------
+        ResourceError
+            If something cannot be built: the message has what the compiler said.
+        """
+        with self._changed:
+            first = [other for other in units_called_by(unit) if other in self._waiting]
+            if unit not in self._under_way:
+                first.insert(0, unit)
+            self._waiting = [*first, *(other for other in self._waiting if other not in first)]
+            while (unit in self._waiting or unit in self._under_way) and not self._failure and not self.done:
+                self._changed.wait(1.0)
+            if self._failure:
+                raise ResourceError(f"kernels could not be compiled: {self._failure}")
+        return (self._folder / files.file_name(unit, self._target)).exists()
+
+    def finish(self) -> None:
+        """Wait until everything is built."""
+        for thread in self._threads:
+            thread.join()
+        if self._failure:
+            raise ResourceError(f"kernels could not be compiled: {self._failure}")
+
+    def stop(self) -> None:
+        """Leave the rest for another time."""
+        with self._changed:
+            self._waiting.clear()
+        for process in self._processes:
+            process.kill()
+
+    def _next(self) -> str | None:
+        with self._changed:
+            if not self._waiting or self._failure:
+                return None
+            unit = self._waiting.pop(0)
+            self._under_way.add(unit)
+            return unit
+
+    def _work(self) -> None:
+        process = _start(self._target, self._folder)
+        self._processes.append(process)
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        with process:
+            while unit := self._next():
+                process.stdin.write(f"{unit}\n")
                 process.stdin.flush()
-                if not process.stdout.readline():
-                    failures.append(f"{name}: {process.stderr.read().strip()[-2000:]}")
-                    break
-                with lock:
-                    done[0] += 1
-                    if report is not None:
-                        report(done[0], len(modules))
+                built = process.stdout.readline()
+                with self._changed:
+                    self._under_way.discard(unit)
+                    if not built:
+                        self._failure = f"{unit}: {process.stderr.read().strip()[-2000:] or 'the compiler was stopped'}"
+                    self._changed.notify_all()
             process.stdin.close()
-
-    threads = [threading.Thread(target=work) for _ in range(min(len(modules), os.cpu_count() or 1))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failures:
-        raise ResourceError(f"kernels could not be compiled: {failures[0]}")
+        with self._changed:
+            self._working -= 1
+            if not self._working and self._lock is not None:
+                self._lock.close()
+            self._changed.notify_all()
 
 
 def _start(target: str, folder: Path) -> subprocess.Popen[str]:
@@ -89,6 +128,13 @@ def _start(target: str, folder: Path) -> subprocess.Popen[str]:
     )
 
 
+def all_units() -> list[str]:
+    """The names of all packs there can be."""
+    for module in files.modules():
+        importlib.import_module(f"lookalike.kernels.{module}")
+    return known_units()
+
+
 def main() -> None:
     """Build what is missing, and say how long it took."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -98,18 +144,15 @@ def main() -> None:
     chosen = parser.parse_args()
     folder = files.SHIPPED if chosen.shipped or chosen.here else files.cache_folder()
     for target in cpu.BASELINES if chosen.shipped else [cpu.target()]:
-        missing = [name for name in files.modules() if not (folder / files.file_name(name, target)).exists()]
+        paths = {unit: folder / files.file_name(unit, target) for unit in all_units()}
+        missing = [unit for unit, path in paths.items() if not path.exists()]
         if not missing:
             continue
         started = time.perf_counter()
-        provide(missing, target, folder, partial(_show, target))
-        size = sum((folder / files.file_name(name, target)).stat().st_size for name in files.modules())
-        print(f"\rKernels for {target}: compiled in {time.perf_counter() - started:.0f} s, {size / 1e6:.1f} MB")
-
-
-def _show(target: str, done: int, total: int) -> None:
-    if sys.stdout.isatty():
-        print(f"\rCompiling kernels for {target}: {done} of {total}", end="", flush=True)
+        print(f"Compiling {len(missing)} kernels for {target} ...", flush=True)
+        Builder(missing, target, folder).finish()
+        size = sum(path.stat().st_size for path in paths.values())
+        print(f"Compiled in {time.perf_counter() - started:.0f} s; all {len(paths)} take {size / 1e6:.1f} MB.")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ values. Parentheses are a tuple. Upper-case letters stand for several types, of 
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -55,6 +56,11 @@ def expand(texts: Sequence[str], variables: Mapping[str, Sequence[str]]) -> list
             meaning = dict(zip(variables, chosen))
             found.append(re.sub(r"\b[A-Z]\b", lambda match: meaning[match[0]], text))  # noqa: B023
     return found
+
+
+def count(texts: Sequence[str], variables: Mapping[str, Sequence[str]]) -> int:
+    """How many signatures `expand` gives."""
+    return len(texts) * math.prod(map(len, variables.values()))
 
 
 def split(text: str) -> tuple[str, str]:
