@@ -1,7 +1,7 @@
 """Kernels as object code: compiled by Numba once, loaded later without importing it.
 
-A *pack* is one file for each module of kernels and each kind of processor. `build` writes it, `load` reads it, and
-`call` turns the functions in it into Python functions. See docs/decisions/0020-kernel-packs.md.
+A *pack* is one file for each kernel, signature and kind of processor. `build` writes it, `load` reads it, and
+`call` makes a Python function of it. See docs/decisions/0020-kernel-packs.md.
 """
 
 from __future__ import annotations
