@@ -18,12 +18,14 @@ import lookalike
 from by_numba import numba_module
 from lookalike.errors import UsageError
 from lookalike.kernels import minhash, sets, sorting, tally
+from lookalike.kernels.compile import MODE
 from lookalike.kernels.pack import cpu, files, load, provide
 from lookalike.kernels.pack.call import REQUIRED
 from lookalike.kernels.pack.kernel import Kernel, units_called_by
 from lookalike.kernels.pack.signature import expand, parse
 
 SOURCE = Path(lookalike.__file__).parent
+pytestmark = pytest.mark.skipif(MODE != "pack", reason="kernels are compiled by Numba in this process")
 
 
 def run(code, **environment):

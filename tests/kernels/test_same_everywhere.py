@@ -1,0 +1,109 @@
+"""A wheel runs without compiling, and results do not depend on how or for what the kernels were compiled. Takes minutes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lookalike.kernels.pack import cpu, provide
+
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.slow
+WITHOUT_NUMBA = (
+    "import sys; sys.modules['numba'] = None; from lookalike.cli.main import run; sys.exit(run(sys.argv[1:]))"
+)
+
+
+def lookalike(folder, *arguments, code=WITHOUT_NUMBA, **environment):
+    """Run a command in a folder, in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_a_wheel_runs_the_demo_without_compiling_and_without_numba(tmp_path):
+    build = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        ROOT,
+        "--no-deps",
+        "-w",
+        tmp_path / "dist",
+        "-c",
+        ROOT / "constraints.txt",
+    ]
+    subprocess.run([*map(str, build)], check=True, capture_output=True)
+    (wheel,) = (tmp_path / "dist").glob("*.whl")
+    packs = [name for name in zipfile.ZipFile(wheel).namelist() if name.endswith(".pack")]
+    for baseline in cpu.BASELINES:
+        found = {Path(name).name.rsplit(".", 3)[0] for name in packs if name.endswith(f".{baseline}.pack")}
+        assert found == set(provide.all_units())
+    install = [sys.executable, "-m", "pip", "install", "--no-deps", "--target", tmp_path / "installed", wheel]
+    subprocess.run([*map(str, install)], check=True, capture_output=True)
+    environment = {"PYTHONPATH": str(tmp_path / "installed"), "LOOKALIKE_CACHE": str(tmp_path / "cache")}
+    place = lookalike(tmp_path, code="import lookalike; print(lookalike.__file__)", **environment).stdout
+    assert place.startswith(str(tmp_path / "installed"))
+    assert "Compiling" not in lookalike(tmp_path, "demo", **environment).stderr
+    assert not list((tmp_path / "cache").rglob("*.pack"))
+
+
+def write_inputs(folder):
+    random = np.random.default_rng(5)
+    words = np.array([f"w{i}" for i in range(3000)])
+    texts = [" ".join(words[random.zipf(1.3, 60) % 3000]) for _ in range(300)]
+    texts += [text.replace("w1 ", "w2 ", 1) for text in texts[:100]] + ["ü é 漢字 " * 9]
+    (folder / "texts.txt").write_text("\n".join(texts) + "\n")
+    vectors = random.normal(size=(200, 37)).astype(np.float32)
+    np.save(folder / "vectors.npy", np.concatenate([vectors, vectors[:50] + 0.05 * random.normal(size=(50, 37))]))
+    rows = [f"{i},{a} {b},{2000 + i % 20}" for i, (a, b) in enumerate(random.choice(words[:90], (250, 2)))]
+    (folder / "people.csv").write_text("\n".join(["id,name,year", *rows, *(f"x{row}" for row in rows[:80])]) + "\n")
+
+
+COMMANDS = (
+    ("dedup", "texts.txt", "-o", "dedup"),
+    ("pairs", "texts.txt", "--threshold", "0.5", "--method", "exact", "-o", "exact.parquet"),
+    ("pairs", "texts.txt", "--threshold", "0.5", "--measure", "cosine", "--bag", "--method", "lsh", "-o", "lsh.csv"),
+    ("neighbors", "texts.txt", "-k", "3", "-o", "neighbors.csv"),
+    ("pairs", "vectors.npy", "--measure", "cosine", "--threshold", "0.8", "--method", "lsh", "-o", "cosine.csv"),
+    ("pairs", "vectors.npy", "--measure", "euclidean", "--threshold", "4", "--method", "brute", "-o", "euclidean.csv"),
+    ("neighbors", "vectors.npy", "--measure", "cosine", "-k", "4", "-o", "near.csv"),
+    ("link", "people.csv", "--fields", "name,year", "-o", "link"),
+)
+
+
+def results(folder, code=WITHOUT_NUMBA, **environment):
+    """Every file that the commands write, but for times."""
+    folder.mkdir()
+    write_inputs(folder)
+    for command in COMMANDS:
+        lookalike(folder, *command, "--quiet", code=code, **environment)
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != "run.json"]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def test_results_do_not_depend_on_how_kernels_were_compiled(tmp_path):
+    expected = results(tmp_path / "packed")
+    others = [name for name in cpu.BASELINES if name in str(_runnable()) and name != cpu.target()]
+    for name in ("native", *others):
+        environment = {"LOOKALIKE_CPU": name, "LOOKALIKE_CACHE": str(tmp_path / "cache")}
+        assert results(tmp_path / name, **environment) == expected, name
+    by_numba = WITHOUT_NUMBA.replace("sys.modules['numba'] = None; ", "")
+    assert results(tmp_path / "numba", code=by_numba, LOOKALIKE_KERNELS="numba") == expected
+
+
+def _runnable():
+    import llvmlite.binding as llvm
+
+    features = llvm.get_host_cpu_features()
+    return [name for name, needed in cpu.BASELINES.items() if all(features.get(part) for part in needed)]
