@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -32,10 +32,12 @@ from lookalike.matching.pair_graph import PAIRS_PER_SET, PairGraph, write_graph
 from lookalike.read import LINE_FILES, identity_of, line_files, open_inputs
 from lookalike.report.notebook import dedup_html
 from lookalike.types import RUN_FILE, Int32, ReadLimits, Source, to_arrow
+from lookalike.types import compute as pc
+from lookalike.types.frozen import frozen
 from lookalike.write import count_kept, write_json
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DedupOptions:
     """Which items stay, and whether the recall is measured. `DedupOptions.parse` checks what users give."""
 
@@ -69,7 +71,7 @@ class DedupOptions:
         return parse_keep(self.keep)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DedupResult:
     """What `dedup` gives back."""
 
@@ -131,7 +133,7 @@ def _order_items(corpus: Corpus, rule: str, column: str | None, references: int)
     items = np.flatnonzero(corpus.counts).astype(np.int32)
     if column is None:
         return order_by_rule(items, references, rule, lambda some: corpus.digests.numbers("length", np.int64)[some])
-    values = corpus.digests.column(column).take(to_arrow(split_references(items, references)[1]))
+    values = pc.take(corpus.digests.column(column), to_arrow(split_references(items, references)[1]))
     return order_by_column(items, references, rule, values, column)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -25,10 +25,12 @@ from lookalike.errors import ResourceError, UsageError
 from lookalike.matching.vectors import nearest_vectors
 from lookalike.read import open_inverted, open_sides
 from lookalike.types import Float64, Int64, Rejected, Source, VectorKind, to_arrow
+from lookalike.types import compute as pc
+from lookalike.types.frozen import frozen
 from lookalike.verify.measures import Measure
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NeighborSettings:
     """How many neighbours are wanted, and how similar they must be."""
 
@@ -91,7 +93,7 @@ class NeighborSettings:
         return {**self.items.to_dict(), **matching, **self.execution.to_dict()}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FoundNeighbors:
     """The outcome of a run, before anything is written. Rows are in input order of left, then by rank."""
 
@@ -132,7 +134,7 @@ class FoundNeighbors:
         """The ids of items, each made once however often it comes up."""
         used = np.zeros(len(self.corpus), np.bool_)
         used[items] = True
-        return self.corpus.ids(np.flatnonzero(used)).take(to_arrow((np.cumsum(used) - 1)[items]))
+        return pc.take(self.corpus.ids(np.flatnonzero(used)), to_arrow((np.cumsum(used) - 1)[items]))
 
 
 def find_neighbors(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +22,10 @@ from lookalike.matching.join import JoinOptions
 from lookalike.matching.list_pairs import Listing, ListLimits, list_similar
 from lookalike.read import open_inverted, open_sides
 from lookalike.types import Int32, Source, to_arrow
+from lookalike.types.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FoundPairs:
     """The outcome of a run, before anything is written."""
 

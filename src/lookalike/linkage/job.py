@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lookalike.engine.forecast import count_items
@@ -28,10 +26,12 @@ from lookalike.read import join_column, open_inputs
 from lookalike.report.linkage.facts import LinkReport
 from lookalike.report.linkage.page import links_page
 from lookalike.report.notebook import links_html
+from lookalike.types import compute as pc
+from lookalike.types.frozen import frozen
 from lookalike.write import write_json, write_tables
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LinkResult:
     """The result of `link`."""
 

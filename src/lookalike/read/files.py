@@ -8,19 +8,19 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from lookalike.errors import BadDataError, LookalikeError, UsageError
+from lookalike.types.frozen import frozen
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 """Suffixes of compressed text, and Arrow's name of the compression."""
 
 
-@dataclass(frozen=True)
+@frozen
 class File:
     """A file that exists.
 

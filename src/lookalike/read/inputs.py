@@ -12,7 +12,7 @@ import sys
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -28,9 +28,10 @@ from lookalike.read.streams import check_encoding
 from lookalike.read.unreadable import UnreadableSource
 from lookalike.read.walking import Finding, is_regular, match, silent, walk
 from lookalike.types import KEPT, READ_LIMITS, RUN_FILE, TEMPORARY, ReadLimits, Source, parse_record
+from lookalike.types.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class InputFile:
     """A file of the input and how it was found."""
 

@@ -9,19 +9,19 @@ import glob
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from lookalike.errors import UsageError
 from lookalike.read.earlier import is_earlier_output, kept_files, read_record
+from lookalike.types.frozen import frozen
 
 
 def silent(_: str) -> None:
     """Report nothing."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finding:
     """How inputs are searched for."""
 

@@ -13,7 +13,7 @@ from typing import overload
 import numpy as np
 
 from lookalike.errors import UsageError
-from lookalike.types import Float64
+from lookalike.types import Float64, distinct
 
 _LOG_HALF = math.log(0.5)
 # Breakpoints of the integrals, as probabilities: between two of them the curve is smooth, however steep.
@@ -172,7 +172,7 @@ def area(height: Callable[[Float64], Float64], start: float, end: float, between
     >>> round(area(lambda x: x**2, 0.0, 3.0, np.array([1.0])), 9)
     9.0
     """
-    edges = np.unique(np.clip(np.concatenate([[start], between, [end]]), start, end))
+    edges = distinct(np.clip(np.concatenate([[start], between, [end]]), start, end))
     middles, halves = (edges[1:] + edges[:-1]) / 2, np.diff(edges) / 2
     points = np.clip(middles[:, None] + halves[:, None] * _NODES, start, end)
     return float(halves @ (height(points) @ _WEIGHTS))

@@ -12,6 +12,7 @@ import shutil
 import tempfile
 import zlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -30,10 +31,14 @@ MANIFEST = "manifest.jsonl"
 """What a run has finished, in the work folder."""
 MANY_FILES = 200
 """With more files than this, all are flushed at once instead of one by one."""
+FLUSHED_AT_ONCE = 8
+"""So many files are flushed at the same time: the disk then commits them together."""
 TABLE_SUFFIXES = (".parquet", ".csv", ".jsonl", ".tsv")
 """The suffixes that a table can be written to."""
 
 _WINDOWS = os.name == "nt"
+_unpublished: set[Path] = set()
+"""Folders that are being filled: files in them are flushed together before the folder is renamed."""
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _FREE_OR_MOVE = "free some space or choose another location"
 _FREE_AND_RESUME = "free some space and continue with --resume, or choose another location with -o"
@@ -119,6 +124,7 @@ class OutputFolder:
         check_work_folders(self._partial, LOCK_FILE, (self.work, self.spool))
         existed = self._partial.exists()
         self._partial.mkdir(exist_ok=True)
+        _unpublished.add(self._partial)
         try:
             self._lock.acquire()
         except LockedError as error:
@@ -158,6 +164,7 @@ class OutputFolder:
                 flush_tree(self._partial, self._many_files)
                 self._publish()
         finally:
+            _unpublished.discard(self._partial)
             if keep:
                 self._tidy()
             else:
@@ -289,9 +296,11 @@ def whole_file(path: Path) -> Iterator[Path]:
         try:
             partial.chmod(0o666 & ~_umask())
             yield partial
-            flush(partial)
+            if _unpublished.isdisjoint(path.parents):
+                flush(partial)
             partial.replace(path)
-            flush(path.parent)
+            if _unpublished.isdisjoint(path.parents):
+                flush(path.parent)
         finally:
             partial.unlink(missing_ok=True)
 
@@ -348,8 +357,9 @@ def flush_tree(folder: Path, many_files: int = MANY_FILES) -> None:
         # one by one, each file would wait for the disk
         os.sync()
         return
-    for path in found:
-        flush(path)
+    with ThreadPoolExecutor(min(FLUSHED_AT_ONCE, len(found))) as pool:
+        for _ in pool.map(flush, found):
+            pass  # an error is raised here
 
 
 def flush(path: Path) -> None:

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lookalike.errors import UsageError
 from lookalike.types import Rejected, strings_to_arrow
+from lookalike.types import compute as pc
 from lookalike.write.outputs import TABLE_SUFFIXES, disk_errors, whole_file
 
 
@@ -67,7 +67,7 @@ def write_tables(path: str | Path, tables: Iterator[pa.Table]) -> None:
 
 def decoded(table: pa.Table) -> pa.Table:
     """A table whose dictionary columns are ordinary ones."""
-    return table.cast(_plain_schema(table.schema))
+    return pc.cast_table(table, _plain_schema(table.schema))
 
 
 def _plain_schema(schema: pa.Schema) -> pa.Schema:
@@ -122,7 +122,7 @@ def _write_lines(stream: IO[bytes], batch: pa.RecordBatch, delimiter: str) -> No
 def _each(column: pa.Array, change: Callable[[pa.Array], pa.Array]) -> pa.Array:
     """A column with every value changed; of a dictionary, the distinct ones."""
     if isinstance(column, pa.DictionaryArray):
-        return change(column.dictionary).take(column.indices)
+        return pc.take(change(column.dictionary), column.indices)
     return change(column)
 
 
@@ -145,7 +145,7 @@ def _texts(column: pa.Array) -> pa.Array:
     if pa.types.is_nested(column.type) or _is_bytes(column.type):
         values = [one if one is None else _as_text(one) for one in column.to_pylist()]
         column = pa.array(values, pa.large_string())
-    return pc.fill_null(column.cast(pa.large_string()), _large(""))
+    return pc.fill_null(pc.cast(column, pa.large_string()), _large(""))
 
 
 def _as_text(value: Any) -> str:
@@ -189,12 +189,12 @@ def _json_texts(column: pa.Array) -> pa.Array:
     kind = column.type
     if not column.null_count:
         if pa.types.is_integer(kind):
-            return column.cast(pa.large_string())
+            return pc.cast(column, pa.large_string())
         if pa.types.is_floating(kind) and pc.all(pc.is_finite(column), min_count=0).as_py():
-            texts = column.cast(pa.large_string())
+            texts = pc.cast(column, pa.large_string())
             return pc.replace_substring_regex(texts, r"^(-?[0-9]+)$", r"\1.0")
         if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-            texts = column.cast(pa.large_string())
+            texts = pc.cast(column, pa.large_string())
             if not pc.any(pc.match_substring_regex(texts, r'[\x00-\x1f"\\]'), min_count=0).as_py():
                 return pc.binary_join_element_wise(_large('"'), texts, _large('"'), _large(""))
     return strings_to_arrow([_json(value) for value in column.to_pylist()])

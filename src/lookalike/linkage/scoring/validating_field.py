@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -16,9 +16,10 @@ from lookalike.linkage.scoring.score import Pairs, Scores
 from lookalike.linkage.scoring.validation import Validation, validate
 from lookalike.linkage.settings import LinkSettings
 from lookalike.types import Float64
+from lookalike.types.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ValidatingField:
     """The date (in days) or number of every record; NaN if it has none."""
 
