@@ -28,6 +28,7 @@ from lookalike.types import (
     Wanted,
     strings_to_arrow,
     to_arrow,
+    total_bytes,
 )
 from lookalike.types import compute as pc
 
@@ -71,7 +72,7 @@ class Corpus:
     @property
     def nbytes(self) -> int:
         """The size of all sources."""
-        return sum(source.nbytes for source in self.sources)
+        return total_bytes(self.sources)
 
     def fetch_sets(self, run: Run[Any], items: Int64) -> Iterator[tuple[int, int, Sets]]:
         """Read some items (ascending) again and yield their sets: (low, high, sets of items[low:high])."""

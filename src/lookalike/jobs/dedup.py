@@ -24,14 +24,12 @@ from lookalike.engine.run import Run, open_run
 from lookalike.engine.run_record import describe_run
 from lookalike.engine.settings import POLICIES, Settings, one_of, parse_keep
 from lookalike.errors import UsageError
-from lookalike.jobs.audit import audit
 from lookalike.jobs.dedup_result import Deduplicated, kept_table, write_result
 from lookalike.matching.decide import decide_candidates
 from lookalike.matching.find import find_candidates
 from lookalike.matching.pair_graph import PAIRS_PER_SET, PairGraph, write_graph
 from lookalike.read import LINE_FILES, identity_of, line_files, open_inputs
-from lookalike.report.notebook import dedup_html
-from lookalike.types import RUN_FILE, Int32, ReadLimits, Source, to_arrow
+from lookalike.types import RUN_FILE, Int32, ReadLimits, Source, to_arrow, total_bytes
 from lookalike.types import compute as pc
 from lookalike.types.frozen import frozen
 from lookalike.write import count_kept, write_json
@@ -89,6 +87,8 @@ class DedupResult:
         return f"DedupResult({counts['items']} items: {counts['kept']} kept, {counts['removed']} removed)"
 
     def _repr_html_(self) -> str:
+        from lookalike.report.notebook import dedup_html
+
         return dedup_html(self.run["counts"], self.removed)
 
 
@@ -99,7 +99,7 @@ def find_duplicates(
     settings, progress = run.settings, run.progress
     rule, column = options.rank
     everything = references + sources
-    nbytes = sum(source.nbytes for source in everything)
+    nbytes = total_bytes(everything)
     with progress.stage("reading", nbytes, "B"):
         corpus = read_corpus(run, everything, settings.items, settings.digesting, rank_column=column,
                              references=len(references))  # fmt: skip
@@ -111,6 +111,8 @@ def find_duplicates(
     outcome = collected.finish(reference_items)
     measured = None
     if options.audit_items:
+        from lookalike.jobs.audit import audit
+
         with progress.stage("auditing", 2 * nbytes, "B"):
             measured = audit(run, corpus, options.audit_items)
     empty = [int(np.sum(corpus.counts[first:last] == 0)) for first, last in pairwise(corpus.starts.tolist())]
@@ -177,7 +179,7 @@ def dedup_to_folder(
         if warning := check_forecast(forecast, settings, output.work, output.path):
             progress.say(warning)
         tell_reused(work, progress)
-        with open_run(settings, progress, work) as run:
+        with open_run(settings, progress, work, nbytes=total_bytes(references + sources)) as run:
             found = find_duplicates(run, sources, references, options, save_graph=not settings.items.vectors)
             write_result(run, found, folder)
         if found.graph is not None:
@@ -216,7 +218,7 @@ def dedup_in_memory(
     """Deduplicate, and return everything as tables."""
     options, progress = options or DedupOptions(), Progress()
     settings, choice = choose(references + sources, settings)
-    with open_run(settings, progress) as run:
+    with open_run(settings, progress, nbytes=total_bytes(references + sources)) as run:
         found = find_duplicates(run, sources, references, options, save_graph=False)
     with progress.stage("writing"):
         kept = kept_table(found.corpus, found.outcome.kept(len(found.corpus)), found.reference_sources)

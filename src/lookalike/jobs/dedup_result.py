@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv
-import pyarrow.json
 
 from lookalike.engine.corpus import Corpus
 from lookalike.engine.run import Run
@@ -133,7 +131,7 @@ def _write_kept(run: Run[Settings], found: Deduplicated, folder: Path) -> None:
                 progress.advance(block.nbytes)
 
     work, progress = run.work, run.progress
-    with Workers(run.settings.execution.threads, beside=True) as workers:
+    with Workers(run.workers.threads, beside=True) as workers:
         for number in range(found.reference_sources, len(found.corpus.sources)):
             source = found.corpus.sources[number]
             name = f"{KEPT}/{source.kept_path}"
@@ -195,6 +193,9 @@ def _of_source(corpus: Corpus, number: int, keep: Bool) -> pa.Table:
 
 
 def _parse(rows: bytes, suffixes: list[str], encoding: str, name: str) -> pa.Table:
+    import pyarrow.csv
+    import pyarrow.json
+
     text = io.BytesIO(rows.decode(encoding).encode().removeprefix(b"\xef\xbb\xbf"))
     try:
         if ".csv" in suffixes or ".tsv" in suffixes:

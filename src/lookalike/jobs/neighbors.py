@@ -24,7 +24,7 @@ from lookalike.engine.vectors import vectors_of
 from lookalike.errors import ResourceError, UsageError
 from lookalike.matching.vectors import nearest_vectors
 from lookalike.read import open_inverted, open_sides
-from lookalike.types import Float64, Int64, Rejected, Source, VectorKind, to_arrow
+from lookalike.types import Float64, Int64, Rejected, Source, VectorKind, to_arrow, total_bytes
 from lookalike.types import compute as pc
 from lookalike.types.frozen import frozen
 from lookalike.verify.measures import Measure
@@ -146,8 +146,9 @@ def find_neighbors(
     """
     everything = sources + others
     kind = vectors_of(everything, settings.items.column, settings.measure)
-    with open_run(settings.for_vectors(kind) if kind else settings, progress) as run:
-        with progress.stage("reading", sum(source.nbytes for source in everything), "B"):
+    nbytes = total_bytes(everything)
+    with open_run(settings.for_vectors(kind) if kind else settings, progress, nbytes=nbytes) as run:
+        with progress.stage("reading", nbytes, "B"):
             digesting = run.settings.items.digesting(run.settings.measure)
             corpus = read_corpus(run, everything, run.settings.items, digesting)
         first_other = int(corpus.starts[len(sources)])

@@ -21,7 +21,7 @@ from lookalike.matching.find import find_candidates
 from lookalike.matching.join import JoinOptions
 from lookalike.matching.list_pairs import Listing, ListLimits, list_similar
 from lookalike.read import open_inverted, open_sides
-from lookalike.types import Int32, Source, to_arrow
+from lookalike.types import Int32, Source, to_arrow, total_bytes
 from lookalike.types.frozen import frozen
 
 
@@ -88,8 +88,9 @@ def find_similar_pairs(
         settings, choice = choose(everything, settings)
     tell_plan(settings, choice, progress)
     options = options or JoinOptions()
-    with open_run(settings, progress, spool=options.folder) as run:
-        with progress.stage("reading", sum(source.nbytes for source in everything), "B"):
+    nbytes = total_bytes(everything)
+    with open_run(settings, progress, spool=options.folder, nbytes=nbytes) as run:
+        with progress.stage("reading", nbytes, "B"):
             corpus = read_corpus(run, everything, settings.items, settings.digesting)
         second = int(corpus.starts[len(sources)]) if against else None
         by_band = settings.items.vectors is not None and settings.matching.method == "lsh"

@@ -21,7 +21,7 @@ from lookalike.types.arrays import (
     to_arrow,
     to_numpy,
 )
-from lookalike.types.items import Block, ItemMemory, Items, Layout, Rejected, Source, Wanted
+from lookalike.types.items import Block, ItemMemory, Items, Layout, Rejected, Source, Wanted, total_bytes
 from lookalike.types.limits import READ_LIMITS, ReadLimits
 from lookalike.types.names import DEFAULT_ID, KEPT, RUN_FILE, TEMPORARY
 from lookalike.types.records import parse_record
@@ -68,4 +68,5 @@ __all__ = [
     "text_arrays",
     "to_arrow",
     "to_numpy",
+    "total_bytes",
 ]

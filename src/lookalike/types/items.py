@@ -153,3 +153,8 @@ class Source(Protocol):
 
     def locate(self, row: int) -> tuple[str, int]:
         """The file of a row of the source, and the row's number in that file."""
+
+
+def total_bytes(sources: Sequence[Source]) -> int:
+    """The size of all sources."""
+    return sum(source.nbytes for source in sources)

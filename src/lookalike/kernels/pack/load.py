@@ -13,7 +13,6 @@ import llvmlite.binding as llvm
 from lookalike.errors import ResourceError
 from lookalike.kernels.pack import announce, cpu, files
 from lookalike.kernels.pack.call import NATIVE, RELEASE, make_call
-from lookalike.kernels.pack.provide import provide
 
 _lock = threading.RLock()
 _loaded: dict[str, Pack] = {}
@@ -71,6 +70,8 @@ def missing() -> list[str]:
 
 def build_missing() -> None:
     """Build the packs that this process lacks."""
+    from lookalike.kernels.pack.provide import provide
+
     folder = files.cache_folder()
     with files.locked(folder):
         names = missing()  # another process may have built them meanwhile
