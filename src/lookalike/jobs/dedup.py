@@ -21,7 +21,7 @@ from lookalike.engine.method import choose, tell_plan
 from lookalike.engine.progress import Progress
 from lookalike.engine.resume import open_output, open_work, tell_reused
 from lookalike.engine.run import Run, open_run
-from lookalike.engine.run_record import describe_run
+from lookalike.engine.run_record import add_publishing, describe_run
 from lookalike.engine.settings import POLICIES, Settings, one_of, parse_keep
 from lookalike.errors import UsageError
 from lookalike.jobs.dedup_result import Deduplicated, kept_table, write_result
@@ -169,8 +169,9 @@ def dedup_to_folder(
             open_inputs, encoding=settings.items.encoding, spool=output.spool, outputs=output.places, limits=limits,
             skip_errors=settings.items.skip_errors, note=progress.say,
         )  # fmt: skip
-        sources, references = opened(inputs), opened(reference) if reference else []
-        settings, choice = choose(references + sources, settings)
+        with progress.stage("planning"):
+            sources, references = opened(inputs), opened(reference) if reference else []
+            settings, choice = choose(references + sources, settings)
         tell_plan(settings, choice, progress)
         seconds = settings.execution.save_seconds
         work = open_work(output, folder, settings.to_dict(), asked, references + sources, seconds)
@@ -192,7 +193,7 @@ def dedup_to_folder(
         record["choice"] = choice.to_dict() if choice else None
         record |= count_kept(folder)
         write_json(folder / RUN_FILE, record)
-    return record
+    return add_publishing(record, output.publishing_seconds)
 
 
 def _known(found: Deduplicated, sources: list[Source], limits: ReadLimits) -> dict[str, Any]:
@@ -217,7 +218,8 @@ def dedup_in_memory(
 ) -> DedupResult:
     """Deduplicate, and return everything as tables."""
     options, progress = options or DedupOptions(), Progress()
-    settings, choice = choose(references + sources, settings)
+    with progress.stage("planning"):
+        settings, choice = choose(references + sources, settings)
     with open_run(settings, progress, nbytes=total_bytes(references + sources)) as run:
         found = find_duplicates(run, sources, references, options, save_graph=False)
     with progress.stage("writing"):

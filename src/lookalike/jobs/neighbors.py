@@ -145,7 +145,8 @@ def find_neighbors(
     With `others`, neighbours are sought among their items instead.
     """
     everything = sources + others
-    kind = vectors_of(everything, settings.items.column, settings.measure)
+    with progress.stage("planning"):
+        kind = vectors_of(everything, settings.items.column, settings.measure)
     nbytes = total_bytes(everything)
     with open_run(settings.for_vectors(kind) if kind else settings, progress, nbytes=nbytes) as run:
         with progress.stage("reading", nbytes, "B"):
@@ -255,12 +256,13 @@ def neighbors_of_files(
 
     With `transposed`, the items are the elements of the sets that the files hold.
     """
-    sources, others = open_sides(
-        inputs, against, settings.items.encoding, spool, settings.execution.limits,
-        skip_errors=settings.items.skip_errors, note=progress.say,
-    )  # fmt: skip
-    if transposed:
-        sources = open_inverted(sources, settings.items.column, settings.execution.budget.sets_bytes)
+    with progress.stage("planning"):
+        sources, others = open_sides(
+            inputs, against, settings.items.encoding, spool, settings.execution.limits,
+            skip_errors=settings.items.skip_errors, note=progress.say,
+        )  # fmt: skip
+        if transposed:
+            sources = open_inverted(sources, settings.items.column, settings.execution.budget.sets_bytes)
     found = find_neighbors(sources, others, settings, progress)
     options: dict[str, Any] = {"inputs": [str(path) for path in inputs], "against": [str(path) for path in against]}
     options["transpose"] = transposed

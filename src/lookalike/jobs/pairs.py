@@ -119,12 +119,13 @@ def pairs_of_files(
     transposed: bool = False,
 ) -> tuple[FoundPairs, dict[str, Any]]:
     """The similar pairs in files, and the record of the run; with `transposed`, pairs of elements of their sets."""
-    sources, others = open_sides(
-        inputs, against, settings.items.encoding, spool, settings.execution.limits,
-        skip_errors=settings.items.skip_errors, note=progress.say,
-    )  # fmt: skip
-    if transposed:
-        sources = open_inverted(sources, settings.items.column, settings.execution.budget.sets_bytes)
+    with progress.stage("planning"):
+        sources, others = open_sides(
+            inputs, against, settings.items.encoding, spool, settings.execution.limits,
+            skip_errors=settings.items.skip_errors, note=progress.say,
+        )  # fmt: skip
+        if transposed:
+            sources = open_inverted(sources, settings.items.column, settings.execution.budget.sets_bytes)
     join = join or JoinOptions()
     join.folder = spool
     found = find_similar_pairs(sources, settings, progress, others, join)

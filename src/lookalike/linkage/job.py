@@ -15,6 +15,7 @@ from lookalike.engine.forecast import count_items
 from lookalike.engine.progress import Progress
 from lookalike.engine.resume import open_output, open_work, tell_reused
 from lookalike.engine.run import Run, open_run
+from lookalike.engine.run_record import add_publishing
 from lookalike.linkage.link import link_tables
 from lookalike.linkage.linked import Linked
 from lookalike.linkage.memory import check_records
@@ -74,8 +75,9 @@ def link_files(
             open_inputs, encoding=settings.encoding, spool=output.spool, outputs=output.places,
             limits=settings.execution.limits, note=progress.say,
         )  # fmt: skip
-        lefts, rights = opened(left), opened(right) if right else []
-        records, exact = count_items(lefts + rights)
+        with progress.stage("planning"):
+            lefts, rights = opened(left), opened(right) if right else []
+            records, exact = count_items(lefts + rights)
         if exact:
             check_records(records, len(settings.fields), settings.execution)
         seconds = settings.execution.save_seconds
@@ -96,7 +98,7 @@ def link_files(
         record["options"] |= inputs
         record["reused"] = work.reused
         write_json(folder / "run.json", record)
-    return record
+    return add_publishing(record, output.publishing_seconds)
 
 
 def link_in_memory(left: RecordTable, right: RecordTable | None, settings: LinkSettings) -> LinkResult:

@@ -230,7 +230,7 @@ def _find_local(given: str, how: Finding) -> Iterator[InputFile]:
 def _find_in_folder(folder: str, given: str, how: Finding) -> Iterator[InputFile]:
     """Every file below a folder except hidden ones, sorted by path."""
     base = Path(folder, KEPT) if read_record(Path(folder)) else Path(folder)
-    for path, whole, error in sorted(walk(folder, how)):
+    for path, whole, error in sorted(walk(folder, how), key=lambda one: one.path.parts):
         if error:
             yield _unreadable(str(path), given, error, how)
             continue

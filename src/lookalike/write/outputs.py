@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import tempfile
+import time
 import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -101,6 +102,8 @@ class OutputFolder:
         """Where a copy of input that can be read only once goes."""
         self._lock = FileLock(self._partial / LOCK_FILE, LOCK_TEXT)
         self._made: list[Path] = []
+        self.publishing_seconds = 0.0
+        """How long it took to flush the output and to give it its name."""
         self._check()
 
     @property
@@ -159,10 +162,12 @@ class OutputFolder:
                     if _is_full(error.__cause__):
                         raise error.__cause__  # raised for a file in the folder: the advice here is about the run
                     return
+                started = time.perf_counter()
                 self.clear_work()
                 self._lock.remove()
                 flush_tree(self._partial, self._many_files)
                 self._publish()
+                self.publishing_seconds = time.perf_counter() - started
         finally:
             _unpublished.discard(self._partial)
             if keep:
