@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from lookalike.cli.options import Command, talking_options
 from lookalike.errors import UsageError
-from lookalike.types.frozen import frozen
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,7 +30,7 @@ _OPTIONS = [
 ]  # fmt: skip
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class Output:
     """Where the matches go, and what is printed."""
 

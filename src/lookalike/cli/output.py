@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from lookalike.errors import UsageError
-from lookalike.types.frozen import frozen
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,7 +27,7 @@ def print_record(run: dict[str, Any]) -> None:
     click.echo(json.dumps(run))
 
 
-@frozen
+@dataclass(frozen=True, slots=True)
 class TableOutput:
     """The file that `-o` names, or standard output as TSV."""
 
