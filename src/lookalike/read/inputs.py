@@ -101,7 +101,10 @@ def open_inputs(
     for given in inputs:
         found += _find(os.fspath(given), spool, found, how)
     names = kept_paths([one.file.kept_path for one in found], [_absolute(one.file) for one in found])
-    found = [replace(one, file=replace(one.file, kept_path=name)) for one, name in zip(found, names)]
+    found = [
+        one if one.file.kept_path == name else replace(one, file=replace(one.file, kept_path=name))
+        for one, name in zip(found, names)
+    ]
     sources: list[Source] = []
     for (error, is_document), group in groupby(found, lambda one: (one.error, one.is_document)):
         members = list(group)

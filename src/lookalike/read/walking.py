@@ -10,6 +10,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,8 +40,11 @@ class Finding:
         """Whether a path is in a folder that the run writes to."""
         if not self.outputs:
             return False
-        real = self._real_path(os.fspath(path))
-        return any(real == folder or real.startswith(os.path.join(folder, "")) for folder in map(str, self.outputs))
+        return os.path.join(self._real_path(os.fspath(path)), "").startswith(self._written)
+
+    @cached_property
+    def _written(self) -> tuple[str, ...]:
+        return tuple(os.path.join(folder, "") for folder in self.outputs)
 
     def _real_path(self, path: str) -> str:
         """A path without symbolic links; each folder is looked at once."""
