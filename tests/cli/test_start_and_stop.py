@@ -207,3 +207,18 @@ def test_tune_prints_a_plan(cli, options):
     done = cli("tune", *options)
     assert (done.code, done.err) == (0, "")
     assert done.json()["bands"] == 26 if "--json" in options else "band" in done.out
+
+
+def test_garbage_is_not_looked_for_while_modules_are_imported(tmp_path):
+    (tmp_path / "a.txt").write_text("one two\none two\nthree\n")
+    code = f"""
+import gc, os
+from lookalike.cli import main as cli
+found = []
+gc.callbacks.append(lambda phase, _: found.append(phase))
+cli.os._exit = lambda code: print(code, len(found))
+cli.main(["pairs", {str(tmp_path / "a.txt")!r}, "-o", {str(tmp_path / "b.csv")!r}, "--quiet"])
+"""
+    code, collections = python(code).stdout.split()
+    assert code == "0"
+    assert int(collections) < 60  # more than 200 otherwise
