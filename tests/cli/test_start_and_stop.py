@@ -221,4 +221,4 @@ cli.main(["pairs", {str(tmp_path / "a.txt")!r}, "-o", {str(tmp_path / "b.csv")!r
 """
     code, collections = python(code).stdout.split()
     assert code == "0"
-    assert int(collections) < 60  # more than 200 otherwise
+    assert int(collections) < 60  # 168 otherwise
