@@ -10,7 +10,7 @@ WORKERS ?= auto
 PARALLEL := -n $(WORKERS) --maxprocesses 4 --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo test test-slow test-benchmarks fuzz lint format bench bench-exact bench-records bench-vectors bench-scale bench-memory clean
+.PHONY: install demo test test-slow test-benchmarks fuzz lint format bench bench-exact bench-records bench-vectors bench-scale bench-memory bench-small clean
 
 install: $(STAMP) $(PACKS)/.built
 
@@ -72,6 +72,9 @@ bench-scale: install
 
 bench-memory: install
 	$(BIN)/python benchmarks/memory.py
+
+bench-small: install
+	$(BIN)/python benchmarks/small.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis lookalike-demo

@@ -58,6 +58,40 @@ assert "pandas" not in sys.modules
     assert "a.txt:1" in python(code).stdout
 
 
+NOT_FOR_SMALL_JOBS = (
+    "numba", "pandas", "pyarrow.compute", "pyarrow.dataset", "duckdb", "scipy", "matplotlib", "rich", "fsspec",
+    "numpy.ma", "numpy.polynomial", "html.entities", "subprocess", "argparse", "lookalike.report.html",
+    "lookalike.jobs.audit", "lookalike.kernels.pack.provide",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("command", ["dedup", "pairs", "neighbors"])
+def test_small_jobs_import_nothing_heavy(tmp_path, command):
+    """Each takes a few to hundreds of milliseconds, and a small job about a hundred."""
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in (FOX, RIVER, COPY)))
+    out = tmp_path / ("out" if command == "dedup" else "out.csv")
+    arguments = [command, str(tmp_path / "a.jsonl"), "-o", str(out), "--quiet"]
+    code = f"""
+import sys
+from lookalike.cli.main import run
+assert run({arguments}) == 0
+print([name for name in {NOT_FOR_SMALL_JOBS} if name in sys.modules], file=sys.stderr)
+"""
+    assert python(code).stderr.strip() == "[]"
+
+
+def test_a_small_job_starts_no_threads(tmp_path):
+    (tmp_path / "a.txt").write_text("one two\none two\nthree\n")
+    code = f"""
+import threading
+from lookalike.cli.main import run
+from lookalike.engine import workers
+workers.ThreadPoolExecutor = None
+assert run(["pairs", {str(tmp_path / "a.txt")!r}, "--threads", "2"]) == 0
+"""
+    assert "a.txt:1" in python(code).stdout
+
+
 @pytest.mark.parametrize("flag", ["-h", "--help"])
 @pytest.mark.parametrize("command", [[], *[[command] for command in COMMANDS]])
 def test_help_has_an_example_everywhere(cli, command, flag):
@@ -173,3 +207,18 @@ def test_tune_prints_a_plan(cli, options):
     done = cli("tune", *options)
     assert (done.code, done.err) == (0, "")
     assert done.json()["bands"] == 26 if "--json" in options else "band" in done.out
+
+
+def test_garbage_is_not_looked_for_while_modules_are_imported(tmp_path):
+    (tmp_path / "a.txt").write_text("one two\none two\nthree\n")
+    code = f"""
+import gc, os
+from lookalike.cli import main as cli
+found = []
+gc.callbacks.append(lambda phase, _: found.append(phase))
+cli.os._exit = lambda code: print(code, len(found))
+cli.main(["pairs", {str(tmp_path / "a.txt")!r}, "-o", {str(tmp_path / "b.csv")!r}, "--quiet"])
+"""
+    code, collections = python(code).stdout.split()
+    assert code == "0"
+    assert int(collections) < 60  # 168 otherwise

@@ -134,8 +134,33 @@ def test_everything_is_flushed_before_it_gets_its_name(tmp_path: Path, monkeypat
     with OutputFolder(tmp_path / "out") as folder:
         fill(folder)
     before = [name for name, published in flushed if not published]
-    assert before == ["a.txt", "kept", "run.json", folder.name]
+    assert sorted(before) == sorted(["a.txt", "kept", "run.json", folder.name])  # at the same time
     assert flushed[-1] == (tmp_path.name, True)
+
+
+def test_files_of_an_output_are_flushed_once_with_all_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flushed = []
+    monkeypatch.setattr(outputs, "flush", lambda path: flushed.append(path.name))
+    with OutputFolder(tmp_path / "out") as folder:
+        fill(folder)
+        with whole_file(folder / "b.txt") as partial:
+            partial.write_text("two")
+        assert flushed == []
+    assert flushed.count("b.txt") == 1
+    with whole_file(tmp_path / "c.txt") as partial:  # a file of its own
+        partial.write_text("three")
+    assert flushed[-1] == tmp_path.name
+    assert flushed[-2].startswith(".c.txt")
+
+
+def test_an_error_while_flushing_is_raised(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(path: Path) -> None:
+        raise OSError(errno.ENOSPC, "no space", str(path))
+
+    monkeypatch.setattr(outputs, "flush", fail)
+    with pytest.raises(ResourceError, match="no space left"), OutputFolder(tmp_path / "out") as folder:
+        fill(folder)
+    assert not (tmp_path / "out").exists()
 
 
 def test_many_files_are_flushed_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

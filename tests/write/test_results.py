@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from lookalike.errors import UsageError
 from lookalike.types import Rejected
-from lookalike.write import write_json, write_rejected, write_table, write_tsv
+from lookalike.write import results, write_json, write_rejected, write_table, write_tsv
 
 TABLE = pa.table({"left": ["a", 'say "b"', "c,d\te\nf"], "n": [1, None, 3], "similarity": [0.8, 1.0, 2 / 3]})
 
@@ -83,3 +83,30 @@ def test_rejected(tmp_path: Path) -> None:
         {"file": "a.jsonl", "line": 2, "error": "not valid JSON", "raw": "oops\\xff é"},
         {"file": "b.txt", "line": 0, "error": "é", "raw": ""},
     ]
+
+
+def test_dictionaries_are_quoted_once_and_numbers_never(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    quoted = []
+    quote = results._quoted
+    monkeypatch.setattr(results, "_quoted", lambda texts, mark: quoted.append(len(texts)) or quote(texts, mark))
+    names = pa.array(["a,b", 'c"d', "e"], pa.large_string())
+    rows = (1 << 16) + 5  # two batches
+    indices = pa.array([number % 3 for number in range(rows)], pa.int32())
+    table = pa.table({"name": pa.DictionaryArray.from_arrays(indices, names), "value": [0.5] * rows})
+    write_table(tmp_path / "a.csv", table)
+    assert quoted == [2, 3]  # the header, the dictionary
+    lines = (tmp_path / "a.csv").read_text().splitlines()
+    assert lines[:4] == ["name,value", '"a,b",0.5', '"c""d",0.5', "e,0.5"]
+    assert lines[-1] == f"{lines[1 + (rows - 1) % 3]}"
+    assert len(lines) == rows + 1
+
+
+def test_every_field_of_a_separated_file_can_be_read_back(tmp_path: Path) -> None:
+    table = pa.table(
+        {"a": ["x\ny", "", None, "\r", "tab\t"], "b": [1, None, 3, 4, 5], "c": [True, False, None, True, True]}
+    )
+    write_table(tmp_path / "a.csv", table.slice(0))
+    expected = 'a,b,c\n"x\ny",1,true\n,,false\n,3,\n"\r",4,true\ntab\t,5,true\n'
+    assert (tmp_path / "a.csv").read_bytes().decode() == expected
+    write_table(tmp_path / "b.csv", table.slice(3))
+    assert (tmp_path / "b.csv").read_bytes().decode() == 'a,b,c\n"\r",4,true\ntab\t,5,true\n'

@@ -16,6 +16,7 @@ from lookalike.candidates.postings import NOT_ENCODED, Classes, Encoded, Posting
 from lookalike.errors import ResourceError, UsageError
 from lookalike.kernels import exact_masks, exact_plain
 from lookalike.types import Bool, Int32, Int64, Mapper, Numbered, Overlapping, Span, UInt32, UInt64, stretch_by_stretch
+from lookalike.types.frozen import frozen
 
 LEVELS = {
     "length": exact_plain.BY_LENGTH,
@@ -33,7 +34,7 @@ MOST_CHUNK_ELEMENTS = 1 << 20
 """About the most elements of a piece: what a join has found is saved between pieces."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class JoinSizes:
     """Sizes that decide how the work is done; the pairs are the same for any."""
 

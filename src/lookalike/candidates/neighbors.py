@@ -8,7 +8,7 @@ import numpy as np
 
 from lookalike.errors import ResourceError
 from lookalike.kernels import neighbors as kernels
-from lookalike.types import Bool, Int64, Mapper, Numbered, UInt32, UInt64
+from lookalike.types import Bool, Int64, Mapper, Numbered, UInt32, UInt64, distinct
 
 SIGNED_SIZE = 32
 """Up to this mean size, entries of posting lists carry signatures; of larger sets, too many bits would be set."""
@@ -99,7 +99,7 @@ def _join(found: Int64, parts: list[list[UInt32]]) -> NearestSets:
 def _cut(indptr: Int64, probes: Int64, pieces: int) -> list[Int64]:
     """Consecutive probes with about equal numbers of tokens."""
     sizes = np.cumsum(indptr[probes + 1] - indptr[probes])
-    cuts = np.unique(np.searchsorted(sizes, np.linspace(0, sizes[-1], pieces + 1)[1:-1]))
+    cuts = distinct(np.searchsorted(sizes, np.linspace(0, sizes[-1], pieces + 1)[1:-1]))
     return [piece for piece in np.split(probes, cuts) if len(piece)]
 
 

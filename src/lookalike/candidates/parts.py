@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from lookalike.errors import ResourceError
 from lookalike.kernels.unionfind import flatten, unite
 from lookalike.types import Buckets, Int32, Int64
+from lookalike.types.frozen import frozen
 
 
 def connected_parts(bands: Iterable[Buckets], items: int) -> Int32:
@@ -30,7 +30,7 @@ def connected_parts(bands: Iterable[Buckets], items: int) -> Int32:
     return parent
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Packing:
     """Members in *blocks* that fit in memory, and blocks in *batches* that can be processed one after the other.
 

@@ -6,7 +6,6 @@ exact.py probes them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -14,12 +13,13 @@ import numpy as np
 
 from lookalike.kernels import exact_bounds, exact_encode, exact_index
 from lookalike.types import Int64, Mapper, Span, UInt8, UInt32, UInt64
+from lookalike.types.frozen import frozen
 
 Rule = tuple[int, int, int]
 """The number of a measure, and the numerator and denominator of its threshold."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Classes:
     """Sets by size, and the bounds of each size; see kernels/exact_bounds.py."""
 
@@ -42,7 +42,7 @@ class Classes:
         return self.of, self.sizes, self.starts, self.lowest, self.probing
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Encoded:
     """Sets as bit masks; see kernels/exact_encode.py."""
 
@@ -76,7 +76,7 @@ NOT_ENCODED = Encoded(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Postings:
     """The lists of sets by token; see kernels/exact_index.py. Arrays that are not needed have size 0."""
 

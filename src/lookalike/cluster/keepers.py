@@ -9,13 +9,14 @@ import numpy as np
 
 from lookalike.kernels import join
 from lookalike.types import Bool, Buckets, Int32, Int64, Mapper, UInt64
+from lookalike.types.frozen import frozen
 
 BLOCK = 2048
 """Sets that threads compare with those kept before, before the next ones are decided. Any value gives the same result;
 this one keeps threads busy and the sequential part small."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Decisions:
     """The keeper of each set (-1: the set itself is kept) and their overlap, and the number of comparisons."""
 

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lookalike.errors import BadDataError
 from lookalike.types import Int32, Int64, to_arrow, to_numpy
+from lookalike.types import compute as pc
 
 
 def order_by_rule(items: Int32, references: int, rule: str, lengths: Callable[[Int32], Int64]) -> Int32:
@@ -53,14 +53,14 @@ def _comparable(values: pa.ChunkedArray, column: str) -> pa.ChunkedArray:
     if pa.types.is_null(values.type):
         raise BadDataError(f"column {column!r} of the keep rule has no value in any row")
     if pa.types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
+        values = pc.cast(values, values.type.value_type)
     kind = values.type
     if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         raise BadDataError(f"column {column!r} of the keep rule is {kind}; it must be numbers, dates or text")
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         values = _numbers(values)
     if pa.types.is_float16(values.type):
-        values = values.cast(pa.float32())
+        values = pc.cast(values, pa.float32())
     if pa.types.is_floating(values.type):
         values = pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values)
     return values
@@ -77,6 +77,6 @@ def _numbers(texts: pa.ChunkedArray) -> pa.ChunkedArray:
         return pc.if_else(pc.equal(trimmed, ""), pa.scalar(None, texts.type), texts)
     numbers = pc.if_else(looks, pc.replace_substring_regex(trimmed, r"^\+", ""), pa.scalar(None, texts.type))
     try:
-        return numbers.cast(pa.int64())
+        return pc.cast(numbers, pa.int64())
     except pa.ArrowInvalid:
-        return numbers.cast(pa.float64())
+        return pc.cast(numbers, pa.float64())

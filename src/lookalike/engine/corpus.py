@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lookalike.engine.digest import DigestSettings, digest_block, item_sets
 from lookalike.engine.run import Run
@@ -29,7 +28,9 @@ from lookalike.types import (
     Wanted,
     strings_to_arrow,
     to_arrow,
+    total_bytes,
 )
+from lookalike.types import compute as pc
 
 Made = TypeVar("Made")
 NAMED_AT_ONCE = 1 << 20
@@ -71,7 +72,7 @@ class Corpus:
     @property
     def nbytes(self) -> int:
         """The size of all sources."""
-        return sum(source.nbytes for source in self.sources)
+        return total_bytes(self.sources)
 
     def fetch_sets(self, run: Run[Any], items: Int64) -> Iterator[tuple[int, int, Sets]]:
         """Read some items (ascending) again and yield their sets: (low, high, sets of items[low:high])."""
@@ -103,7 +104,7 @@ class Corpus:
             low, high, rows, block, held = job
             if low == high:
                 return low, high, None, block.nbytes
-            some = Items(held.features.take(to_arrow(rows))) if held else block.items(wanted, rows)
+            some = Items(pc.take(held.features, to_arrow(rows))) if held else block.items(wanted, rows)
             return low, high, make(some), block.nbytes
 
         def jobs() -> Iterator[tuple[int, int, Int64, Block, Items | None]]:
@@ -138,7 +139,7 @@ class Corpus:
         if self._names is None:
             self._names = self.ids(np.arange(len(self)))
         if not is_text(self._names.type):
-            return self._names.take(to_arrow(items))
+            return pc.take(self._names, to_arrow(items))
         return pa.DictionaryArray.from_arrays(to_arrow(items.astype(np.int32)), self._names)
 
     def _places(self, items: Int64) -> pa.Array:
@@ -155,18 +156,19 @@ class Corpus:
         names = [_single_name(source, int(n)) for source, n in zip(self.sources, np.diff(self.starts))]
         single = [name for name in names if name is not None]
         if len(single) == len(names):
-            return strings_to_arrow(single).take(to_arrow(owners)), rows
+            return pc.take(strings_to_arrow(single), to_arrow(owners)), rows
         distinct, which = np.unique(items, return_inverse=True)
         owners = np.searchsorted(self.starts, distinct, side="right") - 1
         rows = distinct - self.starts[owners]
         places = [self.sources[owner].locate(row) for owner, row in zip(owners.tolist(), rows.tolist())]
-        return strings_to_arrow([p[0] for p in places]).take(to_arrow(which)), np.array([p[1] for p in places])[which]
+        files = strings_to_arrow([place[0] for place in places])
+        return pc.take(files, to_arrow(which)), np.array([place[1] for place in places])[which]
 
 
 def fill_ids(ids: pa.Array, places: pa.Array) -> pa.Array:
     """Ids as text, with places where there is none."""
     texts = join_column([ids, strings_to_arrow([""])]).combine_chunks().slice(0, len(ids))
-    return pc.if_else(ids.is_valid(), texts.cast(pa.large_string()), places)
+    return pc.if_else(pc.is_valid(ids), pc.cast(texts, pa.large_string()), places)
 
 
 def _single_name(source: Source, rows: int) -> str | None:

@@ -6,14 +6,12 @@ thread, in another process or on another machine.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lookalike.features.shingles import Shingling, hash_lists, is_list, sets_of, sketch_features
 from lookalike.features.vectors import fingerprints, rows_of, words_of
@@ -21,12 +19,14 @@ from lookalike.kernels import minhash as sketching
 from lookalike.kernels import vectors as kernels
 from lookalike.kernels.chunks import CHUNK_BYTES
 from lookalike.types import Float64, Int64, Sets, UInt32, UInt64, VectorKind, text_arrays, to_arrow, to_numpy
+from lookalike.types import compute as pc
+from lookalike.types.frozen import frozen
 
 if TYPE_CHECKING:
     from lookalike.tuning.plan import Plan
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DigestSettings:
     """All that digests depend on."""
 

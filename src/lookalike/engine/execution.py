@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from lookalike.engine.memory import Budget, parse_memory
 from lookalike.engine.stores.work import SAVE_SECONDS
 from lookalike.engine.workers import count_threads
 from lookalike.types import READ_LIMITS, ReadLimits
+from lookalike.types.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Execution:
     """Threads, memory and block sizes of a run.
 

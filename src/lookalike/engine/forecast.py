@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from lookalike.engine.memory import BASE_BYTES, BLOCK_FACTORS, ITEM_BYTES, JOIN_
 from lookalike.engine.settings import Settings
 from lookalike.errors import ResourceError
 from lookalike.types import Source
+from lookalike.types.frozen import frozen
 from lookalike.write import free_bytes
 
 ASKED_SOURCES = 64
@@ -18,7 +19,7 @@ DIGEST_BYTES = 40
 """Disk space per item besides its bucket keys: fingerprint, counts and id."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Forecast:
     """What a run is expected to need."""
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 from lookalike.errors import ResourceError, UsageError
 from lookalike.types import ItemMemory
+from lookalike.types.frozen import frozen
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 BASE_BYTES = 320 << 20
@@ -79,7 +79,7 @@ def machine_memory() -> int:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Budget:
     """How a run divides its memory. `Budget.split` makes the usual division; tests make smaller ones.
 

@@ -7,7 +7,6 @@ number of pairs of sets examined. Reading and writing cost the same for all.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -27,6 +26,7 @@ from lookalike.kernels.sets import fingerprint_sets
 from lookalike.tuning.plan import Plan, TooFewHashesError, tune
 from lookalike.tuning.thresholds import written
 from lookalike.types import Sets, Source, VectorKind, Wanted
+from lookalike.types.frozen import frozen
 
 SAMPLE = 2000
 """Items that are sampled."""
@@ -55,7 +55,7 @@ COMPARE, COMPARE_ELEMENT = 250.0, 2.0
 """A comparison of two sets, and the additional time for each element of one."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sampled:
     """Estimates for all items, from a sample."""
 
@@ -71,7 +71,7 @@ class Sampled:
     """Sets that would be in oversize buckets."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Choice:
     """The chosen method, and the predictions it was chosen by."""
 

@@ -18,6 +18,9 @@ from lookalike.engine.stores.work import WorkFolder
 from lookalike.engine.workers import Workers
 from lookalike.types import TEMPORARY
 
+SMALL_BYTES = 1 << 16
+"""Smaller input is processed in less time than threads take to start."""
+
 
 class HasExecution(Protocol):
     """Settings of any job: they say how it is executed."""
@@ -72,11 +75,12 @@ def open_run(
     progress: Progress | None = None,
     work: WorkFolder | None = None,
     spool: Path | None = None,
+    nbytes: int | None = None,
 ) -> Iterator[Run[AnySettings]]:
     """Start the workers of a run, and stop them when it ends.
 
     A run without a work folder can be given a temporary folder, `spool`, for what does not fit in memory; the caller
-    removes it when it no longer needs the results.
+    removes it when it no longer needs the results. For input of few bytes (`nbytes`) no threads are started.
 
     Examples
     --------
@@ -86,7 +90,8 @@ def open_run(
     [1, 2]
     """
     execution = settings.execution
-    with thrifty_memory(execution.budget.total_bytes), Workers(execution.threads) as workers:
+    threads = 1 if nbytes is not None and nbytes < SMALL_BYTES else execution.threads
+    with thrifty_memory(execution.budget.total_bytes), Workers(threads) as workers:
         resumable = work is not None
         if work is None and spool is not None:
             work = WorkFolder(spool / "work", {}, resume=False)

@@ -41,6 +41,17 @@ def used(progress: Progress) -> dict[str, Any]:
     }
 
 
+def add_publishing(record: dict[str, Any], seconds: float) -> dict[str, Any]:
+    """The record with the time that it took to flush and rename the output, which run.json cannot hold.
+
+    Examples
+    --------
+    >>> add_publishing({"seconds": {"reading": 1.5}}, 0.25)["seconds"]
+    {'reading': 1.5, 'publishing': 0.25}
+    """
+    return {**record, "seconds": {**record["seconds"], "publishing": round(seconds, 3)}}
+
+
 def describe_run(
     options: dict[str, Any],
     plan: Plan | None,

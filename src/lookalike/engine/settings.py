@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from lookalike.features.shingles import Shingling
 from lookalike.tuning.plan import Plan, tune
 from lookalike.tuning.thresholds import parse_threshold, written
 from lookalike.types import Bool, Int64
+from lookalike.types.frozen import frozen
 from lookalike.verify.measures import LARGEST_TERM, Measure
 
 METHODS = ("auto", "lsh", "exact", "merge", "brute")
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from lookalike.types import VectorKind
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ItemSettings:
     """What an item is: where it is read from, and what becomes of it."""
 
@@ -90,7 +91,7 @@ class ItemSettings:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MatchSettings:
     """Which pairs count as similar, and how they are found."""
 
@@ -155,7 +156,7 @@ class MatchSettings:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Settings:
     """The settings of `dedup` and `pairs`: what items are, how they are matched, how the run is executed."""
 

@@ -6,7 +6,7 @@ The plan of the bands does not depend on the items (see `tuning/plan.py`); only 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from lookalike.features.vectors import VectorError, is_numbers, kind_of, rows_of
 from lookalike.kernels.vectors import bit_distances_of, values_of
 from lookalike.tuning.plan import Plan
 from lookalike.types import Float64, Source, VectorKind, Wanted
+from lookalike.types.frozen import frozen
 from lookalike.verify.measures import Measure
 
 SAMPLE = 1000
@@ -39,7 +40,7 @@ BIT_COMPARE = 0.7
 """A comparison of two words of bit strings when all pairs are compared in order."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class VectorSample:
     """An estimate of the whole collection from its first vectors."""
 

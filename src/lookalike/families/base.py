@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from lookalike.errors import UsageError
 from lookalike.types import NOWHERE, Bool, Int64
+from lookalike.types.frozen import frozen
 
 
 class Sensitivity(NamedTuple):
@@ -27,7 +27,7 @@ class Sensitivity(NamedTuple):
     p2: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hashed:
     """The buckets of items under some hash functions.
 

@@ -16,7 +16,7 @@ from lookalike.errors import ResourceError, UsageError
 from lookalike.families.base import Family, Hashed
 from lookalike.families.groups import pairs_in_common
 from lookalike.tuning.collisions import Number
-from lookalike.types import Bool, Float64, Int64
+from lookalike.types import Bool, Float64, Int64, distinct
 
 MOST_PAIRS = 1 << 26
 """The most candidate pairs held at a time: half a gigabyte."""
@@ -348,7 +348,7 @@ def steepest(construction: And | Or) -> tuple[float, float]:
     [0.526, 3.506]
     """
     # Points evenly spaced in probability are dense where the curve rises, however steep it is.
-    points = np.unique(np.concatenate([construction.inverse(np.linspace(0, 1, 2001)), np.linspace(0, 1, 201)]))
+    points = distinct(np.concatenate([construction.inverse(np.linspace(0, 1, 2001)), np.linspace(0, 1, 201)]))
     best = int(np.argmax(construction.slope(points)))
     low, high = float(points[max(best - 1, 0)]), float(points[min(best + 1, len(points) - 1)])
     for _ in range(200):

@@ -9,7 +9,7 @@ import numpy as np
 
 from lookalike.errors import ResourceError
 from lookalike.families.base import Hashed
-from lookalike.types import NOWHERE, Bool, Int64
+from lookalike.types import NOWHERE, Bool, Int64, distinct
 
 
 def pairs_in_common(hashed: Hashed, functions: range, most: int) -> Int64:
@@ -78,4 +78,4 @@ def _pairs_of(items: Int64, groups: Int64, count: int, most: int) -> Int64:
     after = np.repeat(starts + sizes, sizes) - np.arange(len(items)) - 1
     left = np.repeat(np.arange(len(items)), after)
     right = left + 1 + np.arange(len(left)) - np.repeat(np.cumsum(after) - after, after)
-    return np.unique(items[left] * count + items[right])
+    return distinct(items[left] * count + items[right])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,9 @@ from lookalike.kernels import sets as set_kernels
 from lookalike.kernels import shingles as kernels
 from lookalike.kernels.chunks import CHUNK_BYTES
 from lookalike.kernels.hashing import LARGEST
-from lookalike.types import Int64, Sets, UInt32, UInt64, text_arrays, to_numpy
+from lookalike.types import Int64, Sets, UInt32, UInt64, distinct, text_arrays, to_numpy
+from lookalike.types import compute as pc
+from lookalike.types.frozen import frozen
 
 KINDS = {
     "word": kernels.WORD_SHINGLES,
@@ -27,7 +28,7 @@ KINDS = {
 LARGEST_WIDTH = 1000
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Shingling:
     """The kind of shingles.
 
@@ -82,7 +83,7 @@ def stop_word_table(language: str) -> UInt64:
     """The hashes of the folded stop words of a language (for "don't", the token "don")."""
     data, offsets = text_arrays(pa.array(sorted(stop_words(language)), pa.large_string()))
     hashes = kernels.hash_words(data, offsets, tuple(folding_table()))
-    return _open_addressing(np.unique(hashes[hashes != LARGEST]))
+    return _open_addressing(distinct(hashes[hashes != LARGEST]))
 
 
 def shingle_texts(texts: pa.Array, shingling: Shingling) -> Sets:
@@ -106,7 +107,7 @@ def hash_lists(lists: pa.Array, bag: bool = False) -> Sets:
     >>> hash_lists(pa.array([["a", "b", "a"], None, ["b"]])).sizes.tolist()
     [2, 0, 1]
     """
-    lists = lists.cast(pa.large_list(lists.type.value_type))
+    lists = pc.cast(lists, pa.large_list(lists.type.value_type))
     if lists.null_count:
         lists = lists.fill_null([])
     indptr: Int64 = to_numpy(lists.offsets)
@@ -121,7 +122,7 @@ def _hash_tokens(tokens: pa.Array) -> UInt64:
     if tokens.null_count:
         raise BadDataError("a token list holds a null; leave nulls out of the lists")
     if pa.types.is_integer(tokens.type):
-        values = to_numpy(tokens if tokens.type == pa.uint64() else tokens.cast(pa.int64()))
+        values = to_numpy(tokens if tokens.type == pa.uint64() else pc.cast(tokens, pa.int64()))
         return set_kernels.hash_integers(values.view(np.uint64))  # type: ignore[no-any-return]
     if pa.types.is_string(tokens.type) or pa.types.is_large_string(tokens.type) or pa.types.is_null(tokens.type):
         return set_kernels.hash_strings(*text_arrays(tokens))  # type: ignore[no-any-return]

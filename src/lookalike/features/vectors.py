@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from lookalike.kernels.vectors import fingerprint_rows
 from lookalike.types import Bool, Int64, Sets, UInt64, VectorKind, to_arrow, to_numpy
+from lookalike.types import compute as pc
 
 LARGEST_NUMBER = 1e70
 """The largest float64 allowed: the product of two sums of squares must not overflow."""
@@ -53,7 +54,7 @@ def kind_of(features: pa.Array, bits: bool) -> VectorKind | None:
         raise VectorError(0, f"is of type {features.type}; bit strings are lists of uint8 (packed) or of bool")
     if not bits and (not _is_list(features) or not _is_number(value)):
         raise VectorError(0, f"is of type {features.type}; vectors are lists of numbers")
-    first = int(to_numpy(features.is_valid().cast(pa.uint8())).argmax())
+    first = int(to_numpy(pc.cast(pc.is_valid(features), pa.uint8())).argmax())
     length = len(features[first].values)
     if not length:
         raise VectorError(first, "has no numbers")
@@ -84,25 +85,26 @@ def rows_of(features: pa.Array, kind: VectorKind) -> tuple[npt.NDArray[Any], Boo
     >>> rows_of(pa.array([[1.0, 2.0], None]), VectorKind(2, "float64"))
     (array([[1., 2.]]), array([ True, False]))
     """
-    there = to_numpy(features.is_valid().cast(pa.uint8())).astype(np.bool_)
+    there = to_numpy(pc.cast(pc.is_valid(features), pa.uint8())).astype(np.bool_)
     if not there.any():
         return np.empty((0, kind.words if kind.scalar == "bits" else kind.dimension), _dtype(kind)), there
     found = kind_of(features, kind.scalar == "bits")
-    lists = features.cast(pa.large_list(features.type.value_type))
+    lists = pc.cast(features, pa.large_list(features.type.value_type))
     lengths = np.diff(to_numpy(lists.offsets))
     packed = kind.scalar == "bits" and lists.type.value_type == pa.uint8()
     wanted = kind.dimension // 8 if packed else kind.dimension
     if found is not None and (packed != (kind.dimension == 8 * wanted) or (lengths[there] != wanted).any()):
         row = int(np.flatnonzero(there & (lengths != wanted))[0]) if (lengths[there] != wanted).any() else 0
         raise VectorError(row, f"has {lengths[row]} values; those before it have {wanted}")
-    values = lists.filter(to_arrow(there)).values if not there.all() else lists.flatten()
+    values = pc.filter(lists, to_arrow(there)).values if not there.all() else lists.flatten()
     if values.null_count:
-        bad = np.flatnonzero(to_numpy(values.is_null().cast(pa.uint8())))[0] // wanted
+        bad = np.flatnonzero(to_numpy(pc.cast(pc.is_null(values), pa.uint8())))[0] // wanted
         raise VectorError(int(np.flatnonzero(there)[bad]), "holds a null")
     if kind.scalar == "bits":
         return _bit_words(values, packed, wanted, kind), there
     # integers of more than 53 bits are rounded like any number; adding zero leaves no -0
-    numbers = to_numpy(values.cast(kind.scalar, safe=False)).reshape(-1, kind.dimension) + np.zeros((), kind.scalar)
+    plain = pc.cast(values, pa.type_for_alias(kind.scalar), safe=False)
+    numbers = to_numpy(plain).reshape(-1, kind.dimension) + np.zeros((), kind.scalar)
     limit = min(LARGEST_NUMBER, float(np.finfo(kind.scalar).max))
     with np.errstate(invalid="ignore"):
         good = (np.abs(numbers) <= limit).all(axis=1)
@@ -122,7 +124,7 @@ def _bit_words(values: pa.Array, packed: bool, length: int, kind: VectorKind) ->
     if packed:
         given = to_numpy(values).reshape(-1, length)
     else:
-        given = np.packbits(to_numpy(values.cast(pa.uint8())).reshape(-1, length), axis=1, bitorder="little")
+        given = np.packbits(to_numpy(pc.cast(values, pa.uint8())).reshape(-1, length), axis=1, bitorder="little")
     rows = np.zeros((len(given), 8 * kind.words), np.uint8)
     rows[:, : given.shape[1]] = given
     return rows.view(np.uint64)

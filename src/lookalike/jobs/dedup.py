@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -21,21 +21,21 @@ from lookalike.engine.method import choose, tell_plan
 from lookalike.engine.progress import Progress
 from lookalike.engine.resume import open_output, open_work, tell_reused
 from lookalike.engine.run import Run, open_run
-from lookalike.engine.run_record import describe_run
+from lookalike.engine.run_record import add_publishing, describe_run
 from lookalike.engine.settings import POLICIES, Settings, one_of, parse_keep
 from lookalike.errors import UsageError
-from lookalike.jobs.audit import audit
 from lookalike.jobs.dedup_result import Deduplicated, kept_table, write_result
 from lookalike.matching.decide import decide_candidates
 from lookalike.matching.find import find_candidates
 from lookalike.matching.pair_graph import PAIRS_PER_SET, PairGraph, write_graph
 from lookalike.read import LINE_FILES, identity_of, line_files, open_inputs
-from lookalike.report.notebook import dedup_html
-from lookalike.types import RUN_FILE, Int32, ReadLimits, Source, to_arrow
+from lookalike.types import RUN_FILE, Int32, ReadLimits, Source, to_arrow, total_bytes
+from lookalike.types import compute as pc
+from lookalike.types.frozen import frozen
 from lookalike.write import count_kept, write_json
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DedupOptions:
     """Which items stay, and whether the recall is measured. `DedupOptions.parse` checks what users give."""
 
@@ -69,7 +69,7 @@ class DedupOptions:
         return parse_keep(self.keep)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DedupResult:
     """What `dedup` gives back."""
 
@@ -87,6 +87,8 @@ class DedupResult:
         return f"DedupResult({counts['items']} items: {counts['kept']} kept, {counts['removed']} removed)"
 
     def _repr_html_(self) -> str:
+        from lookalike.report.notebook import dedup_html
+
         return dedup_html(self.run["counts"], self.removed)
 
 
@@ -97,7 +99,7 @@ def find_duplicates(
     settings, progress = run.settings, run.progress
     rule, column = options.rank
     everything = references + sources
-    nbytes = sum(source.nbytes for source in everything)
+    nbytes = total_bytes(everything)
     with progress.stage("reading", nbytes, "B"):
         corpus = read_corpus(run, everything, settings.items, settings.digesting, rank_column=column,
                              references=len(references))  # fmt: skip
@@ -109,6 +111,8 @@ def find_duplicates(
     outcome = collected.finish(reference_items)
     measured = None
     if options.audit_items:
+        from lookalike.jobs.audit import audit
+
         with progress.stage("auditing", 2 * nbytes, "B"):
             measured = audit(run, corpus, options.audit_items)
     empty = [int(np.sum(corpus.counts[first:last] == 0)) for first, last in pairwise(corpus.starts.tolist())]
@@ -131,7 +135,7 @@ def _order_items(corpus: Corpus, rule: str, column: str | None, references: int)
     items = np.flatnonzero(corpus.counts).astype(np.int32)
     if column is None:
         return order_by_rule(items, references, rule, lambda some: corpus.digests.numbers("length", np.int64)[some])
-    values = corpus.digests.column(column).take(to_arrow(split_references(items, references)[1]))
+    values = pc.take(corpus.digests.column(column), to_arrow(split_references(items, references)[1]))
     return order_by_column(items, references, rule, values, column)
 
 
@@ -165,8 +169,9 @@ def dedup_to_folder(
             open_inputs, encoding=settings.items.encoding, spool=output.spool, outputs=output.places, limits=limits,
             skip_errors=settings.items.skip_errors, note=progress.say,
         )  # fmt: skip
-        sources, references = opened(inputs), opened(reference) if reference else []
-        settings, choice = choose(references + sources, settings)
+        with progress.stage("planning"):
+            sources, references = opened(inputs), opened(reference) if reference else []
+            settings, choice = choose(references + sources, settings)
         tell_plan(settings, choice, progress)
         seconds = settings.execution.save_seconds
         work = open_work(output, folder, settings.to_dict(), asked, references + sources, seconds)
@@ -175,7 +180,7 @@ def dedup_to_folder(
         if warning := check_forecast(forecast, settings, output.work, output.path):
             progress.say(warning)
         tell_reused(work, progress)
-        with open_run(settings, progress, work) as run:
+        with open_run(settings, progress, work, nbytes=total_bytes(references + sources)) as run:
             found = find_duplicates(run, sources, references, options, save_graph=not settings.items.vectors)
             write_result(run, found, folder)
         saved: dict[str, Any] = {}
@@ -189,7 +194,7 @@ def dedup_to_folder(
         record["choice"] = choice.to_dict() if choice else None
         record |= {**saved, **count_kept(folder)}
         write_json(folder / RUN_FILE, record)
-    return record
+    return add_publishing(record, output.publishing_seconds)
 
 
 def _known(found: Deduplicated, sources: list[Source], limits: ReadLimits) -> dict[str, Any]:
@@ -214,8 +219,9 @@ def dedup_in_memory(
 ) -> DedupResult:
     """Deduplicate, and return everything as tables."""
     options, progress = options or DedupOptions(), Progress()
-    settings, choice = choose(references + sources, settings)
-    with open_run(settings, progress) as run:
+    with progress.stage("planning"):
+        settings, choice = choose(references + sources, settings)
+    with open_run(settings, progress, nbytes=total_bytes(references + sources)) as run:
         found = find_duplicates(run, sources, references, options, save_graph=False)
     with progress.stage("writing"):
         kept = kept_table(found.corpus, found.outcome.kept(len(found.corpus)), found.reference_sources)

@@ -7,14 +7,12 @@ are written, are read again.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lookalike.cluster.priority import order_by_column, order_by_rule
@@ -35,7 +33,9 @@ from lookalike.matching.decisions import CollectedDecisions, Links
 from lookalike.matching.find import places_of
 from lookalike.matching.pair_graph import BUCKET, FOLDER, ITEMS, LINKS, PAIR, SIZE, SOURCES
 from lookalike.read import LINE_FILES, identity_of, line_files, open_inputs, refuse_inputs_in
-from lookalike.types import RUN_FILE, Buckets, Int32, Int64, ReadLimits, Source, to_arrow, to_numpy
+from lookalike.types import RUN_FILE, Buckets, Int32, Int64, ReadLimits, Source, distinct, to_arrow, to_numpy
+from lookalike.types import compute as pc
+from lookalike.types.frozen import frozen
 from lookalike.verify.measures import Measure
 from lookalike.write import OutputFolder, checksum, count_kept, write_json
 
@@ -43,7 +43,7 @@ EARLIER_LIMITS = {"block_bytes": 16 << 20, "parquet_bytes": 32 << 20}
 """Where runs that do not say so have cut their input."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SavedGraph:
     """The pair graph that a run has saved; items by number."""
 
@@ -72,7 +72,7 @@ class SavedGraph:
 
     def rows(self, kind: int) -> tuple[Int32, Int32, Int32]:
         """left, right and value of the rows of a kind."""
-        chosen = self.links.filter(pc.equal(self.links.column("kind"), kind))
+        chosen = pc.filter(self.links, pc.equal(self.links.column("kind"), kind))
         left, right, value = (to_numpy(chosen.column(name)) for name in ("left", "right", "value"))
         return left, right, value
 
@@ -82,7 +82,7 @@ class SavedGraph:
 
     def ids(self, items: Int64) -> pa.Array:
         """The ids of some items."""
-        taken = self.items.column("id").take(to_arrow(np.searchsorted(self.column("item"), items)))
+        taken = pc.take(self.items.column("id"), to_arrow(np.searchsorted(self.column("item"), items)))
         return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
 
     def sizes(self, items: int) -> Int32:
@@ -193,7 +193,7 @@ def _decide(
     buckets = _buckets(saved, pairs if connected else None, first_of)
     bands = BucketStore(None)
     bands.add(buckets)
-    members = np.unique(buckets.members).astype(np.int64)
+    members = distinct(buckets.members).astype(np.int64)
     candidates = plan_batches(run, corpus, order, references=references, first=first, bands=bands, members=members)
     collected = decide_candidates(run, candidates, options.policy)
     if not connected:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv
-import pyarrow.json
 
 from lookalike.engine.corpus import Corpus
 from lookalike.engine.run import Run
@@ -22,13 +19,15 @@ from lookalike.jobs.dedup_alarms import InputFile, find_alarms
 from lookalike.matching.decisions import CollectedDecisions, Outcome
 from lookalike.matching.pair_graph import PairGraph
 from lookalike.types import Block, Bool, Int64, Items, Wanted, strings_to_arrow, to_arrow
+from lookalike.types import compute as pc
+from lookalike.types.frozen import frozen
 from lookalike.write import KEPT, LARGE_BYTES, open_kept, write_rejected, write_tables
 
 TABLE_ROWS = 1 << 20
 """Rows of a result that are assembled at a time."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Deduplicated:
     """The outcome of a run, before anything is written."""
 
@@ -132,7 +131,7 @@ def _write_kept(run: Run[Settings], found: Deduplicated, folder: Path) -> None:
                 progress.advance(block.nbytes)
 
     work, progress = run.work, run.progress
-    with Workers(run.settings.execution.threads, beside=True) as workers:
+    with Workers(run.workers.threads, beside=True) as workers:
         for number in range(found.reference_sources, len(found.corpus.sources)):
             source = found.corpus.sources[number]
             name = f"{KEPT}/{source.kept_path}"
@@ -194,6 +193,9 @@ def _of_source(corpus: Corpus, number: int, keep: Bool) -> pa.Table:
 
 
 def _parse(rows: bytes, suffixes: list[str], encoding: str, name: str) -> pa.Table:
+    import pyarrow.csv
+    import pyarrow.json
+
     text = io.BytesIO(rows.decode(encoding).encode().removeprefix(b"\xef\xbb\xbf"))
     try:
         if ".csv" in suffixes or ".tsv" in suffixes:
@@ -217,7 +219,7 @@ def _texts(corpus: Corpus, number: int, keep: Bool) -> pa.Table:
         for first, last, block in corpus.blocks(number):
             files = [source.locate(row)[0] for row in range(first - start, last - start)]
             table = pa.table({"file": strings_to_arrow(files), column: block.items(wanted).features})
-            yield table.filter(to_arrow(keep[first:last]))
+            yield pc.filter(table, to_arrow(keep[first:last]))
 
     found = list(pieces())
     schema = pa.schema([("file", pa.large_string()), (column, pa.large_string())])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -24,11 +24,13 @@ from lookalike.engine.vectors import vectors_of
 from lookalike.errors import ResourceError, UsageError
 from lookalike.matching.vectors import nearest_vectors
 from lookalike.read import open_inverted, open_sides
-from lookalike.types import Float64, Int64, Rejected, Source, VectorKind, to_arrow
+from lookalike.types import Float64, Int64, Rejected, Source, VectorKind, to_arrow, total_bytes
+from lookalike.types import compute as pc
+from lookalike.types.frozen import frozen
 from lookalike.verify.measures import Measure
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NeighborSettings:
     """How many neighbours are wanted, and how similar they must be."""
 
@@ -91,7 +93,7 @@ class NeighborSettings:
         return {**self.items.to_dict(), **matching, **self.execution.to_dict()}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FoundNeighbors:
     """The outcome of a run, before anything is written. Rows are in input order of left, then by rank."""
 
@@ -132,7 +134,7 @@ class FoundNeighbors:
         """The ids of items, each made once however often it comes up."""
         used = np.zeros(len(self.corpus), np.bool_)
         used[items] = True
-        return self.corpus.ids(np.flatnonzero(used)).take(to_arrow((np.cumsum(used) - 1)[items]))
+        return pc.take(self.corpus.ids(np.flatnonzero(used)), to_arrow((np.cumsum(used) - 1)[items]))
 
 
 def find_neighbors(
@@ -143,9 +145,11 @@ def find_neighbors(
     With `others`, neighbours are sought among their items instead.
     """
     everything = sources + others
-    kind = vectors_of(everything, settings.items.column, settings.measure)
-    with open_run(settings.for_vectors(kind) if kind else settings, progress) as run:
-        with progress.stage("reading", sum(source.nbytes for source in everything), "B"):
+    with progress.stage("planning"):
+        kind = vectors_of(everything, settings.items.column, settings.measure)
+    nbytes = total_bytes(everything)
+    with open_run(settings.for_vectors(kind) if kind else settings, progress, nbytes=nbytes) as run:
+        with progress.stage("reading", nbytes, "B"):
             digesting = run.settings.items.digesting(run.settings.measure)
             corpus = read_corpus(run, everything, run.settings.items, digesting)
         first_other = int(corpus.starts[len(sources)])
@@ -252,12 +256,13 @@ def neighbors_of_files(
 
     With `transposed`, the items are the elements of the sets that the files hold.
     """
-    sources, others = open_sides(
-        inputs, against, settings.items.encoding, spool, settings.execution.limits,
-        skip_errors=settings.items.skip_errors, note=progress.say,
-    )  # fmt: skip
-    if transposed:
-        sources = open_inverted(sources, settings.items.column, settings.execution.budget.sets_bytes)
+    with progress.stage("planning"):
+        sources, others = open_sides(
+            inputs, against, settings.items.encoding, spool, settings.execution.limits,
+            skip_errors=settings.items.skip_errors, note=progress.say,
+        )  # fmt: skip
+        if transposed:
+            sources = open_inverted(sources, settings.items.column, settings.execution.budget.sets_bytes)
     found = find_neighbors(sources, others, settings, progress)
     options: dict[str, Any] = {"inputs": [str(path) for path in inputs], "against": [str(path) for path in against]}
     options["transpose"] = transposed

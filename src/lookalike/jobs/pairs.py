@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +21,11 @@ from lookalike.matching.find import find_candidates
 from lookalike.matching.join import JoinOptions
 from lookalike.matching.list_pairs import Listing, ListLimits, list_similar
 from lookalike.read import open_inverted, open_sides
-from lookalike.types import Int32, Source, to_arrow
+from lookalike.types import Int32, Source, to_arrow, total_bytes
+from lookalike.types.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FoundPairs:
     """The outcome of a run, before anything is written."""
 
@@ -88,8 +88,9 @@ def find_similar_pairs(
         settings, choice = choose(everything, settings)
     tell_plan(settings, choice, progress)
     options = options or JoinOptions()
-    with open_run(settings, progress, spool=options.folder) as run:
-        with progress.stage("reading", sum(source.nbytes for source in everything), "B"):
+    nbytes = total_bytes(everything)
+    with open_run(settings, progress, spool=options.folder, nbytes=nbytes) as run:
+        with progress.stage("reading", nbytes, "B"):
             corpus = read_corpus(run, everything, settings.items, settings.digesting)
         second = int(corpus.starts[len(sources)]) if against else None
         by_band = settings.items.vectors is not None and settings.matching.method == "lsh"
@@ -118,12 +119,13 @@ def pairs_of_files(
     transposed: bool = False,
 ) -> tuple[FoundPairs, dict[str, Any]]:
     """The similar pairs in files, and the record of the run; with `transposed`, pairs of elements of their sets."""
-    sources, others = open_sides(
-        inputs, against, settings.items.encoding, spool, settings.execution.limits,
-        skip_errors=settings.items.skip_errors, note=progress.say,
-    )  # fmt: skip
-    if transposed:
-        sources = open_inverted(sources, settings.items.column, settings.execution.budget.sets_bytes)
+    with progress.stage("planning"):
+        sources, others = open_sides(
+            inputs, against, settings.items.encoding, spool, settings.execution.limits,
+            skip_errors=settings.items.skip_errors, note=progress.say,
+        )  # fmt: skip
+        if transposed:
+            sources = open_inverted(sources, settings.items.column, settings.execution.budget.sets_bytes)
     join = join or JoinOptions()
     join.folder = spool
     found = find_similar_pairs(sources, settings, progress, others, join)

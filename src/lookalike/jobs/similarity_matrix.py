@@ -7,7 +7,6 @@ of every pair that shares an element, and only of these.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -22,6 +21,7 @@ from lookalike.engine.settings import ItemSettings, one_of
 from lookalike.errors import BadDataError, ResourceError, UsageError
 from lookalike.kernels.audit import find_similar, index_sample
 from lookalike.types import Float64, Int64, Mapper, Sets, Source, Span
+from lookalike.types.frozen import frozen
 from lookalike.verify.measures import NUMBERS, Measure
 
 OUTPUTS = ("dense", "sparse")
@@ -41,7 +41,7 @@ class Entries(NamedTuple):
     values: Float64
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MatrixSettings:
     """Which matrix is wanted."""
 

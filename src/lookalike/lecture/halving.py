@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -18,7 +17,8 @@ import numpy as np
 from lookalike.candidates.buckets import concatenate, group_keys
 from lookalike.errors import UsageError
 from lookalike.kernels.join import overlaps_of
-from lookalike.types import Bool, Buckets, Float64, Int64, Pairs, Sets, UInt64
+from lookalike.types import Bool, Buckets, Float64, Int64, Pairs, Sets, UInt64, distinct
+from lookalike.types.frozen import frozen
 from lookalike.verify.measures import Measure
 from lookalike.verify.pairs import all_pairs, list_pairs
 
@@ -29,7 +29,7 @@ MOST_DENSE = 0.2
 passes through is another chance to be found."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Halving:
     """How columns are hashed.
 
@@ -74,7 +74,7 @@ class Halving:
         return np.random.default_rng([self.seed, 1, number]).integers(0, rows, (self.bands, self.rows))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Level:
     """A matrix of the pyramid: column i is 1 in rows ones[indptr[i]:indptr[i + 1]], ascending."""
 
@@ -161,8 +161,8 @@ def hamming_candidates(sets: Sets, halving: Halving | None = None) -> Buckets:
 
 def _band_keys(level: Level, columns: Int64, drawn: Int64) -> Iterator[UInt64]:
     """For each band, the bits of the columns in its rows as one number: uint64[columns]."""
-    bits = _bits_at(level, columns, np.unique(drawn))
-    places = np.searchsorted(np.unique(drawn), drawn)
+    bits = _bits_at(level, columns, distinct(drawn))
+    places = np.searchsorted(distinct(drawn), drawn)
     for band in places:
         keys = np.zeros(len(columns), np.uint64)
         for row in band:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lookalike.engine.forecast import count_items
 from lookalike.engine.progress import Progress
 from lookalike.engine.resume import open_output, open_work, tell_reused
 from lookalike.engine.run import Run, open_run
+from lookalike.engine.run_record import add_publishing
 from lookalike.linkage.link import link_tables
 from lookalike.linkage.linked import Linked
 from lookalike.linkage.memory import check_records
@@ -28,10 +27,12 @@ from lookalike.read import join_column, open_inputs
 from lookalike.report.linkage.facts import LinkReport
 from lookalike.report.linkage.page import links_page
 from lookalike.report.notebook import links_html
+from lookalike.types import compute as pc
+from lookalike.types.frozen import frozen
 from lookalike.write import write_json, write_tables
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LinkResult:
     """The result of `link`."""
 
@@ -74,8 +75,9 @@ def link_files(
             open_inputs, encoding=settings.encoding, spool=output.spool, outputs=output.places,
             limits=settings.execution.limits, note=progress.say,
         )  # fmt: skip
-        lefts, rights = opened(left), opened(right) if right else []
-        records, exact = count_items(lefts + rights)
+        with progress.stage("planning"):
+            lefts, rights = opened(left), opened(right) if right else []
+            records, exact = count_items(lefts + rights)
         if exact:
             check_records(records, len(settings.fields), settings.execution)
         seconds = settings.execution.save_seconds
@@ -96,7 +98,7 @@ def link_files(
         record["options"] |= inputs
         record["reused"] = work.reused
         write_json(folder / "run.json", record)
-    return record
+    return add_publishing(record, output.publishing_seconds)
 
 
 def link_in_memory(left: RecordTable, right: RecordTable | None, settings: LinkSettings) -> LinkResult:

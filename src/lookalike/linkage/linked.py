@@ -18,6 +18,7 @@ from lookalike.linkage.scoring.validation import Precision, Validation
 from lookalike.linkage.scoring.weights import Weights
 from lookalike.linkage.settings import LinkSettings
 from lookalike.types import Bool, Float64, Int64, strings_to_arrow, to_arrow
+from lookalike.types import compute as pc
 
 RANDOM_PAIRS = 1_000_000
 """Random pairs, on which agreement by chance is measured."""
@@ -102,7 +103,7 @@ class Linked:
         known = (codes[self.candidates.left[places]] >= 0) & (codes[self.candidates.right[places]] >= 0)
         # No level although both values are known: swapped with another field, whose level counts for both.
         levels[known & (levels == 0)] = len(self.level_names[field]) + 1
-        return strings_to_arrow(["missing", *self.level_names[field], "exchanged"]).take(to_arrow(levels))
+        return pc.take(strings_to_arrow(["missing", *self.level_names[field], "exchanged"]), to_arrow(levels))
 
     def level_facts(self, field: int, level: int) -> tuple[float | None, float | None, float]:
         """How often a level occurs among matches and among non-matches, and its weight."""

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lookalike.engine.progress import Progress
 from lookalike.engine.usage import peak_memory_bytes
@@ -19,7 +18,8 @@ from lookalike.linkage.tables import RecordTable
 from lookalike.read import join_column
 from lookalike.read.columns import one_array
 from lookalike.report.linkage.facts import MODEL_ALONE
-from lookalike.types import Int64, strings_to_arrow, to_arrow
+from lookalike.types import Int64, distinct, strings_to_arrow, to_arrow
+from lookalike.types import compute as pc
 from lookalike.version import __version__
 
 TABLE_ROWS = 1 << 20
@@ -42,8 +42,8 @@ def joined_ids(left: RecordTable, right: RecordTable | None) -> pa.Array:
 
 def _links(found: Linked, places: Int64, ids: pa.Array) -> pa.Table:
     columns: dict[str, pa.Array] = {
-        "left": ids.take(to_arrow(found.candidates.left[places])),
-        "right": ids.take(to_arrow(found.candidates.right[places])),
+        "left": pc.take(ids, to_arrow(found.candidates.left[places])),
+        "right": pc.take(ids, to_arrow(found.candidates.right[places])),
         "score": to_arrow(found.score[places]),
     }
     if found.probability is not None:
@@ -67,14 +67,16 @@ def clusters_of(found: Linked, left: RecordTable, right: RecordTable | None) -> 
     places = np.flatnonzero(found.chosen)
     ends = found.candidates.left[places], found.candidates.right[places]
     first = connect_pairs(*ends, found.sizes.records)
-    members = np.unique(np.concatenate(ends)).astype(np.int64)
+    members = distinct(np.concatenate(ends)).astype(np.int64)
     _, cluster, sizes = np.unique(first[members], return_inverse=True, return_counts=True)
     order = np.lexsort((members, cluster))
     members, cluster = members[order], cluster[order]
     return pa.table(
         {
-            "id": joined_ids(left, right).take(to_arrow(members)),
-            "table": strings_to_arrow(["left", "right"]).take(to_arrow((members >= found.sizes.left).astype(np.int64))),
+            "id": pc.take(joined_ids(left, right), to_arrow(members)),
+            "table": pc.take(
+                strings_to_arrow(["left", "right"]), to_arrow((members >= found.sizes.left).astype(np.int64))
+            ),
             "cluster": to_arrow(cluster.astype(np.int64)),
             "size": to_arrow(sizes[cluster].astype(np.int64)),
         }

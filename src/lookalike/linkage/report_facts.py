@@ -21,7 +21,7 @@ from lookalike.report.linkage.facts import (
     PairExample,
     PairField,
 )
-from lookalike.types import Float64, Int64
+from lookalike.types import Float64, Int64, distinct
 
 BINS = 60
 """Bins that the scores are divided into."""
@@ -45,7 +45,7 @@ def facts_of(
         tables.append((names[1], found.sizes.right))
     links = np.flatnonzero(found.chosen)
     spread = links[np.argsort(-found.score[links], kind="stable")]
-    chosen = spread[np.unique(np.linspace(0, len(spread) - 1, SHOWN).astype(np.int64))] if len(spread) else spread
+    chosen = spread[distinct(np.linspace(0, len(spread) - 1, SHOWN).astype(np.int64))] if len(spread) else spread
     examples = _examples(found, np.append(chosen, _around(found.score, found.cut)), values, ids)
     precision = found.precision
     return LinkReport(
@@ -99,7 +99,7 @@ def _bins(found: Linked) -> list[Bin]:
     low, high = float(found.score.min()), float(found.score.max())
     edges = np.linspace(low, max(high, low + 1e-9), BINS + 1)
     if low < found.cut < high:
-        edges = np.unique(np.append(edges, found.cut))
+        edges = distinct(np.append(edges, found.cut))
     edges[-1] = np.nextafter(edges[-1], np.inf)
     probability = np.empty(0) if found.probability is None else found.probability
     counts, sums = np.zeros(len(edges) - 1, np.int64), np.zeros(len(edges) - 1)

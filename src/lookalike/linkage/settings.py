@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,13 @@ from lookalike.engine.settings import check_seed
 from lookalike.errors import UsageError
 from lookalike.linkage.fields.nicknames import Nicknames, read_nicknames
 from lookalike.linkage.fields.spec import Field, parse_fields, parse_names
+from lookalike.types.frozen import frozen
 
 SCORINGS = ("weights", "points")
 ASSIGNMENTS = ("auto", "optimal", "greedy", "no")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LinkSettings:
     """The settings of a linking run; made by `parse`, which checks them."""
 

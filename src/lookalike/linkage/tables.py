@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lookalike.engine.corpus import fill_ids
 from lookalike.linkage.memory import check_records
@@ -17,9 +15,11 @@ from lookalike.read import open_data
 from lookalike.read.columns import check_column, join_column, one_array
 from lookalike.read.slices import Slice
 from lookalike.types import DEFAULT_ID, Source, Wanted, strings_to_arrow, to_arrow
+from lookalike.types import compute as pc
+from lookalike.types.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecordTable:
     """One of the tables: its name, the columns that are needed, and the ids of its records."""
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lookalike.types import NOWHERE, Int32, Int64
+from lookalike.types import NOWHERE, Int32, Int64, distinct
 
 PAIRS_AT_ONCE = 1 << 20
 """Pairs collected before duplicates are dropped."""
@@ -89,6 +89,6 @@ def candidate_pairs(
         found.append(probes * gallery + members)
         size += len(probes)
         if size > pairs_at_once:
-            found, size = [np.unique(np.concatenate(found))], 0
-    probes, members = np.divmod(np.unique(np.concatenate(found)), max(1, gallery))
+            found, size = [distinct(np.concatenate(found))], 0
+    probes, members = np.divmod(distinct(np.concatenate(found)), max(1, gallery))
     return probes, members

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from lookalike.errors import BadDataError, UsageError
 from lookalike.families.cells import Cells, check_finite
 from lookalike.lookup.buckets import index_buckets
 from lookalike.types import Float64
+from lookalike.types.frozen import frozen
 
 LEAST_FUNCTIONS = 3
 """With fewer, one grossly wrong measurement could lose a person."""
@@ -29,7 +29,7 @@ _FUNCTION_COST = 1e-4
 """The fixed cost of a function, as a share of the gallery."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FacePlan:
     """How faces are looked up.
 

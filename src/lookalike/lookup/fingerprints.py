@@ -6,7 +6,6 @@ The book's method: normalise the prints and lay them on a grid; prints with minu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from lookalike.lookup.matches import Matches
 from lookalike.lookup.prints import Prints
 from lookalike.lookup.search import PROBES_AT_ONCE, Scored, check_k, search
 from lookalike.types import Bool, Float64, Int64, UInt64
+from lookalike.types.frozen import frozen
 
 THRESHOLD = 0.4
 """Used if the gallery is too small to measure: simulated prints of different fingers average 0.23."""
@@ -32,7 +32,7 @@ _SMALLEST_GALLERY = 10
 _PAIRS_AT_ONCE = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PrintPlan:
     """How prints are looked up."""
 

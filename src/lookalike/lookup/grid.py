@@ -5,13 +5,14 @@ Knows nothing about files or similarity.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from lookalike.errors import UsageError
 from lookalike.lookup.prints import Prints
 from lookalike.types import Bool, Float64, Int64
+from lookalike.types.frozen import frozen
 
 SCALES = ("spread", "none")
 ROTATIONS = ("axis", "angles", "none")
@@ -79,7 +80,7 @@ def _turns(prints: Prints, x: Float64, y: Float64, rotation: str) -> Float64:
     return (np.pi / 2 - axis) % np.pi - np.pi / 2
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Grid:
     """A grid of `side` x `side` squares over a normalised print, from -reach to reach in both directions.
 

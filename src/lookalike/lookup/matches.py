@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -11,6 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lookalike.types import Bool, Int64, to_arrow
+from lookalike.types import compute as pc
+from lookalike.types.frozen import frozen
 
 
 class LookupPlan(Protocol):
@@ -33,7 +34,7 @@ class MatchPart(NamedTuple):
     looked_at: Int64
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Matches(Generic[AnyPlan]):
     """The matches, by probe and then best first.
 
@@ -85,7 +86,7 @@ class Matches(Generic[AnyPlan]):
     def table(self, left_ids: pa.Array | None = None, right_ids: pa.Array | None = None) -> pa.Table:
         """Columns left, right, score and rank; left and right are ids if given, else row numbers."""
         left, right = (
-            to_arrow(rows) if ids is None else ids.take(to_arrow(rows))
+            to_arrow(rows) if ids is None else pc.take(ids, to_arrow(rows))
             for rows, ids in ((self.left, left_ids), (self.right, right_ids))
         )
         return pa.table({"left": left, "right": right, "score": to_arrow(self.scores), "rank": to_arrow(self.ranks)})

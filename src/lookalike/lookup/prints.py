@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from lookalike.types import Float64, Int64, strings_to_arrow
+from lookalike.types.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Prints:
     """The minutiae of several prints, concatenated: those of print i are at indptr[i] to indptr[i + 1] - 1.
 

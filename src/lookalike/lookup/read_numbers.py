@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lookalike.errors import BadDataError, UsageError
@@ -21,6 +20,7 @@ from lookalike.read.inputs import find_files
 from lookalike.read.streams import check_encoding
 from lookalike.read.vectors import FvecsSource, NpySource, VectorSource
 from lookalike.types import DEFAULT_ID, Float64, Wanted, strings_to_arrow, to_numpy
+from lookalike.types import compute as pc
 
 VECTORS = {".npy": NpySource, ".fvecs": FvecsSource}
 SUFFIXES = (".csv", ".tsv", ".parquet", *VECTORS)

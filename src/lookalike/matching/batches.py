@@ -8,7 +8,6 @@ does not fit in memory is cut into blocks: each block is compared with every ear
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +24,7 @@ from lookalike.features.vectors import fingerprints
 from lookalike.kernels.sets import fingerprint_sets
 from lookalike.matching.comparable import Comparable, CutPart, EqualSets
 from lookalike.types import Bool, Int32, Int64, Sets, UInt64
+from lookalike.types.frozen import frozen
 
 
 class LoadedBlock(NamedTuple):
@@ -35,7 +35,7 @@ class LoadedBlock(NamedTuple):
     sets: Sets
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Candidates:
     """Items that share a bucket with others, and which of them are compared together."""
 

@@ -16,6 +16,7 @@ from lookalike.matching.batches import Candidates, follow_equal
 from lookalike.matching.comparable import Comparable, EqualSets
 from lookalike.matching.refine import Refined, merge_refined
 from lookalike.types import Bool, Float64, Int32, Int64, to_arrow, to_numpy
+from lookalike.types.frozen import frozen
 
 
 class Links(NamedTuple):
@@ -44,7 +45,7 @@ class PartDecisions(NamedTuple):
     pairs: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Outcome:
     """The removed items, ascending; all others stay."""
 

@@ -18,6 +18,7 @@ from lookalike.matching.comparable import Comparable
 from lookalike.matching.join import JoinOptions, join_sets
 from lookalike.matching.refine import Refined, merge_refined
 from lookalike.types import Float64, Int32, Int64
+from lookalike.types.frozen import frozen
 
 EXPANDED = 1 << 20
 """Pairs of items that are made at a time."""
@@ -49,7 +50,7 @@ class Groups(NamedTuple):
     items: Int32
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListLimits:
     """How many pairs are made at a time, and how many are listed at most."""
 

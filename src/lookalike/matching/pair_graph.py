@@ -22,6 +22,7 @@ from lookalike.matching.batches import Candidates
 from lookalike.matching.comparable import Comparable, CutPart
 from lookalike.matching.decisions import CollectedDecisions
 from lookalike.types import Bool, Buckets, Int32, Int64, to_arrow, to_numpy
+from lookalike.types import compute as pc
 from lookalike.verify.pairs import all_pairs, list_pairs
 from lookalike.write import checksum, write_json, write_tables
 
@@ -128,7 +129,7 @@ class PairGraph:
     def close(self, batch: int, candidates: Candidates) -> None:
         """A batch is complete. Its rows are ordered by part, so that they do not depend on how parts were batched."""
         table, self._batch = pa.concat_tables(self._batch), []
-        self._batches[batch] = table.take(to_arrow(_order_rows(table, self._parts_of(candidates)[0])))
+        self._batches[batch] = pc.take(table, to_arrow(_order_rows(table, self._parts_of(candidates)[0])))
         if self._work is None or not self._work.wanted:
             return
         for number, waiting in self._batches.items():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -13,9 +12,11 @@ from lookalike.candidates.buckets import concatenate, select
 from lookalike.candidates.prefix import join_prefixes, oversize
 from lookalike.engine.settings import MatchSettings
 from lookalike.matching.comparable import Comparable
+from lookalike.types import distinct
+from lookalike.types.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Refined:
     """Oversize buckets that were refined."""
 
@@ -62,7 +63,7 @@ def refine(found: Comparable, matching: MatchSettings) -> Refined:
     measure = matching.measure
     floor = measure.jaccard_floor or Fraction(0)
     chosen = select(found.buckets, large)
-    items = np.unique(chosen.members).astype(np.int64)
+    items = distinct(chosen.members).astype(np.int64)
     prefixes = join_prefixes(items, *found.sets, *measure.arguments, (floor.numerator, floor.denominator))
     found.buckets = concatenate([select(found.buckets, ~large), prefixes])
     found.crowded = items

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence, Sized
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lookalike.errors import BadDataError
+from lookalike.types import compute as pc
+from lookalike.types.frozen import frozen
 
 ACCEPTED = "text, a list of strings or integers, or a vector (a list of numbers)"
 
@@ -22,7 +22,7 @@ class WrongKindError(ValueError):
     """A column or value that is neither text nor tokens; the caller adds the place."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BadRow:
     """A row that cannot be read, by its number among the rows that were parsed."""
 
@@ -87,13 +87,13 @@ def as_features(column: pa.Array | pa.ChunkedArray) -> pa.Array:
         column = column.dictionary_decode()
     kind = column.type
     if pa.types.is_null(kind):
-        return column.cast(pa.large_string())
+        return pc.cast(column, pa.large_string())
     if is_text(kind):
-        return column.cast(pa.large_string())
+        return pc.cast(column, pa.large_string())
     if pa.types.is_fixed_size_binary(kind):
         return _packed_bits(column)
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or kind == pa.binary_view():
-        return column.cast(pa.large_binary()).view(pa.large_string())
+        return pc.cast(column, pa.large_binary()).view(pa.large_string())
     return _as_tokens(column)
 
 
@@ -105,8 +105,8 @@ def _packed_bits(column: pa.Array) -> pa.Array:
     )
     lists = pa.FixedSizeListArray.from_arrays(values, width)
     if column.null_count:
-        lists = pc.if_else(column.is_valid(), lists, None)
-    return lists.cast(pa.large_list(pa.uint8()))
+        lists = pc.if_else(pc.is_valid(column), lists, None)
+    return pc.cast(lists, pa.large_list(pa.uint8()))
 
 
 def _as_tokens(column: pa.Array) -> pa.Array:
@@ -129,13 +129,13 @@ def _as_tokens(column: pa.Array) -> pa.Array:
         raise WrongKindError(f"is of type {kind}; accepted are {ACCEPTED}")
     if listed and plain and value == kind.value_type:
         return column
-    return column.cast(pa.large_list(value if plain else pa.large_string()))
+    return pc.cast(column, pa.large_list(value if plain else pa.large_string()))
 
 
 def without_views(table: pa.Table) -> pa.Table:
     """The table with string views converted to strings, because Arrow cannot filter views yet."""
     schema = pa.schema([field.with_type(_without_views(field.type)) for field in table.schema], table.schema.metadata)
-    return table if schema.equals(table.schema) else table.cast(schema)
+    return table if schema.equals(table.schema) else pc.cast_table(table, schema)
 
 
 def _without_views(kind: pa.DataType) -> pa.DataType:
@@ -182,7 +182,7 @@ def find_null_tokens(features: pa.Array) -> list[int]:
     tokens = features.flatten()  # without what may lie under null lists
     if not tokens.null_count:
         return []
-    owners = pc.list_parent_indices(features).filter(tokens.is_null())
+    owners = pc.filter(pc.list_parent_indices(features), pc.is_null(tokens))
     found: list[int] = pc.unique(owners).to_pylist()
     return found
 
@@ -205,7 +205,7 @@ def one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
         # 32-bit offsets overflow at 2 GiB when chunks are joined
         wide = pa.large_string() if pa.types.is_string(column.type) else pa.large_binary()
         if column.nbytes > 1 << 30:
-            column = column.cast(wide)
+            column = pc.cast(column, wide)
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
 
@@ -220,14 +220,14 @@ def join_column(pieces: Iterable[pa.Array]) -> pa.ChunkedArray:
     >>> join_column([pa.array([1, 2]), pa.array(["x", None])]).to_pylist()
     ['1', '2', 'x', None]
     """
-    arrays = [piece.cast(pa.string()) if piece.type == pa.string_view() else piece for piece in pieces]
+    arrays = [pc.cast(piece, pa.string()) if piece.type == pa.string_view() else piece for piece in pieces]
     kinds = {array.type for array in arrays if not pa.types.is_null(array.type)}
     if not kinds:
         return pa.chunked_array(arrays, type=pa.null())
     kind = kinds.pop() if len(kinds) == 1 else common_type([*kinds])
     try:
         if kind is not None:
-            return pa.chunked_array([array.cast(kind) for array in arrays], type=kind)
+            return pa.chunked_array([pc.cast(array, kind) for array in arrays], type=kind)
     except pa.ArrowInvalid:
         # an integer that no 64-bit float equals: keep its digits, as a string
         pass
@@ -245,7 +245,7 @@ def common_type(kinds: Sequence[pa.DataType]) -> pa.DataType | None:
 
 def _as_strings(array: pa.Array) -> pa.Array:
     if is_text(array.type) or pa.types.is_integer(array.type) or pa.types.is_null(array.type):
-        return array.cast(pa.large_string())
+        return pc.cast(array, pa.large_string())
     return pa.array([json_text(value) for value in array.to_pylist()], pa.large_string())
 
 

@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv
 
 from lookalike.errors import BadDataError
@@ -24,6 +23,7 @@ from lookalike.read.files import File
 from lookalike.read.lines import LineSource, Parsed, Rows
 from lookalike.read.long import LongRow
 from lookalike.types import READ_LIMITS, Bool, Int64, ReadLimits, UInt8, Wanted
+from lookalike.types import compute as pc
 
 _OPEN_QUOTE = "not valid CSV: a quote is not closed"
 QUOTE, NEWLINE, RETURN = b'"'[0], b"\n"[0], b"\r"[0]

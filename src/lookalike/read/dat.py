@@ -13,6 +13,7 @@ from lookalike.read.lines import LineSource, Parsed, Rows, line_ends
 from lookalike.read.long import LongRow
 from lookalike.read.txt import COLUMN
 from lookalike.types import Int64, Wanted, to_arrow
+from lookalike.types import compute as pc
 
 _SHOWN = 20
 """Bytes of a bad line quoted in its error."""
@@ -46,7 +47,7 @@ class DatSource(LineSource):
         lists, wrong = parse_sets(rows)
         bad = [BadRow(int(row), _describe(rows.row(int(row)), int(wrong[row]))) for row in np.flatnonzero(wrong)]
         if bad:
-            lists = lists.take(to_arrow(np.flatnonzero(wrong == 0)))
+            lists = pc.take(lists, to_arrow(np.flatnonzero(wrong == 0)))
         return Parsed(lists, dict.fromkeys(wanted.columns, lists), bad)
 
     def parse_long(self, row: LongRow, wanted: Wanted, first: bool) -> Parsed | None:  # noqa: ARG002

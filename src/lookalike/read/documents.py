@@ -109,7 +109,7 @@ class DocumentsSource:
         if self._items is None or len(self._items) != len(self.files) - rejected:
             parts = [np.arange(start, stop) for _, start, stop in self._spans()]
             bad = [parts[index][numbers] for index, numbers in self.rejected_rows.items()]
-            self._items = np.setdiff1d(np.concatenate(parts), np.concatenate([np.zeros(0, np.int64), *bad]))
+            self._items = np.setdiff1d(np.concatenate(parts), np.concatenate([np.zeros(0, np.int64), *bad]), True)
         return self.files[int(self._items[row])].name, 0
 
     def blocks(self) -> Iterator[Block]:
@@ -172,7 +172,7 @@ class DocumentBlock:
 
     def _items(self) -> Int64:
         rejected = self.source.rejected_rows.get(self.index, np.zeros(0, np.int64))
-        return np.setdiff1d(np.arange(len(self.files)), rejected)
+        return np.setdiff1d(np.arange(len(self.files)), rejected, assume_unique=True)
 
     def _text(self, file: File) -> str | bytearray:
         text_of = TEXT_OF.get(file.suffix)

@@ -8,19 +8,20 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from lookalike.errors import BadDataError, LookalikeError, UsageError
+from lookalike.types.frozen import frozen
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 """Suffixes of compressed text, and Arrow's name of the compression."""
 
 
-@dataclass(frozen=True)
+@frozen
 class File:
     """A file that exists.
 
@@ -44,16 +45,16 @@ class File:
     keep_alive: Any = None
     """An object that must live as long as the file is used (a temporary folder)."""
 
-    @property
+    @cached_property
     def compression(self) -> str | None:
         """`"gzip"`, `"zstd"` or None, by the last suffix."""
-        return COMPRESSIONS.get(Path(self.path).suffix.lower())
+        return COMPRESSIONS.get(os.path.splitext(self.path)[1].lower())
 
-    @property
+    @cached_property
     def suffix(self) -> str:
         """The suffix of the format, without that of the compression."""
-        path = Path(self.path)
-        return (Path(path.stem) if self.compression else path).suffix.lower()
+        stem, last = os.path.splitext(self.path)
+        return (os.path.splitext(stem)[1] if self.compression else last).lower()
 
     def open(self) -> pa.NativeFile:
         """The stored bytes, from the start. Errors are raised in terms of the user."""

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -28,9 +28,10 @@ from lookalike.read.streams import check_encoding
 from lookalike.read.unreadable import UnreadableSource
 from lookalike.read.walking import Finding, is_regular, match, silent, walk
 from lookalike.types import KEPT, READ_LIMITS, RUN_FILE, TEMPORARY, ReadLimits, Source, parse_record
+from lookalike.types.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class InputFile:
     """A file of the input and how it was found."""
 
@@ -100,7 +101,10 @@ def open_inputs(
     for given in inputs:
         found += _find(os.fspath(given), spool, found, how)
     names = kept_paths([one.file.kept_path for one in found], [_absolute(one.file) for one in found])
-    found = [replace(one, file=replace(one.file, kept_path=name)) for one, name in zip(found, names)]
+    found = [
+        one if one.file.kept_path == name else replace(one, file=replace(one.file, kept_path=name))
+        for one, name in zip(found, names)
+    ]
     sources: list[Source] = []
     for (error, is_document), group in groupby(found, lambda one: (one.error, one.is_document)):
         members = list(group)
@@ -229,7 +233,7 @@ def _find_local(given: str, how: Finding) -> Iterator[InputFile]:
 def _find_in_folder(folder: str, given: str, how: Finding) -> Iterator[InputFile]:
     """Every file below a folder except hidden ones, sorted by path."""
     base = Path(folder, KEPT) if read_record(Path(folder)) else Path(folder)
-    for path, whole, error in sorted(walk(folder, how)):
+    for path, whole, error in sorted(walk(folder, how), key=lambda one: one.path.parts):
         if error:
             yield _unreadable(str(path), given, error, how)
             continue

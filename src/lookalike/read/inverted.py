@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lookalike.errors import BadDataError, ResourceError
 from lookalike.read.tables import TableSource
 from lookalike.types import Int64, Source, Wanted, to_arrow, to_numpy
+from lookalike.types import compute as pc
 
 ELEMENT_BYTES = 64
 """Most memory that one element of a row takes while it is sorted."""
@@ -36,7 +36,7 @@ def invert(sources: Sequence[Source], column: str, memory_bytes: int) -> pa.Tabl
     [{'id': 'milk', 'text': [0]}, {'id': 'tea', 'text': [0, 1]}]
     """
     values, rows = _flatten(sources, column, memory_bytes)
-    encoded = pa.concat_arrays(values).dictionary_encode()
+    encoded = pc.dictionary_encode(pa.concat_arrays(values))
     order = to_numpy(pc.sort_indices(encoded.dictionary))
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
@@ -48,7 +48,7 @@ def invert(sources: Sequence[Source], column: str, memory_bytes: int) -> pa.Tabl
     elements, rows = elements[first], rows[first]
     starts = np.searchsorted(elements, np.arange(len(order) + 1))
     holders = pa.LargeListArray.from_arrays(to_arrow(starts.astype(np.int64)), to_arrow(rows))
-    return pa.table({ID: encoded.dictionary.take(to_arrow(order)), column: holders})
+    return pa.table({ID: pc.take(encoded.dictionary, to_arrow(order)), column: holders})
 
 
 def open_inverted(sources: Sequence[Source], column: str, memory_bytes: int) -> list[Source]:
@@ -73,7 +73,7 @@ def _flatten(sources: Sequence[Source], column: str, memory_bytes: int) -> tuple
                     f"{source.name}: transposing more than {count:,} elements needs more memory; increase --memory"
                 )
             sizes = pc.coalesce(pc.list_value_length(lists), to_arrow(np.zeros(len(lists), np.int32)))
-            owners.append(np.repeat(np.arange(row, row + len(lists)), to_numpy(sizes.cast(pa.int64()))))
+            owners.append(np.repeat(np.arange(row, row + len(lists)), to_numpy(pc.cast(sizes, pa.int64()))))
             chunks.append(values)
             row += len(lists)
     kinds = {chunk.type for chunk in chunks if len(chunk)}
@@ -93,9 +93,9 @@ def _values(lists: pa.Array, name: str, column: str) -> pa.Array:
     if values.null_count:
         raise BadDataError(f"{name}: a list in column {column!r} contains a null; remove nulls from the lists")
     if pa.types.is_integer(values.type):
-        return values if values.type == pa.uint64() else values.cast(pa.int64())
+        return values if values.type == pa.uint64() else pc.cast(values, pa.int64())
     if len(values) and not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
         raise BadDataError(
             f"{name}: column {column!r} has lists of {values.type}; only strings and integers can be transposed"
         )
-    return values.cast(pa.large_string())
+    return pc.cast(values, pa.large_string())

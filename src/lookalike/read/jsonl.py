@@ -29,7 +29,8 @@ from lookalike.read.columns import (
 )
 from lookalike.read.lines import LineSource, Parsed, Rows, line_ends
 from lookalike.read.long import LongRow
-from lookalike.types import Bool, Int64, UInt8, Wanted
+from lookalike.types import Bool, Int64, UInt8, Wanted, distinct
+from lookalike.types import compute as pc
 
 _SPACES = b" \t\r\n"
 _TOKENS = {str: pa.list_(pa.string()), int: pa.list_(pa.int64()), float: pa.list_(pa.float64())}
@@ -51,7 +52,7 @@ class JsonlSource(LineSource):
 
     def hint(self, rows: Rows, wanted: Wanted) -> dict[str, pa.DataType | None]:
         """The type of each requested column in a sample of the block; None if types are mixed."""
-        sample = [*_objects(rows, np.unique(np.linspace(0, len(rows) - 1, self.limits.sampled_rows).astype(int)))]
+        sample = [*_objects(rows, distinct(np.linspace(0, len(rows) - 1, self.limits.sampled_rows).astype(int)))]
         kinds = {name: _plain_type([one.get(name) for one in sample]) for name in wanted.columns}
         if wanted.any_type:
             return {**kinds, wanted.features: _plain_type([one.get(wanted.features) for one in sample])}
@@ -110,7 +111,7 @@ class JsonlSource(LineSource):
             check_features(one.get(wanted.features), wanted.features, pa.large_string())
         row.unescape(_unescape)
         found = {name: _long_column(row, one.get(name)) for name in (wanted.features, *wanted.columns)}
-        features = found[wanted.features] if wanted.any_type else found[wanted.features].cast(pa.large_string())
+        features = found[wanted.features] if wanted.any_type else pc.cast(found[wanted.features], pa.large_string())
         return Parsed(features, {name: found[name] for name in wanted.columns})
 
     def check_block(self, rows: Rows, parsed: Parsed, wanted: Wanted) -> None:

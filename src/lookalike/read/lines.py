@@ -34,13 +34,15 @@ from lookalike.types import (
     Wanted,
     to_arrow,
 )
+from lookalike.types import compute as pc
+from lookalike.types.frozen import frozen
 
 NEWLINE = ord("\n")
 SAMPLED_BYTES = 1 << 20
 """How much of a file is read to estimate its number of rows."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rows:
     """Contiguous rows: row i is `data[ends[i - 1]:ends[i]]`, its line end included."""
 
@@ -75,7 +77,7 @@ class Rows:
         """Some of the rows, in ascending order; not copied if all are taken."""
         if len(rows) == len(self):
             return self
-        taken = self._array().take(to_arrow(rows))
+        taken = pc.take(self._array(), to_arrow(rows))
         _, offsets, data = taken.buffers()
         ends = np.frombuffer(offsets, np.int64)[: len(rows) + 1]
         return Rows(pa.py_buffer(b"") if data is None else data.slice(0, int(ends[-1])), ends[1:])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*)")
@@ -49,6 +48,8 @@ def loose_text(page: str) -> str:
             pieces.append("<")
             at += 1
     pieces.append(page[at:])
+    import html  # a large table of entities
+
     return " ".join(filter(None, (html.unescape(piece).strip() for piece in pieces)))
 
 

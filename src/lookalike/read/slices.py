@@ -24,6 +24,7 @@ from lookalike.read.columns import (
     without_views,
 )
 from lookalike.types import Bool, Int64, Items, Rejected, Wanted, to_arrow
+from lookalike.types import compute as pc
 
 
 class SlicedSource(Protocol):
@@ -63,7 +64,7 @@ class Slice(ABC):
         chosen = np.arange(self.length)
         if rows is not None:
             chosen = self._item_rows()[rows]
-            table = without_views(table).take(to_arrow(chosen))
+            table = pc.take(without_views(table), to_arrow(chosen))
         features = self._features(table, wanted.features)
         columns = {name: one_array(table.column(name)) for name in wanted.columns}
         errors = _find_bad(features)
@@ -74,8 +75,10 @@ class Slice(ABC):
         if not bad:
             return Items(features, columns, (), decoded)
         rejected = [self._rejected(int(chosen[row]), wanted, errors[row]) for row in bad]
-        good = to_arrow(np.setdiff1d(np.arange(len(features)), bad))
-        return Items(features.take(good), {name: one.take(good) for name, one in columns.items()}, rejected, decoded)
+        good = to_arrow(np.setdiff1d(np.arange(len(features)), bad, assume_unique=True))
+        return Items(
+            pc.take(features, good), {name: pc.take(one, good) for name, one in columns.items()}, rejected, decoded
+        )
 
     def kept_rows(self, keep: Bool, decoded: pa.Table | None = None) -> pa.Table:
         """All columns of the kept rows; the slice itself if all are kept."""
@@ -86,7 +89,7 @@ class Slice(ABC):
         table = self._whole(decoded)
         if chosen.all():
             return table
-        return without_views(table).filter(to_arrow(chosen)).cast(table.schema)
+        return pc.cast_table(pc.filter(without_views(table), to_arrow(chosen)), table.schema)
 
     def _whole(self, decoded: pa.Table | None) -> pa.Table:
         """All columns, some of which may be decoded already."""

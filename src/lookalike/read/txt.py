@@ -11,6 +11,7 @@ from lookalike.read.columns import BadRow, find_bad_utf8, missing_column
 from lookalike.read.lines import LineSource, Parsed, Rows, line_ends
 from lookalike.read.long import LongRow, text_at
 from lookalike.types import Int64, Wanted, to_arrow
+from lookalike.types import compute as pc
 
 COLUMN = "text"
 """The name of the only column of plain text."""
@@ -52,7 +53,7 @@ class TxtSource(LineSource):
         """Reject the lines that are not UTF-8."""
         text = line_texts(rows)
         bad = find_bad_utf8(text)
-        good = text.take(to_arrow(np.setdiff1d(np.arange(len(rows)), bad)))
+        good = pc.take(text, to_arrow(np.setdiff1d(np.arange(len(rows)), bad, assume_unique=True)))
         return Parsed(good, dict.fromkeys(wanted.columns, good), [BadRow(row, "not valid UTF-8") for row in bad])
 
 
@@ -70,4 +71,4 @@ def line_texts(rows: Rows) -> pa.Array:
     offsets = np.empty(2 * len(rows) + 1, np.int64)
     offsets[0:-1:2], offsets[1::2], offsets[-1] = starts, last, rows.ends[-1]
     runs = pa.Array.from_buffers(pa.large_binary(), 2 * len(rows), [None, pa.py_buffer(offsets), rows.data])
-    return runs.take(to_arrow(np.arange(0, 2 * len(rows), 2))).view(pa.large_string())
+    return pc.take(runs, to_arrow(np.arange(0, 2 * len(rows), 2))).view(pa.large_string())

@@ -9,19 +9,21 @@ import glob
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import field
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
 from lookalike.errors import UsageError
 from lookalike.read.earlier import is_earlier_output, kept_files, read_record
+from lookalike.types.frozen import frozen
 
 
 def silent(_: str) -> None:
     """Report nothing."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Finding:
     """How inputs are searched for."""
 
@@ -31,13 +33,27 @@ class Finding:
     """List what cannot be read instead of raising."""
     note: Callable[[str], None] = silent
     """Told what is skipped."""
+    _folders: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
+    """Folders seen so far, with their real paths."""
 
     def is_written(self, path: str | Path) -> bool:
         """Whether a path is in a folder that the run writes to."""
         if not self.outputs:
             return False
-        real = Path(path).resolve()
-        return any(folder in (real, *real.parents) for folder in self.outputs)
+        return os.path.join(self._real_path(os.fspath(path)), "").startswith(self._written)
+
+    @cached_property
+    def _written(self) -> tuple[str, ...]:
+        return tuple(os.path.join(folder, "") for folder in self.outputs)
+
+    def _real_path(self, path: str) -> str:
+        """A path without symbolic links; each folder is looked at once."""
+        folder, name = os.path.split(path)
+        if name in ("", ".", "..") or os.path.islink(path):
+            return os.path.realpath(path)
+        if folder not in self._folders:
+            self._folders[folder] = os.path.realpath(folder)
+        return os.path.join(self._folders[folder], name)
 
     def tell_skipped(self, folder: str | Path) -> None:
         """Note that an earlier output is not read."""
@@ -114,7 +130,7 @@ def match(pattern: str, how: Finding) -> Iterator[Found]:
     """
     root = _literal_root(pattern)
     earlier: dict[Path, bool] = {}
-    for name in sorted(glob.glob(pattern, recursive=True)):  # noqa: PTH207
+    for name in sorted(glob.glob(pattern, recursive=True)):
         path = Path(name)
         inside = [one for one in path.parents if root in one.parents] if "**" in pattern else []
         for parent in inside:
@@ -125,7 +141,7 @@ def match(pattern: str, how: Finding) -> Iterator[Found]:
         if not any(earlier[parent] for parent in inside):
             yield Found(path)
     for parent in Path(pattern).parents:
-        folders = glob.glob(f"{parent}{os.sep}", recursive=True)  # noqa: PTH207
+        folders = glob.glob(f"{parent}{os.sep}", recursive=True)
         for name in sorted(folders):
             if not os.access(name, os.R_OK | os.X_OK):
                 yield Found(Path(name), error="Permission denied")

@@ -11,6 +11,7 @@ import numpy as np
 
 from lookalike.errors import UsageError
 from lookalike.tuning.plan import Plan, lecture_plan, percent
+from lookalike.types import distinct
 from lookalike.write import whole_file
 
 PLOT_SUFFIXES = (".svg", ".png")
@@ -172,7 +173,7 @@ def _draw(plan: Plan) -> Any:
     axes = figure.add_subplot()
     # Evenly spaced points alone would miss the rise of a steep curve.
     rise = [plan.at(chance) for chance in np.linspace(0.001, 0.999, 200)]
-    values = np.unique(np.clip(np.concatenate([np.linspace(*plan.axis, 401), rise, [plan.threshold]]), *plan.axis))
+    values = distinct(np.clip(np.concatenate([np.linspace(*plan.axis, 401), rise, [plan.threshold]]), *plan.axis))
     chance = plan.curve(values)
     _shade(axes, plan, values, chance)
     _draw_lines(axes, plan, values, chance)

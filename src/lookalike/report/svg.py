@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from lookalike.report.html import Markup, join, tag
+from lookalike.types.frozen import frozen
 
 _MARGIN = 2.0  # per cent of the width kept free on either side
 _TOP, _LINE, _GAP, _COUNTS, _BOTTOM = 44, 130, 40, 190, 46  # heights of the parts of a histogram, in pixels
@@ -19,7 +19,7 @@ _SIDE = 54  # width of the labels of the vertical axes, in pixels
 _LARGEST_RATIO = 100  # of counts on a linear scale
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scale:
     """Maps numbers to horizontal positions, in per cent of the width.
 
@@ -56,7 +56,7 @@ class Scale:
         return [number * step for number in range(first, last + 1)]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Column:
     """A column of a histogram: a count between two numbers."""
 
@@ -267,7 +267,7 @@ def close_edges(edges: Sequence[tuple[float, float]]) -> list[tuple[float, float
     return closed
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Heights:
     """Maps counts to heights, as a share of the highest. On a logarithmic scale, a count of 1/2 would have height 0."""
 

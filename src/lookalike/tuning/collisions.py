@@ -6,6 +6,7 @@ Pure formulas, for plans and for the families. Nothing here draws a hash functio
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import TypeVar
 
 import numpy as np
@@ -17,7 +18,19 @@ Number = TypeVar("Number", float, Float64)
 """A number or an array; the result has the same shape."""
 
 _ERF = np.vectorize(math.erf, otypes=[np.float64])
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(48)
+
+
+@cache
+def quadrature(points: int) -> tuple[Float64, Float64]:
+    """Nodes and weights on [-1, 1] for integrals of smooth functions; computed where they are first needed.
+
+    Examples
+    --------
+    >>> float(quadrature(24)[1].sum())
+    2.0
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(points)
+    return nodes, weights
 
 
 def angle_of(cosine: Number) -> Number:
@@ -96,9 +109,10 @@ def unit_line_collision(distance: Number, width: float, dimensions: int = 2) -> 
     density = 2 / math.sqrt(math.pi) * math.exp(math.lgamma(dimensions / 2) - math.lgamma((dimensions - 1) / 2))
     # Beyond 40/sqrt(dimensions) the power of the cosine is below the last digit of a float.
     end = np.minimum(reach, 40 / math.sqrt(dimensions))[..., None]
-    angles = end / 2 * (1 + _NODES)
+    nodes, weights = quadrature(48)
+    angles = end / 2 * (1 + nodes)
     heights = np.exp((dimensions - 2) * np.log(np.cos(angles)))
-    whole = (heights * end / 2) @ _WEIGHTS
+    whole = (heights * end / 2) @ weights
     power = -np.expm1((dimensions - 1) * np.log(np.maximum(np.cos(reach), 1e-300))) / (dimensions - 1)
     with np.errstate(invalid="ignore"):
         chance = density * (whole - np.where(np.isfinite(ratio), ratio * power, whole))

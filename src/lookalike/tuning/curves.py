@@ -13,12 +13,12 @@ from typing import overload
 import numpy as np
 
 from lookalike.errors import UsageError
-from lookalike.types import Float64
+from lookalike.tuning.collisions import quadrature
+from lookalike.types import Float64, distinct
 
 _LOG_HALF = math.log(0.5)
 # Breakpoints of the integrals, as probabilities: between two of them the curve is smooth, however steep.
 _LEVELS = np.concatenate([10.0 ** np.arange(-16, 0), np.arange(2, 10) / 10, 1 - 10.0 ** np.arange(-2, -16, -1)])
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 
 @overload
@@ -172,10 +172,11 @@ def area(height: Callable[[Float64], Float64], start: float, end: float, between
     >>> round(area(lambda x: x**2, 0.0, 3.0, np.array([1.0])), 9)
     9.0
     """
-    edges = np.unique(np.clip(np.concatenate([[start], between, [end]]), start, end))
+    edges = distinct(np.clip(np.concatenate([[start], between, [end]]), start, end))
     middles, halves = (edges[1:] + edges[:-1]) / 2, np.diff(edges) / 2
-    points = np.clip(middles[:, None] + halves[:, None] * _NODES, start, end)
-    return float(halves @ (height(points) @ _WEIGHTS))
+    nodes, weights = quadrature(24)
+    points = np.clip(middles[:, None] + halves[:, None] * nodes, start, end)
+    return float(halves @ (height(points) @ weights))
 
 
 def hashes_needed(error: float, probability: float) -> int:

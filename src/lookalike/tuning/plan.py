@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import operator
 from bisect import bisect_right
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
@@ -20,6 +20,7 @@ from lookalike.tuning.collisions import Number
 from lookalike.tuning.curves import area, bends, lecture_threshold, miss_probability, probability, similarity_at
 from lookalike.tuning.scales import Scale, make_scale
 from lookalike.tuning.thresholds import parse_threshold
+from lookalike.types.frozen import frozen
 from lookalike.types.wording import count
 
 MOST_HASHES = 65536
@@ -30,7 +31,7 @@ class TooFewHashesError(UsageError):
     """No plan with so few hashes reaches the recall."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Plan:
     """How signatures are split into bands, and which pairs that finds.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import operator
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -17,6 +16,7 @@ from lookalike.errors import UsageError
 from lookalike.tuning.collisions import Number, angle_of, bit_collision, hyperplane_collision, line_collision
 from lookalike.tuning.thresholds import DISTANCES, check_threshold, jaccard_floor
 from lookalike.types import Float64
+from lookalike.types.frozen import frozen
 
 PLANNED = ("jaccard", "dice", "cosine", "euclidean", "hamming")
 """The measures that have hash functions. Cosine is the cosine of two vectors."""
@@ -41,7 +41,7 @@ _FUNCTION_NOUNS = {
 }
 
 
-@dataclass(frozen=True)
+@frozen
 class Scale:
     """A measure with its parameter: the number of bits of an item, or the width of the buckets on a line.
 

@@ -13,6 +13,7 @@ from lookalike.types.arrays import (
     UInt8,
     UInt32,
     UInt64,
+    distinct,
     matrix_to_arrow,
     stretch_by_stretch,
     strings_to_arrow,
@@ -20,7 +21,7 @@ from lookalike.types.arrays import (
     to_arrow,
     to_numpy,
 )
-from lookalike.types.items import Block, ItemMemory, Items, Layout, Rejected, Source, Wanted
+from lookalike.types.items import Block, ItemMemory, Items, Layout, Rejected, Source, Wanted, total_bytes
 from lookalike.types.limits import READ_LIMITS, ReadLimits
 from lookalike.types.names import DEFAULT_ID, KEPT, RUN_FILE, TEMPORARY
 from lookalike.types.records import parse_record
@@ -59,6 +60,7 @@ __all__ = [
     "UInt64",
     "VectorKind",
     "Wanted",
+    "distinct",
     "matrix_to_arrow",
     "parse_record",
     "stretch_by_stretch",
@@ -66,4 +68,5 @@ __all__ = [
     "text_arrays",
     "to_arrow",
     "to_numpy",
+    "total_bytes",
 ]

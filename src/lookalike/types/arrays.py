@@ -52,6 +52,22 @@ def stretch_by_stretch(
             yield made
 
 
+def distinct(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The distinct values, ascending.
+
+    Unlike `np.unique`, it does not import masked arrays, which takes a tenth of a small job.
+
+    Examples
+    --------
+    >>> distinct(np.array([3, 1, 3])).tolist()
+    [1, 3]
+    """
+    ordered = np.sort(values, axis=None)
+    first = np.ones(len(ordered), np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return ordered[first]
+
+
 def to_arrow(values: npt.NDArray[Any]) -> pa.Array:
     """A NumPy array as an Arrow array.
 
@@ -144,10 +160,12 @@ def text_arrays(texts: pa.Array) -> tuple[UInt8, Int64]:
     """
     import pyarrow as pa
 
+    from lookalike.types import compute as pc
+
     if texts.type != pa.large_string():
-        texts = texts.cast(pa.large_string())
+        texts = pc.cast(texts, pa.large_string())
     if texts.null_count:
-        texts = texts.fill_null("")
+        texts = pc.fill_null(texts, "")
     _, offset_buffer, data_buffer = texts.buffers()
     if offset_buffer is None or not len(texts):
         offsets = np.zeros(len(texts) + 1, np.int64)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol
 
 import pyarrow as pa
 
 from lookalike.errors import ResourceError
 from lookalike.types import Bool, Int64
+from lookalike.types.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rejected:
     """A line or file that could not be read, skipped by `--on-error skip`."""
 
@@ -23,7 +24,7 @@ class Rejected:
     raw: bytes
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Items:
     """The items of one block: the compared column, and the further columns that were requested."""
 
@@ -38,7 +39,7 @@ class Items:
         return len(self.features)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Wanted:
     """The columns that a job needs of every item."""
 
@@ -52,7 +53,7 @@ class Wanted:
     """Accept any type in the features of text formats, as in other columns: nothing is compared yet."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ItemMemory:
     """The memory that one item may take while it is read and processed.
 
@@ -101,7 +102,7 @@ class Block(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Layout:
     """How a source is stored, so that its surviving rows can be written in the same way.
 
@@ -152,3 +153,8 @@ class Source(Protocol):
 
     def locate(self, row: int) -> tuple[str, int]:
         """The file of a row of the source, and the row's number in that file."""
+
+
+def total_bytes(sources: Sequence[Source]) -> int:
+    """The size of all sources."""
+    return sum(source.nbytes for source in sources)

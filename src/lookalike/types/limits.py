@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from lookalike.types.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ReadLimits:
     """Sizes of the blocks that sources are cut into, and from which size on a value is treated as long.
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from lookalike.types import Float64, Int32, Int64, UInt32, UInt64
+from lookalike.types.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sets:
     """Sets of 64-bit elements in compressed rows: row i is `elements[indptr[i]:indptr[i + 1]]`.
 
@@ -67,7 +67,7 @@ class Sets:
         return cls(indptr, elements)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class VectorKind:
     """What the items of a job on vectors are: so many numbers, or so many bits.
 
@@ -101,7 +101,7 @@ class VectorKind:
         return starts, starts + self.dimension, words.view(self.scalar)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Numbered:
     """Sets in order of size, their elements numbered by how often they occur: rare ones have small numbers.
 
@@ -129,7 +129,7 @@ class Numbered:
         return np.diff(self.indptr)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Signatures:
     """One row of minhash values per item; two rows agree in a column with probability Jaccard.
 
@@ -164,7 +164,7 @@ class Signatures:
         return float(np.mean(self.values[left] == self.values[right]))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Buckets:
     """Groups of items to be compared with each other: bucket b is `members[starts[b]:starts[b + 1]]`."""
 
@@ -188,7 +188,7 @@ class Buckets:
         return np.add.reduceat(self.members < item, self.starts[:-1], dtype=np.int64)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pairs:
     """Verified pairs of items, by number, with their exact similarity."""
 
@@ -200,7 +200,7 @@ class Pairs:
         return len(self.left)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Overlapping:
     """Pairs of sets by number, left before right, and how many elements the two share."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +10,7 @@ from lookalike.errors import UsageError
 from lookalike.kernels import sets as kernels
 from lookalike.tuning.thresholds import DISTANCES, check_threshold, jaccard_floor, written
 from lookalike.types import Bool, Float64, Int64
+from lookalike.types.frozen import frozen
 
 NUMBERS = {
     "jaccard": kernels.JACCARD,
@@ -24,7 +24,7 @@ LARGEST_TERM = 1 << 31
 """Numerator and denominator of a threshold are below this, so that kernels can compare in 64 bits."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Measure:
     """A measure of two sets or vectors and the threshold that a pair must reach.
 

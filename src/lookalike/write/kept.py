@@ -149,10 +149,15 @@ class FileWriter(KeptFile):
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         folder.mkdir(parents=True, exist_ok=True)
+        self._made = {str(folder)}
 
     def write(self, stored: list[tuple[str, bytes]]) -> None:
         """Add files: path below the folder, and bytes."""
         for name, raw in stored:
-            path = self._folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(raw)
+            path = os.path.join(self._folder, name)
+            parent = os.path.dirname(path)
+            if parent not in self._made:
+                os.makedirs(parent, exist_ok=True)
+                self._made.add(parent)
+            with open(path, "wb") as out:
+                out.write(raw)

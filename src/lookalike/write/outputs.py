@@ -10,8 +10,10 @@ import json
 import os
 import shutil
 import tempfile
+import time
 import zlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -30,10 +32,14 @@ MANIFEST = "manifest.jsonl"
 """What a run has finished, in the work folder."""
 MANY_FILES = 200
 """With more files than this, all are flushed at once instead of one by one."""
+FLUSHED_AT_ONCE = 8
+"""So many files are flushed at the same time: the disk then commits them together."""
 TABLE_SUFFIXES = (".parquet", ".csv", ".jsonl", ".tsv")
 """The suffixes that a table can be written to."""
 
 _WINDOWS = os.name == "nt"
+_unpublished: set[Path] = set()
+"""Folders that are being filled: files in them are flushed together before the folder is renamed."""
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _FREE_OR_MOVE = "free some space or choose another location"
 _FREE_AND_RESUME = "free some space and continue with --resume, or choose another location with -o"
@@ -96,6 +102,8 @@ class OutputFolder:
         """Where a copy of input that can be read only once goes."""
         self._lock = FileLock(self._partial / LOCK_FILE, LOCK_TEXT)
         self._made: list[Path] = []
+        self.publishing_seconds = 0.0
+        """How long it took to flush the output and to give it its name."""
         self._check()
 
     @property
@@ -119,6 +127,7 @@ class OutputFolder:
         check_work_folders(self._partial, LOCK_FILE, (self.work, self.spool))
         existed = self._partial.exists()
         self._partial.mkdir(exist_ok=True)
+        _unpublished.add(self._partial)
         try:
             self._lock.acquire()
         except LockedError as error:
@@ -153,11 +162,14 @@ class OutputFolder:
                     if _is_full(error.__cause__):
                         raise error.__cause__  # raised for a file in the folder: the advice here is about the run
                     return
+                started = time.perf_counter()
                 self.clear_work()
                 self._lock.remove()
                 flush_tree(self._partial, self._many_files)
                 self._publish()
+                self.publishing_seconds = time.perf_counter() - started
         finally:
+            _unpublished.discard(self._partial)
             if keep:
                 self._tidy()
             else:
@@ -293,9 +305,11 @@ def whole_file(path: Path) -> Iterator[Path]:
         try:
             partial.chmod(0o666 & ~_umask())
             yield partial
-            flush(partial)
+            if _unpublished.isdisjoint(path.parents):
+                flush(partial)
             partial.replace(path)
-            flush(path.parent)
+            if _unpublished.isdisjoint(path.parents):
+                flush(path.parent)
         finally:
             partial.unlink(missing_ok=True)
 
@@ -352,8 +366,9 @@ def flush_tree(folder: Path, many_files: int = MANY_FILES) -> None:
         # one by one, each file would wait for the disk
         os.sync()
         return
-    for path in found:
-        flush(path)
+    with ThreadPoolExecutor(min(FLUSHED_AT_ONCE, len(found))) as pool:
+        for _ in pool.map(flush, found):
+            pass  # an error is raised here
 
 
 def flush(path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -37,8 +37,8 @@ _NAMED = 3
 
 def count_kept(folder: Path) -> dict[str, Any]:
     """How many files and bytes an output folder has in kept/, for run.json: files added later are noticed."""
-    files = _files(folder / KEPT)
-    return {WRITTEN: {"files": len(files), "bytes": sum(path.lstat().st_size for path in files)}}
+    sizes = [os.lstat(path).st_size for path in _paths(folder / KEPT)]
+    return {WRITTEN: {"files": len(sizes), "bytes": sum(sizes)}}
 
 
 def check_replaceable(folder: Path) -> None:
@@ -118,7 +118,12 @@ def _added(folder: Path, record: dict[str, Any]) -> list[str]:
 
 
 def _files(folder: Path) -> list[Path]:
-    return sorted(Path(parent, name) for parent, _, files in os.walk(folder) for name in {*files} - _DESKTOP_NAMES)
+    return sorted(map(Path, _paths(folder)))
+
+
+def _paths(folder: Path) -> Iterator[str]:
+    for parent, _, files in os.walk(folder):
+        yield from (os.path.join(parent, name) for name in files if name not in _DESKTOP_NAMES)
 
 
 def _names(foreign: list[str]) -> str:

@@ -10,12 +10,13 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lookalike.errors import UsageError
 from lookalike.types import Rejected, strings_to_arrow
+from lookalike.types import compute as pc
 from lookalike.write.outputs import TABLE_SUFFIXES, disk_errors, whole_file
 
 
@@ -67,7 +68,7 @@ def write_tables(path: str | Path, tables: Iterator[pa.Table]) -> None:
 
 def decoded(table: pa.Table) -> pa.Table:
     """A table whose dictionary columns are ordinary ones."""
-    return table.cast(_plain_schema(table.schema))
+    return pc.cast_table(table, _plain_schema(table.schema))
 
 
 def _plain_schema(schema: pa.Schema) -> pa.Schema:
@@ -106,24 +107,32 @@ def _write_separated(stream: IO[bytes], tables: Iterable[pa.Table], delimiter: s
         if number == 0:
             names = _quoted(strings_to_arrow(table.column_names), delimiter)
             _write_all(stream, memoryview((delimiter.join(names.to_pylist()) + "\n").encode()))
+        changes = [_Changed(lambda values: _field_texts(values, delimiter)) for _ in table.column_names]
+        between = _large(delimiter), _large("\n")
         for batch in table.to_batches(1 << 16):
-            _write_lines(stream, batch, delimiter)
+            if not batch.num_rows or not batch.num_columns:
+                continue
+            parts = []
+            for changed, column in zip(changes, batch.columns):
+                parts += [changed(column), between[0]]
+            _write_all(stream, _joined(pc.binary_join_element_wise(*parts[:-1], between[1], _large(""))))
 
 
-def _write_lines(stream: IO[bytes], batch: pa.RecordBatch, delimiter: str) -> None:
-    fields = [_each(column, lambda values: _quoted(_texts(values), delimiter)) for column in batch.columns]
-    if batch.num_rows and fields:
-        # a line end per row: joined with an empty last field
-        lines = pc.binary_join_element_wise(*fields, _large(delimiter))
-        ended = pc.binary_join_element_wise(lines, _large("\n"), _large(""))
-        _write_all(stream, _joined(ended))
+class _Changed:
+    """A column with every value changed; of a dictionary, the distinct ones, once for all batches that share it."""
 
+    def __init__(self, change: Callable[[pa.Array], pa.Array]) -> None:
+        self._change = change
+        self._dictionary: pa.Array | None = None
+        self._texts: pa.Array | None = None
 
-def _each(column: pa.Array, change: Callable[[pa.Array], pa.Array]) -> pa.Array:
-    """A column with every value changed; of a dictionary, the distinct ones."""
-    if isinstance(column, pa.DictionaryArray):
-        return change(column.dictionary).take(column.indices)
-    return change(column)
+    def __call__(self, column: pa.Array) -> pa.Array:
+        if not isinstance(column, pa.DictionaryArray):
+            return self._change(column)
+        dictionary = column.dictionary
+        if self._dictionary is None or not self._dictionary.equals(dictionary):
+            self._dictionary, self._texts = dictionary, self._change(dictionary)
+        return pc.take(self._texts, column.indices)
 
 
 def _write_all(stream: IO[bytes], data: memoryview) -> None:
@@ -132,12 +141,27 @@ def _write_all(stream: IO[bytes], data: memoryview) -> None:
         data = data[stream.write(data) :]
 
 
+def _any_of(data: memoryview, marks: bytes) -> bool:
+    values = np.frombuffer(data, np.uint8)
+    return any(bool((values == mark).any()) for mark in marks)
+
+
 def _joined(lines: pa.Array) -> memoryview:
     """All lines as they are in memory, one after the other."""
     _, offsets, data = lines.buffers()
+    if data is None:
+        return memoryview(b"")
     ends = memoryview(offsets).cast("q")
     start, stop = ends[lines.offset], ends[lines.offset + len(lines)]
     return memoryview(data)[start:stop]
+
+
+def _field_texts(column: pa.Array, delimiter: str) -> pa.Array:
+    """Values as fields of a line: only texts and what is written as text can need quotes."""
+    texts = _texts(column)
+    kind = column.type
+    plain = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
+    return texts if plain else _quoted(texts, delimiter)
 
 
 def _texts(column: pa.Array) -> pa.Array:
@@ -145,7 +169,8 @@ def _texts(column: pa.Array) -> pa.Array:
     if pa.types.is_nested(column.type) or _is_bytes(column.type):
         values = [one if one is None else _as_text(one) for one in column.to_pylist()]
         column = pa.array(values, pa.large_string())
-    return pc.fill_null(column.cast(pa.large_string()), _large(""))
+    texts = pc.cast(column, pa.large_string())
+    return pc.fill_null(texts, _large("")) if texts.null_count else texts
 
 
 def _as_text(value: Any) -> str:
@@ -158,6 +183,8 @@ def _is_bytes(kind: pa.DataType) -> bool:
 
 def _quoted(texts: pa.Array, delimiter: str) -> pa.Array:
     """Texts quoted where necessary: Arrow's own writer quotes either all or none."""
+    if not _any_of(_joined(texts), f'{delimiter}"\n\r'.encode()):
+        return texts
     special = pc.match_substring_regex(texts, f'[{delimiter}"\\n\\r]')
     if not pc.any(special).as_py():
         return texts
@@ -175,12 +202,13 @@ def _json(value: Any) -> str:
 
 
 def _write_jsonl(stream: IO[bytes], table: pa.Table) -> None:
+    changes = [_Changed(_json_texts) for _ in table.column_names]
     for batch in table.to_batches(1 << 16):
         if not batch.num_rows:
             continue
         fields = []
-        for number, (name, column) in enumerate(zip(table.column_names, batch.columns)):
-            fields += [_large(f"{', ' if number else '{'}{_json(name)}: "), _each(column, _json_texts)]
+        for number, (name, changed, column) in enumerate(zip(table.column_names, changes, batch.columns)):
+            fields += [_large(f"{', ' if number else '{'}{_json(name)}: "), changed(column)]
         _write_all(stream, _joined(pc.binary_join_element_wise(*fields, _large("}\n"), _large(""))))
 
 
@@ -189,12 +217,12 @@ def _json_texts(column: pa.Array) -> pa.Array:
     kind = column.type
     if not column.null_count:
         if pa.types.is_integer(kind):
-            return column.cast(pa.large_string())
+            return pc.cast(column, pa.large_string())
         if pa.types.is_floating(kind) and pc.all(pc.is_finite(column), min_count=0).as_py():
-            texts = column.cast(pa.large_string())
+            texts = pc.cast(column, pa.large_string())
             return pc.replace_substring_regex(texts, r"^(-?[0-9]+)$", r"\1.0")
         if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-            texts = column.cast(pa.large_string())
+            texts = pc.cast(column, pa.large_string())
             if not pc.any(pc.match_substring_regex(texts, r'[\x00-\x1f"\\]'), min_count=0).as_py():
                 return pc.binary_join_element_wise(_large('"'), texts, _large('"'), _large(""))
     return strings_to_arrow([_json(value) for value in column.to_pylist()])

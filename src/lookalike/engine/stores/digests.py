@@ -17,6 +17,7 @@ from lookalike.engine.memory import PIECE_BYTES
 from lookalike.engine.stores.work import WorkFolder
 from lookalike.read import join_column
 from lookalike.types import Int32, Int64, Rejected, UInt64, to_arrow, to_numpy
+from lookalike.types import compute as pc
 
 LARGEST_KEY = (1 << 64) - 1
 _DETAILS = b"lookalike"
@@ -162,18 +163,18 @@ class Digests:
         kinds = {table.schema.field(name).type for table in self._tables() if name in table.column_names}
         if len(kinds - {pa.null()}) > 1:
             # the common type depends on all values
-            return _one(self._whole(name).take(to_arrow(items)))
+            return _one(pc.take(self._whole(name), to_arrow(items)))
         by_item = np.argsort(items, kind="stable")
         ordered = items[by_item]
         pieces, start = [], 0
         for table in self._tables():
             low, high = np.searchsorted(ordered, [start, start + table.num_rows])
             column = table.column(name) if name in table.column_names else pa.nulls(table.num_rows)
-            pieces += _chunks(column.take(to_arrow(ordered[low:high] - start)))
+            pieces += _chunks(pc.take(column, to_arrow(ordered[low:high] - start)))
             start += table.num_rows
         back = np.empty(len(items), np.int64)
         back[by_item] = np.arange(len(items))
-        return _one(join_column(pieces).take(to_arrow(back)))
+        return _one(pc.take(join_column(pieces), to_arrow(back)))
 
     def _whole(self, name: str) -> pa.ChunkedArray:
         pieces: list[pa.Array] = []

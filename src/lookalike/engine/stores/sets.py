@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from lookalike.engine.stores.work import WorkFolder
 from lookalike.types import Int32, Int64, Sets, to_arrow, to_numpy
+from lookalike.types import compute as pc
 
 _SCHEMA = pa.schema([("set", pa.large_list(pa.uint64())), ("item", pa.int64()), ("block", pa.int32())])
 
@@ -103,7 +104,7 @@ class SetStore:
         by_block = np.argsort(blocks, kind="stable")
         ends = np.flatnonzero(np.diff(blocks[by_block], append=-1)) + 1
         for first, last in zip([0, *ends[:-1].tolist()], ends.tolist()):
-            self._open().write(whole if last - first == len(items) else whole.take(to_arrow(by_block[first:last])))
+            self._open().write(whole if last - first == len(items) else pc.take(whole, to_arrow(by_block[first:last])))
             self._written.append(int(blocks[by_block[first]]))
 
     def _open(self) -> pa.ipc.RecordBatchFileWriter:

@@ -6,7 +6,7 @@ Pairs are 64-bit words (see kernels/blocking.py) in one array as large as the bu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -16,11 +16,12 @@ from lookalike.errors import ResourceError
 from lookalike.kernels import blocking as kernels
 from lookalike.linkage.blocking.keys import BlockingHash
 from lookalike.types import Bool, Buckets, Int32, Int64, Mapper, UInt8, UInt64
+from lookalike.types.frozen import frozen
 
 GROUPS = ("", "A", "B")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HashReport:
     """What one hash contributed."""
 
@@ -45,7 +46,7 @@ class HashReport:
     """What was done with the oversize blocks, or why the hash was skipped."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BlockCosts:
     """How many pairs the blocks of one key per record would cost, by cost."""
 
@@ -71,7 +72,7 @@ class KeyBlocks(NamedTuple):
     """Pairs of each bucket."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BlockChoice:
     """The blocks of one key per record, and which of them are paired."""
 

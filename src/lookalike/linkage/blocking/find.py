@@ -10,7 +10,6 @@ so. How similar two records are is not known here.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 from typing import Protocol
@@ -32,6 +31,7 @@ from lookalike.linkage.blocking.keys import (
 )
 from lookalike.linkage.fields.columns import Column
 from lookalike.types import Bool, Int32, Mapper, UInt8
+from lookalike.types.frozen import frozen
 
 WINDOW = 5
 """The greatest distance of neighbours in the order of a field."""
@@ -47,7 +47,7 @@ SPILLED = 0.3
 """Bands fit the budget if at most this share of the records is in blocks that are too large."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CandidatePairs:
     """Candidate pairs of records, by number, sorted by left, then right; and what each hash contributed."""
 

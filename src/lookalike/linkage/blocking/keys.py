@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lookalike.kernels import blocking as kernels
 from lookalike.linkage.fields.columns import Column
@@ -27,6 +25,8 @@ from lookalike.types import (
     to_arrow,
     to_numpy,
 )
+from lookalike.types import compute as pc
+from lookalike.types.frozen import frozen
 
 ALL: Bool = np.empty(0, np.bool_)
 """Selects every record."""
@@ -40,7 +40,7 @@ LONG = 12
 """Fields whose values have this many bytes or more on average get shingles of 3 characters, others of 2."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BlockingHash:
     """A way to give records one key or (for bands) several: records that share a key are candidates."""
 
@@ -51,7 +51,7 @@ class BlockingHash:
     """Each makes uint64[records]; kernels.NO_KEY for a record without a key."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecordSignatures:
     """Minhash signatures of records; several records may share one."""
 
@@ -128,7 +128,7 @@ def coarsen(column: Column) -> list[Column]:
 
 def _coarsen_numbers(column: Column) -> list[Column]:
     try:
-        sizes = to_numpy(column.values.cast(pa.float64()))
+        sizes = to_numpy(pc.cast(column.values, pa.float64()))
     except pa.ArrowInvalid:  # not all are numbers
         return []
     # The offset keeps positive and negative numbers apart.
@@ -142,7 +142,7 @@ def _coarsen_numbers(column: Column) -> list[Column]:
 
 def _renumbered(column: Column, name: str, values: pa.Array, number: Int64) -> Column:
     codes = np.append(number, -1)[column.codes].astype(np.int32)
-    return Column(name, column.kind, codes, values.cast(pa.large_string()))
+    return Column(name, column.kind, codes, pc.cast(values, pa.large_string()))
 
 
 def power(column: Column) -> float:
@@ -218,7 +218,7 @@ def rank_values(column: Column, reverse: bool = False) -> UInt64:
     order = None
     if column.kind == "number" and not reverse:
         with contextlib.suppress(pa.ArrowInvalid):
-            order = to_numpy(pc.sort_indices(column.values.cast(pa.float64())))
+            order = to_numpy(pc.sort_indices(pc.cast(column.values, pa.float64())))
     if order is None:
         order = _order_texts(pc.utf8_reverse(column.values) if reverse else column.values)
     ranks = np.empty(len(order), np.uint64)

@@ -12,12 +12,12 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import pyarrow.compute as pc
 
 from lookalike.kernels.names import EXCHANGED, mark_exchanged
 from lookalike.linkage.compare.levels import CHUNK, spans_of
 from lookalike.linkage.fields.columns import Column
 from lookalike.types import Int8, Mapper, Span, UInt64, to_numpy
+from lookalike.types import compute as pc
 
 NAMES = "person"
 """The kind of fields whose values may be swapped."""

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lookalike.kernels.agreement import LONG_TEXTS, hash_words, order_words
 from lookalike.kernels.characters import count_characters, find_characters, number_characters
 from lookalike.linkage.fields.dates import Dates
 from lookalike.types import Float64, Int64, UInt8, UInt64, text_arrays, to_numpy
+from lookalike.types import compute as pc
 
 ASCII = 128
 NAME_CHARACTERS = 256

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from lookalike.types import Int32, Int64
+from lookalike.types.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Column:
     """One field of all records: the number of each record's value among the distinct ones, or -1 if it has none.
 

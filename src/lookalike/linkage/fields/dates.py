@@ -6,13 +6,12 @@ is a date with a typing error, whose parts can still be compared.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lookalike.types import Float64, Int32, strings_to_arrow, to_numpy
+from lookalike.types import compute as pc
+from lookalike.types.frozen import frozen
 
 ORDERS = {"ymd": "year-month-day", "dmy": "day-month-year", "mdy": "month-day-year"}
 """The orders in which the three parts of a date may be written."""
@@ -128,7 +127,7 @@ def iso_dates(values: pa.Array, order: str) -> pa.Array:
     return pc.coalesce(*written, month, pc.struct_field(pc.extract_regex(values, _YEAR), "y"))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Dates:
     """The year, month and day of each ISO date; 0 for a part that it does not have.
 
@@ -155,7 +154,7 @@ class Dates:
 
 def _whole(part: pa.Array) -> Int32:
     filled = pc.if_else(pc.equal(pc.utf8_length(pc.fill_null(part, "")), 0), "0", part)
-    return to_numpy(filled.cast(pa.int32()))
+    return to_numpy(pc.cast(filled, pa.int32()))
 
 
 def _count_days(year: Int32, month: Int32, day: Int32) -> Float64:

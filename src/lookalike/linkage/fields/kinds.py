@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lookalike.linkage.fields.dates import ORDERS, REAL, find_order, iso_dates
 from lookalike.linkage.fields.normalise import strip_texts, write_strings
+from lookalike.types import compute as pc
 from lookalike.types import to_arrow
 
 SAMPLE = 20_000
@@ -67,7 +67,7 @@ class ValueSample(NamedTuple):
     @classmethod
     def joined(cls, samples: list[ValueSample], most: int = SAMPLE) -> ValueSample:
         """The samples of a field's columns as one; its number of distinct values is at most the sum of theirs."""
-        values = pa.concat_arrays([sample.values for sample in samples]).unique()
+        values = pc.unique(pa.concat_arrays([sample.values for sample in samples]))
         rows, distinct = (sum(sample[place] for sample in samples) for place in (1, 2))
         return cls(values, rows, min(distinct, len(values)) if distinct <= most else distinct)
 
@@ -92,11 +92,11 @@ def take_sample(texts: pa.Array, rows: int, distinct: bool = False, *, most: int
     """
     stripped = strip_texts(texts)
     if distinct and pc.all(pc.equal(stripped, texts), min_count=0).as_py():  # the usual case
-        known = stripped.drop_null()
+        known = pc.drop_null(stripped)
     else:
-        known = stripped.drop_null().unique()
+        known = pc.unique(pc.drop_null(stripped))
     step = -(-len(known) // most) or 1
-    spread = known.take(to_arrow(np.arange(0, len(known), step)))
+    spread = pc.take(known, to_arrow(np.arange(0, len(known), step)))
     return ValueSample(spread, rows, len(known))
 
 
@@ -165,7 +165,7 @@ def recognise(name: str, values: pa.Array | pa.ChunkedArray) -> tuple[str, str]:
     >>> recognise("surname", pa.array(["Smith", "O'Brien", "van der Berg", "Zoë"]))[0]
     'person'
     """
-    distinct = values.unique() if not pa.types.is_nested(values.type) else values
+    distinct = pc.unique(values) if not pa.types.is_nested(values.type) else values
     distinct = distinct.combine_chunks() if isinstance(distinct, pa.ChunkedArray) else distinct
     sample = take_sample(write_strings(distinct, f"column {name}"), len(values) - values.null_count)
     return recognise_sample(name, sample)

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lookalike.errors import BadDataError, UsageError
 from lookalike.linkage.fields.columns import Column, WordGroups
 from lookalike.linkage.fields.normalise import fold_texts
 from lookalike.types import Bool, Int64, strings_to_arrow, to_arrow, to_numpy
+from lookalike.types import compute as pc
 
 LISTS = {"english": Path(__file__).with_name("nicknames_english.txt")}
 """The built-in lists, by name."""
@@ -59,7 +59,7 @@ class Nicknames:
     def words_of(self, column: Column) -> WordGroups:
         """The words of each value of a column, numbered, and the groups of each word that is a name."""
         lists = pc.split_pattern(column.values, " ")
-        words = lists.flatten().dictionary_encode()
+        words = pc.dictionary_encode(lists.flatten())
         known, names = self._number(words.dictionary), len(self._groups_of)
         numbers = np.where(known < names, known, names + np.arange(len(known))).astype(np.int32)
         groups = list(self._groups_of.values())
@@ -82,8 +82,8 @@ class Nicknames:
         for lane in range(max(self._lane_of, default=-1) + 1):
             firsts, here = self._first_names(lane)
             touched = np.logical_or.reduceat(here[names], starts[:-1]) if len(lists) else np.empty(0, np.bool_)
-            chosen, of_word = lists.filter(to_arrow(touched)), names[np.repeat(touched, np.diff(starts))]
-            words = pc.coalesce(firsts.take(to_arrow(of_word)), chosen.flatten())
+            chosen, of_word = pc.filter(lists, to_arrow(touched)), names[np.repeat(touched, np.diff(starts))]
+            words = pc.coalesce(pc.take(firsts, to_arrow(of_word)), chosen.flatten())
             values = pa.ListArray.from_arrays(to_arrow(_starts(chosen).astype(np.int32)), words)
             joined = pc.binary_join(values, pa.scalar(" ", pa.large_string()))
             name = f"{column.name} by nickname" + (f" ({lane + 1})" if lane else "")
@@ -115,13 +115,13 @@ def _starts(lists: pa.Array) -> Int64:
 
 def _shared(column: Column, name: str, values: Int64, replaced: pa.Array) -> Column:
     """A column of replacements of some values (by number), if two or more of them have the same replacement."""
-    encoded = replaced.dictionary_encode()
+    encoded = pc.dictionary_encode(replaced)
     of_value = to_numpy(encoded.indices).astype(np.int64)
     kept = np.bincount(of_value, minlength=len(encoded.dictionary)) > 1
     numbers = np.where(kept, np.cumsum(kept) - 1, -1)
     of_all = np.full(len(column.values) + 1, -1, np.int32)
     of_all[values] = numbers[of_value]
-    return Column(name, column.kind, of_all[column.codes], encoded.dictionary.filter(to_arrow(kept)))
+    return Column(name, column.kind, of_all[column.codes], pc.filter(encoded.dictionary, to_arrow(kept)))
 
 
 def read_nicknames(source: str | Path) -> Nicknames:

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lookalike.errors import BadDataError
 from lookalike.features.unicode import folding_table
 from lookalike.kernels.values import LETTER_BITS, LONGEST_WORD, fold_words, replace_words
 from lookalike.linkage.fields.dates import find_order, iso_dates
 from lookalike.types import Int64, UInt8, strings_to_arrow, text_arrays
+from lookalike.types import compute as pc
 
 PLACEHOLDERS = strings_to_arrow(
     [
@@ -68,7 +68,7 @@ def _replace(values: pa.Array, pattern: str, by: str) -> pa.Array:
 
 def _change(values: pa.Array, function: Callable[[pa.Array], pa.Array], where: pa.Array) -> pa.Array:
     """Apply a function to the values selected by `where`, and leave the others."""
-    chosen = values.filter(where)
+    chosen = pc.filter(values, where)
     if not len(chosen):
         return values
     return function(values) if len(chosen) == len(values) else pc.replace_with_mask(values, where, function(chosen))
@@ -129,13 +129,13 @@ def write_strings(values: pa.Array, place: str) -> pa.Array:
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         values = pc.binary_join(_cast(values, pa.list_(pa.large_string()), place), pa.scalar(" ", pa.large_string()))
     elif pa.types.is_timestamp(kind):
-        values = values.cast(pa.timestamp("us", kind.tz), safe=False).cast(pa.date32(), safe=False)
+        values = pc.cast(pc.cast(values, pa.timestamp("us", kind.tz), safe=False), pa.date32(), safe=False)
     elif pa.types.is_floating(kind):
-        values = values.cast(pa.float64())
+        values = pc.cast(values, pa.float64())
         values = pc.if_else(pc.is_finite(values), values, pa.scalar(None, pa.float64()))
         whole = pc.and_(pc.equal(pc.trunc(values), values), pc.less(pc.abs(values), 2.0**53))
         if pc.all(whole, min_count=0).as_py():
-            values = values.cast(pa.int64())
+            values = pc.cast(values, pa.int64())
     elif pa.types.is_dictionary(kind):
         values = values.dictionary_decode()
     return _cast(values, pa.large_string(), place)
@@ -143,7 +143,7 @@ def write_strings(values: pa.Array, place: str) -> pa.Array:
 
 def _cast(values: pa.Array, kind: pa.DataType, place: str) -> pa.Array:
     try:
-        return values.cast(kind)
+        return pc.cast(values, kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise BadDataError(
             f"{place}: values of type {values.type} cannot be compared as a field of a record ({error}); "

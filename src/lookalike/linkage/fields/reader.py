@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lookalike.errors import BadDataError, UsageError
 from lookalike.linkage.fields.columns import Column
@@ -21,6 +20,7 @@ from lookalike.linkage.fields.kinds import SAMPLE, ValueSample, recognise_sample
 from lookalike.linkage.fields.normalise import CONVENTIONAL, find_convention, normalise, strip_texts, write_strings
 from lookalike.linkage.fields.spec import Field
 from lookalike.types import Int32, Mapper, to_arrow, to_numpy
+from lookalike.types import compute as pc
 
 SLICE = 1 << 16
 """Values normalised at a time, which keeps intermediate arrays small."""
@@ -70,7 +70,7 @@ def _encode(side: tuple[str, pa.ChunkedArray]) -> _Encoded:
     if pa.types.is_string(values.type) or pa.types.is_binary(values.type):
         # 32-bit offsets end at 2 GiB of text, which a whole column can exceed.
         wide = pa.large_string() if pa.types.is_string(values.type) else pa.large_binary()
-        values = values.cast(wide)
+        values = pc.cast(values, wide)
     if pa.types.is_null(values.type) or not len(values):
         return _Encoded(np.full(len(values), -1, np.int32), pa.nulls(0, LARGE), rows, True)
     codes, dictionary = _number(values)
@@ -81,8 +81,8 @@ def _number(values: pa.ChunkedArray) -> tuple[Int32, pa.Array]:
     """The distinct values in order of appearance, and the number of each value among them (-1 for null)."""
     if not len(values):
         return np.empty(0, np.int32), pa.nulls(0, values.type)
-    encoded = values.dictionary_encode().chunks  # all with the same dictionary
-    codes = np.concatenate([to_numpy(chunk.indices.fill_null(-1)) for chunk in encoded])
+    encoded = pc.dictionary_encode(values).chunks  # all with the same dictionary
+    codes = np.concatenate([to_numpy(pc.fill_null(chunk.indices, -1)) for chunk in encoded])
     return codes.astype(np.int32, copy=False), encoded[-1].dictionary
 
 
@@ -90,8 +90,8 @@ def _note_missing(field: Field, side: _Encoded, normal: pa.ChunkedArray, note: N
     """Say which values count as missing, and how many records have one."""
     if not normal.null_count:
         return
-    places = np.flatnonzero(to_numpy(pc.cast(normal.is_null(), pa.int8())))
-    raw = side.texts.take(to_arrow(places))
+    places = np.flatnonzero(to_numpy(pc.cast(pc.is_null(normal), pa.int8())))
+    raw = pc.take(side.texts, to_arrow(places))
     empty = to_numpy(pc.cast(pc.fill_null(pc.equal(pc.utf8_trim_whitespace(raw), ""), True), pa.int8())) == 1
     counts = np.bincount(side.codes[side.codes >= 0], minlength=len(side.texts))[places]
     total = int(counts[~empty].sum())

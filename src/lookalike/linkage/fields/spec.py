@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from lookalike.errors import UsageError
+from lookalike.types.frozen import frozen
 
 KINDS = ("person", "text", "code", "phone", "email", "date", "number", "address")
 
@@ -30,7 +30,7 @@ def parse_names(text: str) -> ColumnNames:
     return ColumnNames(left.strip(), right.strip() if equals else left.strip())
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Field:
     """A field to compare: its column in the left and in the right table, its kind, and the reason for that kind.
 

@@ -8,13 +8,13 @@ other field (the tree that explains most of the dependence: Chow and Liu 1968), 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from lookalike.linkage.scoring.patterns import Levels
 from lookalike.types import Float64
+from lookalike.types.frozen import frozen
 
 SMOOTH = 0.5
 """Added to the count of each level, so that a level never seen is rare rather than impossible."""
@@ -30,7 +30,7 @@ SUSPECT = 3.0
 """Two fields depend on each other only if the excess of pairs exceeds this multiple of the matches among them."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tree:
     """By field, the distribution of its levels given the level of the field that it depends on."""
 

@@ -6,7 +6,6 @@ There is no model and no estimate: deductions are fixed, and printed. What a fie
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from lookalike.errors import UsageError
 from lookalike.linkage.scoring.patterns import Levels, LevelTables, check_levels, look_up
 from lookalike.types import Float64
+from lookalike.types.frozen import frozen
 
 EACH = 100.0
 """The default number of points of a field in which two records are equal."""
@@ -27,7 +27,7 @@ class PointsRow(NamedTuple):
     points: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Points:
     """The points of each level of each field; a pair's score is their sum.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -16,12 +16,13 @@ from lookalike.linkage.scoring.score import Pairs, Scores
 from lookalike.linkage.scoring.validation import Validation, validate
 from lookalike.linkage.settings import LinkSettings
 from lookalike.types import Float64
+from lookalike.types.frozen import frozen
 
 LARGEST_VALUE = 1e100
 """A larger number says nothing, and its square would be infinite."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ValidatingField:
     """The date (in days) or number of every record; NaN if it has none."""
 

@@ -11,7 +11,6 @@ Assumption: the field is independent of the score, both among matches and among 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +18,8 @@ import numpy as np
 from lookalike.errors import UsageError
 from lookalike.linkage.scoring.monotone import rising
 from lookalike.tuning.intervals import student_quantile
-from lookalike.types import Bool, Float64, Int64
+from lookalike.types import Bool, Float64, Int64, distinct
+from lookalike.types.frozen import frozen
 
 BINS = 60
 """The number of bins of equal width that the scores are divided into, before sparse ones are merged."""
@@ -56,7 +56,7 @@ class Precision(NamedTuple):
     high: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Validation:
     """The valid fraction by score, and the precision at each cut. All arrays are by bin, lowest scores first."""
 
@@ -292,7 +292,7 @@ def _from_top(values: Float64) -> Float64:
 
 def _cuts(scores: Float64, known: Bool, bins: int) -> Float64:
     """Lower bounds of bins of equal width; sparse ones are merged with the next higher one (top: lower)."""
-    bounds = np.unique(np.linspace(scores.min(), scores.max(), bins + 1)[:-1])
+    bounds = distinct(np.linspace(scores.min(), scores.max(), bins + 1)[:-1])
     counts = np.bincount(np.searchsorted(bounds, scores, side="right") - 1, known, len(bounds))
     kept, held = [], 0.0
     for bound, count in zip(bounds[::-1].tolist(), counts[::-1].tolist()):

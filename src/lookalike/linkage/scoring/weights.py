@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +27,7 @@ from lookalike.linkage.scoring.dependence import Tree, grow_tree, independent
 from lookalike.linkage.scoring.monotone import rising
 from lookalike.linkage.scoring.patterns import Levels, LevelTables, check_levels, look_up
 from lookalike.types import Float64, Int64
+from lookalike.types.frozen import frozen
 
 AGREE = 0.9
 """The initial assumption of how often matches are equal in a field."""
@@ -54,7 +55,7 @@ class WeightsRow(NamedTuple):
     """The weight if that field has its best level; the same as `weight` if there is no parent."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Weights:
     """The weight of each level of each field, the number of matches, and how they were estimated."""
 

@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from lookalike.types.frozen import frozen
 
 MODEL_ALONE = "the model's own probability"
 """The value of `LinkReport.source_of_precision` if nothing outside the model confirms it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FieldFact:
     """A compared field.
 
@@ -35,7 +36,7 @@ class FieldFact:
     distinct: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LevelWeight:
     """The weight of one level of agreement of a field.
 
@@ -59,7 +60,7 @@ class LevelWeight:
     pairs: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Bin:
     """The candidate pairs with a score of at least `low` and below `high`.
 
@@ -91,7 +92,7 @@ class Bin:
         return cut is not None and self.low >= cut - 1e-9 * max(1.0, abs(cut))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PairField:
     """One field of a pair.
 
@@ -117,7 +118,7 @@ class PairField:
     adjusted: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PairExample:
     """A pair and how its score comes about: `prior` plus `weight + adjusted` of every field.
 
@@ -143,7 +144,7 @@ class PairExample:
     prior: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HashFact:
     """What one of the hash functions contributed to the candidates.
 
@@ -168,7 +169,7 @@ class HashFact:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LinkReport:
     """Everything that the report of a run shows.
 

@@ -1,0 +1,102 @@
+"""Arrow's functions on arrays, as in `pyarrow.compute`, made when they are first used.
+
+Importing `pyarrow.compute` writes signatures and documentation for three hundred functions, which takes longer than a
+small job; so do Arrow's methods that import it, such as `Array.take` and `Array.cast`. Functions have the same names,
+arguments and results here:
+
+>>> import pyarrow as pa
+>>> from lookalike.types import compute
+>>> compute.utf8_upper(pa.array(["a", None])).to_pylist()
+['A', None]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import _compute
+
+from lookalike.types.arrays import strings_to_arrow, to_arrow
+
+Values = Any
+"""Anything of Arrow's: an array, in chunks or not, a table, a record batch."""
+_NAMES = {"and_": "and", "or_": "or"}
+
+
+def __getattr__(name: str) -> Callable[..., Any]:
+    if name.startswith("__"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    made = _make(name)
+    globals()[name] = made
+    return made
+
+
+def _make(name: str) -> Callable[..., Any]:
+    """A function that takes arrays, then options, by position or by name."""
+    try:
+        function = _compute.get_function(_NAMES.get(name, name))
+    except KeyError:
+        raise AttributeError(f"Arrow has no function {name!r}") from None
+    arity = function.arity
+    options_class: Any = getattr(_compute, function._doc.options_class or "", None)
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        arrays = arguments if arity is Ellipsis else arguments[:arity]
+        more = arguments[len(arrays) :]
+        return function.call(arrays, options_class(*more, **options) if more or options else None)
+
+    return call
+
+
+def cast(values: Values, kind: pa.DataType, *, safe: bool = True) -> Values:
+    """Values as another type; with `safe`, a value that does not fit is an error.
+
+    Examples
+    --------
+    >>> cast(pa.array([1, 2]), pa.large_string()).to_pylist()
+    ['1', '2']
+    """
+    if values.type == kind:
+        return values
+    options = _compute.CastOptions.safe(kind) if safe else _compute.CastOptions.unsafe(kind)
+    return _compute.call_function("cast", [values], options)
+
+
+def cast_table(table: Values, schema: pa.Schema) -> Values:
+    """A table or record batch whose columns have the types of a schema with the same names.
+
+    Examples
+    --------
+    >>> cast_table(pa.table({"a": [1]}), pa.schema([("a", pa.string())])).column("a").to_pylist()
+    ['1']
+    """
+    columns = [cast(column, kind) for column, kind in zip(table.columns, schema.types, strict=True)]
+    return type(table).from_arrays(columns, schema=schema)
+
+
+def take(values: Values, indices: Values) -> Values:
+    """Some values, by position.
+
+    Examples
+    --------
+    >>> take(pa.array(["a", "b"]), pa.array([1])).to_pylist()
+    ['b']
+    """
+    return _compute.call_function("take", [values, indices])
+
+
+def fill_null(values: Values, value: str | float | pa.Scalar) -> Values:
+    """Values with another in place of every null.
+
+    Examples
+    --------
+    >>> fill_null(pa.array(["a", None]), "").to_pylist(), fill_null(pa.array([None, 2]), 0).to_pylist()
+    (['a', ''], [0, 2])
+    """
+    if not isinstance(value, pa.Scalar):  # `pa.scalar` imports pandas
+        one = strings_to_arrow([value]) if isinstance(value, str) else to_arrow(np.array([value]))
+        value = cast(one, values.type)[0]
+    return _compute.call_function("coalesce", [values, value])

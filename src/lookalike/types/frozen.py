@@ -1,0 +1,93 @@
+"""Frozen dataclasses that are made when they are first used.
+
+A dataclass takes most of a millisecond to make, because its methods are written as text and compiled, and a small job
+uses half of the eighty that it imports. See docs/decisions/0021-frozen-records.md.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, dataclass_transform
+
+Class = TypeVar("Class", bound=type)
+_OF_DATACLASS = (
+    "__setattr__",
+    "__delattr__",
+    "__match_args__",
+    "__dataclass_fields__",
+    "__dataclass_params__",
+    "__init__",
+)
+"""What `dataclass` adds; `__init__` last, because a class that has it is taken to be complete."""
+_OF_OBJECTS = ("__init__", "__dict__", "__weakref__")
+_lock = threading.RLock()
+
+
+def _values(one: Any) -> tuple[Any, ...]:
+    return tuple([getattr(one, name) for name, about in one.__dataclass_fields__.items() if about.compare])
+
+
+def _show(self: Any) -> str:
+    shown = [f"{name}={getattr(self, name)!r}" for name, about in self.__dataclass_fields__.items() if about.repr]
+    return f"{type(self).__qualname__.rpartition('<locals>.')[2]}({', '.join(shown)})"
+
+
+def _equals(self: Any, other: object) -> Any:
+    return _values(self) == _values(other) if type(other) is type(self) else NotImplemented
+
+
+def _hash(self: Any) -> int:
+    return hash(_values(self))
+
+
+_SHARED = {"__repr__": _show, "__eq__": _equals, "__hash__": _hash}
+"""The same for all classes, so that they need not be compiled for each."""
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def frozen(cls: Class) -> Class:
+    """Make a class a frozen dataclass, when its first object is made.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> @frozen
+    ... class Point:
+    ...     x: int
+    ...     y: int = 0
+    >>> replace(Point(1), y=2)
+    Point(x=1, y=2)
+    """
+    begun: Any = cls
+
+    def first_init(self: Any, *given: Any, **named: Any) -> None:
+        _complete(cls, first_init)
+        begun.__init__(self, *given, **named)
+
+    def set_state(self: Any, state: dict[str, Any]) -> None:
+        _complete(cls, first_init)  # an object that was pickled by another process
+        self.__dict__.update(state)
+
+    begun.__init__, begun.__setstate__ = first_init, set_state
+    for name, method in _SHARED.items():
+        if name not in cls.__dict__:
+            setattr(cls, name, method)
+    return cls
+
+
+def _complete(cls: Any, first_init: Any) -> None:
+    """Give a class what a dataclass has; any thread may be the first."""
+    with _lock:
+        if cls.__dict__["__init__"] is not first_init:
+            return
+        for base in cls.__mro__[1:]:
+            begun = base.__dict__.get("__init__")
+            if getattr(begun, "__qualname__", "") == first_init.__qualname__:
+                _complete(base, begun)
+        own = {name: value for name, value in cls.__dict__.items() if name not in _OF_OBJECTS}
+        # made of a copy, so that no thread sees the class half done
+        made = dataclass(frozen=True, repr=False, eq=False)(type(cls)(cls.__name__, cls.__bases__, own))
+        for name in _OF_DATACLASS:
+            if name in made.__dict__:
+                setattr(cls, name, made.__dict__[name])
