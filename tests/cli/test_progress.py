@@ -131,7 +131,7 @@ def test_bytes_are_counted_by_stage(cli, tmp_path):
     (tmp_path / "a.jsonl").write_bytes(jsonl({"text": "word " * (size // 5)}))
     assert cli("dedup", "a.jsonl", "-o", "out").code == 0
     moved = json.loads((tmp_path / "out/run.json").read_text())["bytes"]
-    assert next(iter(moved)) == "reading"
+    assert list(moved)[:2] == ["planning", "reading"]
     assert moved["reading"]["read"] >= size > moved["reading"]["written"]
     assert moved["writing"]["written"] >= size
     assert moved["joining bands"]["written"] < 100_000

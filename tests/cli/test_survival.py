@@ -80,7 +80,7 @@ def stop_at_work(source, out, pieces, seconds, signal_):
     """Start, or go on, and end it so long after there are so many pieces of work; its exit code and what it said."""
     work = out.parent / ".out.partial/work"
     with start("dedup", source, "-o", out, "--resume", program=SMALL) as started:
-        assert started.stderr.readline().startswith((b"Method", b"Plan"))
+        assert started.stderr.readline().startswith((b"Method", b"Plan", b"  planning"))
         wait_for(lambda: started.poll() is not None or len(list(work.glob("*.arrow"))) >= pieces)
         time.sleep(seconds)
         started.send_signal(signal_)

@@ -30,7 +30,6 @@ def fuzz(*arguments):
     return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": path})
 
 
-@pytest.mark.usefixtures("compiled_commands")
 def test_mutated_files_and_random_options(tmp_path):
     keep = os.environ.get("FUZZ_KEEP", str(tmp_path / "failed"))
     seconds, seed = os.environ.get("FUZZ_SECONDS", SECONDS), os.environ.get("FUZZ_SEED", "13")

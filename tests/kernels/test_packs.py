@@ -9,6 +9,9 @@ import resource
 import shutil
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -143,6 +146,21 @@ def test_other_types_are_refused():
         sorting.insertion_sort(numbers, 0)
     with pytest.raises(TypeError):
         sorting.insertion_sort(numbers, 0, 10, 11)
+
+
+def test_threads_can_open_a_kernel_at_the_same_time():
+    def sort(kernel, together, kind):
+        values = np.arange(5)[::-1].astype(kind)
+        together.wait()
+        kernel(values, 0, 5)
+        return values.tolist()
+
+    kinds = ["int32", "int64", "uint32", "uint64"] * 2
+    with ThreadPoolExecutor(len(kinds)) as pool:
+        for _ in range(20):
+            fresh = Kernel(sorting.insertion_sort.__wrapped__, ("I[], int64, int64",), {"I": tuple(kinds[:4])})
+            together = threading.Barrier(len(kinds))
+            assert list(pool.map(partial(sort, fresh, together), kinds)) == [[0, 1, 2, 3, 4]] * len(kinds)
 
 
 def test_names_defaults_and_subclasses_are_understood(tmp_path):

@@ -14,7 +14,6 @@ import pytest
 from lookalike.kernels.pack import cpu, provide
 
 ROOT = Path(__file__).parents[2]
-pytestmark = pytest.mark.slow
 WITHOUT_NUMBA = (
     "import sys; sys.modules['numba'] = None; from lookalike.cli.main import run; sys.exit(run(sys.argv[1:]))"
 )
@@ -30,6 +29,7 @@ def lookalike(folder, *arguments, code=WITHOUT_NUMBA, **environment):
     return done
 
 
+@pytest.mark.slow
 def test_a_wheel_runs_the_demo_without_compiling_and_without_numba(tmp_path):
     build = [
         sys.executable,
@@ -94,6 +94,7 @@ def results(folder, code=WITHOUT_NUMBA, **environment):
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_how_kernels_were_compiled(tmp_path):
     expected = results(tmp_path / "packed")
     others = [name for name in cpu.BASELINES if name in str(_runnable()) and name != cpu.target()]

@@ -246,6 +246,9 @@ def _work_name(path: Path) -> str:
     return f"lookalike-{path.name}-{zlib.crc32(os.fsencode(path)):08x}"
 
 
+_ABOUT_PIECES = ({"name", "bytes", "crc32"}, {"name", "dropped"})
+
+
 def whole_lines(path: Path) -> list[dict[str, Any]]:
     """The complete lines of a manifest up to the first damaged one; a kill may have cut off the last one."""
     found: list[dict[str, Any]] = []
@@ -254,8 +257,8 @@ def whole_lines(path: Path) -> list[dict[str, Any]]:
             record = json.loads(line)
         except (ValueError, RecursionError):
             break
-        # after the first line, each is about a piece
-        if not isinstance(record, dict) or (found and not {"name", "bytes", "crc32"} <= record.keys()):
+        # after the first line, each is about a piece: saved, or dropped
+        if not isinstance(record, dict) or (found and not any(keys <= record.keys() for keys in _ABOUT_PIECES)):
             break
         found.append(record)
     return found

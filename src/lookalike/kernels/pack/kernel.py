@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
@@ -12,6 +13,7 @@ from lookalike.kernels.pack import signature
 
 Function = Callable[..., Any]
 _known: list[Kernel] = []
+_lock = threading.Lock()
 
 
 class Kernel:
@@ -61,10 +63,11 @@ class Kernel:
         code, defaults = self.__wrapped__.__code__, self.__wrapped__.__defaults__ or ()
         names = code.co_varnames[: code.co_argcount]
         parameters = dict.fromkeys(names, REQUIRED) | dict(zip(names[len(names) - len(defaults) :], defaults))
-        for unit in self.units[len(self._calls) :]:
-            call = open_call(unit, parameters)
-            self._calls = [*self._calls, call]
-            yield call
+        for number, unit in enumerate(self.units):
+            with _lock:  # several threads may be here at once
+                if number == len(self._calls):
+                    self._calls = [*self._calls, open_call(unit, parameters)]
+            yield self._calls[number]
 
 
 def known_units(first_only: bool = False) -> list[str]:
