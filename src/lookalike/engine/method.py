@@ -146,7 +146,7 @@ def _choose_for_vectors(sources: list[Source], settings: Settings, kind: VectorK
     matching = settings.matching
     plan = _plan_for_vectors(settings, kind)
     seen = sample_vectors(sources, settings, kind)
-    cost = {"brute": brute_cost(seen, matching.measure.name)}
+    cost = {"brute": brute_cost(seen)}
     if plan:
         cost["lsh"] = lsh_cost(seen, plan)
     seconds = {method: nanoseconds / 1e9 / settings.execution.threads for method, nanoseconds in cost.items()}

@@ -16,7 +16,7 @@ from lookalike.types import Float64, Int64, Span, UInt64, VectorKind, stretch_by
 if TYPE_CHECKING:
     from lookalike.verify.measures import Measure
 
-SIDE = 2048
+SIDE = 1024
 """Vectors per block; two blocks are compared in one matrix product."""
 LIKELY_ROOM = 1 << 16
 """Room for the pairs of two blocks that have to be measured, at first."""
