@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from lookalike.candidates.bit_blocks import all_pairs_cost, block_rows, blocks_cost
 from lookalike.engine.forecast import count_items
 from lookalike.engine.settings import Settings
 from lookalike.errors import BadDataError, UsageError
@@ -41,8 +42,6 @@ COMPARE, COMPARE_NUMBER, COMPARE_WORD = 50.0, 0.4, 2.0
 """A comparison of two vectors, and the additional time for each of their numbers, or words of bits."""
 FETCH, CACHE_BYTES = 250.0, 32 << 20
 """Additional time for a comparison if the vectors take more memory than this: they come from outside of the cache."""
-BIT_COMPARE = 0.7
-"""A comparison of two words of bit strings when all pairs are compared in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,10 +180,19 @@ def _comparing(sample: VectorSample) -> float:
     return COMPARE + own + (FETCH if 8 * kind.words * sample.items > CACHE_BYTES else 0.0)
 
 
-def brute_cost(sample: VectorSample) -> float:
-    """The nanoseconds that comparing every pair will take."""
-    pairs = sample.items * (sample.items - 1) / 2
+def brute_cost(sample: VectorSample, threshold: float) -> float:
+    """The nanoseconds that comparing every pair will take, or of bit strings those that can be near enough."""
     if sample.kind.scalar == "bits":
-        return pairs * sample.kind.words * BIT_COMPARE
+        return _bits_cost(sample, int(threshold))
+    pairs = sample.items * (sample.items - 1) / 2
     near = sample.grown(sample.near.astype(np.float64))
     return PRODUCTS + pairs * (sample.kind.dimension * MULTIPLY + PAIR) + near * _comparing(sample)
+
+
+def _bits_cost(sample: VectorSample, most: int) -> float:
+    bits, items = sample.kind.dimension, sample.items
+    cost, rows = all_pairs_cost(items, sample.kind.words), block_rows(bits, most)
+    if rows:
+        meetings = sample.grown((most + 1) * (1 - sample.values / bits) ** rows)
+        cost = min(cost, blocks_cost(items, most + 1, rows, meetings))
+    return cost

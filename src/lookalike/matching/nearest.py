@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from lookalike.engine.run import Run
 from lookalike.kernels import nearest as kernels
+from lookalike.matching.bit_strings import strings_of
 from lookalike.matching.products import Rows, Scaled, Scaling, one_thread_each
-from lookalike.matching.vectors import strings_of
 from lookalike.types import Float64, Int32, Int64, Span, VectorKind
 
 if TYPE_CHECKING:

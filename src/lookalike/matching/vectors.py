@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lookalike.engine.workers import Workers
 from lookalike.kernels import nearest as kernels
-from lookalike.kernels.vectors import bit_distances_of, near_bits, values_of
+from lookalike.kernels.vectors import bit_distances_of, values_of
+from lookalike.matching.bit_strings import NearPairs, near_bit_strings
 from lookalike.matching.products import Rows, Scaling, one_thread_each
-from lookalike.types import Float64, Int64, Span, UInt64, VectorKind, stretch_by_stretch
+from lookalike.types import Float64, Int64, Span, VectorKind
 
 if TYPE_CHECKING:
     from lookalike.verify.measures import Measure
@@ -20,13 +21,9 @@ SIDE = 1024
 """Vectors per block; two blocks are compared in one matrix product."""
 LIKELY_ROOM = 1 << 16
 """Room for the pairs of two blocks that have to be measured, at first."""
-BITS_SIDE = 512
-"""Bit strings that a thread compares with all earlier ones at a time."""
-ROOM = 1 << 20
-"""Room for pairs of bit strings that are returned at a time, at least."""
 
 
-def values_of_pairs(kind: VectorKind, measure: Measure, rows: tuple[Any, ...], left: Int64, right: Int64) -> Float64:
+def values_of_pairs(kind: VectorKind, measure: Measure, rows: Rows, left: Int64, right: Int64) -> Float64:
     """The exact cosine or distance of pairs of vectors, as `VectorKind.as_rows` gives them."""
     values = np.empty(len(left))
     if kind.scalar == "bits":
@@ -34,16 +31,6 @@ def values_of_pairs(kind: VectorKind, measure: Measure, rows: tuple[Any, ...], l
     else:
         values_of(measure.arguments[0], left, right, *rows, values)
     return values
-
-
-class NearPairs(NamedTuple):
-    """Pairs of vectors (left < right by their number) that reach the threshold, and how many were compared."""
-
-    left: Int64
-    right: Int64
-    compared: int
-    reached: int = 0
-    """Where the comparison can be continued after this: a number of matrix products, or a bit string."""
 
 
 def near_pairs(
@@ -61,7 +48,7 @@ def near_pairs(
     it with one that is not. With `first`, what an earlier call has reached is left out.
     """
     if kind.scalar == "bits":
-        yield from _near_bits(measure, rows, earlier, workers, first)
+        yield from near_bit_strings(kind, measure, rows, earlier, workers, first)
         return
     count = len(rows[0])
     scaling = Scaling(kind, measure, rows)
@@ -94,33 +81,3 @@ def _likely(scaling: Scaling, lowest: float, one: Span, other: Span) -> tuple[In
         if count <= room:
             return left[:count] + np.int64(one[0]), right[:count] + np.int64(other[0])
         room = count
-
-
-def _near_bits(
-    measure: Measure, rows: tuple[Int64, Int64, UInt64], earlier: int, workers: Workers, first: int
-) -> Iterator[NearPairs]:
-    if not len(rows[0]):
-        return
-    strings = strings_of(rows)
-    size, most = max(ROOM, len(strings)), int(measure.threshold)
-
-    def compare(span: Span) -> tuple[NearPairs, int, int]:
-        left, right = np.empty(size, np.int64), np.empty(size, np.int64)
-        stopped, count = near_bits(strings, *span, earlier, most, left, right)
-        return (
-            NearPairs(left[:count].copy(), right[:count].copy(), (stopped - span[0]) * (earlier or span[0]), stopped),
-            stopped,
-            span[1],
-        )
-
-    start = max(earlier, first)
-    spans = [(low, min(low + BITS_SIDE, len(strings))) for low in range(start, len(strings), BITS_SIDE)]
-    yield from stretch_by_stretch(compare, workers.map, spans)
-
-
-def strings_of(rows: tuple[Int64, Int64, UInt64]) -> UInt64:
-    """Bit strings as a matrix of words."""
-    begins, ends, words = rows
-    width = int(ends[0] - begins[0]) if len(begins) else 1
-    strings: UInt64 = words[begins[:, None] + np.arange(width)]
-    return strings
