@@ -29,7 +29,7 @@ CHANCES = 1025
 KINDS_READ = 64
 """Of more sources than this, only the first ones are read to find out what kind of numbers they hold."""
 
-# Nanoseconds of one thread, measured on random and clustered vectors; docs/log.md compares them with other data.
+# Nanoseconds of one thread, measured; docs/log.md shows predictions for data that was not used for them.
 MULTIPLY, PAIR = 0.028, 1.2
 """One product of two numbers in a matrix product; and for each pair, looking at the sum."""
 PRODUCTS = 5e7
