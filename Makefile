@@ -10,7 +10,7 @@ WORKERS ?= auto
 PARALLEL := -n $(WORKERS) --maxprocesses 4 --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo test test-slow test-benchmarks fuzz lint format bench bench-exact bench-records bench-vectors bench-scale bench-memory bench-small clean
+.PHONY: install demo test test-slow test-benchmarks fuzz lint format bench bench-exact bench-records bench-vectors bench-rivals bench-scale bench-memory bench-small clean
 
 install: $(STAMP) $(PACKS)/.built
 
@@ -66,6 +66,9 @@ bench-vectors: install
 
 bench-records: install
 	$(BIN)/python benchmarks/records.py
+
+bench-rivals: install
+	$(BIN)/python benchmarks/rivals.py
 
 bench-scale: install
 	$(BIN)/python benchmarks/scale.py

@@ -82,7 +82,7 @@ def listed(chunks):
 
 def join_way(sets, rule, way, pairs=1 << 19, chunks=64, **options):
     """Join by a way that "best" would take for larger collections."""
-    sizes = JoinSizes(short=0 if way == "marked" else 1 << 20, few=0, chunks=chunks, pairs=pairs)
+    sizes = JoinSizes(short=0 if way == "marked" else 1 << 20, few=0, alone=0, chunks=chunks, pairs=pairs)
     return join_exact(sets, rule, index=way if way in INDEXES else "best", sizes=sizes, **options)
 
 
@@ -190,3 +190,22 @@ def test_what_cannot_be_joined_is_said_at_once():
         join_exact(sets, (0, 1, 1), sides=np.zeros(3, bool))
     with pytest.raises(ResourceError, match="lsh"):
         join_exact(Numbered(sets.indptr, sets.tokens, 1 << 31, 0), (0, 1, 1))
+
+
+@pytest.mark.parametrize(("threshold", "helped"), [((9, 10), False), ((1, 5), True)])
+def test_threads_are_used_if_there_is_work_for_them(threshold, helped):
+    draw = np.random.default_rng(4)
+    rows = [set(draw.integers(0, 300, 9).tolist()) for _ in range(3000)]
+    sets, _ = number(rows + rows[:50])
+    calls = []
+
+    def each(work, given):
+        given = list(given)
+        calls.extend(given)
+        return map(work, given)
+
+    few = JoinSizes(few=0, alone=1e6)
+    alone = list(join_exact(sets, (0, *threshold), sizes=few))
+    found = list(join_exact(sets, (0, *threshold), threads=2, each=each, sizes=few))
+    assert bool(calls) == helped
+    assert sum(len(part.left) for part in found) == sum(len(part.left) for part in alone) > 0

@@ -28,8 +28,10 @@ INDEXES = (*LEVELS, "best")
 """What can be indexed: the methods of the book, and the fastest of ours."""
 ENCODED = 4
 """Pieces per thread when sets are encoded: sets with many elements of their own are finished sooner."""
-CHUNK_ELEMENTS = 1 << 14
+CHUNK_ELEMENTS = 1 << 16
 """The least number of elements of a piece: handing one to a thread costs as much as probing a few thousand."""
+PREPARE, PROBE, MEET = 14.0, 7.0, 2.0
+"""Nanoseconds (one thread, measured on baskets): to prepare an element, to probe one, and for each pair in a list."""
 MOST_CHUNK_ELEMENTS = 1 << 20
 """About the most elements of a piece: what a join has found is saved between pieces."""
 
@@ -45,6 +47,8 @@ class JoinSizes:
     """Up to this many elements in total, masks and threads cost more than they save. (Below 1 ms either way.)"""
     chunks: int = 64
     """The most pieces per thread, so that the last thread finishes soon after the others."""
+    alone: float = 1e7
+    """Work of fewer nanoseconds is done by the calling thread: handing it to others takes as long."""
     pairs: int = 1 << 19
     """Pairs that a kernel collects, beyond those of one set, before it returns them."""
 
@@ -279,8 +283,12 @@ def _join(
 ) -> Iterator[Overlapping]:
     if len(sets) < 2:
         return
-    join = _Join.prepare(sets, rule, index, sides, threads, each, sizes.pairs)
-    chunks = split_evenly(sets.indptr, _count_pieces(len(sets.tokens), threads, sizes.chunks))
+    elements = len(sets.tokens)
+    preparing = (threads, each) if elements * PREPARE > sizes.alone else (1, map)
+    join = _Join.prepare(sets, rule, index, sides, *preparing, sizes.pairs)
+    if elements * PROBE + join.postings.meetings * MEET < sizes.alone and index != "length":
+        threads, each = 1, map
+    chunks = split_evenly(sets.indptr, _count_pieces(elements, threads, sizes.chunks))
     yield from stretch_by_stretch(join.probe, each, [(max(low, first), high) for low, high in chunks if high > first])
     if stats is not None:
         stats.add(np.sum([room.counts for room in join.rooms], axis=0), join.pairs_by_length(), index)

@@ -86,6 +86,8 @@ class Postings:
     places: UInt32
     signatures: UInt64
     contained: UInt8
+    meetings: float = 0.0
+    """Pairs of sets in one list, over all lists: how much there is to probe, before any filter."""
 
     @classmethod
     def make(
@@ -114,7 +116,9 @@ class Postings:
                 numbered,
             )
         )
-        made = cls._allocate(cursors, encoded is not NOT_ENCODED, inline)
+        lengths = cursors.sum(axis=0, dtype=np.float64)
+        meetings = float(np.sum(lengths * (lengths - 1) / 2))
+        made = cls._allocate(cursors, encoded is not NOT_ENCODED, inline, meetings)
         facts = classes.of, classes.sizes, classes.lowest
         index = made.owners, made.limits, made.places, made.signatures
         list(
@@ -142,7 +146,7 @@ class Postings:
         return made
 
     @classmethod
-    def _allocate(cls, counts: UInt32, encoded: bool, inline: bool) -> Postings:
+    def _allocate(cls, counts: UInt32, encoded: bool, inline: bool, meetings: float) -> Postings:
         starts = np.empty(counts.shape[1], np.uint32)
         places = exact_index.place_lists(counts, starts)
         return cls(
@@ -152,6 +156,7 @@ class Postings:
             np.empty(0 if encoded else places, np.uint32),
             np.empty(places * exact_encode.INLINE_WORDS if inline else 0, np.uint64),
             np.zeros(len(starts) if encoded and not inline else 0, np.uint8),
+            meetings,
         )
 
 

@@ -141,12 +141,16 @@ def tell_plan(settings: Settings, choice: Choice | None, progress: Progress) -> 
         progress.say(f"  Only items of similar length are compared: shorter / longer at least {ratio}.")
 
 
+_PRODUCTS = "Every pair is compared, in matrix products of blocks."
+_BLOCKS = "Those that agree in one of enough blocks of bits are compared, or all if that is cheaper: no pair is missed."
+
+
 def _choose_for_vectors(sources: list[Source], settings: Settings, kind: VectorKind) -> tuple[Settings, Choice]:
     """Bands, or every pair in matrix products; a method that the user named is taken."""
     matching = settings.matching
     plan = _plan_for_vectors(settings, kind)
     seen = sample_vectors(sources, settings, kind)
-    cost = {"brute": brute_cost(seen, matching.measure.name)}
+    cost = {"brute": brute_cost(seen, float(matching.measure.threshold))}
     if plan:
         cost["lsh"] = lsh_cost(seen, plan)
     seconds = {method: nanoseconds / 1e9 / settings.execution.threads for method, nanoseconds in cost.items()}
@@ -155,7 +159,7 @@ def _choose_for_vectors(sources: list[Source], settings: Settings, kind: VectorK
         best = min(seconds, key=lambda method: seconds[method])
     named = ", ".join(f"{method} {spent:.2g} s" for method, spent in seconds.items())
     what = f"{seen.items:,} vectors of {kind.dimension:,} {'bits' if kind.scalar == 'bits' else 'numbers'}"
-    how = plan.describe() if best == "lsh" and plan else "Every pair is compared, in matrix products of blocks."
+    how = plan.describe() if best == "lsh" and plan else _PRODUCTS if kind.scalar != "bits" else _BLOCKS
     why = f"{best} for about {what} (predicted without reading: {named}). {how.rstrip('.')}"
     return settings.with_matching(method=best, plan=plan if best == "lsh" else None), Choice(best, seconds, why)
 

@@ -7,37 +7,42 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from math import log2
 from typing import Any
 
 import numpy as np
 
+from lookalike.candidates.bit_blocks import all_pairs_cost, block_rows, blocks_cost
 from lookalike.engine.forecast import count_items
 from lookalike.engine.settings import Settings
 from lookalike.errors import BadDataError, UsageError
 from lookalike.features.vectors import VectorError, is_numbers, kind_of, rows_of, words_of
 from lookalike.kernels.vectors import bit_distances_of, values_of
 from lookalike.tuning.plan import Plan
-from lookalike.types import Float64, Source, VectorKind, Wanted
+from lookalike.types import Bool, Float64, Source, VectorKind, Wanted
 from lookalike.types.frozen import frozen
 from lookalike.verify.measures import Measure
 
-SAMPLE = 1000
-"""Vectors that are sampled, the first ones of the input, and SAMPLED_PAIRS pairs of them."""
-SAMPLED_PAIRS = 20_000
+SAMPLE = 512
+"""Vectors that are sampled, the first ones of the input; every pair of them is measured."""
+CHANCES = 1025
+"""Values for which the chance to share a bucket is computed."""
 KINDS_READ = 64
 """Of more sources than this, only the first ones are read to find out what kind of numbers they hold."""
 
-# Nanoseconds of one thread, measured: those for cosine by benchmarks/vectors.py, the others on 20,000 items in memory.
-MULTIPLY = 0.06
-"""One product of two numbers in a matrix product."""
-PROJECT = {"cosine": 0.06, "euclidean": 0.15, "hamming": 0.8}
+# Nanoseconds of one thread, measured; docs/log.md shows predictions for data that was not used for them.
+MULTIPLY, PAIR = 0.028, 1.2
+"""One product of two numbers in a matrix product; and for each pair, looking at the sum."""
+PRODUCTS = 5e7
+"""Before the first product: its library is loaded and told how many threads to use."""
+PROJECT = {"cosine": 0.087, "euclidean": 0.23, "hamming": 0.8}
 """One number of a vector times one number of a hash function; for hamming, one bit looked up."""
-BAND = 150.0
+BAND = 60.0
 """An item in one band: its key is stored and sorted, and its bucket scanned."""
-COMPARE, COMPARE_NUMBER = 400.0, 0.3
-"""A comparison of two vectors, and the additional time for each of their numbers."""
-BIT_COMPARE = 0.7
-"""A comparison of two words of bit strings when all pairs are compared in order."""
+COMPARE, COMPARE_NUMBER, COMPARE_WORD = 50.0, 0.4, 2.0
+"""A comparison of two vectors, and the additional time for each of their numbers, or words of bits."""
+FETCH, CACHE_BYTES = 250.0, 32 << 20
+"""Additional time for a comparison if the vectors take more memory than this: they come from outside of the cache."""
 
 
 @frozen
@@ -46,8 +51,26 @@ class VectorSample:
 
     kind: VectorKind
     items: int
+    sampled: int
+    """How many vectors were measured."""
     values: Float64
-    """Cosines or distances of random pairs below the threshold: the number of such pairs grows with the square."""
+    """The cosine or distance of every pair of them, those of the first half first."""
+    near: Bool
+    """Which of these reach the threshold."""
+
+    def grown(self, weights: Float64) -> float:
+        """The sum of a weight of each pair over the whole collection.
+
+        Sums usually grow with the square of the number of vectors, but only in proportion to it if near vectors stand
+        next to each other in the input. The two halves of the sample show which: its sum is four or two times that of
+        its first half.
+        """
+        half = self.sampled // 2
+        whole, first = float(weights.sum()), float(weights[: half * (half - 1) // 2].sum())
+        if not whole or self.sampled < 2:
+            return 0.0
+        power = min(2.0, max(1.0, log2(whole / first))) if first else 2.0
+        return whole * float((self.items / self.sampled) ** power)
 
 
 def vectors_of(sources: list[Source], column: str, measure: Measure) -> VectorKind | None:
@@ -93,11 +116,9 @@ def sample_vectors(sources: list[Source], settings: Settings, kind: VectorKind) 
     parts = list(_first_rows(sources, settings, kind))
     parts.append(np.empty((0, kind.words if kind.scalar == "bits" else kind.dimension), _dtype(kind)))
     rows = np.concatenate(parts)
-    draw = np.random.default_rng(settings.matching.seed)
-    left, right = draw.integers(0, max(1, len(rows)), (2, SAMPLED_PAIRS))
-    different = (left != right) & (len(rows) > 1)
-    values = _values(rows, left[different], right[different], settings.matching.measure, kind)
-    return VectorSample(kind, items, values[~settings.matching.measure.reached_by(values)])
+    right, left = np.tril_indices(len(rows), -1)
+    values = _values(rows, left.astype(np.int64), right.astype(np.int64), settings.matching.measure, kind)
+    return VectorSample(kind, items, len(rows), values, settings.matching.measure.reached_by(values))
 
 
 def _first_rows(sources: list[Source], settings: Settings, kind: VectorKind) -> Iterator[Any]:
@@ -137,15 +158,42 @@ def lsh_cost(sample: VectorSample, plan: Plan) -> float:
     """The nanoseconds that hashing the vectors and comparing those that share buckets will take."""
     values = np.clip(sample.values, -1.0, 1.0) if plan.measure == "cosine" else sample.values
     # A pair that shares several buckets is compared in each of them.
-    meetings = plan.bands * float(np.mean(plan.scale.collision(values) ** plan.rows)) if len(values) else 0.0
-    bits = plan.measure == "hamming"
-    hashing = plan.used_hashes * PROJECT[plan.measure] * (1 if bits else sample.kind.dimension)
-    comparing = COMPARE + COMPARE_NUMBER * (sample.kind.words if bits else sample.kind.dimension)
-    pairs = sample.items * (sample.items - 1) / 2
-    return sample.items * (hashing + plan.bands * BAND) + pairs * meetings * comparing
+    meetings = sample.grown(plan.bands * _per_value(plan, values))
+    hashing = plan.used_hashes * PROJECT[plan.measure] * (1 if plan.measure == "hamming" else sample.kind.dimension)
+    return sample.items * (hashing + plan.bands * BAND) + meetings * _comparing(sample)
 
 
-def brute_cost(sample: VectorSample, measure: str) -> float:
-    """The nanoseconds that comparing every pair will take."""
+def _per_value(plan: Plan, values: Float64) -> Float64:
+    """The chance that pairs share the bucket of a band, by their values rounded to one in 1,024."""
+    if not len(values):
+        return values
+    low, high = float(values.min()), float(values.max())
+    steps = np.linspace(low, high, CHANCES)
+    chances = plan.scale.collision(steps) ** plan.rows
+    found: Float64 = chances[np.rint((values - low) * ((CHANCES - 1) / ((high - low) or 1.0))).astype(np.int64)]
+    return found
+
+
+def _comparing(sample: VectorSample) -> float:
+    """The nanoseconds that the comparison of two vectors takes."""
+    kind = sample.kind
+    own = COMPARE_WORD * kind.words if kind.scalar == "bits" else COMPARE_NUMBER * kind.dimension
+    return COMPARE + own + (FETCH if 8 * kind.words * sample.items > CACHE_BYTES else 0.0)
+
+
+def brute_cost(sample: VectorSample, threshold: float) -> float:
+    """The nanoseconds that comparing every pair will take, or of bit strings those that can be near enough."""
+    if sample.kind.scalar == "bits":
+        return _bits_cost(sample, int(threshold))
     pairs = sample.items * (sample.items - 1) / 2
-    return pairs * (sample.kind.words * BIT_COMPARE if measure == "hamming" else sample.kind.dimension * MULTIPLY + 1.0)
+    near = sample.grown(sample.near.astype(np.float64))
+    return PRODUCTS + pairs * (sample.kind.dimension * MULTIPLY + PAIR) + near * _comparing(sample)
+
+
+def _bits_cost(sample: VectorSample, most: int) -> float:
+    bits, items = sample.kind.dimension, sample.items
+    cost, rows = all_pairs_cost(items, sample.kind.words), block_rows(bits, most)
+    if rows:
+        meetings = sample.grown((most + 1) * (1 - sample.values / bits) ** rows)
+        cost = min(cost, blocks_cost(items, most + 1, rows, meetings))
+    return cost

@@ -22,7 +22,8 @@ from lookalike.engine.run_record import describe_run
 from lookalike.engine.settings import ItemSettings
 from lookalike.engine.vectors import vectors_of
 from lookalike.errors import ResourceError, UsageError
-from lookalike.matching.vectors import nearest_vectors
+from lookalike.matching.nearest import about_bytes as about_bytes_noted
+from lookalike.matching.nearest import nearest_vectors
 from lookalike.read import open_inverted, open_sides
 from lookalike.types import Float64, Int64, Rejected, Source, VectorKind, to_arrow, total_bytes
 from lookalike.types import compute as pc
@@ -191,13 +192,17 @@ def _nearest_vectors(run: Run[NeighborSettings], corpus: Corpus, first_other: in
     items = np.flatnonzero(corpus.counts)
     needed = BASE_BYTES + 8 * int(corpus.counts.sum(dtype=np.int64)) * 2 + items.nbytes * 4
     _check_memory(needed, len(corpus), settings)
+    noted = about_bytes_noted(len(items), min(settings.k, len(items)))
     with run.progress.stage("fetching vectors", corpus.nbytes, "B"):
         sets = corpus.fetch_all_sets(run, items)
     split = int(np.searchsorted(items, first_other)) if against else len(items)
     among = (split, len(items)) if against else (0, len(items))
     rows = kind.as_rows(sets.indptr[:-1], sets.indptr[1:], sets.elements)
     with run.progress.stage("searching", split, "items"):
-        found = nearest_vectors(run, kind, settings.measure, rows, (0, split), among, settings.k, settings.bounded)
+        found = nearest_vectors(
+            run, kind, settings.measure, rows, (0, split), among, settings.k, settings.bounded,
+            together=needed + noted <= settings.execution.budget.total_bytes,
+        )  # fmt: skip
     left = np.repeat(np.arange(split), found.counts)
     ranks = np.arange(1, len(left) + 1) - np.repeat(np.cumsum(found.counts) - found.counts, found.counts)
     return items[left], items[found.neighbors], found.values, ranks
