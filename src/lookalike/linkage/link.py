@@ -18,10 +18,16 @@ from lookalike.linkage.notes import Notes
 from lookalike.linkage.resume import LinkPieces
 from lookalike.linkage.scoring.capture import estimate_recall
 from lookalike.linkage.scoring.cut import choose_cut
+from lookalike.linkage.partners import add_partners
+from lookalike.linkage.scoring.points import Points
 from lookalike.linkage.scoring.score import Agreement, Pairs, Scores, compare_pairs, score_pairs
+from lookalike.linkage.scoring.score_words import has_words, score_words
 from lookalike.linkage.scoring.validating_field import ValidatingField
-from lookalike.linkage.scoring.weights import Weights
 from lookalike.linkage.settings import LinkSettings
+
+
+WORD_PAIRS = 100_000
+"""Random pairs of records made of words, which only tell how often levels occur by chance."""
 
 
 def link_tables(
@@ -53,10 +59,15 @@ def link_tables(
         pieces = LinkPieces(run.work)
         pairs = pieces.candidates(lambda: _find_candidates(columns, sizes, run, notes, pieces))
     with run.progress.stage("comparing"):
+        words = has_words(columns, sizes.right is not None and sizes.pairs > 0, run.settings)
+        random_pairs = min(random_pairs, WORD_PAIRS) if words else random_pairs
         random = sizes.draw_pairs(run.settings.seed, random_pairs)
         agreement = compare_pairs(columns, (pairs.left, pairs.right), random, run)
     with run.progress.stage("scoring"):
-        scores = score_pairs(columns, pairs, agreement, sizes.pairs, run)
+        if words and sizes.right is not None:
+            scores = score_words(columns, pairs, agreement, (sizes.left, sizes.right), run)
+        else:
+            scores = score_pairs(columns, pairs, agreement, sizes.pairs, run)
     with run.progress.stage("deciding"):
         drawn = sizes.draw_pairs(run.settings.seed + 1, random_pairs) if validating is not None else random
         return _decide(columns, sizes, pairs, agreement, scores, validating, drawn, run.settings, notes)
@@ -88,7 +99,11 @@ def _find_candidates(
     if (nicknames := run.settings.nicknames) is not None:
         people = [(place, column) for place, column in enumerate(columns) if column.kind == "person"]
         coarse = [(one, place) for place, column in people for one in nicknames.coarsen(column)]
-    return find_pairs(columns, sizes.left, coarse=coarse, each=run.workers.map, seed=run.settings.seed, steps=steps)
+    each = run.workers.map
+    found = find_pairs(columns, sizes.left, coarse=coarse, each=each, seed=run.settings.seed, steps=steps)
+    if any(column.kind == "text" for column in columns):
+        found = add_partners(found, columns, sizes.left, each)
+    return found
 
 
 def _decide(
@@ -104,7 +119,7 @@ def _decide(
 ) -> Linked:
     """Choose the cut and the links, and estimate precision and recall."""
     scoring, score, probability = scores
-    for sentence in scoring.notes if isinstance(scoring, Weights) and sizes.pairs else ():
+    for sentence in scoring.notes if not isinstance(scoring, Points) and sizes.pairs else ():
         notes.add(sentence)
     validation = None if validating is None else validating.validate(pairs, random, scores, notes.add)
     cut, why = choose_cut(scores, validation, settings, notes.add)

@@ -18,6 +18,7 @@ from lookalike.linkage.resume import LinkPieces
 from lookalike.linkage.scoring.patterns import Patterns, patterns_of
 from lookalike.linkage.scoring.points import EACH, Points, deduct
 from lookalike.linkage.scoring.weights import Weights, adjust_by_frequency, fit_weights, frequency_beyond
+from lookalike.linkage.scoring.words import WordWeights
 from lookalike.linkage.settings import LinkSettings
 from lookalike.types import Bool, Float64, Int8, Int32, Int64, Mapper, Span
 
@@ -41,7 +42,7 @@ class Agreement(NamedTuple):
 class Scores(NamedTuple):
     """The score of each candidate pair, and the weights or points that it is made of."""
 
-    scoring: Weights | Points
+    scoring: Weights | Points | WordWeights
     score: Float64
     probability: Float64 | None
     """According to the model; None with points."""
