@@ -12,11 +12,12 @@ from lookalike.kernels.hashing import U, mix
 from lookalike.kernels.sorting import sort_stretch
 from lookalike.kernels.strings import next_space, within_one_edit
 
-BITS = 22
-"""Bits of an element's number."""
-ELEMENTS = 1 << BITS
-DIGIT = 1 << BITS
-"""Set in the number of a word that has a digit."""
+GRAMS = 1 << 20
+"""Numbers of trigrams. A language has some 30,000; a large table of their numbers would not stay in the cache."""
+DIGIT = 1 << 22
+"""Set in the number of a word that has a digit; below it is the word's own number."""
+WORDS = 2 * DIGIT
+"""Numbers of words."""
 SOFT_LENGTH = 4
 """Shorter words must be equal: with one edit they would be other words."""
 SOFT_SHARE = 0.8
@@ -51,7 +52,7 @@ def list_grams(chars, offsets, indptr, ids, counts):
                 before = U(chars[i - 1]) if i > start else U(32)
                 after = U(chars[i + 1]) if i + 1 < end else U(32)
                 state = mix((before << U(42)) + (U(chars[i]) << U(21)) + after + U(1))
-                ids[at] = np.int64(state & U(ELEMENTS - 1))
+                ids[at] = np.int64(state & U(GRAMS - 1))
                 at += 1
             start = end + 1
         sort_stretch(ids, first, at)
@@ -70,7 +71,7 @@ def _word(chars, start, end):
     digit = False
     for i in range(start, end):
         digit |= 48 <= chars[i] <= 57
-    return np.int64(_hash(chars, start, end) & U(ELEMENTS - 1)) | (np.int64(DIGIT) if digit else np.int64(0))
+    return np.int64(_hash(chars, start, end) & U(DIGIT - 1)) | (np.int64(DIGIT) if digit else np.int64(0))
 
 
 @bare
@@ -81,14 +82,14 @@ def _joined(chars, start, middle, stop):
         if i != middle:
             state = mix(state * U(0x9E3779B97F4A7C15) + U(chars[i]) + U(1))
             digit |= 48 <= chars[i] <= 57
-    return np.int64(state & U(ELEMENTS - 1)) | (np.int64(DIGIT) if digit else np.int64(0))
+    return np.int64(state & U(DIGIT - 1)) | (np.int64(DIGIT) if digit else np.int64(0))
 
 
 @kernel("C[], int64[], bool[], int64[], int64[], int64[]", C=("uint8", "uint32"))
 def list_words(chars, offsets, known, indptr, ids, starts):
     """The distinct words of each value, ascending, and where each begins in `chars`.
 
-    Two neighbours of which one has a digit also count as one word if `known` (bool[2 * ELEMENTS]) has it: a code is
+    Two neighbours of which one has a digit also count as one word if `known` (bool[WORDS]) has it: a code is
     written "KX-TG67" in one place and "KXTG67" in another. `starts` is then the end of `chars`. `ids` and `starts` have
     room for two words per space, and per value two more.
     """

@@ -23,10 +23,13 @@ from lookalike.linkage.scoring.points import Points
 from lookalike.linkage.scoring.score import Agreement, Pairs, Scores, compare_pairs, score_pairs
 from lookalike.linkage.scoring.score_words import has_words, score_words
 from lookalike.linkage.scoring.validating_field import ValidatingField
+from lookalike.linkage.scoring.words import WordWeights
 from lookalike.linkage.settings import LinkSettings
 
 
-WORD_PAIRS = 100_000
+WORD_BUDGET = 10
+"""Candidate pairs per record that share a blocking key, of records made of words: their texts propose the others."""
+WORD_PAIRS = 50_000
 """Random pairs of records made of words, which only tell how often levels occur by chance."""
 
 
@@ -100,10 +103,13 @@ def _find_candidates(
         people = [(place, column) for place, column in enumerate(columns) if column.kind == "person"]
         coarse = [(one, place) for place, column in people for one in nicknames.coarsen(column)]
     each = run.workers.map
-    found = find_pairs(columns, sizes.left, coarse=coarse, each=each, seed=run.settings.seed, steps=steps)
-    if any(column.kind == "text" for column in columns):
-        found = add_partners(found, columns, sizes.left, each)
-    return found
+    texts = any(column.kind == "text" for column in columns)
+    words = has_words(columns, sizes.right is not None, run.settings)
+    found = find_pairs(
+        columns, sizes.left, coarse=coarse, each=each, seed=run.settings.seed, steps=steps,
+        most_pairs=WORD_BUDGET * sizes.records if words else None,
+    )  # fmt: skip
+    return add_partners(found, columns, sizes.left, each) if texts else found
 
 
 def _decide(
@@ -136,6 +142,8 @@ def _decide(
     validated = None
     if validation is not None and validating is not None and chosen.any():
         validated = validation.of(validating.differences((pairs.left, pairs.right))[chosen], scores.sure()[chosen])
-    recall = estimate_recall(pairs.groups, probability) if probability is not None and len(pairs) else None
+    # Best partners are proposed by all fields together: there are no two searches to compare.
+    searched = probability is not None and len(pairs) and not isinstance(scoring, WordWeights)
+    recall = estimate_recall(pairs.groups, probability) if searched and probability is not None else None
     return Linked(settings, sizes, columns, pairs, agreement.levels, agreement.level_names, scoring, score, probability,
                   validation, validated, cut, why, chosen, refused, recall, notes)  # fmt: skip

@@ -24,6 +24,8 @@ PARTNERS = 10
 """Partners proposed for each record by each field, from the other table or from the same."""
 CLUSTERED = 100
 """Partners proposed by the whole record within one table, where an entity may have many records; fewer in large tables."""
+NEAREST = 3
+"""Partners looked up within a table, to see what chance makes."""
 DISTINCT = 0.2
 """A field proposes partners only if it has this many distinct values per record that has one."""
 PROPOSED = 4_000_000
@@ -63,12 +65,14 @@ def _is_distinct(column: Column) -> bool:
     return len(column.values) >= DISTINCT * (len(column) - column.missing)
 
 
-def propose_pairs(column: Column, sides: Sequence[tuple[Span, Span]], count: int, each: Mapper = map) -> Int64:
+def propose_pairs(
+    comparer: TextComparer, sides: Sequence[tuple[Span, Span]], count: int, each: Mapper = map
+) -> Int64:
     """Pairs of each record with its most similar ones, as left << 32 | right, ascending and distinct.
 
     `sides` are (askers, asked): for each record from `askers`, partners among `asked` are proposed.
     """
-    comparer, found = TextComparer(column), []
+    found = []
     for askers, asked in sides:
         number = max(1, min(count, PROPOSED // max(1, askers[1] - askers[0])))
         partners = comparer.partners(askers, asked, number, each)
@@ -86,7 +90,7 @@ def add_partners(pairs: CandidatePairs, columns: Sequence[Column], split: int, e
     sides = [((0, split), (split, records)), ((split, records), (0, split))] if two else [((0, records), (0, records))]
     keys, bits, reports = [_keys(pairs.left, pairs.right)], [pairs.groups], list(pairs.report)
     for column, place in text_sources(columns):
-        proposed = propose_pairs(column, sides, PARTNERS if two or place >= 0 else CLUSTERED, each)
+        proposed = propose_pairs(TextComparer(column), sides, PARTNERS if two or place >= 0 else CLUSTERED, each)
         group = 0 if place < 0 else groups[place]
         keys.append(proposed)
         bits.append(np.full(len(proposed), group, np.uint8))
@@ -97,13 +101,18 @@ def add_partners(pairs: CandidatePairs, columns: Sequence[Column], split: int, e
     return replace(pairs, left=left, right=right, groups=found, report=reports)
 
 
-def chance_pairs(columns: Sequence[Column], split: int, each: Mapper = map) -> tuple[Int32, Int32]:
-    """The most similar records within each of two tables: what records that are not the same entity look like."""
-    records = len(columns[0])
+def chance_pairs(
+    columns: Sequence[Column], texts: Sequence[TextComparer | None], split: int, each: Mapper = map
+) -> tuple[Int32, Int32]:
+    """The most similar records within each of two tables: what records that are not the same entity look like.
+
+    `texts` are the comparers of the columns that have one.
+    """
+    records, keys = len(columns[0]), np.empty(0, np.int64)
     sides = [((0, split), (0, split)), ((split, records), (split, records))]
-    keys = np.unique(
-        np.concatenate([propose_pairs(column, sides, 3, each) for column, _ in text_sources(columns)])
-    )
+    for column, place in text_sources(columns):
+        known = texts[place] if place >= 0 else None
+        keys = np.union1d(keys, propose_pairs(known or TextComparer(column), sides, NEAREST, each))
     return (keys >> 32).astype(np.int32), (keys & 0xFFFFFFFF).astype(np.int32)
 
 

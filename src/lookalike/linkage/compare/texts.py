@@ -19,7 +19,7 @@ FEATURES = ("trigrams", "words", "words of the shorter", "conflicting numbers", 
 """The columns of `TextComparer.compare`."""
 CHUNK = 1 << 15
 """Pairs that a thread compares at a time."""
-POSTINGS = 1_000_000_000
+POSTINGS = 200_000_000
 """Most postings read to find the partners of all records of a field; each record has an equal share."""
 LEAST_POSTINGS = 2_000
 
@@ -53,7 +53,7 @@ class TextComparer:
         room = int(offsets[-1] - offsets[0])
         indptr, ids, counts = np.empty(len(offsets), np.int64), np.empty(room, np.int64), np.empty(room, np.float32)
         kernels.list_grams(chars, offsets, indptr, ids, counts)
-        often = np.zeros(kernels.ELEMENTS, np.int64)
+        often = np.zeros(kernels.GRAMS, np.int64)
         kernels.count_elements(indptr, ids, self._records, often)
         rarity = (np.log((1 + self._known) / (1 + often)) + 1).astype(np.float32)
         kernels.weigh_grams(indptr, ids, rarity, counts)
@@ -63,11 +63,11 @@ class TextComparer:
         chars, offsets = self._strings.chars, self._strings.offsets
         spaces = int(np.count_nonzero(chars[offsets[0] : offsets[-1]] == ord(" ")))
         room = 2 * (spaces + len(offsets))
-        known = np.zeros(2 * kernels.ELEMENTS, np.bool_)
+        known = np.zeros(kernels.WORDS, np.bool_)
         indptr, ids, starts = np.empty(len(offsets), np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
         for _ in range(2):  # the second time, neighbours that are written as one word elsewhere are known
             kernels.list_words(chars, offsets, known, indptr, ids, starts)
-            often = np.zeros(2 * kernels.ELEMENTS, np.int64)
+            often = np.zeros(kernels.WORDS, np.int64)
             kernels.count_elements(indptr, ids, self._records, often)
             known = often > 0
         return indptr, ids[: indptr[-1]].copy(), starts[: indptr[-1]].copy(), self._rarity(often)
@@ -104,7 +104,7 @@ class TextComparer:
         indptr, ids, weights = self._grams
         here = self.codes[slice(*asked)]
         records = np.bincount(here[here >= 0], minlength=len(self.column.values)).astype(np.int64)
-        often = np.zeros(kernels.ELEMENTS, np.int64)
+        often = np.zeros(kernels.GRAMS, np.int64)
         kernels.count_elements(indptr, ids, records, often)
         starts = np.concatenate([[0], np.cumsum(often)])
         total = int(starts[-1])

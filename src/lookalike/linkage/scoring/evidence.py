@@ -39,7 +39,7 @@ class FieldEvidence:
 
     def __init__(self, place: int, column: Column, random: Int8) -> None:
         self._column, self._records = column, max(2, len(column))
-        self._texts = TextComparer(column) if column.kind in WORDY else None
+        self.texts = TextComparer(column) if column.kind in WORDY else None
         self._levels = _information(random, len(Comparer(column).levels) if column.kind != "text" else 0, self._records)
         known = column.codes[column.codes >= 0]
         self._often = np.bincount(known, minlength=len(column.values)).astype(np.float64)
@@ -54,7 +54,7 @@ class FieldEvidence:
             ]  # fmt: skip
         else:
             kinds = [("agreement", True, True)]
-            if self._texts is not None:
+            if self.texts is not None:
                 kinds += [("trigrams", True), ("words of the shorter", True)]
         return [*kinds, ("both known", False)]
 
@@ -62,7 +62,7 @@ class FieldEvidence:
         """float32[pairs, features]; `levels` of the pairs in this field."""
         found = np.zeros((len(left), len(self.features)), np.float32)
         codes = self._column.codes
-        texts = None if self._texts is None else self._texts.compare(left, right, each)
+        texts = None if self.texts is None else self.texts.compare(left, right, each)
         if self._column.kind == "text":
             assert texts is not None
             found[:, :5] = texts
@@ -118,6 +118,8 @@ class Evidence:
         self._columns = columns
         self._fields = [FieldEvidence(place, column, random[:, place]) for place, column in enumerate(columns)]
         self.features = [feature for one in self._fields for feature in one.features]
+        self.texts = [one.texts for one in self._fields]
+        """The comparer of each field that is made of words."""
 
     def measure(self, left: Int32 | Int64, right: Int32 | Int64, levels: Int8, each: Mapper = map) -> Float32:
         """float32[pairs, features]; `levels` is int8[pairs, fields]."""

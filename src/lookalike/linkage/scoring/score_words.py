@@ -38,7 +38,7 @@ def score_words(
     """The weight of all that two records have in common, and the score and probability of each candidate pair."""
     each, evidence = run.workers.map, Evidence(columns, agreement.random)
     measured = evidence.measure(pairs.left, pairs.right, agreement.levels, each)
-    chance = Chance(*chance_pairs(columns, sizes[0], each), sizes)
+    chance = Chance(*chance_pairs(columns, evidence.texts, sizes[0], each), sizes)
     inside = evidence.measure(
         chance.left, chance.right, evidence.levels_of(chance.left, chance.right, each), each
     )

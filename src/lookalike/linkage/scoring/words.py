@@ -19,14 +19,14 @@ from lookalike.linkage.scoring.evidence import Evidence, Feature
 from lookalike.linkage.scoring.weights import WeightsRow
 from lookalike.types import Bool, Float32, Float64, Int8, Int32, Int64
 
-ROUNDS = 4
+ROUNDS = 3
 """How often weights are learned anew; from the second time on little changes."""
 RIDGE = 1e-5
 """Keeps weights finite."""
 FEW = 20.0
 """With fewer expected matches, weights are not learned: the sum of similarities is the score."""
-SAMPLE = 200_000
-"""Pairs that weights are learned from at most."""
+SAMPLE = 30_000
+"""Best partners, and likewise rivals of best partners, that weights are learned from at most."""
 LEAST_DOUBT = 1.0
 """The bits that a pair loses at least if one of its records has a better partner."""
 LIKELY = (1e-3, 1 - 1e-3)
@@ -100,9 +100,14 @@ def _examples(left: Int32, right: Int32, mutual: Bool, likely: Float64, partner:
     taken[left[mutual]] = taken[right[mutual]] = True
     belief = np.ones(len(left))
     belief[mutual] = likely
-    chosen = np.flatnonzero((taken[left] | taken[right]) & (belief > 0))
-    if len(chosen) > SAMPLE:
-        chosen = np.sort(np.random.default_rng(1).choice(chosen, SAMPLE, replace=False))
+    parts, draw = [], np.random.default_rng(1)
+    for some in (mutual & (belief > 0), (taken[left] | taken[right]) & ~mutual):
+        places = np.flatnonzero(some)
+        if len(places) > SAMPLE:
+            belief[places] *= len(places) / SAMPLE  # those drawn stand for the others
+            places = np.sort(draw.choice(places, SAMPLE, replace=False))
+        parts.append(places)
+    chosen = np.concatenate(parts)
     return chosen, belief[chosen]
 
 
