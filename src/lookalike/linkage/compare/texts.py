@@ -19,7 +19,7 @@ FEATURES = ("trigrams", "words", "words of the shorter", "conflicting numbers", 
 """The columns of `TextComparer.compare`."""
 CHUNK = 1 << 15
 """Pairs that a thread compares at a time."""
-POSTINGS = 200_000_000
+POSTINGS = 100_000_000
 """Most postings read to find the partners of all records of a field; each record has an equal share."""
 LEAST_POSTINGS = 2_000
 
@@ -45,8 +45,11 @@ class TextComparer:
         self._grams = self._list_grams()
         self._words = self._list_words()
 
-    def _rarity(self, often: Int64) -> Float32:
-        return np.log((self._known + 1) / np.maximum(often, 1)).astype(np.float32)
+    def _rarity(self, often: Int64, more: int) -> Float32:
+        """By element, ln of the number of records over the number that has it, with one and `more` added."""
+        rarity, used = np.zeros(len(often), np.float32), np.flatnonzero(often)
+        rarity[used] = np.log((self._known + 1) / (often[used] + more))
+        return rarity
 
     def _list_grams(self) -> tuple[Int64, Int64, Float32]:
         chars, offsets = self._strings.chars, self._strings.offsets
@@ -55,8 +58,7 @@ class TextComparer:
         kernels.list_grams(chars, offsets, indptr, ids, counts)
         often = np.zeros(kernels.GRAMS, np.int64)
         kernels.count_elements(indptr, ids, self._records, often)
-        rarity = (np.log((1 + self._known) / (1 + often)) + 1).astype(np.float32)
-        kernels.weigh_grams(indptr, ids, rarity, counts)
+        kernels.weigh_grams(indptr, ids, self._rarity(often, 1) + np.float32(1), counts)
         return indptr, ids[: indptr[-1]].copy(), counts[: indptr[-1]].copy()
 
     def _list_words(self) -> tuple[Int64, Int64, Int64, Float32]:
@@ -70,7 +72,7 @@ class TextComparer:
             often = np.zeros(kernels.WORDS, np.int64)
             kernels.count_elements(indptr, ids, self._records, often)
             known = often > 0
-        return indptr, ids[: indptr[-1]].copy(), starts[: indptr[-1]].copy(), self._rarity(often)
+        return indptr, ids[: indptr[-1]].copy(), starts[: indptr[-1]].copy(), self._rarity(often, 0)
 
     def compare(self, left: Int32 | Int64, right: Int32 | Int64, each: Mapper = map) -> Float32:
         """How similar each pair of records is: float32[pairs, FEATURES], 0 if a value is missing."""
