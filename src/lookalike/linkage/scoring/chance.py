@@ -2,9 +2,9 @@
 
 Between two tables, a match is usually the best partner of both its records. Records without a match have best partners
 too: the nearest of the wrong ones. How similar those are is seen *within* each table, where (nearly) no two records are
-the same entity: pairs of a given similarity are as frequent between the tables as within them, at most (the geometric
-mean of the two frequencies; Cauchy and Schwarz). Only records without a match can have such a partner, so that few are
-expected where most records match.
+the same entity. One table may describe its records at length and the other in a few words, so the similarity of pairs
+between them is taken to lie in the middle, rank by rank. Only records without a match can have a partner by chance, so
+that few are expected where most records match.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ BINS = 60
 """Bins of scores, with equal numbers of best partners."""
 ROUNDS = 60
 SMOOTH = 0.5
-"""Pairs added to each bin within a table."""
+"""The best of n pairs stands for half a pair in n."""
+GRID = 500
+"""Shares of pairs at which the scores within the two tables are compared."""
 
 
 class Best(NamedTuple):
@@ -56,14 +58,25 @@ class Chance(NamedTuple):
     """The number of records in each table."""
 
     def rates(self, score: Float64, edges: Float64) -> Float64:
-        """The share of pairs between the tables that are best partners by chance, by bin of their score."""
+        """The share of pairs between the tables that are best partners by chance, by bin of their score.
+
+        As similar as one pair in a thousand within the left table, on average with one in a thousand within the right,
+        is one pair in a thousand between them.
+        """
         found, records = [], sum(self.sizes)
         for first, size in ((0, self.sizes[0]), (self.sizes[0], self.sizes[1])):
             inside = (self.left >= first) & (self.left < first + size)
             left, right, own = self.left[inside], self.right[inside], score[inside]
-            pairs = own[Best.find(left, right, own, records).mutual(left, right)]
-            found.append((np.histogram(pairs, edges)[0] + SMOOTH) / max(1.0, size * (size - 1) / 2))
-        return np.asarray(np.sqrt(found[0] * found[1]))
+            pairs = np.sort(own[Best.find(left, right, own, records).mutual(left, right)])[::-1]
+            found.append((pairs, (np.arange(len(pairs)) + SMOOTH) / max(1.0, size * (size - 1) / 2)))
+        if not all(len(pairs) for pairs, _ in found):
+            return np.zeros(len(edges) - 1)
+        ends = [rates[place] for _, rates in found for place in (0, -1)]
+        grid = np.geomspace(min(ends), max(ends), GRID)
+        between = np.mean([np.interp(np.log(grid), np.log(rates), pairs) for pairs, rates in found], axis=0)
+        from_edge = np.exp(np.interp(-edges, -between, np.log(grid)))
+        from_edge[edges > between[0]] = 0.0
+        return np.maximum(-np.diff(from_edge), 0.0)
 
 
 def judge_partners(score: Float64, chance: Chance, chance_score: Float64) -> Float64:
