@@ -1,7 +1,7 @@
 """Generated products of two catalogues, some of them in both, described in different words.
 
-Each table has id, title, description, maker and price. A product has a maker, a series of its maker, words of what it is,
-and a model number; the products of a series differ in the model number and one or two words. The right-hand copy of a
+Each table has id, title, description, maker and price. A product has a maker, a series of its maker, words of what it
+is, and a model number; the products of a series differ in the model number and one or two words. The right-hand copy of a
 shared product leaves words out, adds others, has them in another order, misspells some, may write the model number with
 a hyphen or leave it out, and has another price. Knows nothing of the tools that read it.
 
@@ -90,7 +90,8 @@ def make_products(left: int, right: int, shared: float, seed: int = 1) -> tuple[
     Examples
     --------
     >>> one, other = make_products(30, 20, 0.5)
-    >>> len(one), len(other), len({name[1:] for name in one["id"].to_pylist()} & {x[1:] for x in other["id"].to_pylist()})
+    >>> ids = [{name[1:] for name in table["id"].to_pylist()} for table in (one, other)]
+    >>> len(one), len(other), len(ids[0] & ids[1])
     (30, 20, 10)
     """
     catalogue, both = Catalogue(seed, left), int(shared * min(left, right))

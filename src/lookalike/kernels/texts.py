@@ -296,7 +296,7 @@ def compare_texts(codes, left, right, first, last, out, chars, offsets, grams, w
         Cosine of trigrams; words shared, as a share of all words and of the shorter text's words; the share of numbers
         and codes that conflict; the rarity of the codes shared.
     """
-    indptr, ids, starts, rarity = words
+    indptr, ids, _, rarity = words
     only_a, only_b = np.empty(SOFT_PAIRS, np.int64), np.empty(SOFT_PAIRS, np.int64)
     for k in range(first, last):
         row, a, b = out[k], codes[left[k]], codes[right[k]]

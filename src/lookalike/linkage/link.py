@@ -15,22 +15,27 @@ from lookalike.linkage.fields.reader import FieldReader
 from lookalike.linkage.linked import RANDOM_PAIRS, Linked, TableSizes
 from lookalike.linkage.memory import check_columns
 from lookalike.linkage.notes import Notes
+from lookalike.linkage.partners import add_partners
 from lookalike.linkage.resume import LinkPieces
 from lookalike.linkage.scoring.capture import estimate_recall
 from lookalike.linkage.scoring.cut import choose_cut
-from lookalike.linkage.partners import add_partners
 from lookalike.linkage.scoring.points import Points
 from lookalike.linkage.scoring.score import Agreement, Pairs, Scores, compare_pairs, score_pairs
 from lookalike.linkage.scoring.score_words import has_words, score_words
 from lookalike.linkage.scoring.validating_field import ValidatingField
 from lookalike.linkage.scoring.words import WordWeights
 from lookalike.linkage.settings import LinkSettings
-
+from lookalike.types import Bool
 
 WORD_BUDGET = 10
-"""Candidate pairs per record that share a blocking key, of records made of words: their texts propose the others."""
+"""Candidate pairs per record that share a blocking key, of records made of words: their texts propose the others.
+In large tables there are fewer."""
 WORD_PAIRS = 50_000
 """Random pairs of records made of words, which only tell how often levels occur by chance."""
+
+
+MANY_WRONG = 0.3
+"""The estimated share of wrong links from which on there is a warning."""
 
 
 def link_tables(
@@ -107,7 +112,7 @@ def _find_candidates(
     words = has_words(columns, sizes.right is not None, run.settings)
     found = find_pairs(
         columns, sizes.left, coarse=coarse, each=each, seed=run.settings.seed, steps=steps,
-        most_pairs=WORD_BUDGET * sizes.records if words else None,
+        most_pairs=min(WORD_BUDGET * sizes.records, 500_000 + 2 * sizes.records) if words else None,
     )  # fmt: skip
     return add_partners(found, columns, sizes.left, each) if texts else found
 
@@ -145,5 +150,19 @@ def _decide(
     # Best partners are proposed by all fields together: there are no two searches to compare.
     searched = probability is not None and len(pairs) and not isinstance(scoring, WordWeights)
     recall = estimate_recall(pairs.groups, probability) if searched and probability is not None else None
+    if isinstance(scoring, WordWeights):
+        _warn(scores, chosen, notes)
     return Linked(settings, sizes, columns, pairs, agreement.levels, agreement.level_names, scoring, score, probability,
                   validation, validated, cut, why, chosen, refused, recall, notes)  # fmt: skip
+
+
+def _warn(scores: Scores, chosen: Bool, notes: Notes) -> None:
+    """Say so if many links are probably wrong."""
+    if scores.probability is not None and chosen.any():
+        wrong = 1 - float(scores.probability[chosen].mean())
+        if wrong > MANY_WRONG:
+            notes.add(
+                f"about {wrong:.0%} of the links are probably wrong: the fields hardly tell a record from similar "
+                "ones. "
+                "Add fields, or ask for a --precision"
+            )

@@ -23,13 +23,13 @@ from lookalike.types import Int32, Int64, Mapper, Span, UInt8, to_numpy
 PARTNERS = 10
 """Partners proposed for each record by each field, from the other table or from the same."""
 CLUSTERED = 100
-"""Partners proposed by the whole record within one table, where an entity may have many records; fewer in large tables."""
-NEAREST = 3
+"""Partners proposed by the whole record within one table, where an entity may have many records."""
+NEAREST = 2
 """Partners looked up within a table, to see what chance makes."""
 DISTINCT = 0.2
 """A field proposes partners only if it has this many distinct values per record that has one."""
-PROPOSED = 4_000_000
-"""Pairs proposed by each field at most."""
+PROPOSED = 500_000
+"""Pairs that a field proposes for the records of one table, about; at least one for each."""
 WORDY = ("text", "person", "address")
 """Kinds of fields that are made of words."""
 
@@ -65,9 +65,7 @@ def _is_distinct(column: Column) -> bool:
     return len(column.values) >= DISTINCT * (len(column) - column.missing)
 
 
-def propose_pairs(
-    comparer: TextComparer, sides: Sequence[tuple[Span, Span]], count: int, each: Mapper = map
-) -> Int64:
+def propose_pairs(comparer: TextComparer, sides: Sequence[tuple[Span, Span]], count: int, each: Mapper = map) -> Int64:
     """Pairs of each record with its most similar ones, as left << 32 | right, ascending and distinct.
 
     `sides` are (askers, asked): for each record from `askers`, partners among `asked` are proposed.

@@ -34,7 +34,9 @@ class Best(NamedTuple):
 
     @classmethod
     def find(cls, left: Int32, right: Int32, score: Float64, records: int) -> Best:
-        """Examples
+        """The best partners among these pairs.
+
+        Examples
         --------
         >>> left, right = np.array([0, 0, 1], np.int32), np.array([2, 3, 3], np.int32)
         >>> Best.find(left, right, np.array([5.0, 7.0, 6.0]), 4).partner.tolist()

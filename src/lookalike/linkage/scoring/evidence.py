@@ -1,7 +1,8 @@
 """What pairs of records have in common, as numbers from 0 (nothing) up, several for each field.
 
-A text is compared by what is rare in it (compare/texts.py). Of other kinds, a level of agreement counts by how few random
-pairs agree as well, and an equal value by how few records have it. A missing value is no evidence: all its numbers are 0.
+A text is compared by what is rare in it (compare/texts.py). Of other kinds, a level of agreement counts by how few
+random pairs agree as well, and an equal value by how few records have it. A missing value is no evidence: all its
+numbers are 0.
 """
 
 from __future__ import annotations

@@ -39,9 +39,7 @@ def score_words(
     each, evidence = run.workers.map, Evidence(columns, agreement.random)
     measured = evidence.measure(pairs.left, pairs.right, agreement.levels, each)
     chance = Chance(*chance_pairs(columns, evidence.texts, sizes[0], each), sizes)
-    inside = evidence.measure(
-        chance.left, chance.right, evidence.levels_of(chance.left, chance.right, each), each
-    )
+    inside = evidence.measure(chance.left, chance.right, evidence.levels_of(chance.left, chance.right, each), each)
     found = learn_weights(pairs.left, pairs.right, measured, evidence.features, chance, inside)
     weights, start, mutual, likely, learned = found
     raw = measured @ weights + start
@@ -77,6 +75,6 @@ def _rows(made: WordWeights, measured: Float32, agreement: Agreement, probabilit
         others = np.bincount(agreement.random[:, field], minlength=size)
         for level in range(1, size):
             weight = float(heavy[level] / seen[level]) if seen[level] > 0 else 0.0
-            shares = (float(one[level] / max(1e-9, one[1:].sum())) for one in (seen, others))
-            rows.append(WeightsRow(field, level, *shares, weight, -1, weight))
+            often, seldom = (float(one[level] / max(1e-9, one[1:].sum())) for one in (seen, others))
+            rows.append(WeightsRow(field, level, often, seldom, weight, -1, weight))
     return rows

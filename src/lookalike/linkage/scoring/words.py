@@ -10,7 +10,7 @@ partners, so that this is repeated.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -74,24 +74,41 @@ class WordWeights:
         return self.by_field(self.evidence.measure(left, right, levels))
 
 
+class Learned(NamedTuple):
+    """Weights, and the best partners by them."""
+
+    weights: Float64
+    """float64[features]."""
+    start: float
+    """The score of a pair that has nothing in common."""
+    mutual: Bool
+    """Which pairs are each other's best partners."""
+    likely: Float64
+    """The probability that each of those is a match."""
+    learned: bool
+    """Whether the weights are learned; otherwise similarities are summed."""
+
+
 def learn_weights(
     left: Int32, right: Int32, measured: Float32, features: list[Feature], chance: Chance, chance_measured: Float32
-) -> tuple[Float64, float, Bool, Float64, bool]:
-    """The weights, the intercept, which pairs are best partners, their probabilities, and whether it was learned."""
-    plain = np.array([one.plain for one in features])
-    weights, start, learned = plain.astype(np.float64), 0.0, False
+) -> Learned:
+    """Weights by which as many best partners as possible stand out from chance."""
+    plain, signs = np.array([one.plain for one in features]), [one.helps for one in features]
+    weights, start, kept = plain.astype(np.float64), 0.0, None
     for turn in range(ROUNDS + 1):
         score, other = measured @ weights + start, chance_measured @ weights + start
         best = Best.find(left, right, score, sum(chance.sizes))
         mutual = best.mutual(left, right)
         likely = judge_partners(score[mutual], chance, other)
+        # Weights that tell fewer matches from chance than those before have lost their way.
+        if kept is None or likely.sum() > kept.likely.sum():
+            kept = Learned(weights, start, mutual, likely, turn > 0)
         if turn == ROUNDS or likely.sum() < FEW:
             break
         chosen, belief = _examples(left, right, mutual, likely, best.partner)
-        signs = [one.helps for one in features]
         weights, start = _regress(measured[chosen], mutual[chosen], belief, signs)
-        learned = True
-    return weights, start, mutual, likely, learned
+    assert kept is not None
+    return kept
 
 
 def _examples(left: Int32, right: Int32, mutual: Bool, likely: Float64, partner: Int32) -> tuple[Int64, Float64]:
