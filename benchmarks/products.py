@@ -1,9 +1,9 @@
 """Generated products of two catalogues, some of them in both, described in different words.
 
 Each table has id, title, description, maker and price. A product has a maker, a series of its maker, words of what it
-is, and a model number; the products of a series differ in the model number and one or two words. The right-hand copy of a
-shared product leaves words out, adds others, has them in another order, misspells some, may write the model number with
-a hyphen or leave it out, and has another price. Knows nothing of the tools that read it.
+is, and a model number; the products of a series differ in the model number and one or two words. The right-hand copy
+of a shared product leaves words out, adds others, has them in another order, misspells some, may write the model number
+with a hyphen or leave it out, and has another price. Knows nothing of the tools that read it.
 
     python benchmarks/products.py OUT --left 100000 --right 100000 --shared 0.3
 """

@@ -7,9 +7,9 @@ import csv
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.support.catalogues import judge_products, make_products
 
 import lookalike as la
-from tests.support.catalogues import judge_products, make_products
 
 FIELDS = ["title:text", "description:text", "maker", "price"]
 

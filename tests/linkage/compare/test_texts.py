@@ -56,7 +56,8 @@ def test_trigrams_are_the_weighted_cosine(texts):
 def test_shares_are_symmetric_and_at_most_one(texts):
     there, back = compare(texts, 0, 1), compare(texts, 1, 0)
     assert there == pytest.approx(back, abs=1e-6)
-    assert (there[:CODES] >= 0).all() and (there[:CODES] <= 1.00001).all()
+    assert (there[:CODES] >= 0).all()
+    assert (there[:CODES] <= 1.00001).all()
 
 
 OTHERS = ["table lamp", "desk lamp", "floor lamp", "lamp shade", "usb cable", "red cable"]

@@ -35,7 +35,8 @@ def choose_cut(scores: Scores, validation: Validation | None, settings: LinkSett
     assert scores.probability is not None
     if wanted is not None:
         return _model_cut(scores, wanted)
-    if isinstance(scores.scoring, WordWeights) and settings.probability == DEFAULT_PROBABILITY:
+    default = settings.probability == DEFAULT_PROBABILITY and settings.one_to_one != "no"
+    if isinstance(scores.scoring, WordWeights) and default:
         return _balanced_cut(scores)
     reached = scores.score[scores.probability >= settings.probability]
     lowest = float(reached.min()) if len(reached) else math.inf

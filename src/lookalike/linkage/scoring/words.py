@@ -27,7 +27,7 @@ FEW = 20.0
 """With fewer expected matches, weights are not learned: the sum of similarities is the score."""
 SAMPLE = 30_000
 """Best partners, and likewise rivals of best partners, that weights are learned from at most."""
-LEAST_DOUBT = 1.0
+LEAST_DOUBT = 10.0
 """The bits that a pair loses at least if one of its records has a better partner."""
 LIKELY = (1e-3, 1 - 1e-3)
 """Bounds of the probabilities that the scale of scores is fitted to."""
@@ -177,7 +177,7 @@ def partner_bits(left: Int32, right: Int32, score: Float64, records: int) -> Flo
     Examples
     --------
     >>> partner_bits(np.array([0, 0], np.int32), np.array([1, 2], np.int32), np.array([4.0, 3.0]), 3).tolist()
-    [0.0, -5.0]
+    [0.0, -14.0]
     """
     best = Best.find(left, right, score, records)
     rival = np.maximum(np.maximum(best.score[left], best.score[right]), 0.0)
