@@ -61,6 +61,7 @@ bench-vectors: install
 
 bench-records: install
 	$(BIN)/python benchmarks/records.py
+	$(BIN)/python benchmarks/words.py
 
 bench-scale: install
 	$(BIN)/python benchmarks/scale.py
