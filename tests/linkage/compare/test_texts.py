@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lookalike.linkage.compare.texts import TextComparer
@@ -46,12 +46,14 @@ def cosine(texts, a, b):
 WORDS = st.lists(st.sampled_from(["red", "blue", "lamp", "cable", "lámp", "x1", "usb 3"]), min_size=1, max_size=5)
 
 
+@settings(max_examples=15)
 @given(st.lists(WORDS.map(" ".join), min_size=2, max_size=8))
 def test_trigrams_are_the_weighted_cosine(texts):
     found = compare(texts, 0, 1)
     assert found[TRIGRAMS] == pytest.approx(cosine(texts, texts[0], texts[1]), abs=1e-5)
 
 
+@settings(max_examples=15)
 @given(st.lists(WORDS.map(" ".join), min_size=3, max_size=8))
 def test_shares_are_symmetric_and_at_most_one(texts):
     there, back = compare(texts, 0, 1), compare(texts, 1, 0)
