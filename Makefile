@@ -66,6 +66,7 @@ bench-vectors: install
 
 bench-records: install
 	$(BIN)/python benchmarks/records.py
+	$(BIN)/python benchmarks/words.py
 
 bench-rivals: install
 	$(BIN)/python benchmarks/rivals.py

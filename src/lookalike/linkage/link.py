@@ -15,13 +15,27 @@ from lookalike.linkage.fields.reader import FieldReader
 from lookalike.linkage.linked import RANDOM_PAIRS, Linked, TableSizes
 from lookalike.linkage.memory import check_columns
 from lookalike.linkage.notes import Notes
+from lookalike.linkage.partners import add_partners
 from lookalike.linkage.resume import LinkPieces
 from lookalike.linkage.scoring.capture import estimate_recall
 from lookalike.linkage.scoring.cut import choose_cut
+from lookalike.linkage.scoring.points import Points
 from lookalike.linkage.scoring.score import Agreement, Pairs, Scores, compare_pairs, score_pairs
+from lookalike.linkage.scoring.score_words import has_words, score_words
 from lookalike.linkage.scoring.validating_field import ValidatingField
-from lookalike.linkage.scoring.weights import Weights
+from lookalike.linkage.scoring.words import WordWeights
 from lookalike.linkage.settings import LinkSettings
+from lookalike.types import Bool
+
+WORD_BUDGET = 10
+"""Candidate pairs per record that share a blocking key, of records made of words: their texts propose the others.
+In large tables there are fewer."""
+WORD_PAIRS = 50_000
+"""Random pairs of records made of words, which only tell how often levels occur by chance."""
+
+
+MANY_WRONG = 0.3
+"""The estimated share of wrong links from which on there is a warning."""
 
 
 def link_tables(
@@ -53,10 +67,15 @@ def link_tables(
         pieces = LinkPieces(run.work)
         pairs = pieces.candidates(lambda: _find_candidates(columns, sizes, run, notes, pieces))
     with run.progress.stage("comparing"):
+        words = has_words(columns, sizes.right is not None and sizes.pairs > 0, run.settings)
+        random_pairs = min(random_pairs, WORD_PAIRS) if words else random_pairs
         random = sizes.draw_pairs(run.settings.seed, random_pairs)
         agreement = compare_pairs(columns, (pairs.left, pairs.right), random, run)
     with run.progress.stage("scoring"):
-        scores = score_pairs(columns, pairs, agreement, sizes.pairs, run)
+        if words and sizes.right is not None:
+            scores = score_words(columns, pairs, agreement, (sizes.left, sizes.right), run)
+        else:
+            scores = score_pairs(columns, pairs, agreement, sizes.pairs, run)
     with run.progress.stage("deciding"):
         drawn = sizes.draw_pairs(run.settings.seed + 1, random_pairs) if validating is not None else random
         return _decide(columns, sizes, pairs, agreement, scores, validating, drawn, run.settings, notes)
@@ -88,7 +107,14 @@ def _find_candidates(
     if (nicknames := run.settings.nicknames) is not None:
         people = [(place, column) for place, column in enumerate(columns) if column.kind == "person"]
         coarse = [(one, place) for place, column in people for one in nicknames.coarsen(column)]
-    return find_pairs(columns, sizes.left, coarse=coarse, each=run.workers.map, seed=run.settings.seed, steps=steps)
+    each = run.workers.map
+    texts = any(column.kind == "text" for column in columns)
+    words = has_words(columns, sizes.right is not None, run.settings)
+    found = find_pairs(
+        columns, sizes.left, coarse=coarse, each=each, seed=run.settings.seed, steps=steps,
+        most_pairs=min(WORD_BUDGET * sizes.records, 500_000 + 2 * sizes.records) if words else None,
+    )  # fmt: skip
+    return add_partners(found, columns, sizes.left, each) if texts else found
 
 
 def _decide(
@@ -104,7 +130,7 @@ def _decide(
 ) -> Linked:
     """Choose the cut and the links, and estimate precision and recall."""
     scoring, score, probability = scores
-    for sentence in scoring.notes if isinstance(scoring, Weights) and sizes.pairs else ():
+    for sentence in scoring.notes if not isinstance(scoring, Points) and sizes.pairs else ():
         notes.add(sentence)
     validation = None if validating is None else validating.validate(pairs, random, scores, notes.add)
     cut, why = choose_cut(scores, validation, settings, notes.add)
@@ -121,6 +147,22 @@ def _decide(
     validated = None
     if validation is not None and validating is not None and chosen.any():
         validated = validation.of(validating.differences((pairs.left, pairs.right))[chosen], scores.sure()[chosen])
-    recall = estimate_recall(pairs.groups, probability) if probability is not None and len(pairs) else None
+    # Best partners are proposed by all fields together: there are no two searches to compare.
+    searched = probability is not None and len(pairs) and not isinstance(scoring, WordWeights)
+    recall = estimate_recall(pairs.groups, probability) if searched and probability is not None else None
+    if isinstance(scoring, WordWeights):
+        _warn(scores, chosen, notes)
     return Linked(settings, sizes, columns, pairs, agreement.levels, agreement.level_names, scoring, score, probability,
                   validation, validated, cut, why, chosen, refused, recall, notes)  # fmt: skip
+
+
+def _warn(scores: Scores, chosen: Bool, notes: Notes) -> None:
+    """Say so if many links are probably wrong."""
+    if scores.probability is not None and chosen.any():
+        wrong = 1 - float(scores.probability[chosen].mean())
+        if wrong > MANY_WRONG:
+            notes.add(
+                f"about {wrong:.0%} of the links are probably wrong: the fields hardly tell a record from similar "
+                "ones. "
+                "Add fields, or ask for a --precision"
+            )

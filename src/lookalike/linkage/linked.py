@@ -16,6 +16,7 @@ from lookalike.linkage.scoring.points import Points
 from lookalike.linkage.scoring.score import Pairs, frequencies
 from lookalike.linkage.scoring.validation import Precision, Validation
 from lookalike.linkage.scoring.weights import Weights
+from lookalike.linkage.scoring.words import WordWeights
 from lookalike.linkage.settings import LinkSettings
 from lookalike.types import Bool, Float64, Int64, strings_to_arrow, to_arrow
 from lookalike.types import compute as pc
@@ -71,7 +72,7 @@ class Linked:
     """int8[pairs, fields]."""
     level_names: list[tuple[str, ...]]
     """By field, from level 1."""
-    scoring: Weights | Points
+    scoring: Weights | Points | WordWeights
     score: Float64
     probability: Float64 | None
     """According to the model; None with points."""
@@ -91,6 +92,9 @@ class Linked:
     def parts_of(self, places: Int64) -> tuple[Float64, Float64]:
         """What each field adds to the score of some candidate pairs, without and with the frequency of its value."""
         levels = self.levels[places]
+        if isinstance(self.scoring, WordWeights):
+            parts = self.scoring.parts_of(self.candidates.left[places], self.candidates.right[places], levels)
+            return parts, parts
         plain: Float64 = self.scoring.by_field(levels)
         if isinstance(self.scoring, Points):
             return plain, plain
@@ -122,7 +126,7 @@ class Linked:
     @property
     def prior(self) -> float:
         """The score of a pair before any field is compared, in bits."""
-        return self.scoring.prior_bits if isinstance(self.scoring, Weights) else 0.0
+        return 0.0 if isinstance(self.scoring, Points) else self.scoring.prior_bits
 
     @property
     def precision(self) -> tuple[float, float | None, float | None] | None:

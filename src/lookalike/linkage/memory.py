@@ -8,6 +8,7 @@ from lookalike.engine.execution import Execution
 from lookalike.errors import ResourceError
 from lookalike.linkage.blocking.find import RECORD_SLOTS, default_budget
 from lookalike.linkage.fields.columns import Column
+from lookalike.linkage.partners import PARTNERS, PROPOSED, WORDY
 
 START_BYTES = 400 << 20
 """Memory of Python, its libraries and compiled kernels, whatever the tables."""
@@ -15,6 +16,10 @@ PAIR_BYTES = 38
 """Per candidate pair during scoring: both records, groups, pattern, score, probability, and temporary arrays."""
 BAND_BYTES = 60 + 8
 """Per record: its positions in the blocks of fifteen bands, and a flag for each."""
+FIELD_BYTES = 48
+"""Per pair and field that is compared by words."""
+TRIGRAM_BYTES = 40
+"""Per byte of text: its trigrams, their weights, and which records have them."""
 KEY_BYTES = 40
 """Per record and thread that sorts keys."""
 
@@ -39,7 +44,16 @@ def expect_bytes(columns: Sequence[Column], table_bytes: int, threads: int) -> i
     finding = 10 * pairs + records * (4 * RECORD_SLOTS + BAND_BYTES + KEY_BYTES * threads) + 8 * values
     # For the field being compared: its hashed words, and its text with sorted words.
     comparing = (PAIR_BYTES + fields) * pairs + 3 * max(texts)
-    return START_BYTES + held + max(finding, comparing)
+    return START_BYTES + held + max(finding, comparing) + _word_bytes(columns)
+
+
+def _word_bytes(columns: Sequence[Column]) -> int:
+    """For fields of kind text: the pairs that words propose, with what they have in common, and the trigrams."""
+    if all(column.kind != "text" for column in columns):
+        return 0
+    records, texts = len(columns[0]), [column.values.nbytes for column in columns if column.kind in WORDY]
+    proposed = 2 * (len(texts) + 1) * min(PARTNERS * records, max(PROPOSED, records))
+    return int(proposed * (PAIR_BYTES + FIELD_BYTES * len(columns)) + TRIGRAM_BYTES * sum(texts))
 
 
 def check_records(records: int, fields: int, execution: Execution) -> None:

@@ -13,7 +13,7 @@ from lookalike.engine.progress import Progress
 from lookalike.engine.usage import peak_memory_bytes
 from lookalike.linkage.decide.clusters import connect_pairs
 from lookalike.linkage.linked import Linked
-from lookalike.linkage.scoring.weights import Weights
+from lookalike.linkage.scoring.points import Points
 from lookalike.linkage.tables import RecordTable
 from lookalike.read import join_column
 from lookalike.read.columns import one_array
@@ -104,8 +104,8 @@ def record_of(found: Linked, clusters: pa.Table, progress: Progress) -> dict[str
         "hashes": [asdict(one) for one in found.candidates.report],
         "prior": found.prior,
         "weights": _weights(found),
-        "converged": scoring.converged if isinstance(scoring, Weights) else None,
-        "iterations": scoring.iterations if isinstance(scoring, Weights) else None,
+        "converged": None if isinstance(scoring, Points) else scoring.converged,
+        "iterations": None if isinstance(scoring, Points) else scoring.iterations,
         "validation": None if validation is None else [row._asdict() for row in validation.table()],
         "seconds": {name: round(seconds, 3) for name, seconds in progress.seconds.items()},
         "peak_memory_bytes": peak_memory_bytes(),
@@ -114,7 +114,7 @@ def record_of(found: Linked, clusters: pa.Table, progress: Progress) -> dict[str
 
 
 def _weights(found: Linked) -> list[dict[str, Any]]:
-    if not isinstance(found.scoring, Weights):
+    if isinstance(found.scoring, Points):
         return []
     rows = []
     for row in found.scoring.table():

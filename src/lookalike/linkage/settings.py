@@ -13,6 +13,7 @@ from lookalike.linkage.fields.nicknames import Nicknames, read_nicknames
 from lookalike.linkage.fields.spec import Field, parse_fields, parse_names
 from lookalike.types.frozen import frozen
 
+DEFAULT_PROBABILITY = 0.5
 SCORINGS = ("weights", "points")
 ASSIGNMENTS = ("auto", "optimal", "greedy", "no")
 
@@ -41,7 +42,7 @@ class LinkSettings:
         id: str | None = None,
         validate: str | None = None,
         precision: float | None = None,
-        probability: float = 0.5,
+        probability: float = DEFAULT_PROBABILITY,
         one_to_one: str = "auto",
         scoring: str = "weights",
         nicknames: str | Path | None = None,

@@ -11,7 +11,11 @@ from lookalike.linkage.fields.reader import Note
 from lookalike.linkage.scoring.points import Points
 from lookalike.linkage.scoring.score import Scores
 from lookalike.linkage.scoring.validation import Validation
-from lookalike.linkage.settings import LinkSettings
+from lookalike.linkage.scoring.words import WordWeights
+from lookalike.linkage.settings import DEFAULT_PROBABILITY, LinkSettings
+
+LEAST_LIKELY = 0.01
+"""Pairs less likely than this are no links, whatever the expected F1."""
 
 
 class Cut(NamedTuple):
@@ -31,6 +35,9 @@ def choose_cut(scores: Scores, validation: Validation | None, settings: LinkSett
     assert scores.probability is not None
     if wanted is not None:
         return _model_cut(scores, wanted)
+    default = settings.probability == DEFAULT_PROBABILITY and settings.one_to_one != "no"
+    if isinstance(scores.scoring, WordWeights) and default:
+        return _balanced_cut(scores)
     reached = scores.score[scores.probability >= settings.probability]
     lowest = float(reached.min()) if len(reached) else math.inf
     return Cut(lowest, f"the model's own probability is {settings.probability:g} or more")
@@ -46,6 +53,24 @@ def _validated_cut(validation: Validation, wanted: float, settings: LinkSettings
         )
     note(f"no score reaches a precision of {wanted:.1%} according to {settings.validate}; nothing is linked")
     return Cut(math.inf, f"no score reaches a precision of {wanted:.1%}")
+
+
+def _balanced_cut(scores: Scores) -> Cut:
+    """The score at which the expected F1 of the links is greatest.
+
+    Where texts cannot tell a match from its neighbours in a series, few pairs reach a probability of one half. A pair
+    raises the expected F1 if its probability is more than half of that.
+    """
+    assert scores.probability is not None
+    order = np.argsort(-scores.score, kind="stable")
+    order = order[scores.probability[order] >= LEAST_LIKELY]
+    if not len(order) or scores.scoring.expected < 1:  # type: ignore[union-attr]
+        return Cut(math.inf, "no pair is likely to be a match")
+    matches = np.cumsum(scores.probability[order])
+    f1 = 2 * matches / (np.arange(1, len(order) + 1) + matches[-1])
+    place = order[int(np.argmax(f1))]
+    least = float(scores.probability[place])
+    return Cut(float(scores.score[place]), f"the expected F1 is greatest there (probability {least:.2f} or more)")
 
 
 def _model_cut(scores: Scores, wanted: float) -> Cut:

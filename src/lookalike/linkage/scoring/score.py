@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from lookalike.linkage.resume import LinkPieces
 from lookalike.linkage.scoring.patterns import Patterns, patterns_of
 from lookalike.linkage.scoring.points import EACH, Points, deduct
 from lookalike.linkage.scoring.weights import Weights, adjust_by_frequency, fit_weights, frequency_beyond
+from lookalike.linkage.scoring.words import WordWeights
 from lookalike.linkage.settings import LinkSettings
 from lookalike.types import Bool, Float64, Int8, Int32, Int64, Mapper, Span
 
@@ -41,7 +43,7 @@ class Agreement(NamedTuple):
 class Scores(NamedTuple):
     """The score of each candidate pair, and the weights or points that it is made of."""
 
-    scoring: Weights | Points
+    scoring: Weights | Points | WordWeights
     score: Float64
     probability: Float64 | None
     """According to the model; None with points."""
@@ -104,6 +106,7 @@ def score_pairs(
     fields = [column.name for column in columns]
     weights = fit_weights(patterns.levels, patterns.counts, chance, chances, sizes, float(max(all_pairs, 1)), fields)
     _look_up(weights.score(patterns.levels) + weights.prior_bits, patterns, score, each)
+    weights = replace(weights, own_shares=_own_shares(columns, pairs, agreement.levels, weights, score))
     _add_frequencies(columns, weights, pairs, agreement.levels, score, each)
     return Scores(weights, score, _probabilities(weights, score, each))
 
@@ -151,7 +154,27 @@ def _add_span(given: tuple[Any, ...], score: Float64, span: Span) -> None:
 def _frequencies_of_values(column: Column, weights: Weights, place: int) -> Float64:
     """The probability that another record has each value of a field, judged by the records other than a pair."""
     counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
-    return frequency_beyond(counts.astype(np.float64) - 2, max(1, len(column)), float(weights.others.own(place)[0]))
+    others = (counts.astype(np.float64) - 2) * (1 - weights.own_shares.get(place, 0.0))
+    return frequency_beyond(others, max(1, len(column)), float(weights.others.own(place)[0]))
+
+
+def _own_shares(
+    columns: Sequence[Column], pairs: CandidatePairs, levels: Int8, weights: Weights, score: Float64
+) -> dict[int, Float64]:
+    """Of the pairs that share a text, by value, how many are matches: such records do not make the value common.
+
+    A text of several words recurs because its entity does: the title of a paper with twenty records is not a common
+    title. A name recurs because many people have it.
+    """
+    found = {}
+    for place, column in enumerate(columns):
+        if column.kind == "text":
+            equal = np.flatnonzero(levels[:, place] == 1)
+            values = column.codes[pairs.left[equal]]
+            likely = weights.probability_of(score[equal] - weights.prior_bits)
+            matches = np.bincount(values, likely, minlength=len(column.values))
+            found[place] = matches / np.maximum(np.bincount(values, minlength=len(column.values)), 1)
+    return found
 
 
 def frequencies(columns: Sequence[Column], weights: Weights, records: Int32 | Int64) -> Float64:

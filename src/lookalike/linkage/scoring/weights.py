@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import field as made_by
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -72,6 +73,8 @@ class Weights:
     converged: bool
     notes: tuple[str, ...] = ()
     """Warnings for the user."""
+    own_shares: dict[int, Float64] = made_by(default_factory=dict)
+    """By field of kind text and by value, the share of matches among the pairs that have it in common."""
 
     @property
     def sizes(self) -> tuple[int, ...]:

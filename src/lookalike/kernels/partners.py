@@ -1,0 +1,20 @@
+"""The best partner of each record among scored pairs."""
+
+from lookalike.kernels.compile import bare, bare_kernel
+
+
+@bare
+def _offer(record, other, score, best, partner):
+    if partner[record] < 0 or score > best[record] or (score == best[record] and other < partner[record]):
+        best[record], partner[record] = score, other
+
+
+@bare_kernel("int32[], int32[], float64[], float64[], int32[]")
+def find_best(left, right, score, best, partner):
+    """The greatest score of each record (float64[records]) and the partner it has that with (int32[records]).
+
+    `partner` is -1 where a record has none yet. Of equal scores, the one with the first partner counts.
+    """
+    for k in range(left.size):
+        _offer(left[k], right[k], score[k], best, partner)
+        _offer(right[k], left[k], score[k], best, partner)

@@ -1,0 +1,115 @@
+"""Texts compared by what is rare: words and trigrams, weighted by how few records of the tables have them.
+
+Knows the values of one field; which pairs are compared, and what a similarity is worth, is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lookalike.kernels import texts as kernels
+from lookalike.linkage.compare.levels import spans_of
+from lookalike.linkage.compare.values import Strings
+from lookalike.linkage.fields.columns import Column
+from lookalike.types import Float32, Int32, Int64, Mapper, Span
+
+FEATURES = ("trigrams", "words", "words of the shorter", "conflicting numbers", "codes")
+"""The columns of `TextComparer.compare`."""
+CHUNK = 1 << 15
+"""Pairs that a thread compares at a time."""
+POSTINGS = 100_000_000
+"""Most postings read to find the partners of all records of a field; each record has an equal share."""
+LEAST_POSTINGS = 2_000
+
+
+class TextComparer:
+    """The words and trigrams of a field, weighted by their rarity.
+
+    Examples
+    --------
+    >>> from lookalike.types import strings_to_arrow
+    >>> values = strings_to_arrow(["sony pslx350h turntable", "turntable pslx350h", "sony pslx300 turntable", "cable"])
+    >>> comparer = TextComparer(Column("title", "text", np.arange(4, dtype=np.int32), values))
+    >>> found = comparer.compare(np.array([0, 0]), np.array([1, 2]))
+    >>> found[:, 2].round(2).tolist(), found[:, 3].tolist()  # of the shorter one's words; conflicting numbers
+    ([1.0, 0.5], [0.0, 1.0])
+    """
+
+    def __init__(self, column: Column) -> None:
+        self.column, self.codes = column, column.codes
+        self._strings = Strings(column.values)
+        self._records = np.bincount(self.codes[self.codes >= 0], minlength=len(column.values)).astype(np.int64)
+        self._known = max(1, int(self._records.sum()))
+        self._grams = self._list_grams()
+        self._words = self._list_words()
+
+    def _rarity(self, often: Int64, more: int) -> Float32:
+        """By element, ln of the number of records over the number that has it, with one and `more` added."""
+        rarity, used = np.zeros(len(often), np.float32), np.flatnonzero(often)
+        rarity[used] = np.log((self._known + 1) / (often[used] + more))
+        return rarity
+
+    def _list_grams(self) -> tuple[Int64, Int64, Float32]:
+        chars, offsets = self._strings.chars, self._strings.offsets
+        room = int(offsets[-1] - offsets[0])
+        indptr, ids, counts = np.empty(len(offsets), np.int64), np.empty(room, np.int64), np.empty(room, np.float32)
+        kernels.list_grams(chars, offsets, indptr, ids, counts)
+        often = np.zeros(kernels.GRAMS, np.int64)
+        kernels.count_elements(indptr, ids, self._records, often)
+        kernels.weigh_grams(indptr, ids, self._rarity(often, 1) + np.float32(1), counts)
+        return indptr, ids[: indptr[-1]].copy(), counts[: indptr[-1]].copy()
+
+    def _list_words(self) -> tuple[Int64, Int64, Int64, Float32]:
+        chars, offsets = self._strings.chars, self._strings.offsets
+        spaces = int(np.count_nonzero(chars[offsets[0] : offsets[-1]] == ord(" ")))
+        room = 2 * (spaces + len(offsets))
+        known = np.zeros(kernels.WORDS, np.bool_)
+        indptr, ids, starts = np.empty(len(offsets), np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
+        for _ in range(2):  # the second time, neighbours that are written as one word elsewhere are known
+            kernels.list_words(chars, offsets, known, indptr, ids, starts)
+            often = np.zeros(kernels.WORDS, np.int64)
+            kernels.count_elements(indptr, ids, self._records, often)
+            known = often > 0
+        return indptr, ids[: indptr[-1]].copy(), starts[: indptr[-1]].copy(), self._rarity(often, 0)
+
+    def compare(self, left: Int32 | Int64, right: Int32 | Int64, each: Mapper = map) -> Float32:
+        """How similar each pair of records is: float32[pairs, FEATURES], 0 if a value is missing."""
+        out = np.empty((len(left), len(FEATURES)), np.float32)
+        left, right = np.ascontiguousarray(left, np.int32), np.ascontiguousarray(right, np.int32)
+        given = self._strings.chars, self._strings.offsets, self._grams, self._words
+
+        def work(span: Span) -> None:
+            kernels.compare_texts(self.codes, left, right, *span, out, *given)
+
+        list(each(work, spans_of(len(left), CHUNK)))
+        return out
+
+    def partners(self, askers: Span, asked: Span, count: int, each: Mapper = map) -> Int32:
+        """The most similar records among `asked` for each of `askers`: int32[askers, count], -1 for none."""
+        starts, records, impacts = self._postings(asked)
+        out = np.empty((askers[1] - askers[0], count), np.int32)
+        budget = max(LEAST_POSTINGS, POSTINGS // max(1, len(out)))
+
+        def work(span: Span) -> None:
+            first, last = span[0] + askers[0], span[1] + askers[0]
+            kernels.find_partners(
+                self.codes, first, last, *self._grams, starts, records, impacts, len(self.codes), budget,
+                out[slice(*span)],
+            )  # fmt: skip
+
+        list(each(work, spans_of(len(out), max(256, len(out) // 64))))
+        return out
+
+    def _postings(self, asked: Span) -> tuple[Any, ...]:
+        indptr, ids, weights = self._grams
+        here = self.codes[slice(*asked)]
+        records = np.bincount(here[here >= 0], minlength=len(self.column.values)).astype(np.int64)
+        often = np.zeros(kernels.GRAMS, np.int64)
+        kernels.count_elements(indptr, ids, records, often)
+        starts = np.concatenate([[0], np.cumsum(often)])
+        total = int(starts[-1])
+        numbers, impacts = np.empty(total, np.int32), np.empty(total, np.float32)
+        kernels.list_postings(self.codes, *asked, indptr, ids, weights, starts[:-1].copy(), numbers, impacts)
+        return starts, numbers, impacts

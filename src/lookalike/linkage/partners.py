@@ -1,0 +1,127 @@
+"""Candidate pairs of texts: for each record, the records with which it shares most of what is rare.
+
+Blocking keys find values that are nearly equal; two shops describe a product in different words. What is common in the
+tables costs many postings and tells little, so each record reads its rare trigrams first, within a budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.linkage.blocking.budget import GROUPS, HashReport
+from lookalike.linkage.blocking.find import CandidatePairs
+from lookalike.linkage.blocking.keys import assign_groups
+from lookalike.linkage.compare.texts import TextComparer
+from lookalike.linkage.fields.columns import Column
+from lookalike.types import Int32, Int64, Mapper, Span, UInt8, to_numpy
+from lookalike.types import compute as pc
+
+PARTNERS = 10
+"""Partners proposed for each record by each field, from the other table or from the same."""
+CLUSTERED = 100
+"""Partners proposed by the whole record within one table, where an entity may have many records."""
+NEAREST = 2
+"""Partners looked up within a table, to see what chance makes."""
+DISTINCT = 0.2
+"""A field proposes partners only if it has this many distinct values per record that has one."""
+PROPOSED = 500_000
+"""Pairs that a field proposes for the records of one table, about; at least one for each."""
+WORDY = ("text", "person", "address")
+"""Kinds of fields that are made of words."""
+
+
+def join_columns(columns: Sequence[Column], name: str = "the whole record") -> Column:
+    """The values of several fields of each record as one text.
+
+    Examples
+    --------
+    >>> from lookalike.types import strings_to_arrow
+    >>> title = Column("title", "text", np.array([0, -1], np.int32), strings_to_arrow(["up"]))
+    >>> name = Column("name", "person", np.array([0, -1], np.int32), strings_to_arrow(["ann lee"]))
+    >>> joined = join_columns([title, name])
+    >>> joined.codes.tolist(), joined.values.to_pylist()
+    ([0, -1], ['up ann lee'])
+    """
+    # Arrow's own skipping of nulls loses the rows that have nothing else.
+    texts = [column.values.take(pa.array(column.codes, mask=column.codes < 0)).fill_null("") for column in columns]
+    spaced = pc.binary_join_element_wise(*texts, pa.scalar(" ", pa.large_string()))
+    whole = pc.utf8_trim_whitespace(pc.replace_substring_regex(spaced, " +", " "))
+    encoded = pc.if_else(pc.equal(whole, ""), pa.scalar(None, pa.large_string()), whole).dictionary_encode()
+    return Column(name, "text", to_numpy(encoded.indices.fill_null(-1)).astype(np.int32), encoded.dictionary)
+
+
+def text_sources(columns: Sequence[Column]) -> list[tuple[Column, int]]:
+    """The fields that propose partners, each with its number; before them all together, if there are several (-1)."""
+    wordy = [(column, place) for place, column in enumerate(columns) if column.kind in WORDY]
+    joined = [(join_columns([column for column, _ in wordy]), -1)] if len(wordy) > 1 else []
+    return joined + [one for one in wordy if _is_distinct(one[0])]
+
+
+def _is_distinct(column: Column) -> bool:
+    return len(column.values) >= DISTINCT * (len(column) - column.missing)
+
+
+def propose_pairs(comparer: TextComparer, sides: Sequence[tuple[Span, Span]], count: int, each: Mapper = map) -> Int64:
+    """Pairs of each record with its most similar ones, as left << 32 | right, ascending and distinct.
+
+    `sides` are (askers, asked): for each record from `askers`, partners among `asked` are proposed.
+    """
+    found = []
+    for askers, asked in sides:
+        number = max(1, min(count, PROPOSED // max(1, askers[1] - askers[0])))
+        partners = comparer.partners(askers, asked, number, each)
+        records = np.repeat(np.arange(*askers, dtype=np.int64), number)
+        others = partners.ravel().astype(np.int64)
+        low, high = np.minimum(records, others), np.maximum(records, others)
+        found.append((low << 32 | high)[others >= 0])
+    return np.unique(np.concatenate(found))
+
+
+def add_partners(pairs: CandidatePairs, columns: Sequence[Column], split: int, each: Mapper = map) -> CandidatePairs:
+    """The candidate pairs, with the pairs that texts propose added; `split` as for find_pairs."""
+    records, groups = len(columns[0]), assign_groups(columns)
+    two = split < records
+    sides = [((0, split), (split, records)), ((split, records), (0, split))] if two else [((0, records), (0, records))]
+    keys, bits, reports = [_keys(pairs.left, pairs.right)], [pairs.groups], list(pairs.report)
+    for column, place in text_sources(columns):
+        proposed = propose_pairs(TextComparer(column), sides, PARTNERS if two or place >= 0 else CLUSTERED, each)
+        group = 0 if place < 0 else groups[place]
+        keys.append(proposed)
+        bits.append(np.full(len(proposed), group, np.uint8))
+        name = f"most similar {'records' if place < 0 else column.name}"
+        known = len(column) - column.missing
+        reports.append(HashReport(name, GROUPS[group], known, pairs=len(proposed)))
+    left, right, found = _merge(np.concatenate(keys), np.concatenate(bits))
+    return replace(pairs, left=left, right=right, groups=found, report=reports)
+
+
+def chance_pairs(
+    columns: Sequence[Column], texts: Sequence[TextComparer | None], split: int, each: Mapper = map
+) -> tuple[Int32, Int32]:
+    """The most similar records within each of two tables: what records that are not the same entity look like.
+
+    `texts` are the comparers of the columns that have one.
+    """
+    records, keys = len(columns[0]), np.empty(0, np.int64)
+    sides = [((0, split), (0, split)), ((split, records), (split, records))]
+    for column, place in text_sources(columns):
+        known = texts[place] if place >= 0 else None
+        keys = np.union1d(keys, propose_pairs(known or TextComparer(column), sides, NEAREST, each))
+    return (keys >> 32).astype(np.int32), (keys & 0xFFFFFFFF).astype(np.int32)
+
+
+def _keys(left: Int32, right: Int32) -> Int64:
+    return left.astype(np.int64) << 32 | right
+
+
+def _merge(keys: Int64, bits: UInt8) -> tuple[Int32, Int32, UInt8]:
+    """Each pair once, in order, with the groups of all that found it."""
+    order = np.argsort(keys, kind="stable")
+    keys, bits = keys[order], bits[order]
+    first = np.flatnonzero(np.diff(keys, prepend=-1))
+    found = np.bitwise_or.reduceat(bits, first) if len(first) else bits
+    return (keys[first] >> 32).astype(np.int32), (keys[first] & 0xFFFFFFFF).astype(np.int32), found

@@ -1,0 +1,136 @@
+"""What pairs of records have in common, as numbers from 0 (nothing) up, several for each field.
+
+A text is compared by what is rare in it (compare/texts.py). Of other kinds, a level of agreement counts by how few
+random pairs agree as well, and an equal value by how few records have it. A missing value is no evidence: all its
+numbers are 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lookalike.linkage.compare.levels import Comparer, measure_records
+from lookalike.linkage.compare.texts import TextComparer
+from lookalike.linkage.fields.columns import Column
+from lookalike.linkage.partners import WORDY
+from lookalike.types import Float32, Float64, Int8, Int32, Int64, Mapper
+
+MOST_CODES = 2.0
+"""The rarity of shared codes counts up to that of two codes that only one record has."""
+SMOOTH = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """One number that tells how well two records agree in a field."""
+
+    field: int
+    what: str
+    helps: bool
+    """Whether a greater number speaks for a match; otherwise it speaks against one."""
+    plain: bool = False
+    """Whether it is part of the sum that is used before anything has been learned."""
+
+
+class FieldEvidence:
+    """Measures how well pairs agree in one field."""
+
+    def __init__(self, place: int, column: Column, random: Int8) -> None:
+        self._column, self._records = column, max(2, len(column))
+        self.texts = TextComparer(column) if column.kind in WORDY else None
+        self._levels = _information(random, len(Comparer(column).levels) if column.kind != "text" else 0, self._records)
+        known = column.codes[column.codes >= 0]
+        self._often = np.bincount(known, minlength=len(column.values)).astype(np.float64)
+        self._numbers = measure_records(column) if column.kind == "number" else None
+        self.features = [Feature(place, *one) for one in self._list()]
+
+    def _list(self) -> list[tuple[str, bool] | tuple[str, bool, bool]]:
+        if self._column.kind == "text":
+            kinds: list[tuple[str, bool] | tuple[str, bool, bool]] = [
+                ("trigrams", True, True), ("words", True), ("words of the shorter", True),
+                ("conflicting numbers", False), ("codes", True),
+            ]  # fmt: skip
+        else:
+            kinds = [("agreement", True, True)]
+            if self.texts is not None:
+                kinds += [("trigrams", True), ("words of the shorter", True)]
+        return [*kinds, ("both known", False)]
+
+    def measure(self, left: Int32 | Int64, right: Int32 | Int64, levels: Int8, each: Mapper = map) -> Float32:
+        """float32[pairs, features]; `levels` of the pairs in this field."""
+        found = np.zeros((len(left), len(self.features)), np.float32)
+        codes = self._column.codes
+        texts = None if self.texts is None else self.texts.compare(left, right, each)
+        if self._column.kind == "text":
+            assert texts is not None
+            found[:, :5] = texts
+            np.minimum(found[:, 4] / np.float32(np.log(self._records)), np.float32(MOST_CODES), out=found[:, 4])
+        else:
+            found[:, 0] = self._agreement(left, right, levels)
+            if texts is not None:
+                found[:, 1:3] = texts[:, [0, 2]]
+        found[:, -1] = (codes[left] >= 0) & (codes[right] >= 0)
+        return found
+
+    def _agreement(self, left: Int32 | Int64, right: Int32 | Int64, levels: Int8) -> Float64:
+        if self._numbers is not None:
+            return _nearness(self._numbers, left, right)
+        found = self._levels[levels]
+        equal = np.flatnonzero(levels == 1)
+        others = np.maximum(self._often[self._column.codes[left[equal]]] - 1, SMOOTH)
+        found[equal] = -np.log(others / self._records) / np.log(self._records)
+        return np.clip(found, 0, 1)
+
+
+def _information(random: Int8, size: int, records: int) -> Float64:
+    """By level, how unlikely it is that a random pair agrees at least as well: 0 for certain, 1 for one in `records`.
+
+    Examples
+    --------
+    >>> _information(np.array([1] + 9 * [2] + 90 * [3], np.int8), 3, 100).round(2).tolist()
+    [0.0, 0.91, 0.49, 0.0]
+    """
+    seen = np.bincount(random, minlength=size + 1)[1 : size + 1] + SMOOTH
+    return np.append(0.0, np.abs(np.log(np.cumsum(seen) / seen.sum())) / np.log(records))
+
+
+def _nearness(numbers: Float64, left: Int32 | Int64, right: Int32 | Int64) -> Float64:
+    """How few of all numbers lie between the two of a pair, both included: 0 for all of them, 1 for one.
+
+    Examples
+    --------
+    >>> _nearness(np.array([1.0, 2.0, 100.0, np.nan]), np.array([0, 0, 0]), np.array([1, 2, 3])).round(2).tolist()
+    [0.37, 0.0, 0.0]
+    """
+    known = np.sort(numbers[~np.isnan(numbers)])
+    one, other = numbers[left], numbers[right]
+    both = ~np.isnan(one + other)
+    between = np.searchsorted(known, np.fmax(one, other), "right") - np.searchsorted(known, np.fmin(one, other), "left")
+    return np.where(both, -np.log(np.maximum(between, 1) / max(1, len(known))) / np.log(max(2, len(known))), 0.0)
+
+
+class Evidence:
+    """Measures how well pairs agree in every field."""
+
+    def __init__(self, columns: Sequence[Column], random: Int8) -> None:
+        self._columns = columns
+        self._fields = [FieldEvidence(place, column, random[:, place]) for place, column in enumerate(columns)]
+        self.features = [feature for one in self._fields for feature in one.features]
+        self.texts = [one.texts for one in self._fields]
+        """The comparer of each field that is made of words."""
+
+    def measure(self, left: Int32 | Int64, right: Int32 | Int64, levels: Int8, each: Mapper = map) -> Float32:
+        """float32[pairs, features]; `levels` is int8[pairs, fields]."""
+        parts = [one.measure(left, right, levels[:, place], each) for place, one in enumerate(self._fields)]
+        return np.concatenate(parts, axis=1)
+
+    def levels_of(self, left: Int32, right: Int32, each: Mapper = map) -> Int8:
+        """The levels of other pairs than the candidates: int8[pairs, fields]; 0 where `measure` needs none."""
+        levels = np.zeros((len(self._columns), len(left)), np.int8)
+        for place, column in enumerate(self._columns):
+            if column.kind not in ("text", "number"):
+                Comparer(column).compare(left, right, each, levels[place])
+        return levels.T

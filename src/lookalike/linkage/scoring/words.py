@@ -1,0 +1,184 @@
+"""Weights of evidence for records made of words, learned without labels from each record's best partner.
+
+Levels and expectation-maximisation need several fields that are independent among non-matches. With one or two texts
+there are none, and the hard cases are not random pairs but products of the same series. So here a match must beat its
+rivals: the weights are those of a logistic regression that tells the best partners (as far as they are likely matches:
+chance.py) from the other candidates of the same records. No weight may have the wrong sign. Better weights make better
+partners, so that this is repeated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lookalike.linkage.scoring.chance import Best, Chance, judge_partners
+from lookalike.linkage.scoring.evidence import Evidence, Feature
+from lookalike.linkage.scoring.weights import WeightsRow
+from lookalike.types import Bool, Float32, Float64, Int8, Int32, Int64
+
+ROUNDS = 3
+"""How often weights are learned anew; from the second time on little changes."""
+RIDGE = 1e-5
+"""Keeps weights finite."""
+FEW = 20.0
+"""With fewer expected matches, weights are not learned: the sum of similarities is the score."""
+SAMPLE = 30_000
+"""Best partners, and likewise rivals of best partners, that weights are learned from at most."""
+LEAST_DOUBT = 10.0
+"""The bits that a pair loses at least if one of its records has a better partner."""
+LIKELY = (1e-3, 1 - 1e-3)
+"""Bounds of the probabilities that the scale of scores is fitted to."""
+LN2 = float(np.log(2))
+
+
+@dataclass(frozen=True, slots=True)
+class WordWeights:
+    """The weight of each feature of each field, in bits, and the prior."""
+
+    evidence: Evidence
+    weights: Float64
+    """float64[features]."""
+    prior_bits: float
+    expected: float
+    """The estimated number of matches."""
+    learned: bool
+    notes: tuple[str, ...] = ()
+    rows: tuple[WeightsRow, ...] = ()
+    """For each level of each field, how often it occurs, and its mean weight."""
+    converged: bool = True
+    iterations: int = ROUNDS
+
+    @property
+    def features(self) -> list[Feature]:
+        """What is measured of each pair."""
+        return self.evidence.features
+
+    def table(self) -> list[WeightsRow]:
+        """How often each level of each field occurs, and its mean weight among matches."""
+        return list(self.rows)
+
+    def by_field(self, measured: Float32) -> Float64:
+        """The weight of each field in each pair, in bits: float64[pairs, fields]."""
+        fields = np.array([one.field for one in self.features])
+        found = np.zeros((len(measured), int(fields.max()) + 1))
+        for field in range(found.shape[1]):
+            here = fields == field
+            found[:, field] = measured[:, here] @ self.weights[here]
+        return found
+
+    def parts_of(self, left: Int32, right: Int32, levels: Int8) -> Float64:
+        """The weight of each field in some pairs, in bits."""
+        return self.by_field(self.evidence.measure(left, right, levels))
+
+
+class Learned(NamedTuple):
+    """Weights, and the best partners by them."""
+
+    weights: Float64
+    """float64[features]."""
+    start: float
+    """The score of a pair that has nothing in common."""
+    mutual: Bool
+    """Which pairs are each other's best partners."""
+    likely: Float64
+    """The probability that each of those is a match."""
+    learned: bool
+    """Whether the weights are learned; otherwise similarities are summed."""
+
+
+def learn_weights(
+    left: Int32, right: Int32, measured: Float32, features: list[Feature], chance: Chance, chance_measured: Float32
+) -> Learned:
+    """Weights by which as many best partners as possible stand out from chance."""
+    plain, signs = np.array([one.plain for one in features]), [one.helps for one in features]
+    weights, start, kept = plain.astype(np.float64), 0.0, None
+    for turn in range(ROUNDS + 1):
+        score, other = measured @ weights + start, chance_measured @ weights + start
+        best = Best.find(left, right, score, sum(chance.sizes))
+        mutual = best.mutual(left, right)
+        likely = judge_partners(score[mutual], chance, other)
+        # Weights that tell fewer matches from chance than those before have lost their way.
+        if kept is None or likely.sum() > kept.likely.sum():
+            kept = Learned(weights, start, mutual, likely, turn > 0)
+        if turn == ROUNDS or likely.sum() < FEW:
+            break
+        chosen, belief = _examples(left, right, mutual, likely, best.partner)
+        weights, start = _regress(measured[chosen], mutual[chosen], belief, signs)
+    assert kept is not None
+    return kept
+
+
+def _examples(left: Int32, right: Int32, mutual: Bool, likely: Float64, partner: Int32) -> tuple[Int64, Float64]:
+    """The pairs to learn from: best partners, and their rivals; with how much each counts."""
+    taken = np.zeros(len(partner), np.bool_)
+    taken[left[mutual]] = taken[right[mutual]] = True
+    belief = np.ones(len(left))
+    belief[mutual] = likely
+    parts, draw = [], np.random.default_rng(1)
+    for some in (mutual & (belief > 0), (taken[left] | taken[right]) & ~mutual):
+        places = np.flatnonzero(some)
+        if len(places) > SAMPLE:
+            belief[places] *= len(places) / SAMPLE  # those drawn stand for the others
+            places = np.sort(draw.choice(places, SAMPLE, replace=False))
+        parts.append(places)
+    chosen = np.concatenate(parts)
+    return chosen, belief[chosen]
+
+
+def _regress(measured: Float32, matches: Bool, belief: Float64, helps: list[bool]) -> tuple[Float64, float]:
+    """Logistic regression with the given signs: the weights, and the intercept."""
+    from scipy.optimize import minimize
+
+    table, aim, belief = measured.astype(np.float64), matches.astype(np.float64), belief / belief.sum()
+
+    def loss(values: Float64) -> tuple[float, Float64]:
+        score = table @ values[1:] + values[0]
+        slope = belief * (1 / (1 + np.exp(-np.clip(score, -500, 500))) - aim)
+        total = (belief * (np.logaddexp(0, score) - aim * score)).sum() + RIDGE * (values[1:] ** 2).sum()
+        return float(total), np.append(slope.sum(), table.T @ slope + 2 * RIDGE * values[1:])
+
+    bounds: list[Any] = [(None, None), *((0, None) if one else (None, 0) for one in helps)]
+    found = minimize(loss, np.zeros(table.shape[1] + 1), jac=True, method="L-BFGS-B", bounds=bounds).x
+    return np.asarray(found[1:]), float(found[0])
+
+
+def scale_scores(score: Float64, likely: Float64) -> tuple[float, float]:
+    """Factor and shift that turn scores into bits, such that 1 / (1 + 2^-bits) is the probability, as nearly as can be.
+
+    Examples
+    --------
+    >>> score = np.linspace(-4, 4, 50)
+    >>> factor, shift = scale_scores(score, 1 / (1 + np.exp2(-(2 * score - 1))))
+    >>> round(factor, 1), round(shift, 1)
+    (2.0, -1.0)
+    """
+    aim = np.clip(likely, *LIKELY)
+    centre, spread = float(score.mean()), float(score.std()) or 1.0
+    z, values = (score - centre) / spread, np.array([1.0, 0.0])
+    for _ in range(50):  # Newton's method for two numbers, with a small ridge on the slope
+        p = 1 / (1 + np.exp(-np.clip(values[0] * z + values[1], -30, 30)))
+        slope = np.array([((p - aim) * z).sum() + 1e-3 * values[0], (p - aim).sum()])
+        w = p * (1 - p) + 1e-9
+        curve = np.array([[(w * z * z).sum() + 1e-3, (w * z).sum()], [(w * z).sum(), w.sum()]])
+        step = np.clip(np.linalg.solve(curve, slope), -2, 2)
+        values = values - step
+        if np.abs(step).max() < 1e-9:
+            break
+    factor = max(values[0], 1e-3) / spread
+    return factor / LN2, (values[1] - factor * centre) / LN2
+
+
+def partner_bits(left: Int32, right: Int32, score: Float64, records: int) -> Float64:
+    """What a pair loses because one of its records has a better partner; 0 for the best partners of both.
+
+    Examples
+    --------
+    >>> partner_bits(np.array([0, 0], np.int32), np.array([1, 2], np.int32), np.array([4.0, 3.0]), 3).tolist()
+    [0.0, -14.0]
+    """
+    best = Best.find(left, right, score, records)
+    rival = np.maximum(np.maximum(best.score[left], best.score[right]), 0.0)
+    return np.where(best.mutual(left, right), 0.0, -rival - LEAST_DOUBT)
