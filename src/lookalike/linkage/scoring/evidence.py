@@ -91,7 +91,7 @@ def _information(random: Int8, size: int, records: int) -> Float64:
     Examples
     --------
     >>> _information(np.array([1] + 9 * [2] + 90 * [3], np.int8), 3, 100).round(2).tolist()
-    [0.0, 0.91, 0.49, 0.0]
+    [0.0, 0.92, 0.48, 0.0]
     """
     seen = np.bincount(random, minlength=size + 1)[1 : size + 1] + SMOOTH
     return np.append(0.0, np.abs(np.log(np.cumsum(seen) / seen.sum())) / np.log(records))
@@ -109,7 +109,7 @@ def _nearness(numbers: Float64, left: Int32 | Int64, right: Int32 | Int64) -> Fl
     one, other = numbers[left], numbers[right]
     both = ~np.isnan(one + other)
     between = np.searchsorted(known, np.fmax(one, other), "right") - np.searchsorted(known, np.fmin(one, other), "left")
-    return np.where(both, -np.log(np.maximum(between, 1) / max(1, len(known))) / np.log(max(2, len(known))), 0.0)
+    return np.where(both, np.log(max(1, len(known)) / np.maximum(between, 1)) / np.log(max(2, len(known))), 0.0)
 
 
 class Evidence:

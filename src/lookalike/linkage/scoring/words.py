@@ -168,7 +168,7 @@ def scale_scores(score: Float64, likely: Float64) -> tuple[float, float]:
         if np.abs(step).max() < 1e-9:
             break
     factor = max(values[0], 1e-3) / spread
-    return factor / LN2, (values[1] - factor * centre) / LN2
+    return float(factor / LN2), float((values[1] - factor * centre) / LN2)
 
 
 def partner_bits(left: Int32, right: Int32, score: Float64, records: int) -> Float64:
