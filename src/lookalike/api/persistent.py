@@ -75,7 +75,8 @@ class Index:
             What is kept of each item to verify answers: its set, or its text.
         on_conflict : {"replace", "skip", "error"}, default "replace"
             What happens to an item whose id occurred before.
-        column, threshold, recall, measure, shingle, bag, language, hashes, seed, id, on_error, encoding, threads, memory
+        column, threshold, recall, measure, shingle, bag, language, hashes, seed, id, on_error, encoding, threads, \
+        memory
             As in `pairs`. They are kept with the index, except for threads and memory.
 
         Examples

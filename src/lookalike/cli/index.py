@@ -48,9 +48,7 @@ _conflict = click.option(
     metavar="[replace|skip|error]",
     help="What happens to an item whose id exists.",
 )
-_out = click.option(
-    "-o", "--out", metavar="FILE", help="Write the table to a .parquet, .csv, .tsv or .jsonl file."
-)
+_out = click.option("-o", "--out", metavar="FILE", help="Write the table to a .parquet, .csv, .tsv or .jsonl file.")
 _overwrite = click.option("--overwrite", is_flag=True, help="Replace FILE if it exists.")
 _threads = click.option("--threads", type=int, help="Number of threads. [default: all processors]")
 _memory = click.option("--memory", metavar="SIZE", help="Memory to use, such as 4GiB. [default: half of the machine's]")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -106,8 +107,8 @@ class Additions:
     def _refuse(self, ids: pa.Array, known: Bool) -> None:
         if self._on_conflict == "error" and known.any():
             raise BadDataError(
-                f"id {ids[int(np.argmax(known))].as_py()!r} occurs already; nothing was added. Use --on-conflict replace "
-                "or skip"
+                f"id {ids[int(np.argmax(known))].as_py()!r} occurs already; nothing was added. Use --on-conflict "
+                "replace or skip"
             )
 
     # Only what is new
@@ -122,7 +123,7 @@ class Additions:
         if len(cuts) == 2:
             self._add_stretch(batch, found)
             return
-        for low, high in zip(cuts[:-1], cuts[1:]):
+        for low, high in pairwise(cuts):
             some = np.arange(low, high)
             sets = _slice(found.sets, low, high)
             part = KeyedSets(sets, np.ascontiguousarray(found.keys[:, low:high]), found.there[low:high])
@@ -146,7 +147,9 @@ class Additions:
         if known.any():
             stored = view.ids(np.where(known, new.number, new.number[known][0]))
         matches = pc.if_else(to_arrow(known), stored, inside)
-        self._tell(ids, new.added, pc.if_else(to_arrow(new.added), pa.nulls(len(ids), ids.type), matches), new.similarity)
+        self._tell(
+            ids, new.added, pc.if_else(to_arrow(new.added), pa.nulls(len(ids), ids.type), matches), new.similarity
+        )
         if new.added[rows].any():
             view.remove(numbers)
             self._removed.append(numbers)

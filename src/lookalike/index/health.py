@@ -78,7 +78,7 @@ def check_index(path: Path) -> list[str]:
         return [str(error)]
     wrong = []
     for name in manifest.segments:
-        wrong += _attempt(lambda name=name: _check_segment(Segment(path / name), kind))  # type: ignore[misc]
+        wrong += _attempt(lambda name=name: _check_segment(Segment(path / name), kind))
     wrong += _attempt(lambda: [None for _ in read_log(path / manifest.log)])
     if not wrong:
         wrong += _attempt(lambda: FolderIndex.open(path, read_only=True).close())

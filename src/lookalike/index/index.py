@@ -75,7 +75,7 @@ class FolderIndex:
         """
         kind = Kind.create(settings, store)
         told = settings.execution
-        execution = {"threads": told.threads, "memory": told.budget.total_bytes}
+        execution: dict[str, Any] = {"threads": told.threads, "memory": told.budget.total_bytes}
         with OutputFolder(path, resumable=False) as partial:
             create_folder(partial, kind)
             with cls(Folder(partial, writing=True, **execution), progress) as made:
@@ -256,5 +256,3 @@ def _as_text(given: Any) -> str:
     if isinstance(given, bool) or not isinstance(given, str | int | np.integer):
         raise BadDataError(f"an id is a string or an integer, not {given!r}")
     return str(given)
-
-

@@ -1,4 +1,4 @@
-"""The manifest, `index.json`: what the index is, and which of the files in its folder are valid. Replaced atomically."""
+"""The manifest, `index.json`: what the index is, and which files in its folder are valid. Replaced atomically."""
 
 from __future__ import annotations
 

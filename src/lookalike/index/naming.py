@@ -49,7 +49,9 @@ class NamedMatches:
             return
         rows = to_arrow(found.left)
         self._names.append(given.take(rows))
-        places = to_arrow(np.arange(items.first_row, items.first_row + len(items))) if self._numbered else items.places()
+        places = (
+            to_arrow(np.arange(items.first_row, items.first_row + len(items))) if self._numbered else items.places()
+        )
         self._places.append(places.take(rows))
         self._right.append(found.right)
         self._similarity.append(found.similarity)

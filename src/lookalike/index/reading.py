@@ -132,9 +132,7 @@ class Reader:
             for block in source.blocks():
                 yield number, source, block, wanted
 
-    def _digest(
-        self, job: tuple[int, Source, Block, Wanted]
-    ) -> tuple[int, Items, KeyedSets, pa.Array | None, int]:
+    def _digest(self, job: tuple[int, Source, Block, Wanted]) -> tuple[int, Items, KeyedSets, pa.Array | None, int]:
         number, source, block, wanted = job
         items: Items = block.items(wanted)
         try:

@@ -166,7 +166,12 @@ class Folder:
         """Settle what kind of items the index holds, before the first is added."""
         known = kind.manifest()
         found = replace(
-            self.manifest, generation=self.manifest.generation + 1, decided=True, vectors=known.vectors, plan=known.plan, known_answers=known.known_answers
+            self.manifest,
+            generation=self.manifest.generation + 1,
+            decided=True,
+            vectors=known.vectors,
+            plan=known.plan,
+            known_answers=known.known_answers,
         )
         found.save(self.path)
         self.manifest, self.kind = found, kind

@@ -38,17 +38,21 @@ class Matches(NamedTuple):
             np.concatenate([np.empty(0), *(part.similarity for part in parts)]),
         )
 
+    def take(self, places: Int64) -> Matches:
+        """Some of the pairs."""
+        return Matches(self.left[places], self.right[places], self.similarity[places])
+
     def best_first(self, measure: Measure, k: int | None = None) -> tuple[Matches, Int64]:
         """Ordered by the item asked, the most similar first, ties in input order; and the rank of each, from 1."""
         nearness = self.similarity if measure.is_distance else -self.similarity
         order = np.lexsort((self.right, nearness, self.left))
-        found = Matches(*(values[order] for values in self))
+        found = self.take(order)
         begins = np.searchsorted(found.left, found.left)  # the first pair of the same item
         ranks = np.arange(len(order)) - begins + 1
         if k is None:
             return found, ranks
-        kept = ranks <= k
-        return Matches(*(values[kept] for values in found)), ranks[kept]
+        kept = np.flatnonzero(ranks <= k)
+        return found.take(kept), ranks[kept]
 
 
 @dataclass(slots=True)
@@ -135,9 +139,7 @@ class View:
         return pa.concat_arrays(pieces).take(to_arrow(back))
 
 
-def compare(
-    kind: Kind, asked: Sets, left: Int64, part: Part, right: Int64, measure: Measure, *, text: bool
-) -> Matches:
+def compare(kind: Kind, asked: Sets, left: Int64, part: Part, right: Int64, measure: Measure, *, text: bool) -> Matches:
     """The pairs that reach the threshold, with their exact similarity; `text` if the part stores texts."""
     sets, places = fetch_sets(part, right, kind.digesting, text)
     if kind.settings.items.vectors:
