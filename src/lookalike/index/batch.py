@@ -163,6 +163,8 @@ def last_of_each(ids: pa.Array, first: bool = False) -> Bool:
     >>> last_of_each(pa.array(["a", "b", "a"])).tolist()
     [False, True, True]
     """
+    if len(ids) == 1:
+        return np.ones(1, np.bool_)
     codes = to_numpy(ids.dictionary_encode().indices)
     found = np.zeros(len(codes), np.bool_)
     place = np.empty(int(codes.max(initial=-1)) + 1, np.int64)

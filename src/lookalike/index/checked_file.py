@@ -21,13 +21,15 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike.index.errors import DamagedError
-from lookalike.kernels.index import sum_blocks
+from lookalike.kernels.index import sum_blocks, unchecked_blocks
 from lookalike.types import Bool, Int64, UInt64
 
 BLOCK_BYTES = 1 << 14
 """Bytes per checksum: what is read and checked to answer a question from a cold file."""
 BLOCK_WORDS = BLOCK_BYTES // 8
 ALIGNED = 64
+ROOM = 1 << 16
+"""Blocks that are checked at a time."""
 MAGIC = b"lookalik"
 VERSION = 1
 _TRAILER = struct.Struct("<8sIIQII")  # magic, version, checksum of the rest, place and length of the tail, its checksum
@@ -187,11 +189,10 @@ class CheckedFile:
         if not self._left:
             return
         about = self._arrays[name]
-        size, start = np.dtype(about["dtype"]).itemsize, about["start"]
-        some = ends > starts
-        first = (start + starts[some] * size) // BLOCK_BYTES
-        last = (start + ends[some] * size - 1) // BLOCK_BYTES
-        self.check_blocks(_distinct(first, last))
+        size = np.dtype(about["dtype"]).itemsize
+        room = np.empty(min(ROOM, self._left), np.int64)
+        while count := unchecked_blocks(starts, ends, about["start"], size, BLOCK_BYTES, self._good, room):
+            self.check_blocks(np.unique(room[:count]))
 
     def check_blocks(self, blocks: Int64) -> None:
         """Check some blocks."""
@@ -211,12 +212,3 @@ class CheckedFile:
         """Check every block, also those that were good before."""
         self._good[:] = False
         self.check_blocks(np.arange(len(self._sums)))
-
-
-def _distinct(first: Int64, last: Int64) -> Int64:
-    """The numbers in some ranges, each once."""
-    if len(first) == 1:
-        return np.arange(first[0], last[0] + 1)
-    lengths = last - first + 1
-    steps = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    return np.unique(np.repeat(first, lengths) + steps)

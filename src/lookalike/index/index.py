@@ -140,11 +140,13 @@ class FolderIndex:
         return self._folder.refresh()
 
     @contextmanager
-    def _workers(self, sources: Sequence[Source]) -> Iterator[Workers | None]:
-        if sum(source.nbytes for source in sources) < SMALL_BYTES and all(hasattr(one, "table") for one in sources):
+    def _workers(self, sources: Sequence[Source], stage: str) -> Iterator[Workers | None]:
+        """Threads, and a stage of the progress; for little data in memory, both would take longer than the work."""
+        total = sum(source.nbytes for source in sources)
+        if total < SMALL_BYTES and all(hasattr(one, "table") for one in sources):
             yield None
             return
-        with Workers(self.kind.settings.execution.threads) as workers:
+        with self._progress.stage(stage, total, "B"), Workers(self.kind.settings.execution.threads) as workers:
             yield workers
 
     def _check_writing(self) -> None:
@@ -172,12 +174,11 @@ class FolderIndex:
             folder.decide(folder.kind.decide_by(sources))
         reader = Reader(self.kind, self._progress)
         additions = Additions(folder, on_conflict, if_new=if_new, numbered=numbered)
-        total = sum(source.nbytes for source in sources)
-        with folder.undoing(), self._progress.stage("adding", total, "B"), self._workers(sources) as workers:
-            for items in reader.read(sources, workers):
-                additions.add(items)
-            with self._progress.stage("writing"):
-                found = additions.finish()
+        with folder.undoing():
+            with self._workers(sources, "adding") as workers:
+                for items in reader.read(sources, workers):
+                    additions.add(items)
+            found = additions.finish()
         self.rejected = reader.rejected
         return found
 
@@ -208,8 +209,7 @@ class FolderIndex:
         reader = Reader(self.kind, self._progress)
         named = NamedMatches(self.kind, numbered)
         view = self._folder.view
-        total = sum(source.nbytes for source in sources)
-        with self._progress.stage("asking", total, "B"), self._workers(sources) as workers:
+        with self._workers(sources, "asking") as workers:
             each = map if workers is None else workers.map
             asked = reader.read(sources, workers)
             for items, (found, ranks) in each(

@@ -40,12 +40,14 @@ def _known(nbytes: int) -> bytes:
 
 
 def _read_known(handle: int, path: Path) -> int:
-    found = os.pread(handle, _HEAD.size + _KNOWN.size, 0)
-    if len(found) < _HEAD.size + _KNOWN.size:
+    found = os.pread(handle, FIRST, 0)
+    if len(found) < FIRST:
         raise DamagedError(path, "the log is cut off")
     magic, version, check = _HEAD.unpack_from(found)
     known, known_check = _KNOWN.unpack_from(found, _HEAD.size)
-    if magic != MAGIC or check != zlib.crc32(MAGIC) or known_check != zlib.crc32(struct.pack("<Q", known)):
+    rest = found[_HEAD.size + _KNOWN.size :]
+    good = magic == MAGIC and check == zlib.crc32(MAGIC) and known_check == zlib.crc32(struct.pack("<Q", known))
+    if not good or rest.strip(b"\0"):
         raise DamagedError(path, "the head of the log is damaged")
     if version != VERSION:
         raise DamagedError(path, f"the log has format {version}, and this version of lookalike reads {VERSION}")

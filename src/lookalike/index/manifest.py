@@ -54,7 +54,7 @@ class Manifest:
         content = {"format": FORMAT, "lookalike": __version__, **asdict(self)}
         content["checksum"] = _checksum(content)
         with whole_file(folder / MANIFEST) as partial:
-            partial.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+            partial.write_text(json.dumps(content, indent=1), encoding="utf-8")
 
     @classmethod
     def load(cls, folder: Path) -> Manifest:

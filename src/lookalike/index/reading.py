@@ -20,6 +20,7 @@ from lookalike.features.shingles import is_list
 from lookalike.features.vectors import VectorError
 from lookalike.index.batch import Batch, Content
 from lookalike.index.kind import Kind
+from lookalike.read import is_text
 from lookalike.types import (
     DEFAULT_ID,
     Block,
@@ -64,7 +65,8 @@ class ReadItems:
         """Their ids as text: the id column, or FILE:ROW."""
         if self.given_ids is None or pa.types.is_null(self.given_ids.type):
             return self.places()
-        if not self.given_ids.null_count and pa.types.is_integer(self.given_ids.type):
+        kind = self.given_ids.type
+        if not self.given_ids.null_count and (is_text(kind) or pa.types.is_integer(kind)):
             return self.given_ids.cast(pa.large_string())
         return fill_ids(self.given_ids, self.places())
 

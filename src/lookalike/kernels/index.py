@@ -34,6 +34,38 @@ def sum_blocks(words, block_words, blocks, sums):
         sums[i] = total
 
 
+@kernel("int64[], int64[], int64, int64, int64, bool[], int64[] -> int64")
+def unchecked_blocks(starts, ends, begin, size, block_bytes, good, found):
+    """The blocks of some stretches of an array that are not known to be good; as many as there is room for.
+
+    Parameters
+    ----------
+    starts, ends : int64[n]
+        The stretches, counted in values.
+    begin, size : int64
+        Where the array begins in the file, and the bytes of a value.
+    good : bool[blocks]
+    found : int64[room]
+        Receives numbers of blocks; one may occur several times.
+
+    Returns
+    -------
+    How many were found.
+    """
+    count = np.int64(0)
+    for i in range(starts.size):
+        if ends[i] <= starts[i]:
+            continue
+        last = (begin + ends[i] * size - 1) // block_bytes
+        for block in range((begin + starts[i] * size) // block_bytes, last + 1):
+            if not good[block]:
+                if count == found.size:
+                    return count
+                found[count] = block
+                count += 1
+    return count
+
+
 @inlined
 def _filter_place(key, band, size):
     """The word of a key in the filter, and the bits that it sets there."""
