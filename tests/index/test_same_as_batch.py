@@ -69,7 +69,9 @@ def test_add_if_new_keeps_what_dedup_keeps(tmp_path, store, step, measure):
             told += index.add(stream[first : first + step], if_new=True).to_pylist()
         assert index.check() == []
         assert len(index) == len(items) + sum(row["added"] for row in told)
-    kept = la.dedup([{"id": f"s{i}", "text": t} for i, t in enumerate(stream)], reference=items, method="lsh", **options)
+    kept = la.dedup(
+        [{"id": f"s{i}", "text": t} for i, t in enumerate(stream)], reference=items, method="lsh", **options
+    )
     names = {f"s{i}" for i, row in enumerate(told) if row["added"]}
     assert names == set(kept.kept["id"].to_pylist())
     assert 5 < len(names) < len(stream) - 5

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from lookalike.index.index import FolderIndex
     from lookalike.types import Source
 
+_GROUP = """\b
+Examples:
+  lookalike index create seen news.jsonl --threshold 0.7
+  lookalike index add seen today.jsonl --if-new -o added.parquet
+  lookalike index query seen today.jsonl -k 1
+"""
 _CREATE = """\b
 Examples:
   lookalike index create seen news.jsonl --threshold 0.7
@@ -55,7 +61,7 @@ _memory = click.option("--memory", metavar="SIZE", help="Memory to use, such as 
 _index = click.argument("index", metavar="INDEX")
 
 
-@click.group("index", context_settings=CONTEXT)
+@click.group("index", epilog=_GROUP, context_settings=CONTEXT)
 def command() -> None:
     """Keep items in a persistent index, and ask what is similar to new ones.
 
@@ -144,7 +150,7 @@ def add(
 @command.command("query", epilog=_QUERY, context_settings=CONTEXT)
 @_index
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option("-k", "--k", default=10, show_default=True, help="List at most this many items for each.")
+@click.option("-k", default=10, show_default=True, help="List at most this many items for each.")
 @click.option("--threshold", help="That of the index, or a stricter one. [default: that of the index]")
 @_out
 @_overwrite
@@ -209,8 +215,8 @@ def remove(
 
 @command.command("stats", context_settings=CONTEXT)
 @_index
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def stats(index: str, as_json: bool) -> None:
+@talking_options
+def stats(index: str, as_json: bool, quiet: bool) -> None:
     """Show the size of an index: items, bytes per item, segments, log, and the largest bucket."""
     from lookalike.index.health import describe_index
     from lookalike.index.index import FolderIndex
@@ -219,6 +225,7 @@ def stats(index: str, as_json: bool) -> None:
         found = describe_index(opened)
     if as_json:
         click.echo(json.dumps(found))
+    if as_json or quiet:
         return
     log, size = found["log"], found["bytes_per_item"]
     each = "" if size is None else f", {size:,.0f} per item"
@@ -231,8 +238,8 @@ def stats(index: str, as_json: bool) -> None:
 
 @command.command("check", context_settings=CONTEXT)
 @_index
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def check(index: str, as_json: bool) -> None:
+@talking_options
+def check(index: str, as_json: bool, quiet: bool) -> None:
     """Read all of an index and check it: checksums, the order of keys, every item in all its buckets.
 
     Exit code 3 if anything is wrong; what is wrong is named by file.
@@ -245,7 +252,7 @@ def check(index: str, as_json: bool) -> None:
         click.echo(json.dumps({"good": not wrong, "wrong": wrong}))
     if wrong:
         raise BadDataError("\n".join(wrong))
-    if not as_json:
+    if not as_json and not quiet:
         click.echo("All is well.")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -73,6 +74,8 @@ class FolderIndex:
         numbered
             Items without an id are numbered; otherwise they are called FILE:ROW.
         """
+        if os.path.lexists(path):
+            raise UsageError(f"{path}: already exists; add to it with `lookalike index add`, or choose another name")
         kind = Kind.create(settings, store)
         told = settings.execution
         execution: dict[str, Any] = {"threads": told.threads, "memory": told.budget.total_bytes}
