@@ -5,12 +5,12 @@ import tempfile
 from fractions import Fraction
 from pathlib import Path
 
-import reference
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 import lookalike as la
+import reference
 
 # recall that close to 1 leaves no pair at this threshold out, in sets as small as these
 OPTIONS = {"threshold": 0.5, "shingle": "word:1", "recall": 0.999999, "hashes": 1024}

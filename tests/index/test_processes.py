@@ -10,9 +10,9 @@ import time
 from pathlib import Path
 
 import pytest
-from corpora import corpus
 
 import lookalike as la
+from corpora import corpus
 from lookalike.index.health import check_index
 
 OPTIONS = {"threshold": 0.7, "shingle": "word:3"}

@@ -79,7 +79,7 @@ def test_add_if_new_keeps_what_dedup_keeps(tmp_path, store, step, measure):
 
 
 def test_a_match_is_the_most_similar_item_at_that_moment(tmp_path):
-    text = "a b c d e f g h i j".split()
+    text = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"]
     near, nearer = " ".join([*text[:-3], "x", "y", "z"]), " ".join([*text[:-1], "z"])
     with la.Index.create(tmp_path / "index", threshold=0.3, shingle="word:1") as index:
         rows = [{"id": name, "text": t} for name, t in [("far", "q r s"), ("near", near), ("exact", nearer)]]
