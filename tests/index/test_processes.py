@@ -14,6 +14,7 @@ import pytest
 import lookalike as la
 from corpora import corpus
 from lookalike.index.health import check_index
+from lookalike.index.manifest import Manifest
 
 OPTIONS = {"threshold": 0.7, "shingle": "word:3"}
 WRITER = """
@@ -192,3 +193,23 @@ def test_remains_of_a_killed_writer_are_removed(tmp_path):
     Path(folder, "segment-000077-000.bin").write_bytes(b"half")
     la.Index.open(folder).close()
     assert not Path(folder, "segment-000077-000.bin").exists()
+
+
+def test_a_manifest_that_is_replaced_while_a_reader_opens_its_files(tmp_path, monkeypatch):
+    folder = tmp_path / "index"
+    index = la.Index.create(folder, ["a b c d e f"])
+    reader = la.Index.open(folder, read_only=True)
+    stale = [Manifest.load(folder)]  # read just before the files that it names are removed
+    index.add(["g h i j k l"])
+    index.compact()
+    load = Manifest.load
+    monkeypatch.setattr(Manifest, "load", lambda path: stale.pop() if stale else load(path))
+    assert reader.refresh()
+    assert len(reader) == 2
+    old = load(folder)
+    index.compact()
+    stale += [old, old]  # for the first look, and for opening
+    with la.Index.open(folder, read_only=True) as again:
+        assert len(again) == 2
+    assert not stale
+    index.close()

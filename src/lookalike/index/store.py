@@ -104,10 +104,13 @@ class Folder:
             return False
         manifest = Manifest.load(self.path)
         before = self.manifest.generation, self._log_end
-        if manifest.generation == self.manifest.generation:
-            self._replay()
-        else:
-            self.load()
+        try:
+            if manifest.generation == self.manifest.generation:
+                self._replay()
+            else:
+                self.load()
+        except DamagedError:
+            self.load()  # the writer may have replaced the files meanwhile; otherwise this says what is wrong
         return (self.manifest.generation, self._log_end) != before
 
     def _open(self, manifest: Manifest) -> None:
