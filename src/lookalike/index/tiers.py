@@ -32,12 +32,13 @@ def merge_groups(sizes: Sequence[int], everything: bool = False) -> list[list[in
 
 
 def _crowded(groups: list[tuple[list[int], int]]) -> int | None:
-    """The first of at least WIDTH segments at the end that are all in one tier, or below it."""
+    """Where the end begins that has WIDTH segments of one tier, and otherwise smaller ones; of the lowest such tier."""
     for tier in range(64):
-        start = len(groups)
-        while start and _tier(groups[start - 1][1]) <= tier:
+        start, count = len(groups), 0
+        while start and (found := _tier(groups[start - 1][1])) <= tier:
             start -= 1
-        if len(groups) - start >= WIDTH:
+            count += found == tier
+        if count >= WIDTH:
             return start
     return None
 
