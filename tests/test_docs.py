@@ -175,6 +175,17 @@ def is_slow(test: str) -> bool:
     return "pytest.mark.slow" in before.rpartition("\n\n\n")[2]
 
 
+def all_commands() -> dict[str, click.Command]:
+    """Every command by its name; those of a group as `index add`."""
+    context = click.Context(group)
+    found = {}
+    for one in COMMANDS:
+        command = group.get_command(context, one)
+        inner = command.commands if isinstance(command, click.Group) else {}
+        found |= {f"{one} {name}": part for name, part in inner.items()} or {one: command}
+    return found
+
+
 def listed_options() -> list[tuple[str, str, str]]:
     """(command, option, default) of the tables in the guide, a row for each option and each of its commands."""
     section = (DOCS / "guide.md").read_text("utf-8").partition("\n## Options\n")[2].partition("\n## ")[0]
@@ -184,18 +195,17 @@ def listed_options() -> list[tuple[str, str, str]]:
     return [
         (command, option, default)
         for options, commands, default, _ in rows
-        for command in (COMMANDS if commands == "all" else commands.split(", "))
+        for command in (all_commands() if commands == "all" else commands.split(", "))
         for option in re.findall(r"`(-[\w-]+)", options)
     ]
 
 
 def test_the_guide_lists_every_option_once():
     listed = [(command, option) for command, option, _ in listed_options()]
-    context = click.Context(group)
     actual = [
-        (command, option)
-        for command in COMMANDS
-        for parameter in group.get_command(context, command).params
+        (name, option)
+        for name, command in all_commands().items()
+        for parameter in command.params
         if isinstance(parameter, click.Option) and not parameter.hidden
         for option in parameter.opts
     ]
@@ -203,14 +213,13 @@ def test_the_guide_lists_every_option_once():
 
 
 def test_the_guide_shows_the_defaults():
-    context = click.Context(group)
     listed = {(command, option): default for command, option, default in listed_options()}
-    for command in COMMANDS:
-        for parameter in group.get_command(context, command).params:
+    for name, command in all_commands().items():
+        for parameter in command.params:
             default, known = parameter.default, isinstance(parameter, click.Option) and not parameter.hidden
             if known and isinstance(default, str | int | float) and default not in (False, ""):
-                shown = listed[command, parameter.opts[-1]]
-                assert str(default) in re.split(r"[`,; ]+", shown), (command, parameter.opts, default)
+                shown = listed[name, parameter.opts[-1]]
+                assert str(default) in re.split(r"[`,; ]+", shown), (name, parameter.opts, default)
 
 
 def test_figures_of_the_page_on_faces(folder, monkeypatch, capfd):

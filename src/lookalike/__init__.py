@@ -16,6 +16,7 @@ from lookalike.version import __version__
 if TYPE_CHECKING:
     from lookalike.api import (
         DedupResult,
+        Index,
         LinkResult,
         MinHash,
         Plan,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BadDataError",
     "DedupResult",
+    "Index",
     "LinkResult",
     "LookalikeError",
     "MinHash",

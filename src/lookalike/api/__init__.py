@@ -6,6 +6,7 @@ Each module holds a few of them. None of the modules has the name of a function 
 from lookalike.api.duplicates import dedup, dedup_again
 from lookalike.api.linking import link
 from lookalike.api.lookups import faces, fingerprints
+from lookalike.api.persistent import Index
 from lookalike.api.sets import hamming_lsh, jaccard, sketch, transpose
 from lookalike.api.similar import kernel, neighbors, pairs
 from lookalike.families.minhash import MinHash
@@ -16,6 +17,7 @@ from lookalike.tuning.plan import Plan, tune
 
 __all__ = [
     "DedupResult",
+    "Index",
     "LinkResult",
     "MinHash",
     "Plan",

@@ -22,6 +22,7 @@ COMMANDS = {
     "dedup": "Remove near-duplicates, with a reason for each removal.",
     "pairs": "List all similar pairs.",
     "neighbors": "List the most similar items of each item.",
+    "index": "Keep items, and ask what is similar to new ones.",
     "link": "Find records that are the same entity.",
     "faces": "Find who has nearly the same measurements.",
     "fingerprints": "Find which prints come from the same finger.",

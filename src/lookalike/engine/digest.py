@@ -18,7 +18,7 @@ from lookalike.features.vectors import fingerprints, rows_of, words_of
 from lookalike.kernels import minhash as sketching
 from lookalike.kernels import vectors as kernels
 from lookalike.kernels.chunks import CHUNK_BYTES
-from lookalike.types import Float64, Int64, Sets, UInt32, UInt64, VectorKind, text_arrays, to_arrow, to_numpy
+from lookalike.types import Bool, Float64, Int64, Sets, UInt32, UInt64, VectorKind, text_arrays, to_arrow, to_numpy
 from lookalike.types import compute as pc
 from lookalike.types.frozen import frozen
 
@@ -85,6 +85,48 @@ def item_sets(features: pa.Array, settings: DigestSettings) -> Sets:
     if settings.vectors:
         return words_of(*rows_of(features, settings.vectors), settings.vectors)
     return sets_of(features, settings.shingling)
+
+
+class KeyedSets(NamedTuple):
+    """Items as they are compared, with the buckets that they are in."""
+
+    sets: Sets
+    keys: UInt64
+    """uint64[bands, items]."""
+    there: Bool
+    """bool[items]: items that are not empty; the others are in no bucket."""
+
+
+def keyed_sets(features: pa.Array, settings: DigestSettings) -> KeyedSets:
+    """Sets (vectors as words) and bucket keys of items; the keys are those of `digest_block`.
+
+    Examples
+    --------
+    >>> from lookalike.tuning.plan import tune
+    >>> plan = tune(0.8)
+    >>> keyed_sets(pa.array(["a rose is a rose", None]), DigestSettings(Shingling("word", 2), plan=plan)).keys.shape
+    (26, 2)
+    """
+    sets = item_sets(features, settings)
+    return KeyedSets(sets, *keys_of_sets(sets, settings))
+
+
+def keys_of_sets(sets: Sets, settings: DigestSettings) -> tuple[UInt64, Bool]:
+    """The bucket keys of sets (or of vectors as words), and which of them are not empty."""
+    plan, kind = settings.plan, settings.vectors
+    assert plan is not None
+    there = sets.sizes > 0
+    if kind is None:
+        keys, _, _ = sketching.digest_sets(sets.indptr, sets.elements, np.uint64(settings.seed), plan.bands, plan.rows)
+        return keys, there
+    rows = sets.elements.reshape(-1, kind.words)
+    if kind.scalar != "bits":
+        rows = np.ascontiguousarray(rows.view(kind.scalar)[:, : kind.dimension])
+    keys = np.zeros((plan.bands, len(sets)), np.uint64)
+    keys[:, there] = band_keys(rows, plan, kind, settings.seed)
+    if settings.by_angle:
+        there[np.flatnonzero(there)[~rows.any(axis=1)]] = False
+    return keys, there
 
 
 def _lengths(features: pa.Array) -> Int64:

@@ -148,7 +148,7 @@ _BLOCKS = "Those that agree in one of enough blocks of bits are compared, or all
 def _choose_for_vectors(sources: list[Source], settings: Settings, kind: VectorKind) -> tuple[Settings, Choice]:
     """Bands, or every pair in matrix products; a method that the user named is taken."""
     matching = settings.matching
-    plan = _plan_for_vectors(settings, kind)
+    plan = plan_for_vectors(settings, kind)
     seen = sample_vectors(sources, settings, kind)
     cost = {"brute": brute_cost(seen, float(matching.measure.threshold))}
     if plan:
@@ -164,7 +164,7 @@ def _choose_for_vectors(sources: list[Source], settings: Settings, kind: VectorK
     return settings.with_matching(method=best, plan=plan if best == "lsh" else None), Choice(best, seconds, why)
 
 
-def _plan_for_vectors(settings: Settings, kind: VectorKind) -> Plan | None:
+def plan_for_vectors(settings: Settings, kind: VectorKind) -> Plan | None:
     """The plan of the bands; None if bands are out of the question."""
     matching, measure = settings.matching, settings.matching.measure
     bits = kind.dimension if measure.name == "hamming" else None

@@ -263,9 +263,9 @@ def needed_overlap(measure, num, den, left_size, right_size):
     return max(1, guess)
 
 
-@kernel("U[], int64, int64, int64, int64, int64 -> int64", U=("uint32", "uint64"))
-def overlap_at_least(elements, i, i_end, j, j_end, needed):
-    """|A & B| of the sorted sets elements[i:i_end] and elements[j:j_end], or -1 as soon as it is below `needed`."""
+@inlined
+def common_at_least(left, i, i_end, right, j, j_end, needed):
+    """|A & B| of the sorted sets left[i:i_end] and right[j:j_end], or -1 as soon as it is below `needed`."""
     spare_i, spare_j = i_end - i - needed, j_end - j - needed  # what each side may leave unmatched
     if spare_i < 0 or spare_j < 0:
         return np.int64(-1)
@@ -275,10 +275,16 @@ def overlap_at_least(elements, i, i_end, j, j_end, needed):
         # 32 steps between checks of the bounds: the steps themselves have no branch to predict
         stop = min(np.int64(32), i_end - i, j_end - j)
         for _ in range(stop):
-            a, b = elements[i], elements[j]
+            a, b = left[i], right[j]
             overlap += a == b
             i += a <= b
             j += b <= a
         if i - start_i - overlap > spare_i or j - start_j - overlap > spare_j:
             return np.int64(-1)
     return overlap if overlap >= needed else np.int64(-1)
+
+
+@kernel("U[], int64, int64, int64, int64, int64 -> int64", U=("uint32", "uint64"))
+def overlap_at_least(elements, i, i_end, j, j_end, needed):
+    """|A & B| of the sorted sets elements[i:i_end] and elements[j:j_end], or -1 as soon as it is below `needed`."""
+    return common_at_least(elements, i, i_end, elements, j, j_end, needed)

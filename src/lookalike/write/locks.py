@@ -78,6 +78,12 @@ class FileLock:
         if self._text and not os.fstat(self._handle).st_size:
             os.write(self._handle, self._text)
 
+    def describe(self, text: bytes) -> None:
+        """Replace the text of the file, while the lock is held: who holds it, for instance."""
+        assert self._handle is not None
+        os.ftruncate(self._handle, 0)
+        os.pwrite(self._handle, text, 0)
+
     def release(self) -> None:
         """Give the lock back; does nothing if it is not held."""
         if self._handle is None:

@@ -1,0 +1,232 @@
+"""`Index`: a collection that is kept in a folder, and asked item by item."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from lookalike.api.inputs import Data, Measure, Number, OnError, open_sources
+from lookalike.engine.settings import Settings
+from lookalike.errors import UsageError
+from lookalike.index.health import check_index, describe_index, parse_age
+from lookalike.index.index import FolderIndex
+from lookalike.read import looks_like_paths
+from lookalike.types import Source
+
+OnConflict = Literal["replace", "skip", "error"]
+Durability = Literal["each", "batch"]
+
+
+class Index:
+    """A persistent index: "have I seen this before?", answered with verified similarities.
+
+    Create one with `Index.create`, open one with `Index.open`. One process writes; any number of others read. Use it in
+    a `with` block, or `close` it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with Index.create(Path(tempfile.mkdtemp(), "seen"), threshold=0.6) as index:
+    ...     _ = index.add([{"id": "a", "text": "one two three four five six"}])
+    ...     index.query(["one two three four five six seven"]).to_pylist()
+    [{'left': 0, 'right': 'a', 'similarity': 0.6666666666666666, 'rank': 1}]
+    """
+
+    def __init__(self, opened: FolderIndex) -> None:
+        """Use `Index.create` or `Index.open`."""
+        self._index = opened
+
+    @classmethod
+    def create(
+        cls,
+        path: str | Path,
+        data: Data | None = None,
+        column: str = "text",
+        *,
+        threshold: Number = 0.8,
+        recall: float = 0.99,
+        measure: Measure = "jaccard",
+        shingle: str = "word:5",
+        bag: bool = False,
+        language: str = "en",
+        hashes: int = 256,
+        seed: int = 1,
+        id: str | None = None,
+        store: Literal["sets", "text"] = "sets",
+        on_conflict: OnConflict = "replace",
+        on_error: OnError = "stop",
+        encoding: str = "utf-8",
+        threads: int | None = None,
+        memory: str | int | None = None,
+    ) -> Index:
+        """Create an index in a new folder, and open it for writing.
+
+        Parameters
+        ----------
+        path : str or Path
+            The folder; it must not exist.
+        data : Data, optional
+            The first items. The folder appears with all of them, or not at all.
+        store : {"sets", "text"}, default "sets"
+            What is kept of each item to verify answers: its set, or its text.
+        on_conflict : {"replace", "skip", "error"}, default "replace"
+            What happens to an item whose id occurred before.
+        column, threshold, recall, measure, shingle, bag, language, hashes, seed, id, on_error, encoding, threads, \
+        memory
+            As in `pairs`. They are kept with the index, except for threads and memory.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with Index.create(Path(tempfile.mkdtemp(), "seen"), ["a b c d e", "f g h i j"]) as index:
+        ...     len(index)
+        2
+        """
+        settings = Settings.parse(
+            column=column,
+            id=id,
+            threshold=threshold,
+            recall=recall,
+            hashes=hashes,
+            shingle=shingle,
+            bag=bag,
+            language=language,
+            measure=measure,
+            method="lsh",
+            seed=seed,
+            threads=threads,
+            on_error=on_error,
+            encoding=encoding,
+            memory=memory,
+        )
+        sources: list[Source] = [] if data is None else open_sources(data, column, encoding)
+        numbered = data is not None and not looks_like_paths(data)
+        return cls(
+            FolderIndex.create(
+                _folder(path), settings, sources, store=store, numbered=numbered, on_conflict=on_conflict
+            )
+        )
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        read_only: bool = False,
+        *,
+        durability: Durability = "each",
+        threads: int | None = None,
+        memory: str | int | None = None,
+    ) -> Index:
+        """Open an index.
+
+        Parameters
+        ----------
+        read_only : bool, default False
+            Only read. Otherwise this process becomes the one writer; if another one is, an error names it.
+        durability : {"each", "batch"}, default "each"
+            When `add` and `remove` return, the change is on disk; with "batch", after `sync` or `close`.
+        """
+        return cls(
+            FolderIndex.open(_folder(path), read_only=read_only, durability=durability, threads=threads, memory=memory)
+        )
+
+    def _sources(self, data: Data) -> tuple[list[Source], bool]:
+        items = self._index.kind.settings.items
+        return open_sources(data, items.column, items.encoding), not looks_like_paths(data)
+
+    def add(self, data: Data, if_new: bool = False, *, on_conflict: OnConflict = "replace") -> pa.Table:
+        """Add items, all of them or, after an error, none.
+
+        Parameters
+        ----------
+        data : Data
+            As in `pairs`. Ids are in the id column; data in memory without one is numbered.
+        if_new : bool, default False
+            Add an item only if nothing in the index, and nothing added before it, is similar.
+        on_conflict : {"replace", "skip", "error"}, default "replace"
+            What happens to an item whose id exists.
+
+        Returns
+        -------
+        pyarrow.Table
+            id, added, match, similarity (or distance). With `if_new`, match is the most similar item at that moment.
+        """
+        sources, numbered = self._sources(data)
+        return self._index.add(sources, if_new=if_new, on_conflict=on_conflict, numbered=numbered)
+
+    def query(self, data: Data, k: int | None = 10, threshold: Number | None = None) -> pa.Table:
+        """The most similar items of each item of some data.
+
+        Parameters
+        ----------
+        k : int, default 10
+            At most this many for each; None lists all.
+        threshold : float, str or Fraction, optional
+            That of the index, or a stricter one.
+
+        Returns
+        -------
+        pyarrow.Table
+            left, right, similarity (or distance), rank; for each left the most similar first, ties in input order.
+        """
+        sources, numbered = self._sources(data)
+        return self._index.query(sources, k, threshold, numbered=numbered)
+
+    def remove(self, ids: Iterable[str | int] = (), *, older_than: str | float | None = None) -> int:
+        """Remove items by id, or those added longer ago than "90d" (s, m, h, d, w) or so many seconds.
+
+        Returns
+        -------
+        int
+            How many were there.
+        """
+        if isinstance(ids, str):
+            raise UsageError("ids is a string; pass a list of ids")
+        age = None if older_than is None else parse_age(older_than)
+        return self._index.remove(list(ids), older_than=age)
+
+    def compact(self) -> None:
+        """Merge everything into one segment, without removed items."""
+        self._index.compact()
+
+    def stats(self) -> dict[str, Any]:
+        """Items, bytes, segments, log and the largest buckets."""
+        return describe_index(self._index)
+
+    def check(self) -> list[str]:
+        """Read everything and check it; returns what is wrong, by file. An empty list means that all is well."""
+        return check_index(self._index.folder.path)
+
+    def refresh(self) -> bool:
+        """For a reader: see what the writer has changed; returns whether there was anything."""
+        return self._index.refresh()
+
+    def sync(self) -> None:
+        """With durability "batch": wait until everything is on disk."""
+        self._index.sync()
+
+    def close(self) -> None:
+        """Close the index; other processes may then write."""
+        self._index.close()
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def __repr__(self) -> str:
+        return f"Index({str(self._index.folder.path)!r}, {len(self):,} items)"
+
+    def __enter__(self) -> Index:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+        self.close()
+
+
+def _folder(path: str | Path) -> Path:
+    if not str(path):
+        raise UsageError("the path of the index is the empty string; name a folder")
+    return Path(path)

@@ -1,0 +1,302 @@
+"""`lookalike index`: a persistent index in a folder."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lookalike.cli.options import CONTEXT, settings_from, shared_options, talking_options
+
+if TYPE_CHECKING:
+    from lookalike.engine.progress import Progress
+    from lookalike.engine.settings import Settings
+    from lookalike.index.index import FolderIndex
+    from lookalike.types import Source
+
+_GROUP = """\b
+Examples:
+  lookalike index create seen news.jsonl --threshold 0.7
+  lookalike index add seen today.jsonl --if-new -o added.parquet
+  lookalike index query seen today.jsonl -k 1
+"""
+_CREATE = """\b
+Examples:
+  lookalike index create seen news.jsonl --threshold 0.7
+  lookalike index create seen --shingle char:9
+"""
+_ADD = """\b
+Examples:
+  lookalike index add seen today.jsonl
+  lookalike index add seen today.jsonl --if-new -o added.parquet
+"""
+_QUERY = """\b
+Examples:
+  lookalike index query seen today.jsonl
+  lookalike index query seen today.jsonl -k 1 --threshold 0.9 -o matches.parquet
+"""
+_REMOVE = """\b
+Examples:
+  lookalike index remove seen doc17 doc18
+  lookalike index remove seen --ids gone.txt
+  lookalike index remove seen --older-than 90d
+"""
+
+_conflict = click.option(
+    "--on-conflict",
+    default="replace",
+    show_default=True,
+    metavar="[replace|skip|error]",
+    help="What happens to an item whose id exists.",
+)
+_out = click.option("-o", "--out", metavar="FILE", help="Write the table to a .parquet, .csv, .tsv or .jsonl file.")
+_overwrite = click.option("--overwrite", is_flag=True, help="Replace FILE if it exists.")
+_threads = click.option("--threads", type=int, help="Number of threads. [default: all processors]")
+_memory = click.option("--memory", metavar="SIZE", help="Memory to use, such as 4GiB. [default: half of the machine's]")
+_index = click.argument("index", metavar="INDEX")
+
+
+@click.group("index", epilog=_GROUP, context_settings=CONTEXT)
+def command() -> None:
+    """Keep items in a persistent index, and ask what is similar to new ones.
+
+    INDEX is a folder. Answers are those of `lookalike pairs --method lsh --against`, and of `lookalike dedup
+    --reference`: every similarity is verified.
+    """
+
+
+@command.command("create", epilog=_CREATE, context_settings=CONTEXT)
+@_index
+@click.argument("inputs", nargs=-1, metavar="[INPUT]...")
+@shared_options(without=("method",))
+@click.option(
+    "--store", default="sets", show_default=True, metavar="[sets|text]", help="What is kept of each item to verify."
+)
+@_conflict
+@talking_options
+def create(
+    index: str, inputs: tuple[str, ...], store: str, on_conflict: str, as_json: bool, quiet: bool, **options: Any
+) -> None:
+    """Create an index in a new folder, with the items of INPUT if there is one."""
+    from lookalike.cli.progress import open_progress
+    from lookalike.engine.method import tell_plan
+    from lookalike.index.index import FolderIndex
+    from lookalike.index.kind import Kind
+    from lookalike.read import check_inputs
+
+    settings = settings_from({**options, "method": "lsh"})
+    check_inputs(inputs)
+    progress = open_progress(quiet)
+    kind = Kind.create(settings, store)
+    if kind.decided:
+        tell_plan(kind.settings, None, progress)
+    with _opened(inputs, settings, progress) as sources:
+        made = FolderIndex.create(
+            Path(index), settings, sources, store=store, progress=progress, on_conflict=on_conflict
+        )
+    with made:
+        _tell(made, progress, as_json, {"items": len(made), "rejected": len(made.rejected)}, f"{index}: ")
+
+
+@command.command("add", epilog=_ADD, context_settings=CONTEXT)
+@_index
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.option("--if-new", is_flag=True, help="Add only items that resemble nothing in the index or added before them.")
+@_conflict
+@_out
+@_overwrite
+@_threads
+@_memory
+@talking_options
+def add(
+    index: str,
+    inputs: tuple[str, ...],
+    if_new: bool,
+    on_conflict: str,
+    out: str | None,
+    overwrite: bool,
+    threads: int | None,
+    memory: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Add items to an index, all of them or none; FILE gets id, added, match, similarity.
+
+    With --if-new, match is the most similar item of the index at that moment.
+    """
+    from lookalike.cli.output import TableOutput
+    from lookalike.cli.progress import open_progress
+    from lookalike.index.index import FolderIndex
+    from lookalike.read import check_inputs
+
+    check_inputs(inputs)
+    output = None if out is None else TableOutput.check(out, overwrite, as_json, "items", inputs)
+    progress = open_progress(quiet)
+    opened = FolderIndex.open(Path(index), progress=progress, threads=threads, memory=memory)
+    with opened, _opened(inputs, opened.kind.settings, progress) as sources:
+        table = opened.add(sources, if_new=if_new, on_conflict=on_conflict)
+        if output is not None:
+            output.write([table])
+        added = int(table["added"].to_numpy().sum())
+        counts = {"items": len(opened), "added": added, "not_added": table.num_rows - added}
+        _tell(opened, progress, as_json, {**counts, "rejected": len(opened.rejected)}, f"{index}: ")
+
+
+@command.command("query", epilog=_QUERY, context_settings=CONTEXT)
+@_index
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.option("-k", default=10, show_default=True, help="List at most this many items for each.")
+@click.option("--threshold", help="That of the index, or a stricter one. [default: that of the index]")
+@_out
+@_overwrite
+@_threads
+@_memory
+@talking_options
+def query(
+    index: str,
+    inputs: tuple[str, ...],
+    k: int,
+    threshold: str | None,
+    out: str | None,
+    overwrite: bool,
+    threads: int | None,
+    memory: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """List the most similar items of an index for each item of INPUT, as left, right, similarity, rank."""
+    from lookalike.cli.output import TableOutput
+    from lookalike.cli.progress import open_progress
+    from lookalike.index.index import FolderIndex
+    from lookalike.read import check_inputs
+
+    check_inputs(inputs)
+    output = TableOutput.check(out, overwrite, as_json, "matches", inputs)
+    progress = open_progress(quiet)
+    opened = FolderIndex.open(Path(index), read_only=True, progress=progress, threads=threads, memory=memory)
+    with opened, _opened(inputs, opened.kind.settings, progress) as sources:
+        table = opened.query(sources, k, threshold)
+        output.write([table])
+        counts = {"items": len(opened), "matches": table.num_rows, "rejected": len(opened.rejected)}
+        _tell(opened, progress, as_json, counts, f"{index}: ")
+
+
+@command.command("remove", epilog=_REMOVE, context_settings=CONTEXT)
+@_index
+@click.argument("ids", nargs=-1, metavar="[ID]...")
+@click.option("--ids", "file", metavar="FILE", help="A file with an id on each line.")
+@click.option("--older-than", metavar="AGE", help="Remove what was added longer ago than this: 90d, 12h, 30m, 2w.")
+@talking_options
+def remove(
+    index: str, ids: tuple[str, ...], file: str | None, older_than: str | None, as_json: bool, quiet: bool
+) -> None:
+    """Remove items from an index: by id, or by age."""
+    from lookalike.cli.progress import open_progress
+    from lookalike.errors import UsageError
+    from lookalike.index.health import parse_age
+    from lookalike.index.index import FolderIndex
+
+    if not ids and file is None and older_than is None:
+        raise UsageError("name the items to remove: ID..., --ids FILE or --older-than AGE")
+    named = list(ids)
+    if file is not None:
+        named += [line for line in Path(file).read_text(encoding="utf-8").splitlines() if line]
+    age = None if older_than is None else parse_age(older_than)
+    progress = open_progress(quiet)
+    with FolderIndex.open(Path(index), progress=progress) as opened:
+        removed = opened.remove(named, older_than=age)
+        _tell(opened, progress, as_json, {"items": len(opened), "removed": removed}, f"{index}: ")
+
+
+@command.command("stats", context_settings=CONTEXT)
+@_index
+@talking_options
+def stats(index: str, as_json: bool, quiet: bool) -> None:
+    """Show the size of an index: items, bytes per item, segments, log, and the largest bucket."""
+    from lookalike.index.health import describe_index
+    from lookalike.index.index import FolderIndex
+
+    with FolderIndex.open(Path(index), read_only=True) as opened:
+        found = describe_index(opened)
+    if as_json:
+        click.echo(json.dumps(found))
+    if as_json or quiet:
+        return
+    log, size = found["log"], found["bytes_per_item"]
+    each = "" if size is None else f", {size:,.0f} per item"
+    click.echo(f"items           {found['items']:,} ({found['removed']:,} removed and not compacted yet)")
+    click.echo(f"bytes           {found['bytes']:,}{each}")
+    click.echo(f"segments        {found['segments']}")
+    click.echo(f"log             {log['items']:,} items, {log['bytes']:,} bytes")
+    click.echo(f"largest bucket  {found['largest_bucket']:,} items")
+
+
+@command.command("check", context_settings=CONTEXT)
+@_index
+@talking_options
+def check(index: str, as_json: bool, quiet: bool) -> None:
+    """Read all of an index and check it: checksums, the order of keys, every item in all its buckets.
+
+    Exit code 3 if anything is wrong; what is wrong is named by file.
+    """
+    from lookalike.errors import BadDataError
+    from lookalike.index.health import check_index
+
+    wrong = check_index(Path(index))
+    if as_json:
+        click.echo(json.dumps({"good": not wrong, "wrong": wrong}))
+    if wrong:
+        raise BadDataError("\n".join(wrong))
+    if not as_json and not quiet:
+        click.echo("All is well.")
+
+
+@command.command("compact", context_settings=CONTEXT)
+@_index
+@talking_options
+def compact(index: str, as_json: bool, quiet: bool) -> None:
+    """Merge all of an index into one segment, without removed items."""
+    from lookalike.cli.progress import open_progress
+    from lookalike.index.index import FolderIndex
+
+    progress = open_progress(quiet)
+    with FolderIndex.open(Path(index), progress=progress) as opened:
+        opened.compact()
+        _tell(opened, progress, as_json, {"items": len(opened)}, f"{index}: ")
+
+
+@contextmanager
+def _opened(inputs: tuple[str, ...], settings: Settings, progress: Progress) -> Iterator[list[Source]]:
+    """The sources of the command line, and a place for a copy of standard input."""
+    from lookalike.read import open_inputs
+    from lookalike.types import TEMPORARY
+
+    with tempfile.TemporaryDirectory(prefix=TEMPORARY) as spool:
+        if not inputs:
+            yield []
+            return
+        yield open_inputs(
+            inputs,
+            encoding=settings.items.encoding,
+            spool=Path(spool),
+            skip_errors=settings.items.skip_errors,
+            note=progress.say,
+            limits=settings.execution.limits,
+        )
+
+
+def _tell(opened: FolderIndex, progress: Progress, as_json: bool, counts: dict[str, int], place: str) -> None:
+    """The summary: as JSON on stdout, or a line on stderr; and which lines were skipped."""
+    from lookalike.cli.output import TableOutput
+
+    if as_json:
+        click.echo(json.dumps({"counts": counts, "seconds": progress.seconds}))
+    told = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in counts.items() if name != "rejected")
+    progress.say(f"{place}{told}.")
+    if opened.rejected:
+        progress.say(f"Skipped lines: {TableOutput(None).write_rejected(opened.rejected)}.")

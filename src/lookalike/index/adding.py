@@ -1,0 +1,104 @@
+"""Which items of a block are new, decided one after the other as dedup does, but all at once."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from lookalike.candidates.buckets import group_prints
+from lookalike.engine.digest import KeyedSets
+from lookalike.features.vectors import fingerprints
+from lookalike.index.batch import Batch, Content, texts_of
+from lookalike.index.kind import Kind
+from lookalike.index.table import Table
+from lookalike.index.view import Matches, View, compare
+from lookalike.kernels import index as kernels
+from lookalike.kernels.sets import fingerprint_sets
+from lookalike.types import Bool, Float64, Int64
+
+
+class NewItems(NamedTuple):
+    """For each item of a block: whether it is new, and what it resembles if not."""
+
+    added: Bool
+    number: Int64
+    """The most similar item of the index; -1 if that is in the block, or there is none."""
+    row: Int64
+    """The most similar item of the block; -1 if that is in the index, or there is none."""
+    similarity: Float64
+    """NaN for new items."""
+
+
+def find_new(view: View, asked: KeyedSets) -> NewItems:
+    """Decide, in order, which items resemble nothing in the index and nothing new before them in the block."""
+    kind, count = view.kind, len(asked.sets)
+    known, _ = view.search(asked, kind.measure).best_first(kind.measure, k=1)
+    unknown = np.ones(count, np.bool_)
+    unknown[known.left] = False
+    first = _first_equal(asked, kind)
+    pairs = _pairs_inside(asked, first, unknown, kind)
+    added = unknown & (~asked.there | (first == np.arange(count)))
+    earlier = (pairs.right < pairs.left) & unknown[pairs.left]  # by the later one, as they come
+    kernels.keep_first(pairs.right[earlier], pairs.left[earlier], added)
+    inside = _expand(pairs, first, added & asked.there, asked.there & ~added, kind.measure.of_equal)
+    return _choose(known, inside, added, kind)
+
+
+def _first_equal(asked: KeyedSets, kind: Kind) -> Int64:
+    """For each item the first with an equal set."""
+    sets = asked.sets
+    if kind.settings.items.vectors:
+        return group_prints(*fingerprints(sets))
+    return group_prints(*fingerprint_sets(sets.indptr, sets.elements))
+
+
+def _pairs_inside(asked: KeyedSets, first: Int64, unknown: Bool, kind: Kind) -> Matches:
+    """Similar pairs of distinct sets: of any with one that may be new. Ordered by left, then right."""
+    mine = asked.there & (first == np.arange(len(first)))
+    rows = np.flatnonzero(mine & unknown)
+    if len(rows) == 0 or np.count_nonzero(mine) < 2:
+        return Matches.joined([])
+    table = Table(len(asked.keys), np.uint64)
+    names = texts_of(np.zeros(len(rows) + 1, np.int64), np.empty(0, np.uint8))
+    content = Content(asked.sets.indptr, asked.sets.elements).take(rows)
+    keys = np.ascontiguousarray(asked.keys[:, rows])
+    table.add(Batch(names, np.zeros(len(rows), np.int64), content, keys, np.ones(len(rows), np.bool_)))
+    found = []
+    for left, right in table.find(asked.keys, mine):
+        other = left != rows[right]
+        if other.any():
+            some = compare(kind, asked.sets, left[other], table, right[other], kind.measure, text=False)
+            found.append(some._replace(right=rows[some.right]))
+    return Matches.joined(found)
+
+
+def _expand(pairs: Matches, first: Int64, kept: Bool, sought: Bool, of_equal: float) -> Matches:
+    """Pairs of distinct sets become pairs of items: every later copy with the new item that it resembles."""
+    mine = kept[pairs.right]
+    alone = np.flatnonzero(kept)
+    left = np.concatenate([pairs.left[mine], alone])
+    right = np.concatenate([pairs.right[mine], alone])
+    similarity = np.concatenate([pairs.similarity[mine], np.full(len(alone), of_equal)])
+    by_set = np.argsort(first, kind="stable")
+    begins = np.searchsorted(first[by_set], left)
+    lengths = np.searchsorted(first[by_set], left, side="right") - begins
+    steps = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    copies = by_set[np.repeat(begins, lengths) + steps]
+    right, similarity = np.repeat(right, lengths), np.repeat(similarity, lengths)
+    good = sought[copies] & (right < copies)
+    return Matches(copies[good], right[good], similarity[good])
+
+
+def _choose(known: Matches, inside: Matches, added: Bool, kind: Kind) -> NewItems:
+    """The best of both for each item that is not new; of equals, the one that came first."""
+    base = np.iinfo(np.int64).max // 2  # items of the block come after those of the index
+    both = Matches.joined([known, inside._replace(right=inside.right + base)])
+    best, _ = both.best_first(kind.measure, k=1)
+    number, row = np.full(len(added), -1, np.int64), np.full(len(added), -1, np.int64)
+    similarity = np.full(len(added), np.nan)
+    here = best.right >= base
+    row[best.left[here]] = best.right[here] - base
+    number[best.left[~here]] = best.right[~here]
+    similarity[best.left] = best.similarity
+    return NewItems(added, number, row, similarity)

@@ -1,0 +1,174 @@
+"""Items on their way into the index, and how a few of them are stored as bytes."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from lookalike.kernels.sets import hash_strings
+from lookalike.types import Bool, Int64, UInt64, text_arrays, to_arrow, to_numpy
+
+_COUNTS = struct.Struct("<QQQQQQQ")  # items, bands, bytes of ids and content, removed items, integers, counted
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What is stored of each item to compare it: row i is data[offsets[i]:offsets[i + 1]].
+
+    `data` is uint64 (the elements of sets, the words of vectors) or uint8 (UTF-8 text).
+    """
+
+    offsets: Int64
+    data: Array
+
+    def take(self, rows: Int64) -> Content:
+        """Some rows, copied."""
+        lengths = self.offsets[rows + 1] - self.offsets[rows]
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        steps = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
+        return Content(offsets, self.data[np.repeat(self.offsets[rows], lengths) + steps])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Content]) -> Content:
+        """Rows one after the other."""
+        lengths = np.concatenate([np.diff(part.offsets) for part in parts])
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+        return cls(offsets, np.concatenate([part.data[part.offsets[0] : part.offsets[-1]] for part in parts]))
+
+    def as_texts(self) -> pa.Array:
+        """Rows of bytes as texts, not copied."""
+        return texts_of(self.offsets, self.data)
+
+
+def texts_of(offsets: Int64, data: Array) -> pa.Array:
+    """UTF-8 bytes and the offsets between them as an Arrow array, not copied."""
+    return pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(data)])
+
+
+def id_keys(ids: pa.Array) -> UInt64:
+    """The key by which an id is looked up."""
+    return hash_strings(*text_arrays(ids))  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some items as they are stored."""
+
+    ids: pa.Array
+    """large_string"""
+    times: Int64
+    """When each was added: microseconds since 1970."""
+    content: Content
+    keys: UInt64
+    """uint64[bands, items]"""
+    there: Bool
+    """Items that are not empty; the others are in no bucket."""
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes it takes."""
+        return int(self.content.data.nbytes + self.keys.nbytes + 32 * len(self))
+
+    def take(self, rows: Int64) -> Batch:
+        """Some of the items."""
+        if len(rows) == len(self):
+            return self
+        ids = self.ids.take(to_arrow(rows))
+        keys = np.ascontiguousarray(self.keys[:, rows])
+        return Batch(ids, self.times[rows], self.content.take(rows), keys, self.there[rows])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Batch]) -> Batch:
+        """Batches one after the other."""
+        if len(parts) == 1:
+            return parts[0]
+        return cls(
+            pa.concat_arrays([part.ids for part in parts]),
+            np.concatenate([part.times for part in parts]),
+            Content.joined([part.content for part in parts]),
+            np.concatenate([part.keys for part in parts], axis=1),
+            np.concatenate([part.there for part in parts]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One transaction: items (by number) that go, and items that come."""
+
+    removed: Int64
+    batch: Batch | None
+    integers: bool = True
+    """Whether all ids were given as integers."""
+    counted: int = 0
+    """By how much the numbers go on that items without an id get."""
+
+    def encode(self) -> bytes:
+        """As bytes, for the log."""
+        if self.batch is None:
+            return _COUNTS.pack(0, 0, 0, 0, len(self.removed), self.integers, self.counted) + self.removed.tobytes()
+        batch, content = self.batch, self.batch.content
+        letters, places = text_arrays(batch.ids)
+        text = letters[places[0] : places[-1]].tobytes()
+        data = content.data[content.offsets[0] : content.offsets[-1]].tobytes()
+        counts = len(batch), len(batch.keys), len(text), len(data), len(self.removed), self.integers, self.counted
+        parts = [
+            self.removed, batch.times, places - places[0], content.offsets - content.offsets[0], batch.keys,
+            batch.there.astype(np.int64),
+        ]  # fmt: skip
+        return b"".join([_COUNTS.pack(*counts), *(part.tobytes() for part in parts), data, text])
+
+    @classmethod
+    def decode(cls, stored: bytes, dtype: npt.DTypeLike) -> Change:
+        """From `encode`; `dtype` is that of the content."""
+        items, bands, letters, size, gone, integers, counted = _COUNTS.unpack_from(stored)
+        at = _COUNTS.size
+
+        def numbers(count: int, kind: npt.DTypeLike = np.int64) -> Array:
+            nonlocal at
+            found = np.frombuffer(stored, kind, count, at)
+            at += found.nbytes
+            return found
+
+        removed = numbers(gone)
+        if not items:
+            return cls(removed, None, bool(integers), counted)
+        times, places, offsets = numbers(items), numbers(items + 1), numbers(items + 1)
+        keys = numbers(bands * items, np.uint64).reshape(bands, items)
+        there = numbers(items) != 0
+        data = numbers(size // np.dtype(dtype).itemsize, dtype)
+        ids = texts_of(places, numbers(letters, np.uint8))
+        return cls(removed, Batch(ids, times, Content(offsets, data), keys, there), bool(integers), counted)
+
+
+def no_items() -> Int64:
+    """No item numbers."""
+    return np.empty(0, np.int64)
+
+
+def last_of_each(ids: pa.Array, first: bool = False) -> Bool:
+    """Which rows are the last (or first) with their id.
+
+    Examples
+    --------
+    >>> last_of_each(pa.array(["a", "b", "a"])).tolist()
+    [False, True, True]
+    """
+    if len(ids) == 1:
+        return np.ones(1, np.bool_)
+    codes = to_numpy(ids.dictionary_encode().indices)
+    found = np.zeros(len(codes), np.bool_)
+    place = np.empty(int(codes.max(initial=-1)) + 1, np.int64)
+    order = np.arange(len(codes))[::-1] if first else np.arange(len(codes))
+    place[codes[order]] = order
+    found[place] = True
+    return found

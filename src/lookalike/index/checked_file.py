@@ -1,0 +1,214 @@
+"""Files of named arrays that are written once and then mapped into memory, with a checksum for every block.
+
+Layout: the arrays, each from a multiple of 64 bytes on; the checksums of the blocks of all that; a description in JSON
+(names, types, shapes, places); and a trailer that says where the description is and holds its checksum. What is in the
+arrays is of no concern here.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import struct
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lookalike.index.errors import DamagedError
+from lookalike.kernels.index import sum_blocks, unchecked_blocks
+from lookalike.types import Bool, Int64, UInt64
+
+BLOCK_BYTES = 1 << 14
+"""Bytes per checksum: what is read and checked to answer a question from a cold file."""
+BLOCK_WORDS = BLOCK_BYTES // 8
+ALIGNED = 64
+ROOM = 1 << 16
+"""Blocks that are checked at a time."""
+MAGIC = b"lookalik"
+VERSION = 1
+_TRAILER = struct.Struct("<8sIIQII")  # magic, version, checksum of the rest, place and length of the tail, its checksum
+Array = npt.NDArray[Any]
+
+
+class CheckedWriter:
+    """Writes arrays one after the other; the last one may be written piece by piece.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with CheckedWriter(Path(folder, "a")) as writer:
+    ...         writer.write("numbers", np.arange(3))
+    ...         writer.finish({"kind": "example"})
+    ...     CheckedFile(Path(folder, "a")).load("numbers").tolist()
+    [0, 1, 2]
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = path.open("wb")
+        self._written = 0
+        self._rest = b""
+        self._sums: list[UInt64] = []
+        self._arrays: dict[str, dict[str, Any]] = {}
+
+    def __enter__(self) -> CheckedWriter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+        self._file.close()
+        if kind is not None:
+            self.path.unlink(missing_ok=True)
+
+    def write(self, name: str, values: Array) -> None:
+        """Add a whole array."""
+        self.begin(name, values.dtype)
+        self.extend(name, values)
+        self._arrays[name]["shape"] = list(values.shape)
+
+    def begin(self, name: str, dtype: npt.DTypeLike) -> None:
+        """Start an array of one dimension; `extend` adds to it."""
+        self._put(b"\0" * (-self._written % ALIGNED))
+        self._arrays[name] = {"dtype": np.dtype(dtype).str, "shape": [0], "start": self._written}
+
+    def extend(self, name: str, values: Array) -> None:
+        """Add values to the array that was begun last."""
+        self._put(np.ascontiguousarray(values).reshape(-1).view(np.uint8).data)
+        self._arrays[name]["shape"][0] += values.size
+
+    def _put(self, data: bytes | memoryview) -> None:
+        self._file.write(data)
+        self._written += len(data)
+        if len(self._rest) + len(data) < BLOCK_BYTES:
+            self._rest += bytes(data)
+            return
+        head = (BLOCK_BYTES - len(self._rest)) % BLOCK_BYTES
+        if self._rest:
+            self._sums.append(_sums_of(np.frombuffer(self._rest + bytes(data[:head]), np.uint64)))
+        whole = (len(data) - head) // BLOCK_BYTES * BLOCK_BYTES
+        body = np.frombuffer(data, np.uint8)[head : head + whole]
+        if head % 8:
+            body = body.copy()  # words must be aligned
+        if whole:
+            self._sums.append(_sums_of(body.view(np.uint64)))
+        self._rest = bytes(data[head + whole :])
+
+    def finish(self, details: Mapping[str, Any]) -> None:
+        """Write checksums, description and trailer, and wait until all of it is on disk."""
+        self._put(b"\0" * (-self._written % 8))
+        if self._rest:
+            self._sums.append(_sums_of(np.frombuffer(self._rest, np.uint64)))
+            self._rest = b""
+        sums = np.concatenate([np.empty(0, np.uint64), *self._sums]).tobytes()
+        described = {"arrays": self._arrays, "blocks": len(sums) // 8, **details}
+        tail = sums + json.dumps(described).encode()
+        start = self._written
+        self._file.write(tail)
+        trailer = _TRAILER.pack(MAGIC, VERSION, 0, start, len(tail), zlib.crc32(tail))
+        trailer = trailer[:12] + struct.pack("<I", zlib.crc32(trailer)) + trailer[16:]
+        self._file.write(trailer)
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+
+def _sums_of(words: UInt64) -> UInt64:
+    blocks = -(-len(words) // BLOCK_WORDS)
+    sums = np.empty(blocks, np.uint64)
+    sum_blocks(words, BLOCK_WORDS, np.arange(blocks), sums)
+    return sums
+
+
+class CheckedFile:
+    """A file that `CheckedWriter` wrote. Its description is checked at once, its blocks when they are first asked for.
+
+    An array that is taken with `array` must be checked with `check` before its values are used.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            with path.open("rb") as file:
+                self.nbytes = os.fstat(file.fileno()).st_size
+                if self.nbytes < _TRAILER.size:
+                    raise DamagedError(path, "the file is cut off")
+                self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except FileNotFoundError:
+            raise DamagedError(path, "the file is missing") from None
+        self.details = self._read_tail()
+        self._arrays: dict[str, dict[str, Any]] = self.details["arrays"]
+        self._words = np.frombuffer(self._map, np.uint64, self._length // 8)
+        self._good: Bool = np.zeros(len(self._sums), np.bool_)
+        self._left = len(self._sums)
+
+    def _read_tail(self) -> dict[str, Any]:
+        trailer = self._map[-_TRAILER.size :]
+        magic, version, check, start, length, tail_check = _TRAILER.unpack(trailer)
+        if zlib.crc32(trailer[:12] + bytes(4) + trailer[16:]) != check or magic != MAGIC:
+            raise DamagedError(self.path, "its end is damaged or cut off")
+        if version != VERSION:
+            raise DamagedError(self.path, f"it has format {version}, and this version of lookalike reads {VERSION}")
+        if start + length + _TRAILER.size != self.nbytes:
+            raise DamagedError(self.path, "it has another length than it should have")
+        tail = self._map[start : start + length]
+        if zlib.crc32(tail) != tail_check:
+            raise DamagedError(self.path, "its description is damaged")
+        count = -(-start // BLOCK_BYTES)
+        self._sums = np.frombuffer(tail, np.uint64, count)
+        self._length = start
+        described: dict[str, Any] = json.loads(tail[8 * count :])
+        return described
+
+    def array(self, name: str) -> Array:
+        """An array, mapped and not checked yet."""
+        about = self._arrays[name]
+        count = int(np.prod(about["shape"]))
+        if not count:
+            return np.empty(about["shape"], about["dtype"])
+        return np.frombuffer(self._map, about["dtype"], count, about["start"]).reshape(about["shape"])
+
+    def load(self, name: str) -> Array:
+        """An array, checked as a whole."""
+        values = self.array(name)
+        self.check(name, np.zeros(1, np.int64), np.array([values.size]))
+        return values
+
+    def check(self, name: str, starts: Int64, ends: Int64) -> None:
+        """Check the blocks of some stretches of an array (counted in values) that have not been checked before.
+
+        Raises
+        ------
+        DamagedError
+            If the file is not as it was written.
+        """
+        if not self._left:
+            return
+        about = self._arrays[name]
+        size = np.dtype(about["dtype"]).itemsize
+        room = np.empty(min(ROOM, self._left), np.int64)
+        while count := unchecked_blocks(starts, ends, about["start"], size, BLOCK_BYTES, self._good, room):
+            self.check_blocks(np.unique(room[:count]))
+
+    def check_blocks(self, blocks: Int64) -> None:
+        """Check some blocks."""
+        blocks = blocks[~self._good[blocks]]
+        if not len(blocks):
+            return
+        sums = np.empty(len(blocks), np.uint64)
+        sum_blocks(self._words, BLOCK_WORDS, blocks, sums)
+        wrong = np.flatnonzero(sums != self._sums[blocks])
+        if len(wrong):
+            place = int(blocks[wrong[0]]) * BLOCK_BYTES
+            raise DamagedError(self.path, f"the bytes from {place:,} on are damaged")
+        self._good[blocks] = True
+        self._left = len(self._good) - int(np.count_nonzero(self._good))
+
+    def check_all(self) -> None:
+        """Check every block, also those that were good before."""
+        self._good[:] = False
+        self.check_blocks(np.arange(len(self._sums)))

@@ -1,0 +1,88 @@
+"""What the parts of an index, segments on disk and the table in memory, have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.engine.digest import DigestSettings, item_sets
+from lookalike.index.batch import Batch, Content
+from lookalike.types import Bool, Int64, Sets, UInt64
+
+if TYPE_CHECKING:
+    from lookalike.index.checked_file import Array
+
+ROOM = 1 << 16
+"""Pairs that are found before they are compared; more only if one item alone meets more."""
+Found = tuple[Int64, Int64]
+"""Pairs of an item asked and an item of a part, by number."""
+
+
+class Part(Protocol):
+    """Items, numbered from 0, that can be found by their bucket keys and ids."""
+
+    def __len__(self) -> int: ...
+
+    def find(self, keys: UInt64, there: Bool) -> Iterator[Found]:
+        """Pairs that share a bucket, each once, ordered by the item asked."""
+
+    def find_ids(self, keys: UInt64) -> Found:
+        """Pairs whose ids have the same key."""
+
+    def ids(self, numbers: Int64) -> pa.Array:
+        """The ids of items."""
+
+    def contents(self, numbers: Int64) -> tuple[Content, Int64]:
+        """Content with that of these items in it, and where."""
+
+    def batches(self, numbers: Int64) -> Iterator[Batch]:
+        """Everything about some items (ascending), a piece at a time."""
+
+    @property
+    def times(self) -> Int64:
+        """When each item was added."""
+
+
+def fetch_sets(part: Part, numbers: Int64, digesting: DigestSettings, text: bool) -> tuple[Sets, Int64]:
+    """The sets of some items, as a collection of sets and their places in it; nothing is copied if sets are stored."""
+    content, places = part.contents(numbers)
+    if not text:
+        return Sets(content.offsets, content.data), places
+    distinct, which = np.unique(places, return_inverse=True)
+    return item_sets(content.take(distinct).as_texts(), digesting), which.astype(np.int64)
+
+
+def stretches(collect: Callable[[int, Int64, Int64], tuple[int, int]], asked: int, room: int = ROOM) -> Iterator[Found]:
+    """Distinct pairs from a kernel that stops when there is no more room; one item with more gets more room."""
+    first = 0
+    left, right = np.empty(room, np.int64), np.empty(room, np.int64)
+    while first < asked:
+        stopped, filled = collect(first, left, right)
+        if stopped == first:
+            left, right = np.empty(2 * len(left), np.int64), np.empty(2 * len(left), np.int64)
+            continue
+        if filled:
+            yield distinct_pairs(left[:filled], right[:filled])
+        first = stopped
+
+
+def distinct_pairs(left: Int64, right: Int64) -> Found:
+    """Each pair once, by left, then right.
+
+    Examples
+    --------
+    >>> distinct_pairs(np.array([1, 0, 1]), np.array([7, 9, 7]))
+    (array([0, 1]), array([9, 7]))
+    """
+    packed = (left << 32) | right
+    packed.sort()
+    packed = packed[np.concatenate([[True], packed[1:] != packed[:-1]])]
+    return packed >> 32, packed & 0xFFFFFFFF
+
+
+def row_ends(offsets: Array, rows: Int64) -> tuple[Int64, Int64]:
+    """Where rows begin and end."""
+    return np.asarray(offsets[rows]), np.asarray(offsets[rows + 1])

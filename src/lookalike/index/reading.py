@@ -1,0 +1,148 @@
+"""Sources -> blocks of items with their names, sets and bucket keys, in input order."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.engine.corpus import fill_ids
+from lookalike.engine.digest import KeyedSets, keyed_sets
+from lookalike.engine.progress import Progress
+from lookalike.engine.workers import Workers
+from lookalike.errors import BadDataError
+from lookalike.features.shingles import is_list
+from lookalike.features.vectors import VectorError
+from lookalike.index.batch import Batch, Content
+from lookalike.index.kind import Kind
+from lookalike.read import is_text
+from lookalike.types import (
+    DEFAULT_ID,
+    Block,
+    Items,
+    Rejected,
+    Source,
+    Wanted,
+    strings_to_arrow,
+    text_arrays,
+    to_arrow,
+)
+from lookalike.types import compute as pc
+
+
+@dataclass(frozen=True, slots=True)
+class ReadItems:
+    """The items of a block."""
+
+    source: Source
+    first_row: int
+    """The number of the first of them in its source."""
+    given_ids: pa.Array | None
+    """The id column, if the source has one."""
+    features: pa.Array
+    found: KeyedSets
+    rejected: Sequence[Rejected]
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    @property
+    def integers(self) -> bool:
+        """Whether all have integers as ids."""
+        ids = self.given_ids
+        return ids is not None and pa.types.is_integer(ids.type) and not ids.null_count and ids.type != pa.uint64()
+
+    @property
+    def unnamed(self) -> bool:
+        """Whether none of them has an id."""
+        return self.given_ids is None or self.given_ids.null_count == len(self.given_ids)
+
+    def names(self) -> pa.Array:
+        """Their ids as text: the id column, or FILE:ROW."""
+        if self.given_ids is None or pa.types.is_null(self.given_ids.type):
+            return self.places()
+        kind = self.given_ids.type
+        if not self.given_ids.null_count and (is_text(kind) or pa.types.is_integer(kind)):
+            return self.given_ids.cast(pa.large_string())
+        return fill_ids(self.given_ids, self.places())
+
+    def places(self) -> pa.Array:
+        """FILE:ROW of the items."""
+        first, last = self.first_row, self.first_row + len(self) - 1
+        if not len(self):
+            return strings_to_arrow([])
+        name, row = self.source.locate(first)
+        if self.source.locate(last) == (name, row + last - first):
+            rows = pc.cast(to_arrow(np.arange(row, row + len(self))), pa.large_string())
+            return pc.binary_join_element_wise(strings_to_arrow([f"{name}:"])[0], rows, strings_to_arrow([""])[0])
+        return strings_to_arrow([":".join(map(str, self.source.locate(at))) for at in range(first, last + 1)])
+
+    def batch(self, names: pa.Array, store: str) -> Batch:
+        """As the index stores them."""
+        now = np.full(len(self), time.time_ns() // 1000, np.int64)
+        sets, keys, there = self.found
+        if store != "text":
+            return Batch(names, now, Content(sets.indptr, sets.elements), keys, there)
+        if is_list(self.features):
+            raise BadDataError(f"{self.source.name}: the items are token lists; create the index with --store sets")
+        letters, offsets = text_arrays(self.features)
+        return Batch(names, now, Content(offsets, letters), keys, there)
+
+
+@dataclass(slots=True)
+class Reader:
+    """Reads sources for an index, on some threads."""
+
+    kind: Kind
+    progress: Progress = field(default_factory=Progress)
+    rejected: list[Rejected] = field(default_factory=list)
+    seen: int = 0
+    named: int = 0
+
+    def read(self, sources: list[Source], workers: Workers | None = None) -> Iterator[ReadItems]:
+        """The items in input order, a block at a time."""
+        budget = self.kind.settings.execution.budget
+        shingling = self.kind.settings.items.shingling
+        for source in sources:
+            source.item_memory = budget.item_memory(shingling.bag, self.kind.settings.items.characters)
+        ahead = self.kind.settings.execution.blocks_ahead(self.kind.settings.items.characters)
+        each: Callable[..., Any] = map if workers is None else workers.map
+        jobs = self._jobs(sources)
+        made = each(self._digest, jobs) if workers is None else each(self._digest, jobs, ahead)
+        rows = dict.fromkeys(range(len(sources)), 0)
+        for number, items, found, ids, nbytes in made:
+            self.rejected += items.rejected
+            self.seen += len(items)
+            self.named += len(items) - (len(items) if ids is None else ids.null_count)
+            yield ReadItems(sources[number], rows[number], ids, items.features, found, items.rejected)
+            rows[number] += len(items)
+            self.progress.advance(nbytes)
+        wanted = self.kind.settings.items.id
+        if wanted is not None and self.seen and not self.named:
+            raise BadDataError(f"no item has a value in column {wanted!r}, which --id names")
+
+    def _jobs(self, sources: list[Source]) -> Iterator[tuple[int, Source, Block, Wanted]]:
+        options = self.kind.settings.items
+        for number, source in enumerate(sources):
+            names = source.column_names()
+            has_id = options.id is not None or names is None or DEFAULT_ID in names
+            wanted = Wanted(options.column, (options.id or DEFAULT_ID,) if has_id else (), options.skip_errors)
+            for block in source.blocks():
+                yield number, source, block, wanted
+
+    def _digest(self, job: tuple[int, Source, Block, Wanted]) -> tuple[int, Items, KeyedSets, pa.Array | None, int]:
+        number, source, block, wanted = job
+        items: Items = block.items(wanted)
+        try:
+            found = keyed_sets(items.features, self.kind.digesting)
+        except VectorError as error:
+            place = f"{source.name}: row {getattr(block, 'first_row', 0) + error.row}"
+            raise BadDataError(f"{place}: column {wanted.features!r} {error}") from error
+        ids = items.columns.get(wanted.columns[0]) if wanted.columns else None
+        if isinstance(ids, pa.ChunkedArray):
+            ids = ids.combine_chunks()
+        return number, items, found, ids, block.nbytes

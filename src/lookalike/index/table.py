@@ -1,0 +1,136 @@
+"""The table in memory: the items of the log, found by a hash table over the keys of all bands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.index.batch import Array, Batch, Content, id_keys, texts_of
+from lookalike.index.part import Found, stretches
+from lookalike.kernels import index as kernels
+from lookalike.types import Bool, Int64, UInt64, text_arrays, to_arrow
+
+
+class Growing:
+    """An array to which rows are added; the memory doubles when it is full."""
+
+    def __init__(self, dtype: Any, *shape: int) -> None:
+        self._rows = np.zeros((8, *shape), dtype)
+        self.count = 0
+
+    def extend(self, rows: Array) -> None:
+        """Add rows."""
+        count = self.count + len(rows)
+        if count > len(self._rows):
+            grown = np.zeros((max(count, 2 * len(self._rows)), *self._rows.shape[1:]), self._rows.dtype)
+            grown[: self.count] = self._rows[: self.count]
+            self._rows = grown
+        self._rows[self.count : count] = rows
+        self.count = count
+
+    def shrink(self, count: int) -> None:
+        """Forget the last rows."""
+        self._rows[count : self.count] = 0
+        self.count = count
+
+    @property
+    def rows(self) -> Array:
+        """What was added."""
+        return self._rows[: self.count]
+
+
+class Table:
+    """Items in memory. What has been added never changes, so that it can be read while more is added.
+
+    Examples
+    --------
+    >>> table = Table(2, np.uint64)
+    >>> len(table)
+    0
+    """
+
+    def __init__(self, bands: int, dtype: Any) -> None:
+        self._bands = bands
+        self._keys, self._there = Growing(np.uint64, bands + 1), Growing(np.bool_, bands + 1)
+        self._offsets, self._data = Growing(np.int64), Growing(dtype)
+        self._id_offsets, self._letters = Growing(np.int64), Growing(np.uint8)
+        self._times = Growing(np.int64)
+        self._offsets.extend(np.zeros(1, np.int64))
+        self._id_offsets.extend(np.zeros(1, np.int64))
+        self._heads = np.full(64, -1, np.int32)
+        self._nexts = Growing(np.int32)
+        self.nbytes = 0
+
+    def __len__(self) -> int:
+        return self._times.count
+
+    @property
+    def times(self) -> Int64:
+        """When each item was added."""
+        return self._times.rows
+
+    def add(self, batch: Batch) -> None:
+        """Add items; the last of the arrays to grow is the one that counts them."""
+        first = len(self)
+        content = batch.content
+        letters, places = text_arrays(batch.ids)
+        self._data.extend(content.data[content.offsets[0] : content.offsets[-1]])
+        self._offsets.extend(content.offsets[1:] - content.offsets[0] + self._offsets.rows[-1])
+        self._letters.extend(letters[places[0] : places[-1]])
+        self._id_offsets.extend(places[1:] - places[0] + self._id_offsets.rows[-1])
+        self._keys.extend(np.concatenate([batch.keys.T, id_keys(batch.ids)[:, None]], axis=1))
+        there = np.ones((len(batch), self._bands + 1), np.bool_)
+        there[:, :-1] = batch.there[:, None]
+        self._there.extend(there)
+        self._times.extend(batch.times)
+        self._insert(first)
+        self.nbytes += batch.nbytes
+
+    def _insert(self, first: int) -> None:
+        entries = len(self) * (self._bands + 1)
+        self._nexts.extend(np.full(entries - self._nexts.count, -1, np.int32))
+        if 2 * entries > len(self._heads):
+            self._heads = np.full(1 << (4 * entries - 1).bit_length(), -1, np.int32)
+            first = 0
+        kernels.insert_keys(self._keys.rows, self._there.rows, first, len(self), self._heads, self._nexts.rows)
+
+    def find(self, keys: UInt64, there: Bool) -> Iterator[Found]:
+        """Pairs that share a bucket."""
+        yield from self._find(keys, there, 0)
+
+    def find_ids(self, keys: UInt64) -> Found:
+        """Pairs whose ids have the same key."""
+        found = list(self._find(keys[None, :], np.ones(len(keys), np.bool_), self._bands))
+        none = [np.empty(0, np.int64)]
+        left, right = none + [pair[0] for pair in found], none + [pair[1] for pair in found]
+        return np.concatenate(left), np.concatenate(right)
+
+    def _find(self, keys: UInt64, there: Bool, first_band: int) -> Iterator[Found]:
+        if not len(self):
+            return
+        asked = np.ascontiguousarray(keys)
+
+        def collect(first: int, left: Int64, right: Int64) -> tuple[int, int]:
+            found: tuple[int, int] = kernels.collect_entries(
+                asked, there, first_band, first, self._keys.rows, self._heads, self._nexts.rows, left, right
+            )
+            return found
+
+        yield from stretches(collect, asked.shape[1])
+
+    def ids(self, numbers: Int64) -> pa.Array:
+        """The ids of items."""
+        return texts_of(self._id_offsets.rows, self._letters.rows).take(to_arrow(numbers))
+
+    def contents(self, numbers: Int64) -> tuple[Content, Int64]:
+        """The whole content."""
+        return Content(self._offsets.rows, self._data.rows), numbers
+
+    def batches(self, numbers: Int64) -> Iterator[Batch]:
+        """Everything about some items, in one piece."""
+        keys = np.ascontiguousarray(self._keys.rows[numbers, :-1].T)
+        content = Content(self._offsets.rows, self._data.rows).take(numbers)
+        yield Batch(self.ids(numbers), self.times[numbers], content, keys, self._there.rows[numbers, 0])

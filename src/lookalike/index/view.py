@@ -1,0 +1,166 @@
+"""The items of an index at one moment: its parts, and which of their items have been removed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.engine.digest import KeyedSets
+from lookalike.index.batch import id_keys
+from lookalike.index.kind import Kind
+from lookalike.index.part import Part, fetch_sets
+from lookalike.index.table import Growing
+from lookalike.kernels import index as kernels
+from lookalike.matching.vectors import values_of_pairs
+from lookalike.types import Float64, Int64, Sets, to_arrow, to_numpy
+from lookalike.types import compute as pc
+from lookalike.verify.measures import Measure
+
+
+class Matches(NamedTuple):
+    """Verified pairs of an item asked (by row) and an item of the index (by number)."""
+
+    left: Int64
+    right: Int64
+    similarity: Float64
+
+    @classmethod
+    def joined(cls, parts: Sequence[Matches]) -> Matches:
+        """All pairs of some lists."""
+        none = np.empty(0, np.int64)
+        return cls(
+            np.concatenate([none, *(part.left for part in parts)]),
+            np.concatenate([none, *(part.right for part in parts)]),
+            np.concatenate([np.empty(0), *(part.similarity for part in parts)]),
+        )
+
+    def take(self, places: Int64) -> Matches:
+        """Some of the pairs."""
+        return Matches(self.left[places], self.right[places], self.similarity[places])
+
+    def best_first(self, measure: Measure, k: int | None = None) -> tuple[Matches, Int64]:
+        """Ordered by the item asked, the most similar first, ties in input order; and the rank of each, from 1."""
+        nearness = self.similarity if measure.is_distance else -self.similarity
+        order = np.lexsort((self.right, nearness, self.left))
+        found = self.take(order)
+        begins = np.searchsorted(found.left, found.left)  # the first pair of the same item
+        ranks = np.arange(len(order)) - begins + 1
+        if k is None:
+            return found, ranks
+        kept = np.flatnonzero(ranks <= k)
+        return found.take(kept), ranks[kept]
+
+
+@dataclass(slots=True)
+class View:
+    """Parts in input order. Items are numbered through all of them."""
+
+    kind: Kind
+    parts: list[Part] = field(default_factory=list)
+    gone: Growing = field(default_factory=lambda: Growing(np.bool_))
+    """Which items have been removed."""
+
+    def __len__(self) -> int:
+        return self.total - int(np.count_nonzero(self.gone.rows))
+
+    @property
+    def total(self) -> int:
+        """The number of items, removed ones included."""
+        return sum(len(part) for part in self.parts)
+
+    def append(self, part: Part) -> None:
+        """Add a part at the end."""
+        self.parts.append(part)
+        self.grow()
+
+    def grow(self) -> None:
+        """Take note that the last part has grown."""
+        self.gone.extend(np.zeros(self.total - self.gone.count, np.bool_))
+
+    def remove(self, numbers: Int64) -> None:
+        """Take items out."""
+        self.gone.rows[numbers] = True
+
+    def each(self) -> Iterator[tuple[int, Part]]:
+        """The parts, each with the number of its first item."""
+        first = 0
+        for part in self.parts:
+            yield first, part
+            first += len(part)
+
+    def alive(self, first: int, part: Part) -> Int64:
+        """The items of a part that have not been removed, numbered within it."""
+        return np.flatnonzero(~self.gone.rows[first : first + len(part)])
+
+    def search(self, asked: KeyedSets, measure: Measure) -> Matches:
+        """All similar items that share a bucket with those asked, with their exact similarity."""
+        found = [Matches(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
+        for first, part in self.each():
+            for left, right in part.find(asked.keys, asked.there):
+                kept = ~self.gone.rows[first + right]
+                left, right = left[kept], right[kept]
+                if len(left):
+                    some = compare(self.kind, asked.sets, left, part, right, measure, text=self.kind.store == "text")
+                    found.append(some._replace(right=some.right + first))
+        return Matches.joined(found)
+
+    def find_ids(self, ids: pa.Array) -> tuple[Int64, Int64]:
+        """The rows whose id the index has, and the numbers of those items."""
+        keys = id_keys(ids)
+        rows, numbers = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        for first, part in self.each():
+            left, right = part.find_ids(keys)
+            kept = ~self.gone.rows[first + right]
+            left, right = left[kept], right[kept]
+            if len(left):
+                same = pc.equal(part.ids(right), ids.take(to_arrow(left)))
+                equal = to_numpy(same.cast(pa.uint8())).astype(np.bool_)
+                rows.append(left[equal])
+                numbers.append(right[equal] + first)
+        return np.concatenate(rows), np.concatenate(numbers)
+
+    def ids(self, numbers: Int64) -> pa.Array:
+        """The ids of items, as text."""
+        order = np.argsort(numbers, kind="stable")
+        ordered = numbers[order]
+        pieces = []
+        for first, part in self.each():
+            low, high = np.searchsorted(ordered, [first, first + len(part)])
+            if high > low:
+                pieces.append(part.ids(ordered[low:high] - first))
+        if not pieces:
+            return pa.array([], pa.large_string())
+        back = np.empty(len(numbers), np.int64)
+        back[order] = np.arange(len(numbers))
+        return pa.concat_arrays(pieces).take(to_arrow(back))
+
+
+def compare(kind: Kind, asked: Sets, left: Int64, part: Part, right: Int64, measure: Measure, *, text: bool) -> Matches:
+    """The pairs that reach the threshold, with their exact similarity; `text` if the part stores texts."""
+    sets, places = fetch_sets(part, right, kind.digesting, text)
+    if kind.settings.items.vectors:
+        values = _vector_values(kind, asked, left, sets, places, measure)
+        good = measure.reached_by(values)
+        return Matches(left[good], right[good], values[good])
+    overlaps = np.empty(len(left), np.int64)
+    kernels.overlaps_across(
+        left, places, asked.indptr, asked.elements, sets.indptr, sets.elements, *measure.arguments, overlaps
+    )
+    good = overlaps >= 0
+    left, right, places, overlaps = left[good], right[good], places[good], overlaps[good]
+    sizes = asked.indptr[left + 1] - asked.indptr[left], sets.indptr[places + 1] - sets.indptr[places]
+    return Matches(left, right, measure.of_overlaps(overlaps, *sizes))
+
+
+def _vector_values(kind: Kind, asked: Sets, left: Int64, sets: Sets, places: Int64, measure: Measure) -> Float64:
+    vectors = kind.settings.items.vectors
+    assert vectors is not None
+    distinct, which = np.unique(places, return_inverse=True)
+    words = sets.elements[sets.indptr[distinct][:, None] + np.arange(vectors.words)]
+    begins = np.concatenate([asked.indptr[:-1], len(asked.elements) + vectors.words * np.arange(len(distinct))])
+    rows = vectors.as_rows(begins, begins + vectors.words, np.concatenate([asked.elements, words.ravel()]))
+    return values_of_pairs(vectors, measure, rows, left, len(asked) + which.astype(np.int64))

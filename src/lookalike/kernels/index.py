@@ -1,0 +1,258 @@
+"""The loops of the persistent index: checksums, filters, looking up keys, and comparing items of two stores."""
+
+import numpy as np
+
+from lookalike.kernels.compile import inlined, kernel
+from lookalike.kernels.hashing import U, mix
+from lookalike.kernels.machine import multiply_high
+from lookalike.kernels.sets import common_at_least, needed_overlap
+
+
+@kernel("uint64[], int64, int64[], uint64[]")
+def sum_blocks(words, block_words, blocks, sums):
+    """The checksum of some blocks of a file; the last block may be shorter.
+
+    Every step is one-to-one in the word and in the sum so far, so that a change of one word never goes unnoticed.
+
+    Parameters
+    ----------
+    words : uint64[n]
+    block_words : int64
+        Words per block.
+    blocks : int64[m]
+        Numbers of blocks.
+    sums : uint64[m]
+        Receives their checksums.
+    """
+    for i in range(blocks.size):
+        start = blocks[i] * block_words
+        end = min(start + block_words, words.size)
+        total = U(0x9E3779B97F4A7C15) ^ U(end - start)
+        for k in range(start, end):
+            total = (total ^ words[k]) * U(0xD6E8FEB86659FD93)
+            total ^= total >> U(32)
+        sums[i] = total
+
+
+@kernel("int64[], int64[], int64, int64, int64, bool[], int64[] -> int64")
+def unchecked_blocks(starts, ends, begin, size, block_bytes, good, found):
+    """The blocks of some stretches of an array that are not known to be good; as many as there is room for.
+
+    Parameters
+    ----------
+    starts, ends : int64[n]
+        The stretches, counted in values.
+    begin, size : int64
+        Where the array begins in the file, and the bytes of a value.
+    good : bool[blocks]
+    found : int64[room]
+        Receives numbers of blocks; one may occur several times.
+
+    Returns
+    -------
+    How many were found.
+    """
+    count = np.int64(0)
+    for i in range(starts.size):
+        if ends[i] <= starts[i]:
+            continue
+        last = (begin + ends[i] * size - 1) // block_bytes
+        for block in range((begin + starts[i] * size) // block_bytes, last + 1):
+            if not good[block]:
+                if count == found.size:
+                    return count
+                found[count] = block
+                count += 1
+    return count
+
+
+@inlined
+def _filter_place(key, band, size):
+    """The word of a key in the filter, and the bits that it sets there."""
+    spread = mix(key + U(band + 1) * U(0x9E3779B97F4A7C15))
+    bits = U(1) << (spread & U(63))
+    bits |= U(1) << ((spread >> U(6)) & U(63))
+    bits |= U(1) << ((spread >> U(12)) & U(63))
+    bits |= U(1) << ((spread >> U(18)) & U(63))
+    return np.int64(multiply_high(spread, U(size))), bits
+
+
+@kernel("uint64[], int64, uint64[]")
+def fill_filter(keys, band, words):
+    """Add the keys of a band to a filter: a Bloom filter in which all bits of a key are in one word."""
+    for i in range(keys.size):
+        place, bits = _filter_place(keys[i], band, words.size)
+        words[place] |= bits
+
+
+@inlined
+def _first_at_least(values, low, high, key):
+    """The first place in the sorted values[low:high] whose value is at least `key`."""
+    while low < high:
+        middle = (low + high) >> 1
+        if values[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@inlined
+def _first_above(values, low, high, key):
+    while low < high:
+        middle = (low + high) >> 1
+        if values[middle] <= key:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel("uint64[,], bool[], int64, uint64[], uint64[,], int64, int64, int64[,], int64[,]")
+def locate_keys(asked, there, first_band, words, fences, step, count, starts, ends):
+    """Where the runs of keys can be in their bands, by the filter and the fences alone.
+
+    Parameters
+    ----------
+    asked : uint64[bands, n]
+    there : bool[n]
+        Items that are not are in no bucket.
+    first_band : int64
+        The number of the first of these bands in the filter.
+    words : uint64[w]
+        The filter.
+    fences : uint64[bands, f]
+        Every `step`-th key of each band, from the first.
+    count : int64
+        Keys per band.
+    starts, ends : int64[bands, n]
+        Receive the stretch of the band to search; nothing for a key that is not there.
+    """
+    for band in range(asked.shape[0]):
+        row = fences[band]
+        for i in range(asked.shape[1]):
+            starts[band, i] = 0
+            ends[band, i] = 0
+            if not there[i]:
+                continue
+            key = asked[band, i]
+            place, bits = _filter_place(key, first_band + band, words.size)
+            if words[place] & bits != bits:
+                continue
+            last = _first_above(row, 0, row.size, key)
+            if last == 0:
+                continue
+            first = _first_at_least(row, 0, last, key)
+            starts[band, i] = max(first - 1, 0) * step
+            ends[band, i] = min(last * step, count)
+
+
+@kernel("uint64[,], int64, int64[,], int64[,], uint64[,], int32[,], int64[], int64[] -> (int64, int64)")
+def collect_found(asked, first, starts, ends, keys, numbers, left, right):
+    """The items of a segment that share a key with those asked, from item `first` on, until there is no more room.
+
+    Parameters
+    ----------
+    asked : uint64[bands, n]
+    starts, ends : int64[bands, n]
+        From `locate_keys`.
+    keys : uint64[bands, count]
+        Sorted in each band.
+    numbers : int32[bands, count]
+        The item of each key.
+    left, right : int64[room]
+        Receive the item asked and the item found; a pair that shares several keys is listed as often.
+
+    Returns
+    -------
+    (stopped, filled) : the first item that is not done, and the number of pairs
+    """
+    filled = np.int64(0)
+    for i in range(first, asked.shape[1]):
+        begun = filled
+        for band in range(asked.shape[0]):
+            key = asked[band, i]
+            end = ends[band, i]
+            if end == 0:
+                continue
+            at = _first_at_least(keys[band], starts[band, i], end, key)
+            while at < end and keys[band, at] == key:
+                if filled == left.size:
+                    return i, begun
+                left[filled] = i
+                right[filled] = numbers[band, at]
+                filled += 1
+                at += 1
+    return np.int64(asked.shape[1]), filled
+
+
+@inlined
+def _slot(key, band, slots):
+    return np.int64(mix(key + U(band + 1) * U(0x9E3779B97F4A7C15)) & U(slots - 1))
+
+
+@kernel("uint64[,], bool[,], int64, int64, int32[], int32[]")
+def insert_keys(keys, there, first, last, heads, nexts):
+    """Put the keys of items first..last into a chained hash table.
+
+    Parameters
+    ----------
+    keys : uint64[items, bands]
+    there : bool[items, bands]
+        Keys that are not there are left out.
+    heads : int32[slots]
+        A power of two; the latest entry of each slot, item * bands + band, or -1.
+    nexts : int32[items * bands]
+        The entry before.
+    """
+    bands = keys.shape[1]
+    for item in range(first, last):
+        for band in range(bands):
+            if there[item, band]:
+                slot = _slot(keys[item, band], band, heads.size)
+                entry = item * bands + band
+                nexts[entry] = heads[slot]
+                heads[slot] = entry
+
+
+@kernel("uint64[,], bool[], int64, int64, uint64[,], int32[], int32[], int64[], int64[] -> (int64, int64)")
+def collect_entries(asked, there, first_band, first, keys, heads, nexts, left, right):
+    """The items of a hash table that share a key with those asked; as `collect_found`."""
+    bands = keys.shape[1]
+    filled = np.int64(0)
+    for i in range(first, asked.shape[1]):
+        begun = filled
+        if not there[i]:
+            continue
+        for b in range(asked.shape[0]):
+            band = first_band + b
+            key = asked[b, i]
+            entry = np.int64(heads[_slot(key, band, heads.size)])
+            while entry >= 0:
+                item = entry // bands
+                if entry - item * bands == band and keys[item, band] == key:
+                    if filled == left.size:
+                        return i, begun
+                    left[filled] = i
+                    right[filled] = item
+                    filled += 1
+                entry = np.int64(nexts[entry])
+    return np.int64(asked.shape[1]), filled
+
+
+@kernel("int64[], int64[], int64[], uint64[], int64[], uint64[], int64, int64, int64, int64[]")
+def overlaps_across(left, right, left_indptr, left_elements, right_indptr, right_elements, measure, num, den, overlaps):
+    """The overlap of pairs of sets of two collections; -1 for a pair below the threshold num/den."""
+    for pair in range(left.size):
+        i, i_end = left_indptr[left[pair]], left_indptr[left[pair] + 1]
+        j, j_end = right_indptr[right[pair]], right_indptr[right[pair] + 1]
+        needed = needed_overlap(measure, num, den, i_end - i, j_end - j)
+        overlaps[pair] = common_at_least(left_elements, i, i_end, right_elements, j, j_end, needed)
+
+
+@kernel("int64[], int64[], bool[]")
+def keep_first(earlier, later, kept):
+    """Keep, in order, what is similar to nothing kept before; pairs are sorted by `later`."""
+    for pair in range(earlier.size):
+        if kept[earlier[pair]]:
+            kept[later[pair]] = False

@@ -1,0 +1,76 @@
+"""`lookalike index`: exit codes, tables and messages."""
+
+import json
+import shlex
+
+import pytest
+
+from lookalike.cli.index import command
+
+LINES = [{"id": "a", "text": "one two three four five six"}, {"id": "b", "text": "seven eight nine ten eleven twelve"}]
+
+
+@pytest.fixture
+def seen(cli, tmp_path):
+    """An index of two items."""
+    (tmp_path / "items.jsonl").write_text("".join(json.dumps(line) + "\n" for line in LINES))
+    done = cli("index", "create", "seen", "items.jsonl", "--threshold", "0.6", "--quiet")
+    assert (done.code, done.out, done.err) == (0, "", "")
+    return tmp_path / "seen"
+
+
+def test_query_prints_a_table(cli, seen, tmp_path):
+    (tmp_path / "asked.jsonl").write_text(json.dumps({"id": 1, "text": "one two three four five six seven"}))
+    done = cli("index", "query", "seen", "asked.jsonl", "--quiet")
+    assert done.rows() == [["left", "right", "similarity", "rank"], ["1", "a", "0.6666666666666666", "1"]]
+
+
+def test_usage_errors(cli, seen):
+    assert cli("index", "create", "seen").code == 2
+    assert cli("index", "query", "seen", "items.jsonl", "--threshold", "0.5").code == 2
+    assert cli("index", "query", "items.jsonl", "items.jsonl").code == 2
+    assert cli("index", "query", "seen", "items.jsonl", "-k", "0").code == 2
+    assert cli("index", "remove", "seen").code == 2
+    assert cli("index", "remove", "seen", "--older-than", "soon").code == 2
+    assert cli("index", "add", "seen", "items.jsonl", "--on-conflict", "ignore").code == 2
+    assert cli("index", "create", "other", "--measure", "containment").code == 2
+    assert cli("index", "create", "other", "--store", "pickles").code == 2
+
+
+def test_an_id_that_exists(cli, seen):
+    done = cli("index", "add", "seen", "items.jsonl", "--on-conflict", "error")
+    assert (done.code, "id 'a' occurs already; nothing was added" in done.err) == (3, True)
+    done = cli("index", "add", "seen", "items.jsonl", "--on-conflict", "skip", "--json", "--quiet")
+    assert done.json()["counts"] == {"items": 2, "added": 0, "not_added": 2, "rejected": 0}
+
+
+def test_remove_by_id_and_by_age(cli, seen, tmp_path):
+    (tmp_path / "gone.txt").write_text("b\nnobody\n")
+    assert cli("index", "remove", "seen", "--ids", "gone.txt", "--json", "--quiet").json()["counts"]["removed"] == 1
+    assert cli("index", "remove", "seen", "--older-than", "1h", "--json", "--quiet").json()["counts"]["removed"] == 0
+    assert cli("index", "remove", "seen", "--older-than", "0s", "--json", "--quiet").json()["counts"]["items"] == 0
+    assert cli("index", "stats", "seen", "--json").json()["removed"] == 2
+    assert cli("index", "compact", "seen", "--quiet").code == 0
+    assert cli("index", "stats", "seen", "--json").json()["removed"] == 0
+
+
+def test_check_names_the_damaged_file(cli, seen):
+    assert cli("index", "check", "seen").out == "All is well.\n"
+    log = next(seen.glob("log-*.bin"))
+    content = bytearray(log.read_bytes())
+    content[-3] ^= 1
+    log.write_bytes(content)
+    done = cli("index", "check", "seen")
+    assert (done.code, log.name in done.err) == (3, True)
+    assert cli("index", "query", "seen", "items.jsonl").code == 3
+
+
+@pytest.mark.parametrize("name", command.commands)
+def test_the_options_of_the_examples_exist(name):
+    part = command.commands[name]
+    assert part.help
+    for line in (part.epilog or "").splitlines():
+        if "lookalike " in line:
+            program, group, called, *arguments = shlex.split(line)
+            assert (program, group, called) == ("lookalike", "index", name)
+            part.make_context(called, arguments)  # parsed, not run

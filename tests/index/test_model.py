@@ -1,0 +1,106 @@
+"""The index and a plain-Python model of it, driven side by side."""
+
+import shutil
+import tempfile
+from fractions import Fraction
+from pathlib import Path
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+import lookalike as la
+import reference
+
+# recall that close to 1 leaves no pair at this threshold out, in sets as small as these
+OPTIONS = {"threshold": 0.5, "shingle": "word:1", "recall": 0.999999, "hashes": 1024}
+TEXTS = st.lists(st.sampled_from("abcdefg"), max_size=6).map(" ".join)
+IDS = st.sampled_from([f"i{n}" for n in range(12)])
+ROWS = st.lists(st.tuples(IDS, TEXTS), min_size=1, max_size=5)
+
+
+class IndexModel(RuleBasedStateMachine):
+    @initialize(store=st.sampled_from(["sets", "text"]))
+    def create(self, store):
+        self.folder = Path(tempfile.mkdtemp())
+        self.index = la.Index.create(self.folder / "index", store=store, **OPTIONS)
+        self.model = []  # (id, text), in input order
+
+    def teardown(self):
+        if hasattr(self, "index"):
+            self.index.close()
+            shutil.rmtree(self.folder)
+
+    def similar(self, text):
+        """The best first; of equals, the one that came first."""
+        mine = reference.shingles(text, "word:1")
+        found = []
+        for place, (name, other) in enumerate(self.model):
+            theirs = reference.shingles(other, "word:1")
+            if reference.holds("jaccard", mine, theirs, Fraction(1, 2)):
+                found.append((-reference.exact("jaccard", mine, theirs), place, name))
+        return [(name, float(-minus)) for minus, _, name in sorted(found)]
+
+    def put(self, name, text):
+        self.model = [row for row in self.model if row[0] != name] + [(name, text)]
+
+    @rule(rows=ROWS)
+    def add(self, rows):
+        self.index.add([{"id": name, "text": text} for name, text in rows])
+        for name, text in rows:
+            self.put(name, text)
+
+    @rule(rows=ROWS)
+    def add_and_skip(self, rows):
+        told = self.index.add([{"id": name, "text": text} for name, text in rows], on_conflict="skip").to_pylist()
+        for (name, text), row in zip(rows, told):
+            known = name in dict(self.model)
+            assert row["added"] == (not known)
+            if not known:
+                self.put(name, text)
+
+    @rule(rows=ROWS)
+    def add_if_new(self, rows):
+        told = self.index.add([{"id": name, "text": text} for name, text in rows], if_new=True).to_pylist()
+        for (name, text), row in zip(rows, told):
+            best = self.similar(text)
+            assert row["added"] == (not best)
+            assert (row["match"], row["similarity"]) == (best[0] if best else (None, None))
+            if not best:
+                self.put(name, text)
+
+    @rule(names=st.lists(IDS, max_size=4))
+    def remove(self, names):
+        there = {name for name, _ in self.model} & set(names)
+        assert self.index.remove(names) == len(there)
+        self.model = [row for row in self.model if row[0] not in there]
+
+    @rule()
+    def compact(self):
+        self.index.compact()
+
+    @rule()
+    def make_a_segment_of_the_log(self):
+        self.index._index.folder.publish()
+
+    @rule()
+    def reopen(self):
+        self.index.close()
+        self.index = la.Index.open(self.folder / "index")
+
+    @rule(texts=st.lists(TEXTS, min_size=1, max_size=3), k=st.integers(1, 4))
+    def query(self, texts, k):
+        found = self.index.query(texts, k=k).to_pylist()
+        for row, text in enumerate(texts):
+            mine = [(one["right"], one["similarity"]) for one in found if one["left"] == row]
+            assert mine == self.similar(text)[:k]
+
+    @invariant()
+    def has_the_same_items(self):
+        if hasattr(self, "index"):
+            assert len(self.index) == len(self.model)
+            assert self.index._index.ids().to_pylist() == [name for name, _ in self.model]
+
+
+TestIndex = IndexModel.TestCase
+TestIndex.settings = settings(max_examples=25, stateful_step_count=25, deadline=None, derandomize=True)

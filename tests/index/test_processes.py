@@ -1,0 +1,215 @@
+"""Several processes: one writer, killed at any moment, and readers that see whole states."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import lookalike as la
+from corpora import corpus
+from lookalike.index.health import check_index
+from lookalike.index.manifest import Manifest
+
+OPTIONS = {"threshold": 0.7, "shingle": "word:3"}
+WRITER = """
+import sys, lookalike as la
+from lookalike.index import store
+store.LOG_RECORDS = 25  # segments are made, and merged, all the time
+folder, first, count, texts = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+texts = open(texts, encoding="utf-8").read().splitlines()
+index = la.Index.open(folder)
+for number in range(first, first + count):
+    index.add([{"id": f"k{number}", "text": texts[number]}])
+    if number % 5 == 4:
+        index.remove([f"k{number - 2}"])
+    print(number, flush=True)
+    if number % 40 == 39:
+        index.compact()
+"""
+
+
+def run_and_kill(folder, texts, first, seconds, draw):
+    """The numbers that were acknowledged before the writer was killed."""
+    command = [sys.executable, "-c", WRITER, folder, str(first), "300", texts]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        told = [int(child.stdout.readline())]
+        time.sleep(draw.random() * seconds)
+        child.send_signal(signal.SIGKILL)
+        return told + [int(line) for line in child.stdout if line.endswith("\n")]
+
+
+def expect_all(folder, told, texts):
+    """What was acknowledged is there, but for the item whose removal was under way, and at most one item more."""
+    gone = {number - 2 for number in told if number % 5 == 4}
+    under_way = {number - 1 for number in told if number + 1 not in told and number % 5 == 3}
+    wanted = {f"k{number}" for number in told if number not in gone}
+    with la.Index.open(folder, read_only=True) as index:
+        there = set(index._index.ids().to_pylist())
+        assert wanted - there <= {f"k{number}" for number in under_way}
+        assert not there & {f"k{number}" for number in gone}
+        assert there - wanted <= {f"k{number + 1}" for number in told if number + 1 not in told}
+        rows = [{"id": f"k{number}", "text": texts[number]} for number in told]
+        found = index.query(rows, k=None).to_pylist()
+    same = {row["left"] for row in found if row["left"] == row["right"] and row["similarity"] == 1}
+    assert same == there & {f"k{number}" for number in told}
+
+
+def kill_again_and_again(tmp_path, times, seconds):
+    texts = corpus(300 * times, seed=times, copies=0, shortest=8, longest=20)
+    path = tmp_path / "texts.txt"
+    path.write_text("\n".join(texts))
+    folder, draw, told = tmp_path / "index", random.Random(times), []
+    la.Index.create(folder, **OPTIONS).close()
+    for attempt in range(times):
+        told += run_and_kill(folder, path, 300 * attempt, seconds, draw)
+        assert check_index(folder) == []
+        expect_all(folder, told, texts)
+    return told
+
+
+def test_killed_at_any_moment_it_loses_nothing(tmp_path):
+    told = kill_again_and_again(tmp_path, 4, 0.6)
+    assert len(told) > 20
+
+
+@pytest.mark.slow
+def test_killed_a_thousand_times(tmp_path):
+    for _ in range(40):
+        place = tmp_path / str(_)
+        place.mkdir()
+        kill_again_and_again(place, 25, 0.5)
+
+
+def test_a_second_writer_is_told_who_writes(tmp_path):
+    with la.Index.create(tmp_path / "index", ["a b c d e"]) as index:
+        with pytest.raises(la.UsageError, match=rf"another process is writing to it \(process {os.getpid()} on "):
+            la.Index.open(tmp_path / "index")
+        with la.Index.open(tmp_path / "index", read_only=True) as reader:
+            assert len(reader) == len(index) == 1
+            with pytest.raises(la.UsageError, match="opened for reading only"):
+                reader.add(["x"])
+    la.Index.open(tmp_path / "index").close()
+
+
+def test_readers_keep_their_state_until_they_refresh(tmp_path):
+    with la.Index.create(tmp_path / "index", ["a b c d e f"], threshold=0.5) as index:
+        reader = la.Index.open(tmp_path / "index", read_only=True)
+        index.add(["a b c d e f g"])
+        assert reader.query(["a b c d e f"]).num_rows == 1
+        assert reader.refresh()
+        assert reader.query(["a b c d e f"])["right"].to_pylist() == [0, 1]
+        index.remove([0])
+        index.compact()  # removes the files that the reader has open
+        assert reader.query(["a b c d e f"])["right"].to_pylist() == [0, 1]
+        assert reader.refresh()
+        assert not reader.refresh()
+        assert reader.query(["a b c d e f"])["right"].to_pylist() == [1]
+        reader.close()
+
+
+READER = """
+import sys, time, json, lookalike as la
+folder, seconds = sys.argv[1], float(sys.argv[2])
+index, seen, end = la.Index.open(folder, read_only=True), [], time.time() + seconds
+while time.time() < end:
+    ids = index._index.ids().to_pylist()
+    assert len(ids) % 3 == 0, ids  # three are added at a time
+    found = index.query(["alpha beta gamma delta"], k=None)
+    assert found.num_rows == len(ids)
+    seen.append(len(ids))
+    index.refresh()
+    again = la.Index.open(folder, read_only=True)
+    assert len(again) % 3 == 0
+    again.close()
+print(json.dumps(seen))
+"""
+
+
+def test_readers_in_other_processes_see_whole_states(tmp_path):
+    folder = tmp_path / "index"
+    index = la.Index.create(folder, threshold=0.5, shingle="word:1")
+    command = [sys.executable, "-c", READER, folder, "2.5"]
+    readers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    number = 0
+    while any(reader.poll() is None for reader in readers):
+        index.add([{"id": f"{number}-{n}", "text": "alpha beta gamma delta"} for n in range(3)])
+        number += 1
+        if number % 7 == 0:
+            index.compact()
+    seen = [json.loads(reader.communicate()[0]) for reader in readers]
+    index.close()
+    assert [reader.returncode for reader in readers] == [0, 0]
+    assert all(one == sorted(one) and one[-1] > one[0] for one in seen)
+
+
+def test_grouped_additions_survive_a_close(tmp_path):
+    la.Index.create(tmp_path / "index").close()
+    with la.Index.open(tmp_path / "index", durability="batch") as index:
+        reader = la.Index.open(tmp_path / "index", read_only=True)
+        for number in range(20):
+            index.add([f"text number {number} of the lot"])
+        assert not reader.refresh()  # not on disk yet
+        index.sync()
+        assert reader.refresh()
+        assert len(reader) == 20
+    with la.Index.open(tmp_path / "index") as index:
+        assert len(index) == 20
+
+
+def test_a_full_disk_leaves_the_index_as_it_was(tmp_path):
+    """The file size limit of the process stands for the disk."""
+    script = """
+import resource, signal, sys, lookalike as la
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+index = la.Index.open(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+for number in range(100):
+    try:
+        index.add([f"text {number} " + " ".join(f"w{number}x{i}" for i in range(200))])
+    except la.ResourceError:
+        break
+print(number, len(index))
+"""
+    la.Index.create(tmp_path / "index", shingle="word:1").close()
+    done = subprocess.run(
+        [sys.executable, "-c", script, tmp_path / "index"], capture_output=True, text=True, check=True
+    )
+    count, left = map(int, done.stdout.split())
+    assert 0 < count == left < 100
+    assert check_index(tmp_path / "index") == []
+    with la.Index.open(tmp_path / "index") as index:
+        assert len(index) == count
+
+
+def test_remains_of_a_killed_writer_are_removed(tmp_path):
+    folder = tmp_path / "index"
+    la.Index.create(folder, ["a b c"]).close()
+    Path(folder, "segment-000077-000.bin").write_bytes(b"half")
+    la.Index.open(folder).close()
+    assert not Path(folder, "segment-000077-000.bin").exists()
+
+
+def test_a_manifest_that_is_replaced_while_a_reader_opens_its_files(tmp_path, monkeypatch):
+    folder = tmp_path / "index"
+    index = la.Index.create(folder, ["a b c d e f"])
+    reader = la.Index.open(folder, read_only=True)
+    stale = [Manifest.load(folder)]  # read just before the files that it names are removed
+    index.add(["g h i j k l"])
+    index.compact()
+    load = Manifest.load
+    monkeypatch.setattr(Manifest, "load", lambda path: stale.pop() if stale else load(path))
+    assert reader.refresh()
+    assert len(reader) == 2
+    old = load(folder)
+    index.compact()
+    stale += [old, old]  # for the first look, and for opening
+    with la.Index.open(folder, read_only=True) as again:
+        assert len(again) == 2
+    assert not stale
+    index.close()
