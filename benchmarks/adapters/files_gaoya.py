@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+from itertools import compress
 from pathlib import Path
 
 from gaoya.minhash import MinHashStringIndex
@@ -9,15 +10,11 @@ from gaoya.minhash import MinHashStringIndex
 NUM_PERM, SHINGLE_WORDS, THRESHOLD = 256, 5, 0.8
 
 
-def main() -> None:
-    """Keep a file unless the index returns an earlier kept one for it."""
-    folder, out = map(Path, sys.argv[1:])
-    out.mkdir()
-    files = sorted(folder.iterdir())
-    texts = [file.read_text("utf-8") for file in files]
+def keep_first(texts: list[str], threshold: float) -> tuple[list[bool], MinHashStringIndex]:
+    """Keep a text unless the index returns an earlier kept one for it."""
     index = MinHashStringIndex(
         hash_size=32,
-        jaccard_threshold=THRESHOLD,
+        jaccard_threshold=threshold,
         num_bands=None,
         band_size=None,
         num_hashes=NUM_PERM,
@@ -30,8 +27,17 @@ def main() -> None:
     kept: list[bool] = []
     for item, similar in enumerate(index.par_bulk_query(texts)):
         kept.append(not any(other < item and kept[other] for other in similar))
-        if kept[item]:
-            shutil.copyfile(files[item], out / files[item].name)
+    return kept, index
+
+
+def main() -> None:
+    """Copy the files that stay."""
+    folder, out = map(Path, sys.argv[1:])
+    out.mkdir()
+    files = sorted(folder.iterdir())
+    kept, _ = keep_first([file.read_text("utf-8") for file in files], THRESHOLD)
+    for file in compress(files, kept):
+        shutil.copyfile(file, out / file.name)
 
 
 if __name__ == "__main__":

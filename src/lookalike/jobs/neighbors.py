@@ -20,11 +20,11 @@ from lookalike.engine.progress import Progress
 from lookalike.engine.run import Run, open_run
 from lookalike.engine.run_record import describe_run
 from lookalike.engine.settings import ItemSettings
+from lookalike.engine.sources import open_files
 from lookalike.engine.vectors import vectors_of
 from lookalike.errors import ResourceError, UsageError
 from lookalike.matching.nearest import about_bytes as about_bytes_noted
 from lookalike.matching.nearest import nearest_vectors
-from lookalike.read import open_inverted, open_sides
 from lookalike.types import Float64, Int64, Rejected, Source, VectorKind, to_arrow, total_bytes
 from lookalike.types import compute as pc
 from lookalike.types.frozen import frozen
@@ -261,13 +261,7 @@ def neighbors_of_files(
 
     With `transposed`, the items are the elements of the sets that the files hold.
     """
-    with progress.stage("planning"):
-        sources, others = open_sides(
-            inputs, against, settings.items.encoding, spool, settings.execution.limits,
-            skip_errors=settings.items.skip_errors, note=progress.say,
-        )  # fmt: skip
-        if transposed:
-            sources = open_inverted(sources, settings.items.column, settings.execution.budget.sets_bytes)
+    sources, others = open_files(inputs, against, settings, spool, progress, transposed)
     found = find_neighbors(sources, others, settings, progress)
     options: dict[str, Any] = {"inputs": [str(path) for path in inputs], "against": [str(path) for path in against]}
     options["transpose"] = transposed

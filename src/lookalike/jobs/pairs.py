@@ -15,12 +15,12 @@ from lookalike.engine.progress import Progress
 from lookalike.engine.run import open_run
 from lookalike.engine.run_record import describe_run
 from lookalike.engine.settings import Settings
+from lookalike.engine.sources import open_files
 from lookalike.engine.stores.pairs import PAIR, PairStore
 from lookalike.jobs.dedup_result import TABLE_ROWS
 from lookalike.matching.find import find_candidates
 from lookalike.matching.join import JoinOptions
 from lookalike.matching.list_pairs import Listing, ListLimits, list_similar
-from lookalike.read import open_inverted, open_sides
 from lookalike.types import Int32, Source, to_arrow, total_bytes
 from lookalike.types.frozen import frozen
 
@@ -119,13 +119,7 @@ def pairs_of_files(
     transposed: bool = False,
 ) -> tuple[FoundPairs, dict[str, Any]]:
     """The similar pairs in files, and the record of the run; with `transposed`, pairs of elements of their sets."""
-    with progress.stage("planning"):
-        sources, others = open_sides(
-            inputs, against, settings.items.encoding, spool, settings.execution.limits,
-            skip_errors=settings.items.skip_errors, note=progress.say,
-        )  # fmt: skip
-        if transposed:
-            sources = open_inverted(sources, settings.items.column, settings.execution.budget.sets_bytes)
+    sources, others = open_files(inputs, against, settings, spool, progress, transposed)
     join = join or JoinOptions()
     join.folder = spool
     found = find_similar_pairs(sources, settings, progress, others, join)

@@ -6,6 +6,7 @@ from lookalike.kernels.compile import inlined, kernel
 from lookalike.kernels.hashing import U, mix
 from lookalike.kernels.machine import multiply_high
 from lookalike.kernels.sets import common_at_least, needed_overlap
+from lookalike.kernels.sorting import first_from
 
 
 @kernel("uint64[], int64, int64[], uint64[]")
@@ -86,18 +87,6 @@ def fill_filter(keys, band, words):
 
 
 @inlined
-def _first_at_least(values, low, high, key):
-    """The first place in the sorted values[low:high] whose value is at least `key`."""
-    while low < high:
-        middle = (low + high) >> 1
-        if values[middle] < key:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@inlined
 def _first_above(values, low, high, key):
     while low < high:
         middle = (low + high) >> 1
@@ -142,7 +131,7 @@ def locate_keys(asked, there, first_band, words, fences, step, count, starts, en
             last = _first_above(row, 0, row.size, key)
             if last == 0:
                 continue
-            first = _first_at_least(row, 0, last, key)
+            first = first_from(row, 0, last, key)
             starts[band, i] = max(first - 1, 0) * step
             ends[band, i] = min(last * step, count)
 
@@ -175,7 +164,7 @@ def collect_found(asked, first, starts, ends, keys, numbers, left, right):
             end = ends[band, i]
             if end == 0:
                 continue
-            at = _first_at_least(keys[band], starts[band, i], end, key)
+            at = first_from(keys[band], starts[band, i], end, key)
             while at < end and keys[band, at] == key:
                 if filled == left.size:
                     return i, begun

@@ -116,8 +116,10 @@ class _Finish:
         kinds = parse(gives)
         layout = "<"
         for kind in flatten(kinds):
-            width = 2 + kind.dimensions * 2 if isinstance(kind, Array) else 0
-            layout += "q" * width if width else _FORMATS.get(_name(kind), "q")
+            if isinstance(kind, Array):
+                layout += "q" * (2 + 2 * kind.dimensions)
+            else:
+                layout += _FORMATS.get(kind.name, "q")
         self._layout = struct.Struct(layout)
         self._kind = kinds[0] if kinds else None
         self._release = release
@@ -145,10 +147,6 @@ class _Finish:
         if not address:  # a part of an argument: the caller's memory, which may not outlive it
             return np.asarray(Memory(0, _nothing, view)).copy()
         return np.asarray(Memory(address, self._release, view))
-
-
-def _name(kind: Any) -> str:
-    return str(kind.name)
 
 
 def _nothing(address: int) -> None:

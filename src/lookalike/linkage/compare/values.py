@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.kernels.agreement import LONG_TEXTS, hash_words, order_words
+from lookalike.kernels.agreement import LONG_TEXTS
 from lookalike.kernels.characters import count_characters, find_characters, number_characters
+from lookalike.kernels.value_words import hash_words, order_words
 from lookalike.linkage.fields.dates import Dates
 from lookalike.types import Float64, Int64, UInt8, UInt64, text_arrays, to_numpy
 from lookalike.types import compute as pc
