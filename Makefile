@@ -5,9 +5,10 @@ STAMP := $(VENV)/.installed
 KERNELS := src/lookalike/kernels
 PACKS := $(KERNELS)/packs
 
-# Tests run in several processes; each starts others, which start faster if Python may keep its bytecode.
-WORKERS ?= auto
-PARALLEL := -n $(WORKERS) --maxprocesses 4 --dist worksteal
+# Tests run in several processes, one more than there are cores, since some of them wait for disks and other processes.
+# They start faster if Python may keep its bytecode.
+WORKERS ?= $(shell $(PYTHON) -c "import os; print(min(4, os.cpu_count()) + 1)")
+PARALLEL := -n $(WORKERS) --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: install demo test test-slow test-benchmarks fuzz lint format bench bench-exact bench-records bench-vectors bench-rivals bench-scale bench-memory bench-small clean

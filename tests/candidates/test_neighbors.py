@@ -34,17 +34,18 @@ def number(items):
 
 
 def order_of(measure, left, right):
-    """A number that orders the neighbours of `left` as the measure does: cosine by its square."""
+    """A number that orders the neighbours of `left` as the measure does: cosine by its square.
+
+    Quotients of integers this small are equal as doubles only if they are equal.
+    """
     both, n, m = len(left & right), len(left), len(right)
-    return Fraction(
-        *{
-            "jaccard": (both, n + m - both),
-            "dice": (2 * both, n + m),
-            "cosine": (both * both, n * m),
-            "containment": (both, n),
-            "overlap": (both, 1),
-        }[measure]
-    )
+    if measure == "jaccard":
+        return both / (n + m - both)
+    if measure == "dice":
+        return 2 * both / (n + m)
+    if measure == "cosine":
+        return both * both / (n * m)
+    return both / n if measure == "containment" else both
 
 
 def brute(items, measure, k, threshold=None, sides=None):

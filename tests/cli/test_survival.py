@@ -108,8 +108,8 @@ def test_interrupted_at_any_moment(source, calm, tmp_path):
 
 @pytest.mark.parametrize("moments", [3, pytest.param(10, marks=pytest.mark.slow)])
 def test_killed_at_random_moments(source, calm, tmp_path, moments):
-    draw, out, killed, reused = random.Random(11), tmp_path / "out", 0, 0
-    while killed < moments:
+    draw, out, killed, reused, left = random.Random(11), tmp_path / "out", 0, 0, []
+    while killed < moments or not left:
         code, _ = stop_at_work(source, out, draw.choice([1, 0, 3, 7]), draw.uniform(0, 0.6) * calm[1], signal.SIGKILL)
         killed += code == -signal.SIGKILL
         assert names(tmp_path) in ([".out.partial"], ["out"])
@@ -117,6 +117,7 @@ def test_killed_at_random_moments(source, calm, tmp_path, moments):
             assert results(out) == calm[0]
             reused += len(run_of(out)["reused"])
             shutil.rmtree(out)
+        left = list((tmp_path / ".out.partial/work").glob("*.arrow"))
     assert reused + finish(source, out, calm) > 0
 
 

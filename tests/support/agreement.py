@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from functools import cache
 
 import numpy as np
 
@@ -29,6 +30,7 @@ def jaro_winkler(a: str, b: str) -> float:
     return jaro + prefix * 0.1 * (1 - jaro) if jaro > 0.7 else jaro
 
 
+@cache
 def edits(a: str, b: str) -> int:
     """Insertions, deletions, substitutions and swaps of neighbours, no part edited twice."""
     row = {(i, 0): i for i in range(len(a) + 1)} | {(0, j): j for j in range(len(b) + 1)}
@@ -41,13 +43,16 @@ def edits(a: str, b: str) -> int:
     return row[len(a), len(b)]
 
 
+@cache
 def edit_similarity(a: str, b: str) -> float:
     """Twice the longest common subsequence by the sum of the lengths."""
-    longest = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]
-    for i, x in enumerate(a):
+    before = [0] * (len(b) + 1)
+    for x in a:
+        row = [0]
         for j, y in enumerate(b):
-            longest[i + 1][j + 1] = longest[i][j] + 1 if x == y else max(longest[i][j + 1], longest[i + 1][j])
-    return 2 * longest[-1][-1] / (len(a) + len(b))
+            row.append(before[j] + 1 if x == y else row[j] if row[j] > before[j + 1] else before[j + 1])
+        before = row
+    return 2 * before[-1] / (len(a) + len(b))
 
 
 def alike(a: str, b: str) -> float:
