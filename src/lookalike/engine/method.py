@@ -33,6 +33,8 @@ SAMPLE = 2000
 LONG_BYTES, HIGH_FLOOR = 1024, Fraction(3, 4)
 """Items at least this long, compared at least at this Jaccard similarity, need no sample: the exact join costs several
 times as much per element as sketching, and buckets hold few dissimilar items."""
+FEW_ITEMS, FEW_BYTES = 50, 1 << 16
+"""So few items need no sample either: comparing every pair takes less time than sampling."""
 MOST_ELEMENTS = 1 << 26
 """With more elements in total, the exact join is not considered: it may have to process the sets block by block."""
 MARGIN = 1.1
@@ -91,6 +93,8 @@ def choose(sources: list[Source], settings: Settings) -> tuple[Settings, Choice 
         return _choose_for_vectors(sources, for_vectors(settings, kind), kind)
     if settings.matching.method != "auto":
         return settings, None
+    if few := _few_items(sources):
+        return with_method(settings, "brute"), Choice("brute", {}, f"brute is the fastest for only about {few} items")
     if length := _long_items(sources, settings):
         why = (
             f"items are long (about {length:,} bytes) and the threshold is high: sketching is cheaper than numbering "
@@ -182,6 +186,14 @@ def plan_for_vectors(settings: Settings, kind: VectorKind) -> Plan | None:
         if matching.method == "lsh":
             raise UsageError(f"{error}, or use --method brute") from None
         return None
+
+
+def _few_items(sources: list[Source]) -> int:
+    """The number of items if there are so few that no method takes long; otherwise 0."""
+    if sum(source.nbytes for source in sources) > FEW_BYTES:
+        return 0
+    items = _about(count_items(sources)[0])
+    return items if items <= FEW_ITEMS else 0
 
 
 def _long_items(sources: list[Source], settings: Settings) -> int:

@@ -1,25 +1,17 @@
 """Frozen dataclasses that are made when they are first used.
 
 A dataclass takes most of a millisecond to make, because its methods are written as text and compiled, and a small job
-uses half of the eighty that it imports. See docs/decisions/0021-frozen-records.md.
+uses half of the eighty that it imports. Here nothing is compiled. See docs/decisions/0021-frozen-records.md.
 """
 
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import MISSING, FrozenInstanceError, dataclass, field
 from typing import Any, TypeVar, dataclass_transform
 
 Class = TypeVar("Class", bound=type)
-_OF_DATACLASS = (
-    "__setattr__",
-    "__delattr__",
-    "__match_args__",
-    "__dataclass_fields__",
-    "__dataclass_params__",
-    "__init__",
-)
-"""What `dataclass` adds; `__init__` last, because a class that has it is taken to be complete."""
+_OF_DATACLASS = ("__match_args__", "__dataclass_fields__", "__dataclass_params__")
 _OF_OBJECTS = ("__init__", "__dict__", "__weakref__")
 _lock = threading.RLock()
 
@@ -41,7 +33,11 @@ def _hash(self: Any) -> int:
     return hash(_values(self))
 
 
-_SHARED = {"__repr__": _show, "__eq__": _equals, "__hash__": _hash}
+def _refuse(self: Any, name: str, *value: object) -> None:  # noqa: ARG001 (as Python calls it)
+    raise FrozenInstanceError(f"cannot {'assign to' if value else 'delete'} field {name!r}")
+
+
+_SHARED = {"__repr__": _show, "__eq__": _equals, "__hash__": _hash, "__setattr__": _refuse, "__delattr__": _refuse}
 """The same for all classes, so that they need not be compiled for each."""
 
 
@@ -87,7 +83,39 @@ def _complete(cls: Any, first_init: Any) -> None:
                 _complete(base, begun)
         own = {name: value for name, value in cls.__dict__.items() if name not in _OF_OBJECTS}
         # made of a copy, so that no thread sees the class half done
-        made = dataclass(frozen=True, repr=False, eq=False)(type(cls)(cls.__name__, cls.__bases__, own))
+        made = dataclass(init=False, repr=False, eq=False)(type(cls)(cls.__name__, cls.__bases__, own))
         for name in _OF_DATACLASS:
-            if name in made.__dict__:
-                setattr(cls, name, made.__dict__[name])
+            setattr(cls, name, made.__dict__[name])
+        for name in made.__dataclass_fields__:
+            if name in cls.__dict__ and name not in made.__dict__:
+                delattr(cls, name)  # a default factory is no default
+        cls.__init__ = _init_of(cls)  # last, because a class that has it is taken to be complete
+
+
+def _init_of(cls: Any) -> Any:
+    """What makes an object of its arguments; not compiled for each class, as that of a dataclass is."""
+    fields = cls.__dataclass_fields__
+    defaults = {name: one.default for name, one in fields.items() if one.default is not MISSING}
+    factories = {name: one.default_factory for name, one in fields.items() if one.default_factory is not MISSING}
+    finish = getattr(cls, "__post_init__", None)
+
+    def init(self: Any, *given: Any, **named: Any) -> None:
+        values = dict(zip(fields, given))
+        if len(given) > len(fields) or not fields.keys() >= named.keys() or values.keys() & named.keys():
+            raise TypeError(f"{cls.__name__}() takes the arguments {', '.join(fields)}, each once")
+        values.update(named)
+        if len(values) < len(fields):
+            _fill_in(cls, values, defaults, factories)
+        self.__dict__.update(values)
+        if finish is not None:
+            finish(self)
+
+    return init
+
+
+def _fill_in(cls: Any, values: dict[str, Any], defaults: dict[str, Any], factories: dict[str, Any]) -> None:
+    for name in cls.__dataclass_fields__:
+        if name not in values:
+            if name not in defaults and name not in factories:
+                raise TypeError(f"{cls.__name__}() lacks the argument {name}")
+            values[name] = defaults[name] if name in defaults else factories[name]()

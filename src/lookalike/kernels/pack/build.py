@@ -24,6 +24,7 @@ def build(unit: str, cpu: str, folder: Path) -> Path:
 
     from lookalike.kernels.pack import files
     from lookalike.kernels.pack.glue import MEMORY, RELEASE, Compiled, glue, symbol_of
+    from lookalike.kernels.pack.image import make_image
     from lookalike.kernels.pack.signature import split
 
     started = time.perf_counter()
@@ -49,7 +50,11 @@ def build(unit: str, cpu: str, folder: Path) -> Path:
         "seconds": round(time.perf_counter() - started, 3),
     }
     path = folder / files.file_name(unit, cpu)
-    files.write(path, header, result.target_context.codegen()._tm.emit_object(whole))
+    code = result.target_context.codegen()._tm.emit_object(whole)
+    made = make_image(code)
+    if made is not None:
+        code, header["image"] = made
+    files.write(path, header, code)
     return path
 
 

@@ -6,10 +6,11 @@ import os
 import platform
 import sys
 from functools import cache
+from pathlib import Path
 
 from lookalike.errors import UsageError
 
-V3 = ("avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
+V3 = ("avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe")
 V4 = (*V3, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
 BASELINES = {"x86-64-v4": V4, "x86-64-v3": V3}
 """The names of common kinds of processors and what they can do, the most able first. Packs of these are shipped."""
@@ -20,12 +21,10 @@ CHOICE = "LOOKALIKE_CPU"
 @cache
 def target() -> str:
     """The kind of processor to use kernels for."""
-    import llvmlite.binding as llvm
-
     runnable = []
     if sys.platform == "linux" and platform.machine() == "x86_64":
-        features = llvm.get_host_cpu_features()
-        runnable = [name for name, needed in BASELINES.items() if all(features.get(part) for part in needed)]
+        features = _features()
+        runnable = [name for name, needed in BASELINES.items() if features.issuperset(needed)]
     chosen = os.environ.get(CHOICE)
     if chosen and chosen != "native":
         if chosen not in runnable:
@@ -36,7 +35,19 @@ def target() -> str:
         return chosen
     if runnable and not chosen:
         return runnable[0]
+    import llvmlite.binding as llvm
+
     return f"{sys.platform}-{platform.machine()}-{llvm.get_host_cpu_name()}"
+
+
+def _features() -> set[str]:
+    """What this processor can do, and the system lets programs use, as Linux lists it."""
+    try:
+        with Path("/proc/cpuinfo").open() as file:
+            line = next(line for line in file if line.startswith("flags"))
+    except (OSError, StopIteration):
+        return set()
+    return set(line.split())
 
 
 def numba_settings(cpu: str) -> dict[str, str]:

@@ -23,8 +23,16 @@ SHIPPED = KERNELS / "packs"
 CACHE = "LOOKALIKE_CACHE"
 """The environment variable that names another folder for packs built on this machine."""
 _IMPORTS = re.compile(r"^from lookalike\.kernels(?:\.(\w+))? import (.*)$", re.M)
-_MAKERS = ("compile.py", "pack/build.py", "pack/glue.py", "pack/linked.py", "pack/numba_types.py", "pack/signature.py")
-_MAGIC = b"lookalike kernels 1\n"
+_MAKERS = (
+    "compile.py",
+    "pack/build.py",
+    "pack/glue.py",
+    "pack/image.py",
+    "pack/linked.py",
+    "pack/numba_types.py",
+    "pack/signature.py",
+)
+_MAGIC = b"lookalike kernels 2\n"
 
 
 @cache
@@ -131,7 +139,7 @@ def write(path: Path, header: dict[str, Any], code: bytes) -> None:
 
 
 def read(path: Path) -> tuple[dict[str, Any], bytes] | None:
-    """The header and the object code of a pack, or None if it is damaged."""
+    """The header and the code of a pack, or None if it is damaged."""
     data = path.read_bytes()
     start = len(_MAGIC) + 8
     try:

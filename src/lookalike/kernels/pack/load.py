@@ -6,42 +6,49 @@ import atexit
 import threading
 import time
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Any
-
-import llvmlite.binding as llvm
 
 from lookalike.errors import ResourceError
 from lookalike.kernels.pack import announce, cpu, files
 from lookalike.kernels.pack.call import NATIVE, RELEASE, make_call
+from lookalike.kernels.pack.link import Linker, Unit, linker_for
 
 _lock = threading.RLock()
 _headers: dict[str, dict[str, Any]] = {}
 _builders: list[Any] = []
+_linkers: list[Linker] = []
+"""The one of this process, once there is code to link."""
 
 
 def open_call(unit: str, parameters: Mapping[str, Any]) -> Callable[..., Any]:
     """The Python function of a unit, whose pack is built first if there is none; `parameters` as for `make_call`."""
     with _lock:
-        header = _add(unit)
-        engine = _engine()
-        engine.finalize_object()
-        native = NATIVE(engine.get_function_address(header["symbol"]))
-        release = RELEASE(engine.get_function_address(header["release"]))
+        new: list[Unit] = []
+        header = _add(unit, new)
+        if new:
+            _linker(new[0]).add(new)
+        linker = _linkers[0]
+        native, release = NATIVE(linker.address(header["symbol"])), RELEASE(linker.address(header["release"]))
         call: Callable[..., Any] = make_call(
             unit.split(".")[1], parameters, header["takes"], header["gives"], native, release
         )
         return call
 
 
-def _add(unit: str) -> dict[str, Any]:
-    """Add a unit, and those that it calls, to the machine code of this process."""
+def _linker(unit: Unit) -> Linker:
+    if not _linkers:
+        _linkers.append(linker_for(unit))
+    return _linkers[0]
+
+
+def _add(unit: str, new: list[Unit]) -> dict[str, Any]:
+    """The header of a unit; it, and those that it calls, are added to `new` if they are."""
     if unit not in _headers:
         header, code = _read(unit) or _built(unit)
         _headers[unit] = header
-        _engine().add_object_file(llvm.ObjectFileRef.from_data(code))
+        new.append((header, code))
         for called in header["calls"]:
-            _add(called)
+            _add(called, new)
     return _headers[unit]
 
 
@@ -78,12 +85,3 @@ def _new_builder(unit: str) -> Any:
     _builders.append(builder)
     atexit.register(builder.stop)
     return builder
-
-
-@cache
-def _engine() -> Any:
-    """What holds the machine code of all packs, and links them with each other."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    machine = llvm.Target.from_default_triple().create_target_machine(jit=True)
-    return llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
