@@ -67,7 +67,7 @@ def test_every_index_gives_the_same_and_tells_what_it_left(cli, sets, index):
 def test_explain_tells_and_does_nothing(cli, sets, tmp_path):
     done = cli("pairs", *sets, "--explain", "-o", "pairs.csv")
     assert done.code == 0
-    assert "brute is the fastest for only about 6 items" in done.out
+    assert "Brute is the fastest for only about 6 items" in done.out
     (tmp_path / "many.dat").write_text("".join(f"{n} {n + 1} {n + 2}\n" for n in range(200)))
     assert "predicted to be the fastest for about 200 sets" in cli("pairs", "many.dat", "--explain").out
     assert names(tmp_path) == ["a.dat", "b.dat", "many.dat"]

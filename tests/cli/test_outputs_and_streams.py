@@ -60,7 +60,7 @@ def test_data_and_talk_are_kept_apart(cli, news):
 
 
 def test_the_method_that_was_chosen_is_told_with_its_plan(cli, tmp_path):
-    (tmp_path / "long.jsonl").write_bytes(jsonl(*[{"text": f"{number} " + FOX * 30} for number in range(20)]))
+    (tmp_path / "long.jsonl").write_bytes(jsonl(*[{"text": f"{number} " + FOX * 30} for number in range(60)]))
     done = cli("dedup", "long.jsonl", "-o", "out", "--recall", "0.95")
     first, second, third = done.err.splitlines()[:3]
     assert first.startswith("Method: items are long (about 1,")

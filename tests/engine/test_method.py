@@ -37,7 +37,9 @@ def test_more_work_is_predicted_to_take_longer():
 
 def test_few_items_and_many_are_told_apart():
     draw = np.random.default_rng(2)
-    small = [set(draw.integers(0, 10**6, 20).tolist()) for _ in range(30)]
+    small = [set(draw.integers(0, 10**6, 20).tolist()) for _ in range(60)]
+    _, choice = choose([open_data(small[:30], "text")], auto(recall=1))
+    assert (choice.method, choice.seconds) == ("brute", {})
     _, choice = choose([open_data(small, "text")], auto(recall=1))
     assert choice.seconds["brute"] < 1
     many = Sampled(10_000_000, 100.0, 1e6, 1e5, 0.0)

@@ -1,5 +1,6 @@
 """Frozen dataclasses that are made at first use behave as dataclasses do."""
 
+import inspect
 import pickle
 import subprocess
 import sys
@@ -47,6 +48,10 @@ def test_equal_by_value_and_class():
     assert point(1) != point(2)
     assert point(1) != other(1)
     assert point(1) != (1, 0)
+
+
+def test_help_tells_the_arguments():
+    assert str(inspect.signature(make())) == "(x: int, y: int = 0, names: list[str] = <class 'list'>)"
 
 
 def test_frozen():
@@ -97,6 +102,7 @@ def test_many_threads_may_make_the_first_object():
 def test_an_object_can_go_to_a_process_that_has_made_none():
     stored = pickle.dumps(ItemMemory(10, 4))
     code = f"""
+import inspect
 import pickle
 from dataclasses import replace
 from lookalike.types.items import ItemMemory

@@ -94,6 +94,7 @@ def choose(sources: list[Source], settings: Settings) -> tuple[Settings, Choice 
     if settings.matching.method != "auto":
         return settings, None
     if few := _few_items(sources):
+        _check_plan(settings)
         return with_method(settings, "brute"), Choice("brute", {}, f"brute is the fastest for only about {few} items")
     if length := _long_items(sources, settings):
         why = (
@@ -186,6 +187,12 @@ def plan_for_vectors(settings: Settings, kind: VectorKind) -> Plan | None:
         if matching.method == "lsh":
             raise UsageError(f"{error}, or use --method brute") from None
         return None
+
+
+def _check_plan(settings: Settings) -> None:
+    """Refuse what no plan can reach, also where none is needed: more items will come."""
+    if settings.matching.recall < 1 and settings.matching.measure.jaccard_floor is not None:
+        plan_for(settings.matching.measure, settings.matching.recall, settings.matching.hashes)
 
 
 def _few_items(sources: list[Source]) -> int:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, dataclass_transform
 
 Class = TypeVar("Class", bound=type)
 _OF_DATACLASS = ("__match_args__", "__dataclass_fields__", "__dataclass_params__")
-_OF_OBJECTS = ("__init__", "__dict__", "__weakref__")
+_OF_OBJECTS = ("__init__", "__dict__", "__weakref__", "__signature__")
 _lock = threading.RLock()
 
 
@@ -65,23 +65,43 @@ def frozen(cls: Class) -> Class:
         _complete(cls, first_init)  # an object that was pickled by another process
         self.__dict__.update(state)
 
-    begun.__init__, begun.__setstate__ = first_init, set_state
+    begun.__init__, begun.__setstate__, begun.__signature__ = first_init, set_state, _Signature(first_init)
     for name, method in _SHARED.items():
         if name not in cls.__dict__:
             setattr(cls, name, method)
     return cls
 
 
+class _Signature:
+    """The arguments of a class, for `help`, which would not find them."""
+
+    def __init__(self, first_init: Any) -> None:
+        self._first_init = first_init
+
+    def __get__(self, one: Any, cls: Any) -> Any:
+        from inspect import Parameter, Signature
+
+        _complete(cls, self._first_init)
+        parameters = []
+        for name, about in cls.__dataclass_fields__.items():
+            default = Parameter.empty if about.default is MISSING else about.default
+            if about.default_factory is not MISSING:
+                default = about.default_factory
+            parameters.append(Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=about.type))
+        return Signature(parameters)
+
+
 def _complete(cls: Any, first_init: Any) -> None:
     """Give a class what a dataclass has; any thread may be the first."""
     with _lock:
-        if cls.__dict__["__init__"] is not first_init:
+        if cls.__dict__.get("__init__") is not first_init:
             return
         for base in cls.__mro__[1:]:
             begun = base.__dict__.get("__init__")
             if getattr(begun, "__qualname__", "") == first_init.__qualname__:
                 _complete(base, begun)
         own = {name: value for name, value in cls.__dict__.items() if name not in _OF_OBJECTS}
+        own["__doc__"] = cls.__name__  # one would be made of its signature
         # made of a copy, so that no thread sees the class half done
         made = dataclass(init=False, repr=False, eq=False)(type(cls)(cls.__name__, cls.__bases__, own))
         for name in _OF_DATACLASS:
