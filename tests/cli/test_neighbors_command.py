@@ -155,6 +155,15 @@ def test_what_does_not_fit_is_refused_before_the_search(cli, tmp_path):
     assert "--against" in done.err
 
 
+def test_what_surely_does_not_fit_is_refused_before_it_is_read(cli, tmp_path):
+    line = jsonl({"text": " ".join(f"w{n:x}" for n in range(200_000))})
+    (tmp_path / "a.jsonl").write_bytes(line * 45)
+    done = cli("neighbors", "a.jsonl", "--memory", "512MiB")
+    assert done.code == 4
+    assert "45 items need about 1." in done.err
+    assert "  reading" not in done.err
+
+
 def test_the_id_column_of_both(cli, tmp_path):
     (tmp_path / "a.jsonl").write_bytes(jsonl({"key": 7, "text": FOX}))
     (tmp_path / "b.jsonl").write_bytes(jsonl({"key": 8, "text": FOX}))

@@ -6,6 +6,7 @@ number of pairs of sets examined. Reading and writing cost the same for all.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -226,7 +227,7 @@ def with_method(settings: Settings, method: str) -> Settings:
 def sample(sources: list[Source], settings: Settings) -> Sampled:
     """Estimate sizes and candidates from the first items."""
     items, _ = count_items(sources)
-    parts = [sets_of(some, settings.items.shingling) for some in _first_features(sources, settings)]
+    parts = [sets_of(some, settings.items.shingling) for some in first_features(sources, settings.items.column)]
     total = sum(len(part) for part in parts)
     sets = _distinct(Sets.joined(parts))
     if len(sets) < 2:
@@ -238,19 +239,23 @@ def sample(sources: list[Source], settings: Settings) -> Sampled:
     return Sampled(there, size, _meetings(sets, settings) * scale, candidates, refined)
 
 
-def _first_features(sources: list[Source], settings: Settings) -> Iterator[pa.Array]:
-    """The first items in input order, so that the choice does not depend on how files are split."""
-    wanted = Wanted(settings.items.column, (), True)
-    left = SAMPLE
+def first_features(sources: list[Source], column: str, most_bytes: float = math.inf) -> Iterator[pa.Array]:
+    """The first items in input order, so that what follows from them does not depend on how files are split.
+
+    With `most_bytes`, no further block is read after so much text.
+    """
+    wanted = Wanted(column, (), True)
+    left, left_bytes = SAMPLE, most_bytes
     for source in sources:
         for block in source.blocks():
             found = block.items(wanted).features[:left]
             yield found
             left -= len(found)
-            if not left:
+            left_bytes -= found.nbytes
+            if not left or left_bytes <= 0:
                 break
         source.rejected_rows.clear()  # what is bad in it is found again when it is read
-        if not left:
+        if not left or left_bytes <= 0:
             return
 
 

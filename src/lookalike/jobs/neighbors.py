@@ -15,7 +15,9 @@ from lookalike.candidates.neighbors import NearestSets, about_bytes, nearest
 from lookalike.candidates.numbering import number_elements
 from lookalike.engine.corpus import Corpus, read_corpus
 from lookalike.engine.execution import Execution
+from lookalike.engine.forecast import count_items
 from lookalike.engine.memory import BASE_BYTES
+from lookalike.engine.method import first_features
 from lookalike.engine.progress import Progress
 from lookalike.engine.run import Run, open_run
 from lookalike.engine.run_record import describe_run
@@ -23,12 +25,17 @@ from lookalike.engine.settings import ItemSettings
 from lookalike.engine.sources import open_files
 from lookalike.engine.vectors import vectors_of
 from lookalike.errors import ResourceError, UsageError
+from lookalike.features.shingles import sets_of
 from lookalike.matching.nearest import about_bytes as about_bytes_noted
 from lookalike.matching.nearest import nearest_vectors
 from lookalike.types import Float64, Int64, Rejected, Source, VectorKind, to_arrow, total_bytes
 from lookalike.types import compute as pc
 from lookalike.types.frozen import frozen
 from lookalike.verify.measures import Measure
+
+SURELY = 2
+"""By how much the estimate from the first items must exceed the memory, for a run to be refused before it reads."""
+SAMPLE_BYTES = 1 << 22
 
 
 @frozen
@@ -148,6 +155,7 @@ def find_neighbors(
     everything = sources + others
     with progress.stage("planning"):
         kind = vectors_of(everything, settings.items.column, settings.measure)
+        _check_beforehand(everything, settings, kind)
     nbytes = total_bytes(everything)
     with open_run(settings.for_vectors(kind) if kind else settings, progress, nbytes=nbytes) as run:
         with progress.stage("reading", nbytes, "B"):
@@ -190,7 +198,7 @@ def _nearest_vectors(run: Run[NeighborSettings], corpus: Corpus, first_other: in
     settings, kind = run.settings, run.settings.items.vectors
     assert kind is not None
     items = np.flatnonzero(corpus.counts)
-    needed = BASE_BYTES + 8 * int(corpus.counts.sum(dtype=np.int64)) * 2 + items.nbytes * 4
+    needed = BASE_BYTES + _vector_bytes(int(corpus.counts.sum(dtype=np.int64)), len(items))
     _check_memory(needed, len(corpus), settings)
     noted = about_bytes_noted(len(items), min(settings.k, len(items)))
     with run.progress.stage("fetching vectors", corpus.nbytes, "B"):
@@ -206,6 +214,27 @@ def _nearest_vectors(run: Run[NeighborSettings], corpus: Corpus, first_other: in
     left = np.repeat(np.arange(split), found.counts)
     ranks = np.arange(1, len(left) + 1) - np.repeat(np.cumsum(found.counts) - found.counts, found.counts)
     return items[left], items[found.neighbors], found.values, ranks
+
+
+def _check_beforehand(sources: list[Source], settings: NeighborSettings, kind: VectorKind | None) -> None:
+    """Refuse what surely does not fit, judging by the first items, before all are read."""
+    enough = SURELY * settings.execution.budget.total_bytes
+    if about_bytes(total_bytes(sources), 0, 1) < enough:
+        return  # even with an element for each byte
+    items, _ = count_items(sources)
+    if kind:
+        needed = BASE_BYTES + _vector_bytes(items * kind.dimension, items)
+    else:
+        features = first_features(sources, settings.items.column, SAMPLE_BYTES)
+        sizes = np.concatenate([sets_of(some, settings.items.shingling).sizes for some in features])
+        elements = int(sizes.sum() / max(1, len(sizes)) * items)
+        needed = BASE_BYTES + about_bytes(elements, items, settings.execution.threads)
+    if needed > enough:
+        _check_memory(needed, items, settings)
+
+
+def _vector_bytes(numbers: int, vectors: int) -> int:
+    return 16 * numbers + 32 * vectors
 
 
 def check_memory(corpus: Corpus, settings: NeighborSettings) -> None:
