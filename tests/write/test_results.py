@@ -53,6 +53,40 @@ def test_any_values_can_be_read_back(rows: list[tuple[str | None, float]], name:
     assert [(one, float(number)) for one, number in found[1:]] == [(one or "", number) for one, number in rows]
 
 
+full_cells = st.text(st.characters(codec="utf-8"), max_size=5) | st.sampled_from(['"', "\\", "\n", "\x1f", "\x7f"])
+numbers = st.floats() | st.sampled_from([0.0, -0.0, 1.0, 1e16, 1e300])
+
+
+@settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    rows=st.lists(st.tuples(full_cells, numbers, st.integers(-(2**63), 2**63 - 1)), max_size=8)
+    | st.lists(st.tuples(cells, st.none() | numbers, st.none() | st.integers(0, 9)), max_size=8),
+    of_dictionary=st.booleans(),
+)
+def test_json_lines_are_those_of_python(tmp_path: Path, rows: list[tuple[object, ...]], of_dictionary: bool) -> None:
+    kinds = pa.string(), pa.float64(), pa.int64()
+    columns = [pa.array([row[place] for row in rows], kind) for place, kind in enumerate(kinds)]
+    if of_dictionary:
+        columns[0] = columns[0].dictionary_encode()
+    write_table(tmp_path / "t.jsonl", pa.table(columns, ['te"xt', "number", "n"]))
+    lines = (tmp_path / "t.jsonl").read_text("utf-8").split("\n")
+    found = [json.loads(line) for line in lines[:-1]]
+    # as text, so that NaN equals itself, and 1 is not 1.0
+    assert str([tuple(row.values()) for row in found]) == str(rows)
+    assert all(list(row) == ['te"xt', "number", "n"] for row in found)
+
+
+def test_dictionaries_are_read_back_as_ordinary_columns(tmp_path: Path) -> None:
+    names = pa.array(["a", "b", None, "a"]).dictionary_encode()
+    write_table(tmp_path / "t.parquet", pa.table({"name": names, "n": [1, 2, 3, 4]}))
+    schema = pa.schema([("name", pa.string()), ("n", pa.int64())])
+    assert pq.read_table(tmp_path / "t.parquet").equals(pa.table({"name": ["a", "b", None, "a"], "n": [1, 2, 3, 4]}))
+    assert pq.read_schema(tmp_path / "t.parquet").equals(schema)
+    out = io.BytesIO()
+    write_tsv(out, [pa.table({"name": names, "n": [1, 2, 3, 4]})])
+    assert out.getvalue() == b"name\tn\na\t1\nb\t2\n\t3\na\t4\n"
+
+
 def test_tables_of_odd_shapes() -> None:
     for table in (TABLE.slice(0, 0), pa.table({}), TABLE.slice(1, 1)):
         out = io.BytesIO()

@@ -132,7 +132,8 @@ class _Changed:
         dictionary = column.dictionary
         if self._dictionary is None or not self._dictionary.equals(dictionary):
             self._dictionary, self._texts = dictionary, self._change(dictionary)
-        return pc.take(self._texts, column.indices)
+        texts = pc.take(self._texts, column.indices)
+        return pc.fill_null(texts, self._change(pa.nulls(1, dictionary.type))[0]) if texts.null_count else texts
 
 
 def _write_all(stream: IO[bytes], data: memoryview) -> None:

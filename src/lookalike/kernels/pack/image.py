@@ -1,6 +1,6 @@
 """Object code as an image: the bytes that have to be in memory, and where addresses have to be filled in.
 
-Numba's object files for x86-64 hold code and constants, and refer to addresses in two ways only. So they can be laid
+Numba's object files for x86-64 hold code and constants, and refer to each by its whole address. So they can be laid
 out when a pack is built, and loading one is copying it and adding numbers (see `link`), which takes no linker.
 """
 
@@ -16,7 +16,7 @@ _PLACE = struct.Struct("<QIIq")
 _ADDRESS = struct.Struct("<Q")
 _ALLOCATED, _WRITABLE = 2, 1
 _CONTENTS, _SYMBOLS, _PLACES = 1, 2, 4
-_ABSOLUTE, _RELATIVE = 1, 24
+_ABSOLUTE = 1
 _X86_64, _RELOCATABLE = 62, 1
 
 
@@ -103,12 +103,8 @@ def _refer(
 ) -> None:
     """Fill in what is known of a reference, and note what is not."""
     (name, section, value), (at, kind, addend) = symbol, reference
-    known = section in places
-    if kind == _RELATIVE and known:
-        to = places[section] + value + addend - at
-    elif kind == _ABSOLUTE:
-        to = (places[section] + value if known else 0) + addend
-        (own if known else other.setdefault(name, [])).append(at)
-    else:
+    if kind != _ABSOLUTE:
         raise ValueError(f"the code refers to {name or 'itself'} in a way ({kind}) that is not known")
-    _ADDRESS.pack_into(image, at, to % 2**64)
+    known = section in places
+    (own if known else other.setdefault(name, [])).append(at)
+    _ADDRESS.pack_into(image, at, ((places[section] + value if known else 0) + addend) % 2**64)
