@@ -64,6 +64,26 @@ def test_tables_that_share_nothing_give_few_links():
     assert expected < 0.05 * 800
 
 
+def stack(left, right, seed=1):
+    """Both tables as one, in any order."""
+    both = pa.concat_tables([left, right])
+    return both.take(np.random.default_rng(seed).permutation(len(both)))
+
+
+def judge_stacked(links, left, right):
+    ends = np.sort(np.array([links[side].to_pylist() for side in ("left", "right")]), axis=0).tolist()
+    return judge_products(pa.table(ends, names=["left", "right"]), left, right)
+
+
+@pytest.mark.parametrize("shared", [0.25, 0.8])
+def test_one_table_of_products(shared):
+    left, right = make_products(600, 600, shared)
+    found = la.link(stack(left, right), fields=FIELDS, id="id", threads=1)
+    f1, precision, _ = judge_stacked(found.links, left, right)
+    assert f1 > 0.5
+    assert abs(found.run["precision"]["estimate"] - precision) < 0.25
+
+
 def test_the_order_of_records_matters_little(products):
     left, right, found = products
     draw = np.random.default_rng(5)

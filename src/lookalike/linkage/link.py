@@ -67,14 +67,13 @@ def link_tables(
         pieces = LinkPieces(run.work)
         pairs = pieces.candidates(lambda: _find_candidates(columns, sizes, run, notes, pieces))
     with run.progress.stage("comparing"):
-        words = has_words(columns, sizes.right is not None and sizes.pairs > 0, run.settings)
-        random_pairs = min(random_pairs, WORD_PAIRS) if words else random_pairs
+        words = sizes.pairs > 0 and has_words(columns, sizes.right is not None, run.settings)
+        random_pairs = min(random_pairs, WORD_PAIRS) if words and sizes.right is not None else random_pairs
         random = sizes.draw_pairs(run.settings.seed, random_pairs)
         agreement = compare_pairs(columns, (pairs.left, pairs.right), random, run)
     with run.progress.stage("scoring"):
-        if words and sizes.right is not None:
-            scores = score_words(columns, pairs, agreement, (sizes.left, sizes.right), run)
-        else:
+        scores = score_words(columns, pairs, agreement, (sizes.left, sizes.right), run) if words else None
+        if scores is None:
             scores = score_pairs(columns, pairs, agreement, sizes.pairs, run)
     with run.progress.stage("deciding"):
         drawn = sizes.draw_pairs(run.settings.seed + 1, random_pairs) if validating is not None else random
@@ -109,7 +108,7 @@ def _find_candidates(
         coarse = [(one, place) for place, column in people for one in nicknames.coarsen(column)]
     each = run.workers.map
     texts = any(column.kind == "text" for column in columns)
-    words = has_words(columns, sizes.right is not None, run.settings)
+    words = sizes.right is not None and has_words(columns, True, run.settings)
     found = find_pairs(
         columns, sizes.left, coarse=coarse, each=each, seed=run.settings.seed, steps=steps,
         most_pairs=min(WORD_BUDGET * sizes.records, 500_000 + 2 * sizes.records) if words else None,

@@ -58,10 +58,11 @@ def text_sources(columns: Sequence[Column]) -> list[tuple[Column, int]]:
     """The fields that propose partners, each with its number; before them all together, if there are several (-1)."""
     wordy = [(column, place) for place, column in enumerate(columns) if column.kind in WORDY]
     joined = [(join_columns([column for column, _ in wordy]), -1)] if len(wordy) > 1 else []
-    return joined + [one for one in wordy if _is_distinct(one[0])]
+    return joined + [one for one in wordy if is_distinct(one[0])]
 
 
-def _is_distinct(column: Column) -> bool:
+def is_distinct(column: Column) -> bool:
+    """Whether a field has enough different values to tell records apart."""
     return len(column.values) >= DISTINCT * (len(column) - column.missing)
 
 

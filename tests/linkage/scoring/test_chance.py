@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lookalike.linkage.scoring.chance import Best, Chance, judge_partners
+from lookalike.linkage.scoring.chance import Best, Chance, judge_alone, judge_partners
 
 
 def test_best_partners_by_definition():
@@ -44,3 +44,36 @@ def test_nothing_stands_out_if_the_tables_share_nothing():
     chance = Chance(np.append(pairs, pairs + size), np.append(pairs, pairs + size) + np.int32(1), (size, size))
     likely = judge_partners(draw.normal(1, 1, size // 2), chance, draw.normal(1, 1, size))
     assert likely.sum() < 0.1 * size
+
+
+def test_wrong_partners_that_beat_the_match_are_counted():
+    # All records match, but record n of the left table may be more like record n + 1 of the right one.
+    draw, size = np.random.default_rng(4), 2000
+    match, wrong = draw.normal(2.5, 1, size), draw.normal(1.5, 1, size)
+    wins = (wrong > match) & (wrong > np.roll(match, -1))
+    kept = ~wins & ~np.roll(wins, 1)
+    score, right = np.append(match[kept], wrong[wins]), np.arange(kept.sum() + wins.sum()) < kept.sum()
+    pairs = np.arange(0, size, 2, dtype=np.int32)
+    chance = Chance(np.append(pairs, pairs + size), np.append(pairs, pairs + size) + np.int32(1), (size, size))
+    inside = np.tile(np.sort(wrong)[::-1][::2], 2)
+    likely = judge_partners(score, chance, inside)
+    assert right.mean() < 0.88
+    assert abs(likely.mean() - right.mean()) < 0.1
+
+
+def neighbours(draw, records, matched, top=8):
+    """Pairs of one table: exponential scores by chance, and matches of the first records, two by two."""
+    left = np.repeat(np.arange(records, dtype=np.int32), top)
+    right = ((left + draw.integers(1, records, len(left))) % records).astype(np.int32)
+    score = draw.exponential(1, len(left))
+    pairs = np.arange(0, matched, 2, dtype=np.int32)
+    left, right = np.append(left, pairs), np.append(right, pairs + 1)
+    return left, right, np.append(score, draw.normal(12, 1, len(pairs))), np.arange(len(left)) >= records * top
+
+
+@pytest.mark.parametrize("matched", [0, 100, 600, 1800])
+def test_one_table_is_judged_by_second_choices(matched):
+    left, right, score, truth = neighbours(np.random.default_rng(5), 2000, matched)
+    mutual, likely = judge_alone(left, right, score, 2000)
+    assert abs(likely.sum() - truth[mutual].sum()) < 0.1 * len(likely)
+    assert likely[truth[mutual]].sum() >= 0.65 * matched / 2

@@ -3,12 +3,13 @@
 Between two tables, a match is usually the best partner of both its records. Records without a match have best partners
 too: the nearest of the wrong ones. How similar those are is seen *within* each table, where (nearly) no two records are
 the same entity. One table may describe its records at length and the other in a few words, so the similarity of pairs
-between them is taken to lie in the middle, rank by rank. Only records without a match can have a partner by chance, so
-that few are expected where most records match.
+between them is taken to lie in the middle, rank by rank. Only a record without a match, or with one less similar, can
+have a partner by chance, so that few are expected where most records match.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -19,9 +20,15 @@ from lookalike.types import Bool, Float64, Int32
 
 BINS = 60
 """Bins of scores, with equal numbers of best partners."""
-ROUNDS = 60
+ROUNDS = 100
 SMOOTH = 0.5
 """The best of n pairs stands for half a pair in n."""
+LEAST_VISIBLE = 0.2
+"""At most four in five matches of a score are taken to be hidden by better partners."""
+LESS_THAN_CHANCE = 1.0
+"""Fewer pairs than expected by chance count against more of them at a better score, at most as many as are seen there.
+
+Only within one table: two tables may be more alike within than between."""
 GRID = 500
 """Shares of pairs at which the scores within the two tables are compared."""
 
@@ -84,6 +91,9 @@ class Chance(NamedTuple):
 def judge_partners(score: Float64, chance: Chance, chance_score: Float64) -> Float64:
     """The probability that each of these pairs, which are each other's best partners, is a match.
 
+    A partner by chance is the best of a record that has no match, or one that is better than the match. So matches are
+    counted with those that chance hides.
+
     Parameters
     ----------
     score
@@ -104,17 +114,85 @@ def judge_partners(score: Float64, chance: Chance, chance_score: Float64) -> Flo
     """
     if not len(score):
         return np.empty(0)
+    edges = _edges(score)
+    rates, sizes = chance.rates(chance_score, edges), chance.sizes
+    visible = np.ones(len(rates))
+
+    def by_chance(matches: Float64) -> Float64:
+        """Expected pairs by chance in each bin, given the matches seen in it."""
+        nonlocal visible
+        every = matches / visible
+        total = float(every.sum())
+        worse = (np.cumsum(every) - every / 2) / max(total, 1e-9)
+        free = [size * (1 - min(total / size, 1.0) * (1 - worse)) for size in sizes]
+        rivals = rates * (free[0] + free[1])
+        visible = np.maximum(np.exp(rivals / 2 - np.cumsum(rivals[::-1])[::-1]), LEAST_VISIBLE)
+        return np.asarray(rates * free[0] * free[1])
+
+    return _settle(score, edges, by_chance, 0.0)
+
+
+def judge_alone(left: Int32, right: Int32, score: Float64, records: int) -> tuple[Bool, Float64]:
+    """Which pairs of one table are each other's best partners, and the probability that each of those is a match.
+
+    In one table, the best partners left when those pairs are set aside show what chance makes of records that have a
+    match. For a record without one they are only its second choice: the best is better, by about twice what the second
+    is better than the third (as in every exponential tail), once for each of the two records.
+
+    Examples
+    --------
+    >>> left, right = np.array([0, 0, 1], np.int32), np.array([1, 2, 2], np.int32)
+    >>> mutual, likely = judge_alone(left, right, np.array([9.0, 2.0, 1.0]), 3)
+    >>> mutual.tolist(), likely.tolist()
+    ([True, False, False], [1.0])
+    """
+    mutual = Best.find(left, right, score, records).mutual(left, right)
+    rest = np.flatnonzero(~mutual)
+    left, right, others = left[rest], right[rest], score[rest]
+    second = Best.find(left, right, others, records).mutual(left, right)
+    if not second.any():
+        return mutual, np.full(int(mutual.sum()), 0.5)
+    drop = _drops(left, right, others, records)
+    best, seen = others[second], score[mutual]
+    raised = best + drop[left[second]] + drop[right[second]]
+    edges = _edges(seen)
+    matched, free = np.histogram(best, edges)[0], np.histogram(raised, edges)[0] * (len(seen) / len(best))
+
+    def by_chance(matches: Float64) -> Float64:
+        """Expected pairs by chance in each bin, given the matches seen in it."""
+        share = min(1.0, 2 * float(matches.sum()) / records)
+        return np.asarray(share * matched + (1 - share) * free)
+
+    return mutual, _settle(seen, edges, by_chance, LESS_THAN_CHANCE)
+
+
+def _drops(left: Int32, right: Int32, score: Float64, records: int) -> Float64:
+    """By how much the best of each record's pairs is better than the next; 0 if it has fewer than two."""
+    ends, scores = np.concatenate([left, right]), np.concatenate([score, score])
+    order = np.lexsort((-scores, ends))
+    ends, scores = ends[order], scores[order]
+    first = np.flatnonzero(np.diff(ends, prepend=-1))
+    first = first[(first + 1 < len(ends)) & (ends[np.minimum(first + 1, len(ends) - 1)] == ends[first])]
+    drops = np.zeros(records)
+    drops[ends[first]] = scores[first] - scores[first + 1]
+    return drops
+
+
+def _edges(score: Float64) -> Float64:
     edges = np.unique(np.quantile(score, np.linspace(0, 1, BINS + 1)[1:-1]))
-    edges = np.concatenate([[-np.inf], edges, [np.inf]])
+    return np.concatenate([[-np.inf], edges, [np.inf]])
+
+
+def _settle(score: Float64, edges: Float64, by_chance: Callable[[Float64], Float64], less: float) -> Float64:
+    """The probability of each pair, such that matches and pairs by chance add up to the pairs seen in each bin."""
     seen = np.histogram(score, edges)[0].astype(np.float64)
-    rates, matches = chance.rates(chance_score, edges), 0.0
-    share = np.zeros(len(seen))
+    weight, matches = np.maximum(seen, 1e-9), np.zeros(len(seen))
+    share = matches
     for _ in range(ROUNDS):
-        free = [max(1.0, size - matches) for size in chance.sizes]
-        by_chance = rates * free[0] * free[1]
-        share = rising(1 - np.minimum(1, by_chance / np.maximum(seen, 1e-9)), np.maximum(seen, 1e-9))
-        now = float(share @ seen)
-        if abs(now - matches) < 1e-3 * len(score):
+        excess = np.maximum(1 - by_chance(matches) / weight, -less)
+        share = np.clip(rising(excess, weight), 0.0, 1.0)
+        now = share * seen
+        if np.abs(now - matches).sum() < 1e-3 * len(score):
             break
         matches = (matches + now) / 2
     return share[np.searchsorted(edges, score, "right") - 1]

@@ -18,6 +18,10 @@ LEAST_LIKELY = 0.01
 """Pairs less likely than this are no links, whatever the expected F1."""
 
 
+LEAST_RIGHT = 1 / 3
+"""Links of which fewer are expected to be right are not made by default: chance is known no better than that."""
+
+
 class Cut(NamedTuple):
     """The smallest score of a link (infinite if nothing is linked), and the reason."""
 
@@ -37,7 +41,7 @@ def choose_cut(scores: Scores, validation: Validation | None, settings: LinkSett
         return _model_cut(scores, wanted)
     default = settings.probability == DEFAULT_PROBABILITY and settings.one_to_one != "no"
     if isinstance(scores.scoring, WordWeights) and default:
-        return _balanced_cut(scores)
+        return _balanced_cut(scores, note)
     reached = scores.score[scores.probability >= settings.probability]
     lowest = float(reached.min()) if len(reached) else math.inf
     return Cut(lowest, f"the model's own probability is {settings.probability:g} or more")
@@ -55,7 +59,7 @@ def _validated_cut(validation: Validation, wanted: float, settings: LinkSettings
     return Cut(math.inf, f"no score reaches a precision of {wanted:.1%}")
 
 
-def _balanced_cut(scores: Scores) -> Cut:
+def _balanced_cut(scores: Scores, note: Note) -> Cut:
     """The score at which the expected F1 of the links is greatest.
 
     Where texts cannot tell a match from its neighbours in a series, few pairs reach a probability of one half. A pair
@@ -67,7 +71,12 @@ def _balanced_cut(scores: Scores) -> Cut:
     if not len(order) or scores.scoring.expected < 1:  # type: ignore[union-attr]
         return Cut(math.inf, "no pair is likely to be a match")
     matches = np.cumsum(scores.probability[order])
-    f1 = 2 * matches / (np.arange(1, len(order) + 1) + matches[-1])
+    links = np.arange(1, len(order) + 1)
+    f1 = 2 * matches / (links + matches[-1])
+    f1[matches < LEAST_RIGHT * links] = 0.0
+    if not f1.any():
+        note(f"less than {LEAST_RIGHT:.0%} of any links would be right, so nothing is linked; add fields")
+        return Cut(math.inf, f"less than {LEAST_RIGHT:.0%} of the pairs at or above any score are expected to match")
     place = order[int(np.argmax(f1))]
     least = float(scores.probability[place])
     return Cut(float(scores.score[place]), f"the expected F1 is greatest there (probability {least:.2f} or more)")

@@ -10,43 +10,70 @@ import numpy as np
 from lookalike.engine.run import Run
 from lookalike.linkage.blocking.find import CandidatePairs
 from lookalike.linkage.fields.columns import Column
-from lookalike.linkage.partners import chance_pairs
+from lookalike.linkage.partners import CLUSTERED, chance_pairs, is_distinct
 from lookalike.linkage.scoring.chance import Chance
 from lookalike.linkage.scoring.evidence import Evidence
 from lookalike.linkage.scoring.score import Agreement, Scores
 from lookalike.linkage.scoring.weights import WeightsRow
-from lookalike.linkage.scoring.words import WordWeights, learn_weights, partner_bits, scale_scores
+from lookalike.linkage.scoring.words import (
+    Judge,
+    WordWeights,
+    judge_one,
+    judge_two,
+    learn_weights,
+    partner_bits,
+    scale_scores,
+)
 from lookalike.linkage.settings import LinkSettings
-from lookalike.types import Float32, Float64
+from lookalike.types import Float32, Float64, Mapper
 
+IDENTIFYING = ("code", "phone", "email", "date", "address")
+"""Kinds of fields that tell records apart by themselves if most values are different."""
+LARGE_CLUSTER = 10.0
+"""If the records of one table are typically similar to more others than this, they are not judged by best partners."""
 DOUBTFUL = 1.0
 """With fewer expected matches than this, nothing stands out from chance."""
 
 
 def has_words(columns: Sequence[Column], two_tables: bool, settings: LinkSettings) -> bool:
-    """Whether pairs are scored by this module: two tables, with a field of kind text."""
-    return two_tables and settings.scoring == "weights" and any(column.kind == "text" for column in columns)
+    """Whether pairs may be scored by this module.
+
+    Two tables need a field of kind text. In one table, in addition, no field may identify records otherwise, such as
+    a phone number: several such fields tell more, by levels, than words do.
+    """
+    if settings.scoring != "weights" or all(column.kind != "text" for column in columns):
+        return False
+    return two_tables or not any(column.kind in IDENTIFYING and is_distinct(column) for column in columns)
 
 
 def score_words(
     columns: Sequence[Column],
     pairs: CandidatePairs,
     agreement: Agreement,
-    sizes: tuple[int, int],
+    sizes: tuple[int, int | None],
     run: Run[LinkSettings],
-) -> Scores:
-    """The weight of all that two records have in common, and the score and probability of each candidate pair."""
+) -> Scores | None:
+    """The weight of all that two records have in common, and the score and probability of each candidate pair.
+
+    None if the records of one table seem to form large clusters, in which best partners tell little.
+    """
     each, evidence = run.workers.map, Evidence(columns, agreement.random)
     measured = evidence.measure(pairs.left, pairs.right, agreement.levels, each)
-    chance = Chance(*chance_pairs(columns, evidence.texts, sizes[0], each), sizes)
-    inside = evidence.measure(chance.left, chance.right, evidence.levels_of(chance.left, chance.right, each), each)
-    found = learn_weights(pairs.left, pairs.right, measured, evidence.features, chance, inside)
-    weights, start, mutual, likely, learned = found
+    one, records = sizes[1] is None, len(columns[0])
+    if one and _typical_drop(pairs, measured, evidence, records) > LARGE_CLUSTER:
+        return None
+    if sizes[1] is None:
+        judge = judge_one(pairs.left, pairs.right, records)
+    else:
+        judge = _judge_by_tables(columns, pairs, evidence, (sizes[0], sizes[1]), each)
+    weights, start, mutual, likely, learned = learn_weights(
+        pairs.left, pairs.right, measured, evidence.features, records, judge
+    )
     raw = measured @ weights + start
     factor, shift = scale_scores(raw[mutual], likely) if mutual.any() else (1.0, 0.0)
     score = factor * raw + shift
     if run.settings.one_to_one != "no":
-        score += partner_bits(pairs.left, pairs.right, score, sum(sizes))
+        score += partner_bits(pairs.left, pairs.right, score, records, several=one)
     with np.errstate(over="ignore"):
         probability = 1 / (1 + np.exp2(-score))
     expected = float(likely.sum())
@@ -57,9 +84,38 @@ def score_words(
     return Scores(made, score, probability)
 
 
+def _judge_by_tables(
+    columns: Sequence[Column], pairs: CandidatePairs, evidence: Evidence, sizes: tuple[int, int], each: Mapper
+) -> Judge:
+    chance = Chance(*chance_pairs(columns, evidence.texts, sizes[0], each), sizes)
+    inside = evidence.measure(chance.left, chance.right, evidence.levels_of(chance.left, chance.right, each), each)
+    return judge_two(pairs.left, pairs.right, chance, inside)
+
+
+def _typical_drop(pairs: CandidatePairs, measured: Float32, evidence: Evidence, records: int) -> float:
+    """After how many partners the similarity to a record drops most, as the median of all records.
+
+    Where most entities have many records, that is the number of the others.
+    """
+    plain = np.array([one.plain for one in evidence.features])
+    score = measured @ plain.astype(np.float32)
+    ends, scores = np.concatenate([pairs.left, pairs.right]), np.concatenate([score, score])
+    order = np.lexsort((-scores, ends))
+    ends, scores = ends[order], scores[order]
+    first = np.searchsorted(ends, np.arange(records))
+    rank = np.arange(len(ends)) - first[ends]
+    inside = np.flatnonzero((ends[1:] == ends[:-1]) & (rank[1:] <= CLUSTERED))
+    if not len(inside):
+        return 0.0
+    drops = scores[inside] - scores[inside + 1]
+    steepest = np.lexsort((-drops, ends[inside]))
+    steepest = steepest[np.flatnonzero(np.diff(ends[inside][steepest], prepend=-1))]
+    return float(np.median(rank[inside[steepest]] + 1))
+
+
 def _notes(expected: float, learned: bool) -> list[str]:
     if expected < DOUBTFUL:
-        return ["no pair stands out from what records of the same table have in common: the tables seem to share none"]
+        return ["no pair stands out from what different records have in common: there seem to be no matches"]
     if not learned:
         return [f"about {expected:.0f} matches: too few to learn weights from, so that similarities are summed"]
     return []

@@ -9,15 +9,16 @@ partners, so that this is repeated.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from lookalike.linkage.scoring.chance import Best, Chance, judge_partners
+from lookalike.linkage.scoring.chance import Best, Chance, judge_alone, judge_partners
 from lookalike.linkage.scoring.evidence import Evidence, Feature
 from lookalike.linkage.scoring.weights import WeightsRow
-from lookalike.types import Bool, Float32, Float64, Int8, Int32, Int64
+from lookalike.types import Bool, Float32, Float64, Int8, Int32, Int64, UInt64
 
 ROUNDS = 3
 """How often weights are learned anew; from the second time on little changes."""
@@ -25,10 +26,14 @@ RIDGE = 1e-5
 """Keeps weights finite."""
 FEW = 20.0
 """With fewer expected matches, weights are not learned: the sum of similarities is the score."""
+LOST = 0.5
+"""Weights that tell fewer matches from chance than this share of those found before have lost their way."""
 SAMPLE = 30_000
 """Best partners, and likewise rivals of best partners, that weights are learned from at most."""
 LEAST_DOUBT = 10.0
 """The bits that a pair loses at least if one of its records has a better partner."""
+SECOND_CHOICE = 3.0
+"""The bits that a pair loses for each of its records that has a better partner, if a record can have several."""
 LIKELY = (1e-3, 1 - 1e-3)
 """Bounds of the probabilities that the scale of scores is fitted to."""
 LN2 = float(np.log(2))
@@ -89,43 +94,88 @@ class Learned(NamedTuple):
     """Whether the weights are learned; otherwise similarities are summed."""
 
 
+Judge = Callable[[Float64, Float64, float], tuple[Bool, Float64]]
+"""From the scores of all pairs, and the weights and the start they are made of: which pairs are each other's best
+partners, and the probability that each of those is a match."""
+
+
+def judge_two(left: Int32, right: Int32, chance: Chance, chance_measured: Float32) -> Judge:
+    """Judges the pairs of two tables by those within each."""
+
+    def judge(score: Float64, weights: Float64, start: float) -> tuple[Bool, Float64]:
+        mutual = Best.find(left, right, score, sum(chance.sizes)).mutual(left, right)
+        return mutual, judge_partners(score[mutual], chance, chance_measured @ weights + start)
+
+    return judge
+
+
+def judge_one(left: Int32, right: Int32, records: int) -> Judge:
+    """Judges the pairs of one table by each other."""
+
+    def judge(score: Float64, weights: Float64, start: float) -> tuple[Bool, Float64]:
+        del weights, start  # the scores of all pairs that are needed are given
+        return judge_alone(left, right, score, records)
+
+    return judge
+
+
 def learn_weights(
-    left: Int32, right: Int32, measured: Float32, features: list[Feature], chance: Chance, chance_measured: Float32
+    left: Int32, right: Int32, measured: Float32, features: list[Feature], records: int, judge: Judge
 ) -> Learned:
     """Weights by which as many best partners as possible stand out from chance."""
     plain, signs = np.array([one.plain for one in features]), [one.helps for one in features]
     weights, start, kept = plain.astype(np.float64), 0.0, None
     for turn in range(ROUNDS + 1):
-        score, other = measured @ weights + start, chance_measured @ weights + start
-        best = Best.find(left, right, score, sum(chance.sizes))
-        mutual = best.mutual(left, right)
-        likely = judge_partners(score[mutual], chance, other)
-        # Weights that tell fewer matches from chance than those before have lost their way.
-        if kept is None or likely.sum() > kept.likely.sum():
-            kept = Learned(weights, start, mutual, likely, turn > 0)
+        mutual, likely = judge(measured @ weights + start, weights, start)
+        if kept is not None and likely.sum() < LOST * kept.likely.sum():
+            break
+        kept = Learned(weights, start, mutual, likely, turn > 0)
         if turn == ROUNDS or likely.sum() < FEW:
             break
-        chosen, belief = _examples(left, right, mutual, likely, best.partner)
+        chosen, belief = _examples(left, right, measured, mutual, likely, records)
         weights, start = _regress(measured[chosen], mutual[chosen], belief, signs)
     assert kept is not None
     return kept
 
 
-def _examples(left: Int32, right: Int32, mutual: Bool, likely: Float64, partner: Int32) -> tuple[Int64, Float64]:
-    """The pairs to learn from: best partners, and their rivals; with how much each counts."""
-    taken = np.zeros(len(partner), np.bool_)
+def _examples(
+    left: Int32, right: Int32, measured: Float32, mutual: Bool, likely: Float64, records: int
+) -> tuple[Int64, Float64]:
+    """The pairs to learn from: best partners, and their rivals; with how much each counts.
+
+    If there are too many, it depends on what is measured which are drawn, and in which order: not on the order of
+    records.
+    """
+    taken = np.zeros(records, np.bool_)
     taken[left[mutual]] = taken[right[mutual]] = True
     belief = np.ones(len(left))
     belief[mutual] = likely
-    parts, draw = [], np.random.default_rng(1)
+    parts = []
     for some in (mutual & (belief > 0), (taken[left] | taken[right]) & ~mutual):
         places = np.flatnonzero(some)
+        places = places[np.argsort(_shuffle(measured[places]), kind="stable")]
         if len(places) > SAMPLE:
             belief[places] *= len(places) / SAMPLE  # those drawn stand for the others
-            places = np.sort(draw.choice(places, SAMPLE, replace=False))
+            places = places[:SAMPLE]
         parts.append(places)
     chosen = np.concatenate(parts)
     return chosen, belief[chosen]
+
+
+def _shuffle(measured: Float32) -> UInt64:
+    """A number for each row, which depends on its contents alone and in no simple way.
+
+    Examples
+    --------
+    >>> rows = np.array([[0.5, 0], [0, 0.5], [0.5, 0]], np.float32)
+    >>> _shuffle(rows)[0] == _shuffle(rows)[2], _shuffle(rows)[0] == _shuffle(rows)[1]
+    (np.True_, np.False_)
+    """
+    state = np.zeros(len(measured), np.uint64)
+    for column in measured.T:
+        state = (state ^ np.ascontiguousarray(column + np.float32(0)).view(np.uint32)) * np.uint64(0x9E3779B97F4A7C15)
+        state ^= state >> np.uint64(29)
+    return state
 
 
 def _regress(measured: Float32, matches: Bool, belief: Float64, helps: list[bool]) -> tuple[Float64, float]:
@@ -171,14 +221,22 @@ def scale_scores(score: Float64, likely: Float64) -> tuple[float, float]:
     return float(factor / LN2), float((values[1] - factor * centre) / LN2)
 
 
-def partner_bits(left: Int32, right: Int32, score: Float64, records: int) -> Float64:
+def partner_bits(left: Int32, right: Int32, score: Float64, records: int, several: bool = False) -> Float64:
     """What a pair loses because one of its records has a better partner; 0 for the best partners of both.
+
+    If a record can have several matches, as in one table, that is by how much the best of the other partners is better,
+    and `SECOND_CHOICE` for each of the two records that has a better one: matches of the same record are about as good
+    as each other.
 
     Examples
     --------
-    >>> partner_bits(np.array([0, 0], np.int32), np.array([1, 2], np.int32), np.array([4.0, 3.0]), 3).tolist()
-    [0.0, -14.0]
+    >>> left, right, score = np.array([0, 0], np.int32), np.array([1, 2], np.int32), np.array([4.0, 3.0])
+    >>> partner_bits(left, right, score, 3).tolist(), partner_bits(left, right, score, 3, several=True).tolist()
+    ([0.0, -14.0], [0.0, -4.0])
     """
     best = Best.find(left, right, score, records)
-    rival = np.maximum(np.maximum(best.score[left], best.score[right]), 0.0)
-    return np.where(best.mutual(left, right), 0.0, -rival - LEAST_DOUBT)
+    rival = np.maximum(best.score[left], best.score[right])
+    if several:
+        choices = (best.partner[left] != right).astype(np.float64) + (best.partner[right] != left)
+        return np.asarray(score - rival - SECOND_CHOICE * choices)
+    return np.where(best.mutual(left, right), 0.0, -np.maximum(rival, 0.0) - LEAST_DOUBT)
