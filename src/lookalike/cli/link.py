@@ -22,18 +22,35 @@ Examples:
     lookalike link a.csv b.csv -o links --fields name,surname=last_name --validate created --precision 0.99
   Bob matches Robert:
     lookalike link a.csv b.csv -o links --fields name,address,phone --nicknames english
+  Records that arrive later, linked to those of a finished run:
+    lookalike link monday.csv --against links -o links-monday
 """
 
 
 @click.command("link", epilog=_EXAMPLE, context_settings=CONTEXT)
-@click.argument("tables", nargs=-1, required=True, metavar="A [B]")
+@click.argument("tables", nargs=-1, metavar="A [B]")
 @click.option("-o", "--out", required=True, metavar="FOLDER", help="Output folder.")
 @click.option(
     "--fields",
-    required=True,
     metavar="NAMES",
     help="Columns to compare, separated by commas: NAME, or LEFT=RIGHT if the tables name it differently. Add :KIND to "
     "set its kind (person, text, address, code, phone, email, date, number), which is otherwise recognised.",
+)
+@click.option(
+    "--against",
+    metavar="OUT",
+    help="The output folder of a finished run: A (and B) are new records, which are linked to those of that run and to "
+    "each other, with its fields, options and weights. Clusters keep their numbers; changes.parquet lists all changes.",
+)
+@click.option(
+    "--without",
+    metavar="IDS",
+    help="With --against: remove these records, given as a file with one id per line, or as ids separated by commas.",
+)
+@click.option(
+    "--into",
+    metavar="[left|right]",
+    help="With --against, if two tables were linked and one is given: the table that it belongs to. [default: left]",
 )
 @click.option(
     "--id",
@@ -96,7 +113,10 @@ def command(
     work: str | None,
     as_json: bool,
     quiet: bool,
-    fields: str,
+    fields: str | None,
+    against: str | None,
+    without: str | None,
+    into: str | None,
     **options: Any,
 ) -> None:
     """Find records of table A (and B) that are the same entity.
@@ -105,8 +125,10 @@ def command(
     pair depends on how well its fields agree; the weight of each agreement is learned from the data, without labels.
     """
     from lookalike.cli.progress import open_progress
+    from lookalike.engine.execution import Execution
     from lookalike.errors import UsageError
     from lookalike.linkage.job import link_files
+    from lookalike.linkage.later_job import link_later_files
     from lookalike.linkage.settings import LinkSettings
     from lookalike.read import check_inputs
 
@@ -114,10 +136,29 @@ def command(
         raise UsageError(
             f"expected one table or two, not {len(tables)}: put the files of one table into a folder, or use a glob"
         )
-    settings = LinkSettings.parse(fields, id=options.pop("id_"), **options)
-    check_inputs(list(tables))
-    progress = open_progress(quiet)
-    run = link_files(tables[:1], tables[1:], out, settings, progress, overwrite, resume=resume, work_folder=work)
+    place: dict[str, Any] = {"overwrite": overwrite, "resume": resume, "work_folder": work}
+    if against is not None:
+        if not tables and without is None:
+            raise UsageError("--against needs new records, or ids to remove with --without")
+        decided = {name: options[name] for name in options if name not in ("threads", "memory", "encoding", "id_")}
+        LinkSettings.refuse_others({"fields": fields, "id": options["id_"], **decided})
+        execution = Execution.parse(options["threads"], options["memory"])
+        check_inputs(list(tables))
+        progress = open_progress(quiet)
+        run = link_later_files(
+            [[table] for table in tables], out, against, execution, progress, without=without, into=into,
+            encoding=options["encoding"], **place,
+        )  # fmt: skip
+    else:
+        if without is not None or into is not None:
+            raise UsageError(f"--{'into' if without is None else 'without'} needs --against, the finished run")
+        if not tables or fields is None:
+            missing = "--fields: name the columns to compare" if tables else "A: name a table to link"
+            raise UsageError(f"missing {missing}")
+        settings = LinkSettings.parse(fields, id=options.pop("id_"), **options)
+        check_inputs(list(tables))
+        progress = open_progress(quiet)
+        run = link_files(tables[:1], tables[1:], out, settings, progress, **place)
     if as_json:
         click.echo(json.dumps(run))
     _say_links(run, out, progress)
@@ -134,6 +175,9 @@ def _say_links(run: dict[str, Any], out: str, progress: Progress) -> None:
         f"{of} records, {count(counts['candidates'], 'candidate pair')}: {count(counts['links'], 'link')}, "
         f"{count(counts['clusters'], 'cluster')}. Cut: {run['cut']['why']}."
     )
+    if changes := run.get("changes"):
+        said = ", ".join(f"{number:,} {name}" for name, number in changes.items() if number) or "none"
+        progress.say(f"Records that changed: {said}. Reasons: {out}/changes.parquet.")
     if precision:
         interval = f" ({precision['low']:.1%} to {precision['high']:.1%})" if "low" in precision else ""
         progress.say(

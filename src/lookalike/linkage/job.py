@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import field as made_by
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,17 +17,21 @@ from lookalike.engine.progress import Progress
 from lookalike.engine.resume import open_output, open_work, tell_reused
 from lookalike.engine.run import Run, open_run
 from lookalike.engine.run_record import add_publishing
+from lookalike.linkage.changes import count_changes
+from lookalike.linkage.finished import Finished
 from lookalike.linkage.link import link_tables
 from lookalike.linkage.linked import Linked
 from lookalike.linkage.memory import check_records
-from lookalike.linkage.output import clusters_of, joined_ids, links_of, record_of
+from lookalike.linkage.output import clusters_of, joined_ids, links_of, number_records, record_of
 from lookalike.linkage.report_facts import facts_of
+from lookalike.linkage.scoring.model import Model
 from lookalike.linkage.settings import LinkSettings
 from lookalike.linkage.tables import RecordTable
 from lookalike.read import join_column, open_inputs
 from lookalike.report.linkage.facts import LinkReport
 from lookalike.report.linkage.page import links_page
 from lookalike.report.notebook import links_html
+from lookalike.types import Int64
 from lookalike.types import compute as pc
 from lookalike.types.frozen import frozen
 from lookalike.write import write_json, write_tables
@@ -42,6 +47,10 @@ class LinkResult:
     """id, table, cluster, size: records connected by links."""
     run: dict[str, Any]
     """As in run.json."""
+    changes: pa.Table | None = None
+    """With `against`: id, table, change, cluster, before, partner, probability, reason of each record that changed."""
+    finished: Finished | Path | None = made_by(default=None, repr=False, compare=False)
+    """What a later run with `against` needs, or the folder that holds it."""
 
     def __repr__(self) -> str:
         counts = self.run["counts"]
@@ -87,37 +96,92 @@ def link_files(
             one = RecordTable.read(lefts, settings, "left")
             other = RecordTable.read(rights, settings, "right") if right else None
         with open_run(settings, progress, work) as run:
-            found = _link(one, other, run)
-        with progress.stage("writing"):
-            clusters = clusters_of(found, one, other)
-            write_tables(folder / "links.parquet", links_of(found, one, other))
-            write_tables(folder / "clusters.parquet", iter([clusters]))
-            report = _report(found, one, other, clusters)
-            (folder / "report.html").write_text(links_page(report), "utf-8")
-        record = record_of(found, clusters, progress)
-        record["options"] |= inputs
-        record["reused"] = work.reused
-        write_json(folder / "run.json", record)
+            found = link_records(one, other, run)
+        record = write_results(folder, found, one, other, number_records(found), progress, inputs, work.reused)
     return add_publishing(record, output.publishing_seconds)
+
+
+def write_results(
+    folder: Path,
+    found: Linked,
+    left: RecordTable,
+    right: RecordTable | None,
+    numbers: Int64,
+    progress: Progress,
+    inputs: dict[str, Any],
+    reused: list[str],
+    *,
+    used: int | None = None,
+    changes: pa.Table | None = None,
+) -> dict[str, Any]:
+    """Write links, clusters, the report, what a later run needs, and run.json, whose contents are returned.
+
+    `numbers` are the clusters of the records, and `used` is the smallest number that no cluster has had.
+    """
+    with progress.stage("writing"):
+        clusters = clusters_of(numbers, left, right)
+        write_tables(folder / "links.parquet", links_of(found, left, right))
+        write_tables(folder / "clusters.parquet", iter([clusters]))
+        if changes is not None:
+            write_tables(folder / "changes.parquet", iter([changes]))
+        report = _report(found, left, right, clusters)
+        (folder / "report.html").write_text(links_page(report), "utf-8")
+        finish(found, left, right, numbers, used).save(folder)
+    record = record_of(found, clusters, progress)
+    record["options"] |= inputs
+    record["reused"] = reused
+    if changes is not None:
+        record["changes"] = count_changes(changes)
+    write_json(folder / "run.json", record)
+    return record
+
+
+def finish(
+    found: Linked, left: RecordTable, right: RecordTable | None, numbers: Int64, used: int | None = None
+) -> Finished:
+    """What a later run needs of this one."""
+    used = int(numbers.max(initial=-1)) + 1 if used is None else used
+    return Finished(found.settings, found.model(), left, right, numbers, used)
 
 
 def link_in_memory(left: RecordTable, right: RecordTable | None, settings: LinkSettings) -> LinkResult:
     """Link tables without writing anything to disk."""
     with open_run(settings) as run:
-        found = _link(left, right, run)
-    clusters = clusters_of(found, left, right)
-    links = pa.concat_tables(links_of(found, left, right))
-    return LinkResult(links, clusters, record_of(found, clusters, run.progress))
+        found = link_records(left, right, run)
+    return result_of(found, left, right, number_records(found), run.progress)
+
+
+def result_of(
+    found: Linked,
+    left: RecordTable,
+    right: RecordTable | None,
+    numbers: Int64,
+    progress: Progress,
+    *,
+    used: int | None = None,
+    changes: pa.Table | None = None,
+) -> LinkResult:
+    """The result of a run in memory; see `write_results`."""
+    clusters, links = clusters_of(numbers, left, right), pa.concat_tables(links_of(found, left, right))
+    record = record_of(found, clusters, progress)
+    if changes is not None:
+        record["changes"] = count_changes(changes)
+    return LinkResult(links, clusters, record, changes, finish(found, left, right, numbers, used))
 
 
 def read_links(folder: Path) -> LinkResult:
     """The result of an earlier run, from its output folder."""
     run = json.loads((folder / "run.json").read_text("utf-8"))
-    return LinkResult(pq.read_table(folder / "links.parquet"), pq.read_table(folder / "clusters.parquet"), run)
+    links, clusters = (pq.read_table(folder / f"{name}.parquet") for name in ("links", "clusters"))
+    changes = folder / "changes.parquet"
+    return LinkResult(links, clusters, run, pq.read_table(changes) if changes.is_file() else None, folder)
 
 
-def _link(left: RecordTable, right: RecordTable | None, run: Run[LinkSettings]) -> Linked:
-    found = link_tables(left.table, right.table if right else None, run)
+def link_records(
+    left: RecordTable, right: RecordTable | None, run: Run[LinkSettings], known: Model | None = None
+) -> Linked:
+    """Link the records of one table or two, with the model of a finished run if it is given."""
+    found = link_tables(left.table, right.table if right else None, run, known=known)
     for table in (left, right):
         if table is not None and (repeated := table.repeated_ids()):
             found.notes.add(f"{table.name}: ids are not unique (repeated: {repeated:,})")

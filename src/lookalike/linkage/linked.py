@@ -12,6 +12,8 @@ import pyarrow as pa
 from lookalike.linkage.blocking.find import CandidatePairs
 from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.notes import Notes
+from lookalike.linkage.scoring.calibration import Calibration
+from lookalike.linkage.scoring.model import Model, keep_scoring
 from lookalike.linkage.scoring.points import Points
 from lookalike.linkage.scoring.score import Pairs, frequencies
 from lookalike.linkage.scoring.validation import Precision, Validation
@@ -88,6 +90,20 @@ class Linked:
     recall: tuple[float, float, float] | None
     """The share of all matches that are candidates, estimated from two groups of hashes, with its interval."""
     notes: Notes
+    exchanged: tuple[tuple[int, int], ...] = ()
+    """Fields whose values may be exchanged."""
+    assignment: str = "auto"
+    """How links were assigned: as asked for, or as the tables suggested."""
+    calibration: Calibration | None = None
+
+    def model(self) -> Model:
+        """What this run has learned, for a later one."""
+        columns = self.columns
+        return Model(
+            tuple(column.name for column in columns), tuple(column.kind for column in columns),
+            tuple(self.level_names), self.exchanged, keep_scoring(self.scoring, columns),
+            self.cut, self.cut_reason, self.assignment, self.calibration,
+        )  # fmt: skip
 
     def parts_of(self, places: Int64) -> tuple[Float64, Float64]:
         """What each field adds to the score of some candidate pairs, without and with the frequency of its value."""

@@ -62,22 +62,38 @@ def _links(found: Linked, places: Int64, ids: pa.Array) -> pa.Table:
     return pa.table(columns)
 
 
-def clusters_of(found: Linked, left: RecordTable, right: RecordTable | None) -> pa.Table:
-    """The records connected by links, by cluster, in input order."""
+def number_records(found: Linked) -> Int64:
+    """The cluster of each record, numbered by their first records; -1 for a record without a link."""
+    first = first_records(found)
+    linked = np.flatnonzero(first >= 0)
+    numbers = np.full(len(first), -1, np.int64)
+    numbers[linked] = np.unique(first[linked], return_inverse=True)[1]
+    return numbers
+
+
+def first_records(found: Linked) -> Int64:
+    """The first record of each record's cluster; -1 for a record without a link."""
     places = np.flatnonzero(found.chosen)
     ends = found.candidates.left[places], found.candidates.right[places]
     first = connect_pairs(*ends, found.sizes.records)
-    members = distinct(np.concatenate(ends)).astype(np.int64)
-    _, cluster, sizes = np.unique(first[members], return_inverse=True, return_counts=True)
+    members, clusters = distinct(np.concatenate(ends)), np.full(found.sizes.records, -1, np.int64)
+    clusters[members] = first[members]
+    return clusters
+
+
+def clusters_of(numbers: Int64, left: RecordTable, right: RecordTable | None) -> pa.Table:
+    """The records that are in a cluster (`numbers` are not negative), by cluster, in input order."""
+    members = np.flatnonzero(numbers >= 0)
+    cluster = numbers[members]
     order = np.lexsort((members, cluster))
     members, cluster = members[order], cluster[order]
+    sizes = np.bincount(cluster)
+    right_side = (members >= len(left.ids)).astype(np.int64)
     return pa.table(
         {
             "id": pc.take(joined_ids(left, right), to_arrow(members)),
-            "table": pc.take(
-                strings_to_arrow(["left", "right"]), to_arrow((members >= found.sizes.left).astype(np.int64))
-            ),
-            "cluster": to_arrow(cluster.astype(np.int64)),
+            "table": pc.take(strings_to_arrow(["left", "right"]), to_arrow(right_side)),
+            "cluster": to_arrow(cluster),
             "size": to_arrow(sizes[cluster].astype(np.int64)),
         }
     )

@@ -82,6 +82,15 @@ class LinkSettings:
             read_nicknames(nicknames) if nicknames else None, seed, encoding, Execution.parse(threads, memory),
         )  # fmt: skip
 
+    @classmethod
+    def refuse_others(cls, given: dict[str, Any]) -> None:
+        """Refuse options that a finished run has decided (`against`), if they are not the defaults."""
+        usual = {"probability": DEFAULT_PROBABILITY, "one_to_one": "auto", "scoring": "weights", "seed": 1}
+        for name, value in given.items():
+            if value not in (None, (), "", usual.get(name)):
+                option = "--" + name.replace("_", "-")
+                raise UsageError(f"{option} cannot be given with --against: the finished run has decided it")
+
     def to_dict(self) -> dict[str, Any]:
         """The settings as in run.json."""
         return {
