@@ -29,6 +29,8 @@ def link(
     without: str | Path | Sequence[object] | None = None,
     into: Literal["left", "right"] | None = None,
     id: str | None = None,
+    labels: Data | None = None,
+    review: int | None = None,
     validate: str | None = None,
     precision: float | None = None,
     probability: float = 0.5,
@@ -66,6 +68,12 @@ def link(
     id : str, optional
         The column with ids: "NAME", or "LEFT=RIGHT". By default "id" if there is one, otherwise row numbers (FILE:ROW
         for paths).
+    labels : Data, optional
+        Labelled pairs, a file or a table: `left` and `right` (ids), `match` (1 or 0). They refine weights and
+        probabilities; `.run["labels"]` has precision, recall and F1 by labels that were held out.
+    review : int, optional
+        Propose this many pairs whose labels would help most: `.review` is a table with an empty column `match`, which
+        `labels` takes once it is filled in. Not with `out`.
     validate : str, optional
         A date or number that is not in `fields`, from which the share of valid links is estimated.
     precision : float, optional
@@ -128,6 +136,7 @@ def link(
         decided = {
             "fields": fields, "id": id, "validate": validate, "precision": precision, "probability": probability,
             "one_to_one": one_to_one, "scoring": scoring, "nicknames": nicknames, "seed": seed,
+            "labels": None if labels is None else "given", "review": review,
         }  # fmt: skip
         LinkSettings.refuse_others(decided)
         execution = Execution.parse(threads, memory)
@@ -155,12 +164,15 @@ def link(
     given = [left] if right is None else [left, right]
     if out is None:
         sides = [_open_side(data, settings, name) for data, name in zip(given, ("left", "right"))]
-        return link_in_memory(sides[0], sides[1] if len(sides) > 1 else None, settings)
-    if not all(map(looks_like_paths, given)):
+        return link_in_memory(sides[0], sides[1] if len(sides) > 1 else None, settings, labels, review)
+    if not all(map(looks_like_paths, given if labels is None else [*given, labels])):
         raise UsageError("out= needs paths, not tables in memory")
+    if review is not None:
+        raise UsageError("review= has no out=: write the table .review to a file")
+    known = None if labels is None else as_paths(labels)[0]
     paths = [as_paths(data) for data in given]
     other = paths[1] if len(paths) > 1 else []
-    link_files(paths[0], other, out, settings, Progress(), overwrite, resume=resume, work_folder=work)
+    link_files(paths[0], other, out, settings, Progress(), overwrite, resume=resume, work_folder=work, labels=known)
     return read_links(Path(out))
 
 

@@ -22,6 +22,9 @@ Examples:
     lookalike link a.csv b.csv -o links --fields name,surname=last_name --validate created --precision 0.99
   Bob matches Robert:
     lookalike link a.csv b.csv -o links --fields name,address,phone --nicknames english
+  Pairs worth labelling; after filling in the column match, their labels improve the links:
+    lookalike link a.csv b.csv --fields name,address,phone --review 100 -o pairs.csv
+    lookalike link a.csv b.csv --fields name,address,phone --labels pairs.csv -o links
   Records that arrive later, linked to those of a finished run:
     lookalike link monday.csv --against links -o links-monday
 """
@@ -29,7 +32,7 @@ Examples:
 
 @click.command("link", epilog=_EXAMPLE, context_settings=CONTEXT)
 @click.argument("tables", nargs=-1, metavar="A [B]")
-@click.option("-o", "--out", required=True, metavar="FOLDER", help="Output folder.")
+@click.option("-o", "--out", required=True, metavar="FOLDER", help="Output folder; with --review, a file.")
 @click.option(
     "--fields",
     metavar="NAMES",
@@ -63,6 +66,18 @@ Examples:
     metavar="COLUMN",
     help="A column of dates or numbers (NAME, or LEFT=RIGHT) that is not in --fields, from which the share of valid "
     "links is estimated. If that is impossible, a note says so; with --precision it is an error.",
+)
+@click.option(
+    "--labels",
+    metavar="FILE",
+    help="Labelled pairs (columns left, right: ids; match: 1 or 0). They refine weights and probabilities; precision, "
+    "recall and F1 are measured on labels that were held out.",
+)
+@click.option(
+    "--review",
+    type=int,
+    metavar="N",
+    help="Do not link; write the N pairs whose labels would help most to the file -o (.csv), for --labels.",
 )
 @click.option(
     "--precision", type=float, help="Target precision: link pairs from the score on at which this share is valid."
@@ -117,6 +132,8 @@ def command(
     against: str | None,
     without: str | None,
     into: str | None,
+    labels: str | None,
+    review: int | None,
     **options: Any,
 ) -> None:
     """Find records of table A (and B) that are the same entity.
@@ -127,7 +144,7 @@ def command(
     from lookalike.cli.progress import open_progress
     from lookalike.engine.execution import Execution
     from lookalike.errors import UsageError
-    from lookalike.linkage.job import link_files
+    from lookalike.linkage.job import link_files, review_files
     from lookalike.linkage.later_job import link_later_files
     from lookalike.linkage.settings import LinkSettings
     from lookalike.read import check_inputs
@@ -141,7 +158,9 @@ def command(
         if not tables and without is None:
             raise UsageError("--against needs new records, or ids to remove with --without")
         decided = {name: options[name] for name in options if name not in ("threads", "memory", "encoding", "id_")}
-        LinkSettings.refuse_others({"fields": fields, "id": options["id_"], **decided})
+        LinkSettings.refuse_others(
+            {"fields": fields, "id": options["id_"], "labels": labels, "review": review, **decided}
+        )
         execution = Execution.parse(options["threads"], options["memory"])
         check_inputs(list(tables))
         progress = open_progress(quiet)
@@ -156,9 +175,19 @@ def command(
             missing = "--fields: name the columns to compare" if tables else "A: name a table to link"
             raise UsageError(f"missing {missing}")
         settings = LinkSettings.parse(fields, id=options.pop("id_"), **options)
-        check_inputs(list(tables))
+        check_inputs([*tables, *([] if labels is None else [labels])])
         progress = open_progress(quiet)
-        run = link_files(tables[:1], tables[1:], out, settings, progress, **place)
+        if review is not None:
+            if resume or work is not None or as_json:
+                raise UsageError("--review has no --resume, --work or --json: it writes one file at the end")
+            both = tables[:1], tables[1:]
+            count = review_files(*both, out, settings, progress, review, overwrite=overwrite, labels=labels)
+            progress.finish()
+            progress.say(
+                f"{count:,} pairs to label: {out}. Fill in the column match (1 or 0), then use --labels {out}."
+            )
+            return
+        run = link_files(tables[:1], tables[1:], out, settings, progress, labels=labels, **place)
     if as_json:
         click.echo(json.dumps(run))
     _say_links(run, out, progress)
@@ -178,6 +207,8 @@ def _say_links(run: dict[str, Any], out: str, progress: Progress) -> None:
     if changes := run.get("changes"):
         said = ", ".join(f"{number:,} {name}" for name, number in changes.items() if number) or "none"
         progress.say(f"Records that changed: {said}. Reasons: {out}/changes.parquet.")
+    if labels := run.get("labels"):
+        _say_labels(labels, progress)
     if precision:
         interval = f" ({precision['low']:.1%} to {precision['high']:.1%})" if "low" in precision else ""
         progress.say(
@@ -190,6 +221,17 @@ def _say_links(run: dict[str, Any], out: str, progress: Progress) -> None:
         )
     tables = f"{out}/links.parquet (with the reasons), {out}/clusters.parquet, {out}/run.json"
     progress.say(f"Results: {tables}. Report: {out}/report.html")
+
+
+def _say_labels(labels: dict[str, Any], progress: Progress) -> None:
+    """Say how well the links agree with the labels."""
+    shares = [
+        f"{name} {share['estimate']:.1%} ({share['low']:.1%} to {share['high']:.1%})"
+        for name, share in (("precision", labels["precision"]), ("recall", labels["recall"]), ("F1", labels["f1"]))
+        if share is not None
+    ]
+    said = ", ".join(shares) or "nothing can be said"
+    progress.say(f"By {labels['pairs']:,} labelled pairs, each judged by links made without it: {said}.")
 
 
 def _source(how: str) -> str:

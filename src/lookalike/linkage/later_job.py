@@ -20,9 +20,8 @@ from lookalike.linkage.changes import changes_of, number_clusters
 from lookalike.linkage.finished import FOLDER, MODEL_FILE, Finished
 from lookalike.linkage.job import LinkResult, link_records, result_of, write_results
 from lookalike.linkage.later import SIDES, LaterRecords, NamedId, add_records, read_without
-from lookalike.linkage.linked import Linked
+from lookalike.linkage.linked import Linked, first_records
 from lookalike.linkage.memory import check_records
-from lookalike.linkage.output import first_records
 from lookalike.linkage.settings import LinkSettings
 from lookalike.linkage.tables import RecordTable
 from lookalike.read import open_inputs

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pyarrow as pa
 
+from lookalike.engine.progress import Progress
 from lookalike.engine.run import Run
 from lookalike.errors import UsageError
 from lookalike.linkage.blocking.find import CandidatePairs, find_pairs
 from lookalike.linkage.decide.links import choose_assignment, choose_pairs, refuse_minority
 from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.fields.reader import FieldReader
-from lookalike.linkage.linked import RANDOM_PAIRS, Linked, TableSizes
+from lookalike.linkage.linked import RANDOM_PAIRS, Linked, TableSizes, first_records
 from lookalike.linkage.memory import check_columns
 from lookalike.linkage.notes import Notes
 from lookalike.linkage.partners import add_partners
@@ -20,8 +22,10 @@ from lookalike.linkage.resume import LinkPieces
 from lookalike.linkage.scoring.apply import apply_model
 from lookalike.linkage.scoring.capture import estimate_recall
 from lookalike.linkage.scoring.cut import choose_cut, keep_cut
+from lookalike.linkage.scoring.labels import LabelFigures, Labels, divide, judge_links, measure_links
 from lookalike.linkage.scoring.model import Model
 from lookalike.linkage.scoring.points import Points
+from lookalike.linkage.scoring.refine import has_enough, refine_scores
 from lookalike.linkage.scoring.score import Agreement, Pairs, Scores, compare_pairs, score_pairs
 from lookalike.linkage.scoring.score_words import has_words, score_words
 from lookalike.linkage.scoring.validating_field import ValidatingField
@@ -47,10 +51,12 @@ def link_tables(
     *,
     random_pairs: int = RANDOM_PAIRS,
     known: Model | None = None,
+    labels: Labels | None = None,
 ) -> Linked:
     """Link the records of two tables, or of one.
 
     Agreement by chance is measured on `random_pairs`. With the model of a finished run (`known`) nothing is learned.
+    Labelled pairs refine weights and probabilities, and judge the links.
 
     Examples
     --------
@@ -82,17 +88,48 @@ def link_tables(
         random = sizes.draw_pairs(run.settings.seed, random_pairs if words or known is None else 0)
         swapped = None if known is None else known.exchanged
         agreement = compare_pairs(columns, (pairs.left, pairs.right), random, run, swapped)
+    drawn = sizes.draw_pairs(run.settings.seed + 1, random_pairs) if validating is not None else random
+
+    base: Scores | None = None
     with run.progress.stage("scoring"):
         if known is not None:
             known.check(columns, agreement.level_names)
-            scores = apply_model(known, columns, pairs, agreement, run)
+            base = apply_model(known, columns, pairs, agreement, run)
         elif words and sizes.right is not None:
-            scores = score_words(columns, pairs, agreement, (sizes.left, sizes.right), run)
-        else:
-            scores = score_pairs(columns, pairs, agreement, sizes.pairs, run)
-    with run.progress.stage("deciding"):
-        drawn = sizes.draw_pairs(run.settings.seed + 1, random_pairs) if validating is not None else random
-        return _decide(columns, sizes, pairs, agreement, scores, validating, drawn, run.settings, notes, known)
+            base = score_words(columns, pairs, agreement, (sizes.left, sizes.right), run)
+
+    def attempt(some: Labels | None, notes: Notes) -> Linked:
+        """Score and decide with some of the labels."""
+        with run.progress.stage("scoring"):
+            scores = base or score_pairs(columns, pairs, agreement, sizes.pairs, run, some)
+            if some is not None:
+                scores = refine_scores(scores, pairs, agreement, some, run)
+        with run.progress.stage("deciding"):
+            return _decide(columns, sizes, pairs, agreement, scores, validating, drawn, run.settings, notes, known)
+
+    found = attempt(labels, notes)
+    if labels is not None:
+        found.figures = _judge(labels, pairs, attempt, run.settings, notes)
+    return found
+
+
+def _judge(
+    labels: Labels,
+    pairs: CandidatePairs,
+    attempt: Callable[[Labels | None, Notes], Linked],
+    settings: LinkSettings,
+    notes: Notes,
+) -> LabelFigures:
+    """How well links agree with labels that were held out."""
+    places = labels.places(pairs.left, pairs.right)
+    if not has_enough(labels, places):
+        notes.add(
+            f"--labels: too few candidates are labelled to refine weights from ({int((places >= 0).sum())}; at least "
+            "three matches and three other pairs are needed)"
+        )
+    linked = judge_links(labels, lambda some: first_records(attempt(some, Notes(Progress()))), settings.seed)
+    missed = int((labels.match & (places < 0)).sum())
+    return measure_links(labels, linked, missed, int(divide(labels, settings.seed).max(initial=-1)) + 1)
 
 
 def _read_fields(

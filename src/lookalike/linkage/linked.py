@@ -10,9 +10,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lookalike.linkage.blocking.find import CandidatePairs
+from lookalike.linkage.decide.clusters import connect_pairs
 from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.notes import Notes
 from lookalike.linkage.scoring.calibration import Calibration
+from lookalike.linkage.scoring.labels import LabelFigures
 from lookalike.linkage.scoring.model import Model, keep_scoring
 from lookalike.linkage.scoring.points import Points
 from lookalike.linkage.scoring.score import Pairs, frequencies
@@ -20,7 +22,7 @@ from lookalike.linkage.scoring.validation import Precision, Validation
 from lookalike.linkage.scoring.weights import Weights
 from lookalike.linkage.scoring.words import WordWeights
 from lookalike.linkage.settings import LinkSettings
-from lookalike.types import Bool, Float64, Int64, strings_to_arrow, to_arrow
+from lookalike.types import Bool, Float64, Int64, distinct, strings_to_arrow, to_arrow
 from lookalike.types import compute as pc
 
 RANDOM_PAIRS = 1_000_000
@@ -95,6 +97,8 @@ class Linked:
     assignment: str = "auto"
     """How links were assigned: as asked for, or as the tables suggested."""
     calibration: Calibration | None = None
+    figures: LabelFigures | None = None
+    """How well links agree with labels."""
 
     def model(self) -> Model:
         """What this run has learned, for a later one."""
@@ -152,3 +156,13 @@ class Linked:
         if self.validated is not None:
             return self.validated.precision, self.validated.low, self.validated.high
         return None if self.probability is None else (float(self.probability[self.chosen].mean()), None, None)
+
+
+def first_records(found: Linked) -> Int64:
+    """The first record of each record's cluster; -1 for a record without a link."""
+    places = np.flatnonzero(found.chosen)
+    ends = found.candidates.left[places], found.candidates.right[places]
+    first = connect_pairs(*ends, found.sizes.records)
+    members, clusters = distinct(np.concatenate(ends)), np.full(found.sizes.records, -1, np.int64)
+    clusters[members] = first[members]
+    return clusters

@@ -17,6 +17,7 @@ from lookalike.linkage.compare.swapped_names import insert_exchanged, name_excha
 from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.resume import LinkPieces
 from lookalike.linkage.scoring.calibration import Calibration
+from lookalike.linkage.scoring.labels import Labels, patterns_of_labels
 from lookalike.linkage.scoring.patterns import Patterns, patterns_of
 from lookalike.linkage.scoring.points import EACH, Points, deduct
 from lookalike.linkage.scoring.weights import Weights, adjust_by_frequency, fit_weights, frequency_beyond
@@ -110,7 +111,12 @@ def _compare_some(comparer: Comparer, pairs: Pairs, levels: Int8, each: Mapper, 
 
 
 def score_pairs(
-    columns: Sequence[Column], pairs: CandidatePairs, agreement: Agreement, all_pairs: int, run: Run[LinkSettings]
+    columns: Sequence[Column],
+    pairs: CandidatePairs,
+    agreement: Agreement,
+    all_pairs: int,
+    run: Run[LinkSettings],
+    labels: Labels | None = None,
 ) -> Scores:
     """The worth of each level of agreement, and the score and probability of each candidate pair."""
     sizes, each = [len(names) for names in agreement.level_names], run.workers.map
@@ -122,7 +128,13 @@ def score_pairs(
     random = agreement.random if len(agreement.random) else np.array([sizes], np.int8)
     chance, chances, _ = patterns_of(random)
     fields = [column.name for column in columns]
-    weights = fit_weights(patterns.levels, patterns.counts, chance, chances, sizes, float(max(all_pairs, 1)), fields)
+    known = None
+    if labels is not None:
+        places = labels.places(pairs.left, pairs.right)
+        known = patterns_of_labels(labels, places, patterns.of_pair, len(patterns.levels))
+    weights = fit_weights(
+        patterns.levels, patterns.counts, chance, chances, sizes, float(max(all_pairs, 1)), fields, labelled=known
+    )  # fmt: skip
     return score_by_weights(weights, columns, pairs, agreement, each, patterns)
 
 
