@@ -11,6 +11,7 @@ from lookalike.api.inputs import Data, as_paths, open_sources
 from lookalike.engine.execution import Execution
 from lookalike.engine.progress import Progress
 from lookalike.errors import UsageError
+from lookalike.linkage.fields.spec import Field
 from lookalike.linkage.finished import Finished
 from lookalike.linkage.job import LinkResult, link_files, link_in_memory, read_links
 from lookalike.linkage.later import SIDES, read_without
@@ -23,7 +24,7 @@ from lookalike.read import looks_like_paths
 def link(
     left: Data | None = None,
     right: Data | None = None,
-    fields: str | Sequence[str] = (),
+    fields: str | Sequence[str | Field] = (),
     *,
     against: str | Path | LinkResult | None = None,
     without: str | Path | Sequence[object] | None = None,
@@ -55,9 +56,10 @@ def link(
         list of Path). Can be omitted only with `against` and `without`.
     right : Data, optional
         The other table. Without it, the records of `left` are compared with each other.
-    fields : str or sequence of str
+    fields : str or sequence of str or Field
         The columns to compare: "name"; "surname=last_name" if the tables use different names; with a kind, as in
         "born:date" (person, text, address, code, phone, email, date, number). A str holds names separated by commas.
+        A `Field` can define its own comparison.
     against : str, Path or LinkResult, optional
         A finished run, or its output folder. `left` (and `right`) are then new records, which are linked to those of
         that run and to each other, with its fields, options and weights. Clusters keep their numbers.

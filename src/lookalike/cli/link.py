@@ -178,8 +178,8 @@ def command(
         check_inputs([*tables, *([] if labels is None else [labels])])
         progress = open_progress(quiet)
         if review is not None:
-            if resume or work is not None or as_json:
-                raise UsageError("--review has no --resume, --work or --json: it writes one file at the end")
+            if resume or work is not None:
+                raise UsageError("--review has no --resume or --work: it writes one file at the end")
             both = tables[:1], tables[1:]
             count = review_files(*both, out, settings, progress, review, overwrite=overwrite, labels=labels)
             progress.finish()

@@ -70,6 +70,11 @@ class Finished:
     def load(cls, out: Path, execution: Execution) -> Finished:
         """Read a finished run from its output folder."""
         saved = read_model(out)
+        if saved.get("settings", {}).get("functions"):
+            raise UsageError(
+                f"--against {out}: field {saved['settings']['functions'][0]} is compared by a function, which a folder "
+                "cannot hold; use the result of la.link in memory"
+            )
         try:
             settings = _read_settings(saved["settings"], execution)
             model, tables = Model.from_dict(saved), saved["tables"]
@@ -107,7 +112,8 @@ def read_model(out: Path) -> dict[str, Any]:
 
 def _write_settings(settings: LinkSettings) -> dict[str, Any]:
     saved: dict[str, Any] = {name: getattr(settings, name) for name in KEPT_SETTINGS}
-    saved["fields"] = [[one.left, one.right, one.kind, one.why] for one in settings.fields]
+    saved["fields"] = [[one.left, one.right, one.kind, one.why, one.levels] for one in settings.fields]
+    saved["functions"] = [one.name for one in settings.fields if one.compare is not None]
     nicknames = settings.nicknames
     saved["nicknames"] = None if nicknames is None else {"source": nicknames.source, "groups": nicknames.groups}
     return saved

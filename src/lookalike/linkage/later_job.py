@@ -22,6 +22,7 @@ from lookalike.linkage.job import LinkResult, link_records, result_of, write_res
 from lookalike.linkage.later import SIDES, LaterRecords, NamedId, add_records, read_without
 from lookalike.linkage.linked import Linked, first_records
 from lookalike.linkage.memory import check_records
+from lookalike.linkage.scoring.weights import Weights
 from lookalike.linkage.settings import LinkSettings
 from lookalike.linkage.tables import RecordTable
 from lookalike.read import open_inputs
@@ -121,6 +122,11 @@ def choose_sides(
 
 def _link(given: LaterRecords, old: Finished, run: Run[LinkSettings]) -> tuple[Linked, Int64, int]:
     found = link_records(given.left, given.right, run, old.model)
+    if isinstance(old.model.scoring, Weights) and old.model.scoring.expected < 1:
+        found.notes.add(
+            "the finished run found no matches to learn weights from, so they are the initial assumptions; link all "
+            "records again in full"
+        )
     numbers, used = number_clusters(first_records(found), given.before, old.used)
     return found, numbers, used
 

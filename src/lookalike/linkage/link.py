@@ -82,7 +82,7 @@ def link_tables(
         pieces = LinkPieces(run.work)
         pairs = pieces.candidates(lambda: _find_candidates(columns, sizes, run, notes, pieces))
     with run.progress.stage("comparing"):
-        words = has_words(columns, sizes.right is not None and sizes.pairs > 0, run.settings)
+        words = _are_words(columns, sizes.right is not None and sizes.pairs > 0, run.settings)
         random_pairs = min(random_pairs, WORD_PAIRS) if words else random_pairs
         # Chance is part of known weights; only the evidence of words needs it again.
         random = sizes.draw_pairs(run.settings.seed, random_pairs if words or known is None else 0)
@@ -132,6 +132,11 @@ def _judge(
     return measure_links(labels, linked, missed, int(divide(labels, settings.seed).max(initial=-1)) + 1)
 
 
+def _are_words(columns: list[Column], two_tables: bool, settings: LinkSettings) -> bool:
+    """Whether pairs are scored by their words; not if a user defined levels, which have weights of their own."""
+    return not settings.custom and has_words(columns, two_tables, settings)
+
+
 def _read_fields(
     left: pa.Table, right: pa.Table | None, run: Run[LinkSettings], notes: Notes
 ) -> tuple[Run[LinkSettings], list[Column]]:
@@ -160,7 +165,7 @@ def _find_candidates(
         coarse = [(one, place) for place, column in people for one in nicknames.coarsen(column)]
     each = run.workers.map
     texts = any(column.kind == "text" for column in columns)
-    words = has_words(columns, sizes.right is not None, run.settings)
+    words = _are_words(columns, sizes.right is not None, run.settings)
     found = find_pairs(
         columns, sizes.left, coarse=coarse, each=each, seed=run.settings.seed, steps=steps,
         most_pairs=min(WORD_BUDGET * sizes.records, 500_000 + 2 * sizes.records) if words else None,

@@ -12,6 +12,7 @@ import numpy as np
 from lookalike.engine.run import Run
 from lookalike.kernels.scoring import add_frequencies, look_up_scores
 from lookalike.linkage.blocking.find import CandidatePairs
+from lookalike.linkage.compare.custom import CustomComparer
 from lookalike.linkage.compare.levels import LEVELS, Comparer, spans_of
 from lookalike.linkage.compare.swapped_names import insert_exchanged, name_exchanged
 from lookalike.linkage.fields.columns import Column
@@ -78,21 +79,29 @@ def compare_pairs(
 
     `known` are the fields whose values may be exchanged; without it, the pairs tell.
     """
-    pieces, nicknames, each = LinkPieces(run.work), run.settings.nicknames, run.workers.map
+    pieces, each, custom = LinkPieces(run.work), run.workers.map, run.settings.custom
     found, chance = (np.empty((len(columns), len(left)), np.int8) for left, _ in (pairs, random))
     names = []
     distinct, places = _distinct(random)
     for place, column in enumerate(columns):
-        words = nicknames.words_of(column) if nicknames is not None and column.kind == "person" else None
-        comparer = Comparer(column, words)
+        comparer = _comparer(column, run.settings)
         names.append(comparer.levels)
         chance[place] = comparer.compare(*distinct, each)[places]
         pieces.levels(place, found[place], partial(_compare_some, comparer, pairs, found[place], each))
-    swapped = insert_exchanged(columns, (pairs, random), (found, chance), each, known=known)
+    # Names that are compared in another way have no level for exchanged ones.
+    usual = [replace(column, kind="text") if column.name in custom else column for column in columns]
+    swapped = insert_exchanged(usual, (pairs, random), (found, chance), each, known=known)
     for place, name in name_exchanged(columns, swapped).items():
         equal, *others = names[place]
         names[place] = (equal, name, *others)
     return Agreement(found.T, chance.T, names, tuple(swapped))
+
+
+def _comparer(column: Column, settings: LinkSettings) -> Comparer | CustomComparer:
+    if column.name in settings.custom:
+        return CustomComparer(column, settings.custom[column.name])
+    nicknames = settings.nicknames
+    return Comparer(column, nicknames.words_of(column) if nicknames is not None and column.kind == "person" else None)
 
 
 def _distinct(pairs: Pairs) -> tuple[Pairs, Any]:
@@ -104,7 +113,7 @@ def _distinct(pairs: Pairs) -> tuple[Pairs, Any]:
     return (keys >> 32, keys & 0xFFFFFFFF), places
 
 
-def _compare_some(comparer: Comparer, pairs: Pairs, levels: Int8, each: Mapper, span: Span) -> None:
+def _compare_some(comparer: Comparer | CustomComparer, pairs: Pairs, levels: Int8, each: Mapper, span: Span) -> None:
     """Compare the pairs of a span, and fill in their levels."""
     some = slice(*span)
     comparer.compare(pairs[0][some], pairs[1][some], each, levels[some])
@@ -121,7 +130,14 @@ def score_pairs(
     """The worth of each level of agreement, and the score and probability of each candidate pair."""
     sizes, each = [len(names) for names in agreement.level_names], run.workers.map
     if run.settings.scoring == "points":
-        points = deduct(sizes, deductions=[_deductions(size, column.kind) for size, column in zip(sizes, columns)])
+        custom = run.settings.custom
+        points = deduct(
+            sizes,
+            deductions=[
+                None if column.name in custom else _deductions(size, column.kind)
+                for size, column in zip(sizes, columns)
+            ],
+        )
         return score_by_points(points, agreement, each)
     patterns = patterns_of(agreement.levels)
     # Without random pairs nothing is scored; a pair that differs in everything stands for chance.
