@@ -11,6 +11,7 @@ from lookalike.cli.options import CONTEXT, talking_options
 
 if TYPE_CHECKING:
     from lookalike.engine.progress import Progress
+    from lookalike.linkage.settings import LinkSettings
 
 _EXAMPLE = """\b
 Examples:
@@ -142,10 +143,8 @@ def command(
     pair depends on how well its fields agree; the weight of each agreement is learned from the data, without labels.
     """
     from lookalike.cli.progress import open_progress
-    from lookalike.engine.execution import Execution
     from lookalike.errors import UsageError
-    from lookalike.linkage.job import link_files, review_files
-    from lookalike.linkage.later_job import link_later_files
+    from lookalike.linkage.job import link_files
     from lookalike.linkage.settings import LinkSettings
     from lookalike.read import check_inputs
 
@@ -155,19 +154,8 @@ def command(
         )
     place: dict[str, Any] = {"overwrite": overwrite, "resume": resume, "work_folder": work}
     if against is not None:
-        if not tables and without is None:
-            raise UsageError("--against needs new records, or ids to remove with --without")
-        decided = {name: options[name] for name in options if name not in ("threads", "memory", "encoding", "id_")}
-        LinkSettings.refuse_others(
-            {"fields": fields, "id": options["id_"], "labels": labels, "review": review, **decided}
-        )
-        execution = Execution.parse(options["threads"], options["memory"])
-        check_inputs(list(tables))
-        progress = open_progress(quiet)
-        run = link_later_files(
-            [[table] for table in tables], out, against, execution, progress, without=without, into=into,
-            encoding=options["encoding"], **place,
-        )  # fmt: skip
+        decided = {"fields": fields, "id": options.pop("id_"), "labels": labels, "review": review}
+        run, progress = _link_later(tables, out, against, without, into, quiet, decided, options, place)
     else:
         if without is not None or into is not None:
             raise UsageError(f"--{'into' if without is None else 'without'} needs --against, the finished run")
@@ -178,19 +166,68 @@ def command(
         check_inputs([*tables, *([] if labels is None else [labels])])
         progress = open_progress(quiet)
         if review is not None:
-            if resume or work is not None:
-                raise UsageError("--review has no --resume or --work: it writes one file at the end")
-            both = tables[:1], tables[1:]
-            count = review_files(*both, out, settings, progress, review, overwrite=overwrite, labels=labels)
-            progress.finish()
-            progress.say(
-                f"{count:,} pairs to label: {out}. Fill in the column match (1 or 0), then use --labels {out}."
-            )
+            _review(tables, out, settings, progress, review, labels, as_json, place)
             return
         run = link_files(tables[:1], tables[1:], out, settings, progress, labels=labels, **place)
     if as_json:
         click.echo(json.dumps(run))
     _say_links(run, out, progress)
+
+
+def _link_later(
+    tables: tuple[str, ...],
+    out: str,
+    against: str,
+    without: str | None,
+    into: str | None,
+    quiet: bool,
+    decided: dict[str, Any],
+    options: dict[str, Any],
+    place: dict[str, Any],
+) -> tuple[dict[str, Any], Progress]:
+    """With --against: the contents of run.json. Options that the finished run has decided are refused."""
+    from lookalike.cli.progress import open_progress
+    from lookalike.engine.execution import Execution
+    from lookalike.errors import UsageError
+    from lookalike.linkage.later_job import link_later_files
+    from lookalike.linkage.settings import LinkSettings
+    from lookalike.read import check_inputs
+
+    if not tables and without is None:
+        raise UsageError("--against needs new records, or ids to remove with --without")
+    encoding, execution = options.pop("encoding"), Execution.parse(options.pop("threads"), options.pop("memory"))
+    LinkSettings.refuse_others(decided | options)
+    check_inputs(list(tables))
+    progress = open_progress(quiet)
+    new = [[table] for table in tables]
+    run = link_later_files(
+        new, out, against, execution, progress, without=without, into=into, encoding=encoding, **place
+    )  # fmt: skip
+    return run, progress
+
+
+def _review(
+    tables: tuple[str, ...],
+    out: str,
+    settings: LinkSettings,
+    progress: Progress,
+    count: int,
+    labels: str | None,
+    as_json: bool,
+    place: dict[str, Any],
+) -> None:
+    """With --review: write the pairs to be labelled."""
+    from lookalike.errors import UsageError
+    from lookalike.linkage.job import review_files
+
+    if place["resume"] or place["work_folder"] is not None:
+        raise UsageError("--review has no --resume or --work: it writes one file at the end")
+    both, overwrite = (tables[:1], tables[1:]), place["overwrite"]
+    found = review_files(*both, out, settings, progress, count, overwrite=overwrite, labels=labels)
+    if as_json:
+        click.echo(json.dumps({"pairs": found, "out": out}))
+    progress.finish()
+    progress.say(f"{found:,} pairs to label: {out}. Fill in the column match (1 or 0), then use --labels {out}.")
 
 
 def _say_links(run: dict[str, Any], out: str, progress: Progress) -> None:
