@@ -78,7 +78,7 @@ def move_weights(
 
     >>> measured = np.array([[1, 1], [1, 0]] * 50, np.float32)
     >>> moved, prior = move_weights(measured, np.arange(100) % 2 == 0, np.array([4.0, 0.0]), -2.0, [True, True])
-    >>> bool(moved[1] > 3), bool(moved[0] + prior < 0)
+    >>> bool(moved[1] > 2), bool(moved[0] + prior < 0)
     (True, True)
     """
     from scipy.optimize import minimize
