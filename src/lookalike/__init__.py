@@ -16,6 +16,7 @@ from lookalike.version import __version__
 if TYPE_CHECKING:
     from lookalike.api import (
         DedupResult,
+        Field,
         Index,
         LinkResult,
         MinHash,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BadDataError",
     "DedupResult",
+    "Field",
     "Index",
     "LinkResult",
     "LookalikeError",

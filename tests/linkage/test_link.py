@@ -453,7 +453,7 @@ def test_the_folder_holds_the_same_and_a_report(people, linked, tmp_path):
     out = tmp_path / "links"
     result = la.link(tmp_path / "left.parquet", tmp_path / "right.parquet", FIELDS, validate="created", out=out)
     assert sorted(path.name for path in out.iterdir()) == [
-        "clusters.parquet", "links.parquet", "report.html", "run.json",
+        "clusters.parquet", "links.parquet", "model", "report.html", "run.json",
     ]  # fmt: skip
     assert result.links.cast(linked.links.schema).equals(linked.links)
     assert result.clusters.cast(linked.clusters.schema).equals(linked.clusters)

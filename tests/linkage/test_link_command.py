@@ -12,7 +12,7 @@ from calling import jsonl, names
 from linking import f1, make_people, pairs_of
 
 FIELDS = ["--fields", "name,address,phone"]
-OUTPUT = ["clusters.parquet", "links.parquet", "report.html", "run.json"]
+OUTPUT = ["clusters.parquet", "links.parquet", "model", "report.html", "run.json"]
 
 
 @pytest.fixture(scope="module")

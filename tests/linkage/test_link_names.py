@@ -144,7 +144,7 @@ def test_names_that_changed_places_are_found(monkeypatch):
         result = la.link(*tables, FIELDS)
         known.append(score(result.links))
         with monkeypatch.context() as patch:
-            patch.setattr(link_scoring, "insert_exchanged", lambda *_: {})
+            patch.setattr(link_scoring, "insert_exchanged", lambda *_, **__: [])
             without.append(score(la.link(*tables, FIELDS).links))
         rows = {(row["left"], row["right"]): row for row in result.links.to_pylist()}
         changed = [n for n in range(400) if tables[0][n]["given"] == tables[1][n]["surname"]]
@@ -167,7 +167,7 @@ def test_names_that_changed_places_are_found(monkeypatch):
 def test_where_no_names_changed_places_nothing_is_different(monkeypatch, scoring):
     tables = make_people(1)
     result = la.link(*tables, FIELDS, scoring=scoring)
-    monkeypatch.setattr(link_scoring, "insert_exchanged", lambda *_: {})
+    monkeypatch.setattr(link_scoring, "insert_exchanged", lambda *_, **__: [])
     plain = la.link(*tables, FIELDS, scoring=scoring)
     assert result.links.equals(plain.links)
     for key in ("weights", "prior", "cut", "precision", "counts"):
@@ -179,7 +179,7 @@ def test_all_names_in_the_other_field(monkeypatch):
     left, right = make_people(5)
     mixed = [row | {"given": row["surname"], "surname": row["given"]} for row in right]
     assert score(la.link(left, mixed, FIELDS).links) > 0.7
-    monkeypatch.setattr(link_scoring, "insert_exchanged", lambda *_: {})
+    monkeypatch.setattr(link_scoring, "insert_exchanged", lambda *_, **__: [])
     assert score(la.link(left, mixed, FIELDS).links) < 0.1
 
 

@@ -12,11 +12,13 @@ from lookalike.api.similar import kernel, neighbors, pairs
 from lookalike.families.minhash import MinHash
 from lookalike.features.plain import shingles
 from lookalike.jobs.dedup import DedupResult
+from lookalike.linkage.fields.spec import Field
 from lookalike.linkage.job import LinkResult
 from lookalike.tuning.plan import Plan, tune
 
 __all__ = [
     "DedupResult",
+    "Field",
     "Index",
     "LinkResult",
     "MinHash",

@@ -11,6 +11,7 @@ from lookalike.cli.options import CONTEXT, talking_options
 
 if TYPE_CHECKING:
     from lookalike.engine.progress import Progress
+    from lookalike.linkage.settings import LinkSettings
 
 _EXAMPLE = """\b
 Examples:
@@ -22,18 +23,38 @@ Examples:
     lookalike link a.csv b.csv -o links --fields name,surname=last_name --validate created --precision 0.99
   Bob matches Robert:
     lookalike link a.csv b.csv -o links --fields name,address,phone --nicknames english
+  Pairs worth labelling; after filling in the column match, their labels improve the links:
+    lookalike link a.csv b.csv --fields name,address,phone --review 100 -o pairs.csv
+    lookalike link a.csv b.csv --fields name,address,phone --labels pairs.csv -o links
+  Records that arrive later, linked to those of a finished run:
+    lookalike link monday.csv --against links -o links-monday
 """
 
 
 @click.command("link", epilog=_EXAMPLE, context_settings=CONTEXT)
-@click.argument("tables", nargs=-1, required=True, metavar="A [B]")
-@click.option("-o", "--out", required=True, metavar="FOLDER", help="Output folder.")
+@click.argument("tables", nargs=-1, metavar="A [B]")
+@click.option("-o", "--out", required=True, metavar="FOLDER", help="Output folder; with --review, a file.")
 @click.option(
     "--fields",
-    required=True,
     metavar="NAMES",
     help="Columns to compare, separated by commas: NAME, or LEFT=RIGHT if the tables name it differently. Add :KIND to "
     "set its kind (person, text, address, code, phone, email, date, number), which is otherwise recognised.",
+)
+@click.option(
+    "--against",
+    metavar="OUT",
+    help="The output folder of a finished run: A (and B) are new records, which are linked to those of that run and to "
+    "each other, with its fields, options and weights. Clusters keep their numbers; changes.parquet lists all changes.",
+)
+@click.option(
+    "--without",
+    metavar="IDS",
+    help="With --against: remove these records, given as a file with one id per line, or as ids separated by commas.",
+)
+@click.option(
+    "--into",
+    metavar="[left|right]",
+    help="With --against, if two tables were linked and one is given: the table that it belongs to. [default: left]",
 )
 @click.option(
     "--id",
@@ -46,6 +67,18 @@ Examples:
     metavar="COLUMN",
     help="A column of dates or numbers (NAME, or LEFT=RIGHT) that is not in --fields, from which the share of valid "
     "links is estimated. If that is impossible, a note says so; with --precision it is an error.",
+)
+@click.option(
+    "--labels",
+    metavar="FILE",
+    help="Labelled pairs (columns left, right: ids; match: 1 or 0). They refine weights and probabilities; precision, "
+    "recall and F1 are measured on labels that were held out.",
+)
+@click.option(
+    "--review",
+    type=int,
+    metavar="N",
+    help="Do not link; write the N pairs whose labels would help most to the file -o (.csv), for --labels.",
 )
 @click.option(
     "--precision", type=float, help="Target precision: link pairs from the score on at which this share is valid."
@@ -96,7 +129,12 @@ def command(
     work: str | None,
     as_json: bool,
     quiet: bool,
-    fields: str,
+    fields: str | None,
+    against: str | None,
+    without: str | None,
+    into: str | None,
+    labels: str | None,
+    review: int | None,
     **options: Any,
 ) -> None:
     """Find records of table A (and B) that are the same entity.
@@ -114,13 +152,82 @@ def command(
         raise UsageError(
             f"expected one table or two, not {len(tables)}: put the files of one table into a folder, or use a glob"
         )
-    settings = LinkSettings.parse(fields, id=options.pop("id_"), **options)
-    check_inputs(list(tables))
-    progress = open_progress(quiet)
-    run = link_files(tables[:1], tables[1:], out, settings, progress, overwrite, resume=resume, work_folder=work)
+    place: dict[str, Any] = {"overwrite": overwrite, "resume": resume, "work_folder": work}
+    if against is not None:
+        decided = {"fields": fields, "id": options.pop("id_"), "labels": labels, "review": review}
+        run, progress = _link_later(tables, out, against, without, into, quiet, decided, options, place)
+    else:
+        if without is not None or into is not None:
+            raise UsageError(f"--{'into' if without is None else 'without'} needs --against, the finished run")
+        if not tables or fields is None:
+            missing = "--fields: name the columns to compare" if tables else "A: name a table to link"
+            raise UsageError(f"missing {missing}")
+        settings = LinkSettings.parse(fields, id=options.pop("id_"), **options)
+        check_inputs([*tables, *([] if labels is None else [labels])])
+        progress = open_progress(quiet)
+        if review is not None:
+            _review(tables, out, settings, progress, review, labels, as_json, place)
+            return
+        run = link_files(tables[:1], tables[1:], out, settings, progress, labels=labels, **place)
     if as_json:
         click.echo(json.dumps(run))
     _say_links(run, out, progress)
+
+
+def _link_later(
+    tables: tuple[str, ...],
+    out: str,
+    against: str,
+    without: str | None,
+    into: str | None,
+    quiet: bool,
+    decided: dict[str, Any],
+    options: dict[str, Any],
+    place: dict[str, Any],
+) -> tuple[dict[str, Any], Progress]:
+    """With --against: the contents of run.json. Options that the finished run has decided are refused."""
+    from lookalike.cli.progress import open_progress
+    from lookalike.engine.execution import Execution
+    from lookalike.errors import UsageError
+    from lookalike.linkage.later_job import link_later_files
+    from lookalike.linkage.settings import LinkSettings
+    from lookalike.read import check_inputs
+
+    if not tables and without is None:
+        raise UsageError("--against needs new records, or ids to remove with --without")
+    encoding, execution = options.pop("encoding"), Execution.parse(options.pop("threads"), options.pop("memory"))
+    LinkSettings.refuse_others(decided | options)
+    check_inputs(list(tables))
+    progress = open_progress(quiet)
+    new = [[table] for table in tables]
+    run = link_later_files(
+        new, out, against, execution, progress, without=without, into=into, encoding=encoding, **place
+    )  # fmt: skip
+    return run, progress
+
+
+def _review(
+    tables: tuple[str, ...],
+    out: str,
+    settings: LinkSettings,
+    progress: Progress,
+    count: int,
+    labels: str | None,
+    as_json: bool,
+    place: dict[str, Any],
+) -> None:
+    """With --review: write the pairs to be labelled."""
+    from lookalike.errors import UsageError
+    from lookalike.linkage.job import review_files
+
+    if place["resume"] or place["work_folder"] is not None:
+        raise UsageError("--review has no --resume or --work: it writes one file at the end")
+    both, overwrite = (tables[:1], tables[1:]), place["overwrite"]
+    found = review_files(*both, out, settings, progress, count, overwrite=overwrite, labels=labels)
+    if as_json:
+        click.echo(json.dumps({"pairs": found, "out": out}))
+    progress.finish()
+    progress.say(f"{found:,} pairs to label: {out}. Fill in the column match (1 or 0), then use --labels {out}.")
 
 
 def _say_links(run: dict[str, Any], out: str, progress: Progress) -> None:
@@ -134,6 +241,11 @@ def _say_links(run: dict[str, Any], out: str, progress: Progress) -> None:
         f"{of} records, {count(counts['candidates'], 'candidate pair')}: {count(counts['links'], 'link')}, "
         f"{count(counts['clusters'], 'cluster')}. Cut: {run['cut']['why']}."
     )
+    if changes := run.get("changes"):
+        said = ", ".join(f"{number:,} {name}" for name, number in changes.items() if number) or "none"
+        progress.say(f"Records that changed: {said}. Reasons: {out}/changes.parquet.")
+    if labels := run.get("labels"):
+        _say_labels(labels, progress)
     if precision:
         interval = f" ({precision['low']:.1%} to {precision['high']:.1%})" if "low" in precision else ""
         progress.say(
@@ -146,6 +258,17 @@ def _say_links(run: dict[str, Any], out: str, progress: Progress) -> None:
         )
     tables = f"{out}/links.parquet (with the reasons), {out}/clusters.parquet, {out}/run.json"
     progress.say(f"Results: {tables}. Report: {out}/report.html")
+
+
+def _say_labels(labels: dict[str, Any], progress: Progress) -> None:
+    """Say how well the links agree with the labels."""
+    shares = [
+        f"{name} {share['estimate']:.1%} ({share['low']:.1%} to {share['high']:.1%})"
+        for name, share in (("precision", labels["precision"]), ("recall", labels["recall"]), ("F1", labels["f1"]))
+        if share is not None
+    ]
+    said = ", ".join(shares) or "nothing can be said"
+    progress.say(f"By {labels['pairs']:,} labelled pairs, each judged by links made without it: {said}.")
 
 
 def _source(how: str) -> str:

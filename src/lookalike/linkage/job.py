@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import field as made_by
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,20 +18,27 @@ from lookalike.engine.progress import Progress
 from lookalike.engine.resume import open_output, open_work, tell_reused
 from lookalike.engine.run import Run, open_run
 from lookalike.engine.run_record import add_publishing
+from lookalike.errors import UsageError
+from lookalike.linkage.changes import count_changes
+from lookalike.linkage.finished import Finished
 from lookalike.linkage.link import link_tables
 from lookalike.linkage.linked import Linked
 from lookalike.linkage.memory import check_records
-from lookalike.linkage.output import clusters_of, joined_ids, links_of, record_of
+from lookalike.linkage.output import clusters_of, joined_ids, links_of, number_records, record_of
+from lookalike.linkage.read_labels import read_labels
 from lookalike.linkage.report_facts import facts_of
+from lookalike.linkage.review import review_pairs
+from lookalike.linkage.scoring.model import Model
 from lookalike.linkage.settings import LinkSettings
 from lookalike.linkage.tables import RecordTable
-from lookalike.read import join_column, open_inputs
+from lookalike.read import join_column, open_inputs, refuse_input_as_output
 from lookalike.report.linkage.facts import LinkReport
 from lookalike.report.linkage.page import links_page
 from lookalike.report.notebook import links_html
+from lookalike.types import Int64
 from lookalike.types import compute as pc
 from lookalike.types.frozen import frozen
-from lookalike.write import write_json, write_tables
+from lookalike.write import output_file, write_json, write_tables
 
 
 @frozen
@@ -42,6 +51,12 @@ class LinkResult:
     """id, table, cluster, size: records connected by links."""
     run: dict[str, Any]
     """As in run.json."""
+    changes: pa.Table | None = None
+    """With `against`: id, table, change, cluster, before, partner, probability, reason of each record that changed."""
+    review: pa.Table | None = None
+    """With `review`: pairs to label."""
+    finished: Finished | Path | None = made_by(default=None, repr=False, compare=False)
+    """What a later run with `against` needs, or the folder that holds it."""
 
     def __repr__(self) -> str:
         counts = self.run["counts"]
@@ -62,14 +77,19 @@ def link_files(
     *,
     resume: bool = False,
     work_folder: str | Path | None = None,
+    labels: str | Path | None = None,
 ) -> dict[str, Any]:
     """Link tables in files, with results in an output folder; returns the contents of run.json.
 
-    With `resume`, a run that was killed continues after the last piece of work that it finished.
+    With `resume`, a run that was killed continues after the last piece of work that it finished. `labels` is a file of
+    labelled pairs.
     """
     inputs = {"left": [str(path) for path in left], "right": [str(path) for path in right]}
     nicknames = [settings.nicknames.source] if settings.nicknames else []
-    output = open_output(out, [*inputs["left"], *inputs["right"], *nicknames], overwrite, resume, work_folder)
+    if labels is not None:
+        inputs["labels"] = [str(labels)]
+    read = [path for paths in inputs.values() for path in paths]
+    output = open_output(out, [*read, *nicknames], overwrite, resume, work_folder)
     with output as folder:
         opened = partial(
             open_inputs, encoding=settings.encoding, spool=output.spool, outputs=output.places,
@@ -87,37 +107,140 @@ def link_files(
             one = RecordTable.read(lefts, settings, "left")
             other = RecordTable.read(rights, settings, "right") if right else None
         with open_run(settings, progress, work) as run:
-            found = _link(one, other, run)
-        with progress.stage("writing"):
-            clusters = clusters_of(found, one, other)
-            write_tables(folder / "links.parquet", links_of(found, one, other))
-            write_tables(folder / "clusters.parquet", iter([clusters]))
-            report = _report(found, one, other, clusters)
-            (folder / "report.html").write_text(links_page(report), "utf-8")
-        record = record_of(found, clusters, progress)
-        record["options"] |= inputs
-        record["reused"] = work.reused
-        write_json(folder / "run.json", record)
+            found = link_records(one, other, run, labels=labels)
+        record = write_results(folder, found, one, other, number_records(found), progress, inputs, work.reused)
     return add_publishing(record, output.publishing_seconds)
 
 
-def link_in_memory(left: RecordTable, right: RecordTable | None, settings: LinkSettings) -> LinkResult:
-    """Link tables without writing anything to disk."""
-    with open_run(settings) as run:
-        found = _link(left, right, run)
-    clusters = clusters_of(found, left, right)
-    links = pa.concat_tables(links_of(found, left, right))
-    return LinkResult(links, clusters, record_of(found, clusters, run.progress))
+def write_results(
+    folder: Path,
+    found: Linked,
+    left: RecordTable,
+    right: RecordTable | None,
+    numbers: Int64,
+    progress: Progress,
+    inputs: dict[str, Any],
+    reused: list[str],
+    *,
+    used: int | None = None,
+    changes: pa.Table | None = None,
+) -> dict[str, Any]:
+    """Write links, clusters, the report, what a later run needs, and run.json, whose contents are returned.
+
+    `numbers` are the clusters of the records, and `used` is the smallest number that no cluster has had.
+    """
+    with progress.stage("writing"):
+        clusters = clusters_of(numbers, left, right)
+        write_tables(folder / "links.parquet", links_of(found, left, right))
+        write_tables(folder / "clusters.parquet", iter([clusters]))
+        if changes is not None:
+            write_tables(folder / "changes.parquet", iter([changes]))
+        report = _report(found, left, right, clusters)
+        (folder / "report.html").write_text(links_page(report), "utf-8")
+        finish(found, left, right, numbers, used).save(folder)
+    record = record_of(found, clusters, progress)
+    record["options"] |= inputs
+    record["reused"] = reused
+    if changes is not None:
+        record["changes"] = count_changes(changes)
+    write_json(folder / "run.json", record)
+    return record
+
+
+def finish(
+    found: Linked, left: RecordTable, right: RecordTable | None, numbers: Int64, used: int | None = None
+) -> Finished:
+    """What a later run needs of this one."""
+    used = int(numbers.max(initial=-1)) + 1 if used is None else used
+    return Finished(found.settings, found.model(), left, right, numbers, used)
+
+
+def link_in_memory(
+    left: RecordTable,
+    right: RecordTable | None,
+    settings: LinkSettings,
+    labels: Any = None,
+    review: int | None = None,
+    progress: Progress | None = None,
+) -> LinkResult:
+    """Link tables without writing anything to disk.
+
+    `labels` are a file or a table of labelled pairs; `review` is the number of pairs to propose for labelling.
+    """
+    if review is not None and review < 1:
+        raise UsageError(f"--review must be 1 or more, not {review}")
+    with open_run(settings, progress) as run:
+        found = link_records(left, right, run, labels=labels)
+    result = result_of(found, left, right, number_records(found), run.progress)
+    return result if review is None else replace(result, review=review_pairs(found, left, right, review))
+
+
+def review_files(
+    left: Sequence[str | Path],
+    right: Sequence[str | Path],
+    out: str | Path,
+    settings: LinkSettings,
+    progress: Progress,
+    count: int,
+    *,
+    overwrite: bool = False,
+    labels: str | Path | None = None,
+) -> int:
+    """Write pairs to be labelled to a file (.csv, .tsv, .jsonl or .parquet); returns their number."""
+    path = output_file(out, overwrite=overwrite)
+    refuse_input_as_output(path, [str(one) for one in [*left, *right, *([] if labels is None else [labels])]])
+    opened = partial(
+        open_inputs, encoding=settings.encoding, limits=settings.execution.limits, note=progress.say
+    )  # fmt: skip
+    with progress.stage("reading"):
+        one = RecordTable.read(opened(left), settings, "left")
+        other = RecordTable.read(opened(right), settings, "right") if right else None
+    found = link_in_memory(one, other, settings, labels, count, progress).review
+    assert found is not None
+    write_tables(path, iter([found]))
+    return len(found)
+
+
+def result_of(
+    found: Linked,
+    left: RecordTable,
+    right: RecordTable | None,
+    numbers: Int64,
+    progress: Progress,
+    *,
+    used: int | None = None,
+    changes: pa.Table | None = None,
+) -> LinkResult:
+    """The result of a run in memory; see `write_results`."""
+    clusters, links = clusters_of(numbers, left, right), pa.concat_tables(links_of(found, left, right))
+    record = record_of(found, clusters, progress)
+    if changes is not None:
+        record["changes"] = count_changes(changes)
+    return LinkResult(links, clusters, record, changes, finished=finish(found, left, right, numbers, used))
 
 
 def read_links(folder: Path) -> LinkResult:
     """The result of an earlier run, from its output folder."""
     run = json.loads((folder / "run.json").read_text("utf-8"))
-    return LinkResult(pq.read_table(folder / "links.parquet"), pq.read_table(folder / "clusters.parquet"), run)
+    links, clusters = (pq.read_table(folder / f"{name}.parquet") for name in ("links", "clusters"))
+    changes = folder / "changes.parquet"
+    return LinkResult(links, clusters, run, pq.read_table(changes) if changes.is_file() else None, None, folder)
 
 
-def _link(left: RecordTable, right: RecordTable | None, run: Run[LinkSettings]) -> Linked:
-    found = link_tables(left.table, right.table if right else None, run)
+def link_records(
+    left: RecordTable,
+    right: RecordTable | None,
+    run: Run[LinkSettings],
+    known: Model | None = None,
+    labels: Any = None,
+) -> Linked:
+    """Link the records of one table or two, with the model of a finished run if it is given, or with labelled pairs."""
+    pairs, said = None, list[str]()
+    if labels is not None:
+        pairs = read_labels(labels, left, right, said.append, run.settings.encoding)
+    found = link_tables(left.table, right.table if right else None, run, known=known, labels=pairs)
+    for sentence in said:
+        found.notes.add(sentence)
     for table in (left, right):
         if table is not None and (repeated := table.repeated_ids()):
             found.notes.add(f"{table.name}: ids are not unique (repeated: {repeated:,})")

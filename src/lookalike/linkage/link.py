@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pyarrow as pa
 
+from lookalike.engine.progress import Progress
 from lookalike.engine.run import Run
 from lookalike.errors import UsageError
 from lookalike.linkage.blocking.find import CandidatePairs, find_pairs
-from lookalike.linkage.decide.links import choose_pairs, refuse_minority
+from lookalike.linkage.decide.links import choose_assignment, choose_pairs, refuse_minority
 from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.fields.reader import FieldReader
-from lookalike.linkage.linked import RANDOM_PAIRS, Linked, TableSizes
+from lookalike.linkage.linked import RANDOM_PAIRS, Linked, TableSizes, first_records
 from lookalike.linkage.memory import check_columns
 from lookalike.linkage.notes import Notes
 from lookalike.linkage.partners import add_partners
 from lookalike.linkage.resume import LinkPieces
+from lookalike.linkage.scoring.apply import apply_model
 from lookalike.linkage.scoring.capture import estimate_recall
-from lookalike.linkage.scoring.cut import choose_cut
+from lookalike.linkage.scoring.cut import choose_cut, keep_cut
+from lookalike.linkage.scoring.labels import LabelFigures, Labels, divide, judge_links, measure_links
+from lookalike.linkage.scoring.model import Model
 from lookalike.linkage.scoring.points import Points
+from lookalike.linkage.scoring.refine import has_enough, refine_scores
 from lookalike.linkage.scoring.score import Agreement, Pairs, Scores, compare_pairs, score_pairs
 from lookalike.linkage.scoring.score_words import has_words, score_words
 from lookalike.linkage.scoring.validating_field import ValidatingField
@@ -39,11 +45,18 @@ MANY_WRONG = 0.3
 
 
 def link_tables(
-    left: pa.Table, right: pa.Table | None, run: Run[LinkSettings], *, random_pairs: int = RANDOM_PAIRS
+    left: pa.Table,
+    right: pa.Table | None,
+    run: Run[LinkSettings],
+    *,
+    random_pairs: int = RANDOM_PAIRS,
+    known: Model | None = None,
+    labels: Labels | None = None,
 ) -> Linked:
     """Link the records of two tables, or of one.
 
-    Agreement by chance is measured on `random_pairs`.
+    Agreement by chance is measured on `random_pairs`. With the model of a finished run (`known`) nothing is learned.
+    Labelled pairs refine weights and probabilities, and judge the links.
 
     Examples
     --------
@@ -59,6 +72,8 @@ def link_tables(
     sizes, notes = TableSizes(len(left), None if right is None else len(right)), Notes(run.progress)
     with run.progress.stage("reading fields"):
         run, columns = _read_fields(left, right, run, notes)
+        if known is not None:
+            columns = [column for column in columns if column.name in known.names]
         validating = ValidatingField.read(left, right, run.settings, notes.add)
     table_bytes = left.nbytes + (0 if right is None else right.nbytes)
     expected = check_columns(columns, table_bytes, run.settings.execution)
@@ -67,17 +82,59 @@ def link_tables(
         pieces = LinkPieces(run.work)
         pairs = pieces.candidates(lambda: _find_candidates(columns, sizes, run, notes, pieces))
     with run.progress.stage("comparing"):
-        words = sizes.pairs > 0 and has_words(columns, sizes.right is not None, run.settings)
+        words = sizes.pairs > 0 and _are_words(columns, sizes.right is not None, run.settings)
         random_pairs = min(random_pairs, WORD_PAIRS) if words and sizes.right is not None else random_pairs
-        random = sizes.draw_pairs(run.settings.seed, random_pairs)
-        agreement = compare_pairs(columns, (pairs.left, pairs.right), random, run)
+        # Chance is part of known weights; only the evidence of words needs it again.
+        random = sizes.draw_pairs(run.settings.seed, random_pairs if words or known is None else 0)
+        swapped = None if known is None else known.exchanged
+        agreement = compare_pairs(columns, (pairs.left, pairs.right), random, run, swapped)
+    drawn = sizes.draw_pairs(run.settings.seed + 1, random_pairs) if validating is not None else random
+
+    base: Scores | None = None
     with run.progress.stage("scoring"):
-        scores = score_words(columns, pairs, agreement, (sizes.left, sizes.right), run) if words else None
-        if scores is None:
-            scores = score_pairs(columns, pairs, agreement, sizes.pairs, run)
-    with run.progress.stage("deciding"):
-        drawn = sizes.draw_pairs(run.settings.seed + 1, random_pairs) if validating is not None else random
-        return _decide(columns, sizes, pairs, agreement, scores, validating, drawn, run.settings, notes)
+        if known is not None:
+            known.check(columns, agreement.level_names)
+            base = apply_model(known, columns, pairs, agreement, run)
+        elif words:
+            base = score_words(columns, pairs, agreement, (sizes.left, sizes.right), run)
+
+    def attempt(some: Labels | None, notes: Notes) -> Linked:
+        """Score and decide with some of the labels."""
+        with run.progress.stage("scoring"):
+            scores = base or score_pairs(columns, pairs, agreement, sizes.pairs, run, some)
+            if some is not None:
+                scores = refine_scores(scores, pairs, agreement, some, run)
+        with run.progress.stage("deciding"):
+            return _decide(columns, sizes, pairs, agreement, scores, validating, drawn, run.settings, notes, known)
+
+    found = attempt(labels, notes)
+    if labels is not None:
+        found.figures = _judge(labels, pairs, attempt, run.settings, notes)
+    return found
+
+
+def _judge(
+    labels: Labels,
+    pairs: CandidatePairs,
+    attempt: Callable[[Labels | None, Notes], Linked],
+    settings: LinkSettings,
+    notes: Notes,
+) -> LabelFigures:
+    """How well links agree with labels that were held out."""
+    places = labels.places(pairs.left, pairs.right)
+    if not has_enough(labels, places):
+        notes.add(
+            f"--labels: too few candidates are labelled to refine weights from ({int((places >= 0).sum())}; at least "
+            "three matches and three other pairs are needed)"
+        )
+    linked = judge_links(labels, lambda some: first_records(attempt(some, Notes(Progress()))), settings.seed)
+    missed = int((labels.match & (places < 0)).sum())
+    return measure_links(labels, linked, missed, int(divide(labels, settings.seed).max(initial=-1)) + 1)
+
+
+def _are_words(columns: list[Column], two_tables: bool, settings: LinkSettings) -> bool:
+    """Whether pairs are scored by their words; not if a user defined levels, which have weights of their own."""
+    return not settings.custom and has_words(columns, two_tables, settings)
 
 
 def _read_fields(
@@ -108,7 +165,7 @@ def _find_candidates(
         coarse = [(one, place) for place, column in people for one in nicknames.coarsen(column)]
     each = run.workers.map
     texts = any(column.kind == "text" for column in columns)
-    words = sizes.right is not None and has_words(columns, True, run.settings)
+    words = sizes.right is not None and _are_words(columns, True, run.settings)
     found = find_pairs(
         columns, sizes.left, coarse=coarse, each=each, seed=run.settings.seed, steps=steps,
         most_pairs=min(WORD_BUDGET * sizes.records, 500_000 + 2 * sizes.records) if words else None,
@@ -126,16 +183,23 @@ def _decide(
     random: Pairs,
     settings: LinkSettings,
     notes: Notes,
+    known: Model | None = None,
 ) -> Linked:
     """Choose the cut and the links, and estimate precision and recall."""
-    scoring, score, probability = scores
+    scoring, score, probability, _ = scores
     for sentence in scoring.notes if not isinstance(scoring, Points) and sizes.pairs else ():
         notes.add(sentence)
     validation = None if validating is None else validating.validate(pairs, random, scores, notes.add)
-    cut, why = choose_cut(scores, validation, settings, notes.add)
-    chosen = choose_pairs(pairs, score, cut, settings.one_to_one, sizes.right is not None, notes.add)
+    if known is None:
+        cut, why = choose_cut(scores, validation, settings, notes.add)
+    else:
+        cut, why = keep_cut(known, scores, settings, notes.add)
+    method = settings.one_to_one if known is None else known.assignment
+    if sizes.right is not None:
+        method = choose_assignment(pairs, score, cut, method, notes.add)
+    chosen = choose_pairs(pairs, score, cut, method, notes.add)
     # A pair is a match if it is more likely one than not, even if links must be more certain than that.
-    even = cut if probability is None else min(cut, 0.0)
+    even = cut if probability is None else min(cut, scores.even)
     split = None if sizes.right is None else sizes.left
     chosen, refused = refuse_minority(pairs, score, cut, even, chosen, split, sizes.records)
     if refused:
@@ -152,7 +216,8 @@ def _decide(
     if isinstance(scoring, WordWeights):
         _warn(scores, chosen, notes)
     return Linked(settings, sizes, columns, pairs, agreement.levels, agreement.level_names, scoring, score, probability,
-                  validation, validated, cut, why, chosen, refused, recall, notes)  # fmt: skip
+                  validation, validated, cut, why, chosen, refused, recall, notes,
+                  agreement.exchanged, method, scores.calibration)  # fmt: skip
 
 
 def _warn(scores: Scores, chosen: Bool, notes: Notes) -> None:

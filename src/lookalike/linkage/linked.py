@@ -10,15 +10,19 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lookalike.linkage.blocking.find import CandidatePairs
+from lookalike.linkage.decide.clusters import connect_pairs
 from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.notes import Notes
+from lookalike.linkage.scoring.calibration import Calibration
+from lookalike.linkage.scoring.labels import LabelFigures
+from lookalike.linkage.scoring.model import Model, keep_scoring
 from lookalike.linkage.scoring.points import Points
 from lookalike.linkage.scoring.score import Pairs, frequencies
 from lookalike.linkage.scoring.validation import Precision, Validation
 from lookalike.linkage.scoring.weights import Weights
 from lookalike.linkage.scoring.words import WordWeights
 from lookalike.linkage.settings import LinkSettings
-from lookalike.types import Bool, Float64, Int64, strings_to_arrow, to_arrow
+from lookalike.types import Bool, Float64, Int64, distinct, strings_to_arrow, to_arrow
 from lookalike.types import compute as pc
 
 RANDOM_PAIRS = 1_000_000
@@ -88,6 +92,22 @@ class Linked:
     recall: tuple[float, float, float] | None
     """The share of all matches that are candidates, estimated from two groups of hashes, with its interval."""
     notes: Notes
+    exchanged: tuple[tuple[int, int], ...] = ()
+    """Fields whose values may be exchanged."""
+    assignment: str = "auto"
+    """How links were assigned: as asked for, or as the tables suggested."""
+    calibration: Calibration | None = None
+    figures: LabelFigures | None = None
+    """How well links agree with labels."""
+
+    def model(self) -> Model:
+        """What this run has learned, for a later one."""
+        columns = self.columns
+        return Model(
+            tuple(column.name for column in columns), tuple(column.kind for column in columns),
+            tuple(self.level_names), self.exchanged, keep_scoring(self.scoring, columns),
+            self.cut, self.cut_reason, self.assignment, self.calibration,
+        )  # fmt: skip
 
     def parts_of(self, places: Int64) -> tuple[Float64, Float64]:
         """What each field adds to the score of some candidate pairs, without and with the frequency of its value."""
@@ -136,3 +156,13 @@ class Linked:
         if self.validated is not None:
             return self.validated.precision, self.validated.low, self.validated.high
         return None if self.probability is None else (float(self.probability[self.chosen].mean()), None, None)
+
+
+def first_records(found: Linked) -> Int64:
+    """The first record of each record's cluster; -1 for a record without a link."""
+    places = np.flatnonzero(found.chosen)
+    ends = found.candidates.left[places], found.candidates.right[places]
+    first = connect_pairs(*ends, found.sizes.records)
+    members, clusters = distinct(np.concatenate(ends)), np.full(found.sizes.records, -1, np.int64)
+    clusters[members] = first[members]
+    return clusters

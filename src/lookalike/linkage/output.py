@@ -11,14 +11,13 @@ import pyarrow as pa
 
 from lookalike.engine.progress import Progress
 from lookalike.engine.usage import peak_memory_bytes
-from lookalike.linkage.decide.clusters import connect_pairs
-from lookalike.linkage.linked import Linked
+from lookalike.linkage.linked import Linked, first_records
 from lookalike.linkage.scoring.points import Points
 from lookalike.linkage.tables import RecordTable
 from lookalike.read import join_column
 from lookalike.read.columns import one_array
 from lookalike.report.linkage.facts import MODEL_ALONE
-from lookalike.types import Int64, distinct, strings_to_arrow, to_arrow
+from lookalike.types import Int64, strings_to_arrow, to_arrow
 from lookalike.types import compute as pc
 from lookalike.version import __version__
 
@@ -62,22 +61,28 @@ def _links(found: Linked, places: Int64, ids: pa.Array) -> pa.Table:
     return pa.table(columns)
 
 
-def clusters_of(found: Linked, left: RecordTable, right: RecordTable | None) -> pa.Table:
-    """The records connected by links, by cluster, in input order."""
-    places = np.flatnonzero(found.chosen)
-    ends = found.candidates.left[places], found.candidates.right[places]
-    first = connect_pairs(*ends, found.sizes.records)
-    members = distinct(np.concatenate(ends)).astype(np.int64)
-    _, cluster, sizes = np.unique(first[members], return_inverse=True, return_counts=True)
+def number_records(found: Linked) -> Int64:
+    """The cluster of each record, numbered by their first records; -1 for a record without a link."""
+    first = first_records(found)
+    linked = np.flatnonzero(first >= 0)
+    numbers = np.full(len(first), -1, np.int64)
+    numbers[linked] = np.unique(first[linked], return_inverse=True)[1]
+    return numbers
+
+
+def clusters_of(numbers: Int64, left: RecordTable, right: RecordTable | None) -> pa.Table:
+    """The records that are in a cluster (`numbers` are not negative), by cluster, in input order."""
+    members = np.flatnonzero(numbers >= 0)
+    cluster = numbers[members]
     order = np.lexsort((members, cluster))
     members, cluster = members[order], cluster[order]
+    sizes = np.bincount(cluster)
+    right_side = (members >= len(left.ids)).astype(np.int64)
     return pa.table(
         {
             "id": pc.take(joined_ids(left, right), to_arrow(members)),
-            "table": pc.take(
-                strings_to_arrow(["left", "right"]), to_arrow((members >= found.sizes.left).astype(np.int64))
-            ),
-            "cluster": to_arrow(cluster.astype(np.int64)),
+            "table": pc.take(strings_to_arrow(["left", "right"]), to_arrow(right_side)),
+            "cluster": to_arrow(cluster),
             "size": to_arrow(sizes[cluster].astype(np.int64)),
         }
     )
@@ -110,6 +115,22 @@ def record_of(found: Linked, clusters: pa.Table, progress: Progress) -> dict[str
         "seconds": {name: round(seconds, 3) for name, seconds in progress.seconds.items()},
         "peak_memory_bytes": peak_memory_bytes(),
         "notes": found.notes,
+        **({} if found.figures is None else {"labels": _figures(found)}),
+    }
+
+
+def _figures(found: Linked) -> dict[str, Any]:
+    """How well links agree with the labels."""
+    figures, calibration = found.figures, found.calibration
+    assert figures is not None
+    shares = {"precision": figures.precision, "recall": figures.recall, "f1": figures.f1}
+    return {
+        "pairs": figures.pairs,
+        "matches": figures.matches,
+        "not_candidates": figures.missed,
+        "folds": figures.folds,
+        **{name: None if share is None else share._asdict() for name, share in shares.items()},
+        "calibration": None if calibration is None else calibration._asdict(),
     }
 
 

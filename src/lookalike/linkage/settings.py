@@ -37,7 +37,7 @@ class LinkSettings:
     @classmethod
     def parse(
         cls,
-        fields: str | Sequence[str],
+        fields: str | Sequence[str | Field],
         *,
         id: str | None = None,
         validate: str | None = None,
@@ -82,10 +82,19 @@ class LinkSettings:
             read_nicknames(nicknames) if nicknames else None, seed, encoding, Execution.parse(threads, memory),
         )  # fmt: skip
 
+    @classmethod
+    def refuse_others(cls, given: dict[str, Any]) -> None:
+        """Refuse options that a finished run has decided (`against`), if they are not the defaults."""
+        usual = {"probability": DEFAULT_PROBABILITY, "one_to_one": "auto", "scoring": "weights", "seed": 1}
+        for name, value in given.items():
+            if value not in (None, (), "", usual.get(name)):
+                option = "--" + name.replace("_", "-")
+                raise UsageError(f"{option} cannot be given with --against: the finished run has decided it")
+
     def to_dict(self) -> dict[str, Any]:
         """The settings as in run.json."""
         return {
-            "fields": [{"left": one.left, "right": one.right, "kind": one.kind, "why": one.why} for one in self.fields],
+            "fields": [_field_to_dict(one) for one in self.fields],
             "id": self.id,
             "validate": self.validate,
             "precision": self.precision,
@@ -97,6 +106,11 @@ class LinkSettings:
             "encoding": self.encoding,
             **self.execution.to_dict(),
         }
+
+    @property
+    def custom(self) -> dict[str, Field]:
+        """The fields whose comparison a user defined, by name."""
+        return {one.name: one for one in self.fields if one.levels is not None}
 
     def identity(self) -> dict[str, Any]:
         """The settings by which a resumed run is recognised: nicknames by content, because a file may have changed."""
@@ -110,3 +124,12 @@ class LinkSettings:
     def id_of(self, side: str) -> str | None:
         """The column of a table that identifies a record; None if none was given."""
         return None if self.id is None else getattr(parse_names(self.id), side)
+
+
+def _field_to_dict(field: Field) -> dict[str, Any]:
+    found: dict[str, Any] = {"left": field.left, "right": field.right, "kind": field.kind, "why": field.why}
+    if field.levels is not None:
+        found["levels"] = field.levels
+    if field.compare is not None:
+        found["compare"] = getattr(field.compare, "__qualname__", repr(field.compare))
+    return found

@@ -20,16 +20,19 @@ LOCK_TEXT = b"lookalike\n"
 _OUTPUT_NAMES = {
     KEPT,
     "graph",
+    "model",
     RUN_FILE,
     "removed.parquet",
     "clusters.parquet",
     "links.parquet",
+    "changes.parquet",
     "rejected.jsonl",
     "report.html",
 }
 _DESKTOP_NAMES = {".DS_Store", "Thumbs.db", "desktop.ini"}
 """What file managers leave in any folder."""
 _GRAPH_NAMES = {"links.parquet", "items.parquet", "sources.json"}
+_MODEL_NAMES = {"model.json", "left.parquet", "right.parquet"}
 _WORK_NAMES = ("manifest.jsonl*", "*.arrow", "*.arrow.partial", "stdin.jsonl", "lookalike-*")
 _NAMED = 3
 """How many files an error names."""
@@ -49,9 +52,10 @@ def check_replaceable(folder: Path) -> None:
     record = _record(folder)
     if record is None:
         raise UsageError(f"{folder}: has no {RUN_FILE} of lookalike, so it is not an output; choose another name")
-    graph = sorted(path.name for path in (folder / "graph").glob("*"))
     foreign = [name for name in found if name not in _OUTPUT_NAMES | _DESKTOP_NAMES]
-    foreign += [f"graph/{name}" for name in graph if name not in _GRAPH_NAMES | _DESKTOP_NAMES]
+    for inner, ours in (("graph", _GRAPH_NAMES), ("model", _MODEL_NAMES)):
+        names = sorted(path.name for path in (folder / inner).glob("*"))
+        foreign += [f"{inner}/{name}" for name in names if name not in ours | _DESKTOP_NAMES]
     if foreign := foreign or _added(folder, record):
         raise UsageError(
             f"{folder}: has files that lookalike did not write: {_names(foreign)}; move them or choose another name"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lookalike.engine.workers import Workers
 from lookalike.linkage.compare.levels import Comparer
-from lookalike.linkage.compare.swapped_names import insert_exchanged
+from lookalike.linkage.compare.swapped_names import insert_exchanged, name_exchanged
 from lookalike.linkage.fields.columns import Column
 from lookalike.types import strings_to_arrow
 
@@ -59,7 +59,7 @@ def test_levels_are_those_of_a_plain_search(rows, data):
     told = insert_exchanged(columns, pairs, levels)
     expected, partners = plain(columns, rows, lots)
     assert [found.tolist() for found in levels] == expected
-    assert told == partners
+    assert name_exchanged(columns, told) == partners
 
 
 def test_examples():
@@ -76,7 +76,7 @@ def test_examples():
     levels = np.array([[7, 7, 7, 1, 7, 2, 1], [7, 7, 7, 0, 1, 1, 1]], np.int8)
     random = levels[:, :3].copy()
     told = insert_exchanged(columns, [(left, right), (left[:3], right[:3])], [levels, random])
-    assert told == {0: "exchanged with surname"}
+    assert told == [(0, 1)]
     assert levels.tolist() == [[2, 2, 8, 1, 8, 3, 1], [0, 0, 7, 0, 1, 1, 1]]
     assert random.tolist() == [[2, 2, 8], [0, 0, 7]]
 
@@ -86,10 +86,10 @@ def test_where_no_candidate_changed_names_nothing_changes():
     columns = [column_of("given", "person", ["a", "b"]), column_of("surname", "person", ["b", "a"])]
     levels, random = np.array([[7], [7]], np.int8), np.array([[7], [7]], np.int8)
     lots = [(np.array([0]), np.array([0])), (np.array([0]), np.array([1]))]
-    assert insert_exchanged(columns, lots, [levels, random]) == {}
+    assert insert_exchanged(columns, lots, [levels, random]) == []
     assert levels.tolist() == random.tolist() == [[7], [7]]
     empty = np.empty((2, 0), np.int8)
-    assert insert_exchanged(columns, [(empty[0], empty[1])], [empty]) == {}
+    assert insert_exchanged(columns, [(empty[0], empty[1])], [empty]) == []
 
 
 def test_threads_and_chunks_change_nothing():
@@ -104,3 +104,14 @@ def test_threads_and_chunks_change_nothing():
     with Workers(3) as workers:
         insert_exchanged(columns, [tuple(side.astype(np.int32) for side in pairs)], [again], workers.map, chunk=64)
     assert (once == again).all()
+
+
+def test_known_fields_have_the_level_whatever_the_pairs():
+    """A later run has the levels of the run that its weights are from."""
+    columns = [column_of("given", "person", ["a", "b"]), column_of("surname", "person", ["b", "a"])]
+    levels = np.array([[7], [7]], np.int8)
+    assert insert_exchanged(columns, [(np.array([0]), np.array([0]))], [levels], known=[(1, 0)]) == [(1, 0)]
+    assert levels.tolist() == [[7], [8]]
+    levels = np.array([[7], [7]], np.int8)
+    assert insert_exchanged(columns, [(np.array([0]), np.array([1]))], [levels], known=[]) == []
+    assert levels.tolist() == [[7], [7]]

@@ -30,7 +30,8 @@ def insert_exchanged(
     each: Mapper = map,
     *,
     chunk: int = CHUNK,
-) -> dict[int, str]:
+    known: Sequence[tuple[int, int]] | None = None,
+) -> list[tuple[int, int]]:
     """Give pairs with swapped names level 2, and move every level from 2 on up by one.
 
     Parameters
@@ -45,11 +46,13 @@ def insert_exchanged(
         Like the built-in map; may use threads.
     chunk
         Pairs that a thread works on at a time.
+    known
+        The fields that may be swapped, as an earlier call returned them; they get the level in any case, others do not.
 
     Returns
     -------
-    dict
-        The name of the new level, by field.
+    list
+        The fields that are swapped: the one that has the new level, and the other.
 
     Examples
     --------
@@ -58,26 +61,48 @@ def insert_exchanged(
     >>> surname = Column("surname", "person", np.array([0, 1, 2], np.int32), strings_to_arrow(["lee", "ann", "ray"]))
     >>> levels = np.array([[7, 1], [7, 7]], np.int8)
     >>> insert_exchanged([given, surname], [(np.array([0, 0]), np.array([1, 2]))], [levels]), levels.tolist()
-    ({1: 'exchanged with given'}, [[0, 1], [2, 8]])
+    ([(1, 0)], [[0, 1], [2, 8]])
     """
-    partners: dict[int, list[str]] = {}
+    swapped: list[tuple[int, int]] = []
     spans = [spans_of(len(left), chunk) for left, _ in pairs]
-    names = [place for place, column in enumerate(columns) if column.kind == NAMES]
-    for both in combinations(names, 2):
-        other, one = sorted(both, key=lambda place: (len(columns[place].values), -place))
+    for one, other in _possible(columns) if known is None else known:
         keys = _keys(columns[one], columns[other])
-        if keys.any() and _mark(pairs[0], levels[0], spans[0], one, other, keys, each):
-            partners.setdefault(one, []).append(columns[other].name)
+        found = bool(keys.any()) and _mark(pairs[0], levels[0], spans[0], one, other, keys, each)
+        if found or known is not None:
+            swapped.append((one, other))
             for more in zip(pairs[1:], levels[1:], spans[1:]):
                 _mark(*more, one, other, keys, each)
     # The new number of each level; negative levels count from the end.
     numbers = np.arange(256).astype(np.int8)
     numbers[2:127] += 1
     numbers[EXCHANGED] = 2
-    for field in partners:
+    for field in dict(swapped):
         for some, own in zip(levels, spans):
             _renumber(some[field], numbers, own, each)
+    return swapped
+
+
+def name_exchanged(columns: Sequence[Column], swapped: Sequence[tuple[int, int]]) -> dict[int, str]:
+    """The name of the level of swapped names, by field.
+
+    Examples
+    --------
+    >>> from lookalike.types import strings_to_arrow
+    >>> given = Column("given", "person", np.array([0], np.int32), strings_to_arrow(["ann"]))
+    >>> name_exchanged([given, given], [(1, 0)])
+    {1: 'exchanged with given'}
+    """
+    partners: dict[int, list[str]] = {}
+    for one, other in swapped:
+        partners.setdefault(one, []).append(columns[other].name)
     return {field: f"exchanged with {' or '.join(others)}" for field, others in partners.items()}
+
+
+def _possible(columns: Sequence[Column]) -> list[tuple[int, int]]:
+    """Every two fields of names, the one with more values first."""
+    names = [place for place, column in enumerate(columns) if column.kind == NAMES]
+    ordered = [sorted(both, key=lambda at: (-len(columns[at].values), at)) for both in combinations(names, 2)]
+    return [(one, other) for one, other in ordered]
 
 
 def _renumber(levels: Int8, numbers: Int8, spans: Sequence[Span], each: Mapper) -> None:

@@ -14,18 +14,24 @@ MOSTLY_ONE = 0.8
 """If at least this share of the linked records of both tables has a single partner, entities seem to be unique."""
 
 
-def choose_pairs(pairs: CandidatePairs, score: Float64, cut: float, method: str, two_tables: bool, note: Note) -> Bool:
-    """The pairs at or above the cut; with at most one per record if requested, or if the tables suggest it (auto)."""
+def choose_assignment(pairs: CandidatePairs, score: Float64, cut: float, method: str, note: Note) -> str:
+    """How links between two tables are assigned: `auto` becomes what the tables suggest, if there are any links."""
+    places = np.flatnonzero(score >= cut)
+    if method != "auto" or not len(places):
+        return method
+    share = min(_share_with_one(pairs.left[places]), _share_with_one(pairs.right[places]))
+    if MOSTLY_ONE <= share < 1:
+        note(
+            f"{share:.0%} of the linked records have one partner, so each table seems to hold an entity only once: "
+            "each record is linked with its best partner only (--one-to-one no allows several)"
+        )
+    return "optimal" if share >= MOSTLY_ONE else "no"
+
+
+def choose_pairs(pairs: CandidatePairs, score: Float64, cut: float, method: str, note: Note) -> Bool:
+    """The pairs at or above the cut; with at most one per record if requested."""
     chosen = np.asarray(score >= cut)
     places = np.flatnonzero(chosen)
-    if method == "auto" and two_tables and len(places):
-        share = min(_share_with_one(pairs.left[places]), _share_with_one(pairs.right[places]))
-        if MOSTLY_ONE <= share < 1:
-            method = "optimal"
-            note(
-                f"{share:.0%} of the linked records have one partner, so each table seems to hold an entity only once: "
-                "each record is linked with its best partner only (--one-to-one no allows several)"
-            )
     if method in ("auto", "no"):
         return chosen
     kept = np.zeros(len(chosen), np.bool_)

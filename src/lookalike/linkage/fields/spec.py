@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import field as made_by
+from typing import Any, NamedTuple
+
+import pyarrow as pa
 
 from lookalike.errors import UsageError
 from lookalike.types.frozen import frozen
 
+MOST_LEVELS = 12
 KINDS = ("person", "text", "code", "phone", "email", "date", "number", "address")
 
 
@@ -30,26 +34,88 @@ def parse_names(text: str) -> ColumnNames:
     return ColumnNames(left.strip(), right.strip() if equals else left.strip())
 
 
+Comparator = Callable[[pa.Array, pa.Array], Any]
+"""Takes two arrays of values in normal form, and tells how similar each two are."""
+
+
 @frozen
 class Field:
-    """A field to compare: its column in the left and in the right table, its kind, and the reason for that kind.
+    """A field to compare: its column in each table, its kind, and how its values are compared.
+
+    Parameters
+    ----------
+    left : str
+        The column: "NAME", or "LEFT=RIGHT" if the tables use different names.
+    right : str, optional
+        The column of the right table, if it has another name.
+    kind : str, optional
+        person, text, address, code, phone, email, date or number; recognised from the values if omitted.
+    levels : dict or sequence, optional
+        Levels of agreement instead of those of the kind. Names with the smallest similarity of each, as in
+        {"very similar": 0.9, "similar": 0.6}; before them comes "equal", after them "different". With a `compare` that
+        returns numbers of levels: their names, the best first.
+    compare : callable, optional
+        A function of two Arrow arrays of strings (values in normal form, neither is null) that returns their
+        similarity, from 0 to 1 (null or NaN for no evidence), or the number of a level (1 is the best, 0 is no
+        evidence). Without it, texts are compared by their trigrams, and numbers by their relative difference.
 
     Examples
     --------
-    >>> Field("surname", "last_name", "person").name
-    'surname'
+    >>> Field("surname=last_name", kind="person").right
+    'last_name'
+    >>> Field("title", kind="text", levels={"similar": 0.5, "very similar": 0.8}).level_names
+    ('equal', 'very similar', 'similar', 'different')
     """
 
     left: str
-    right: str
+    right: str = ""
     kind: str = ""
     """One of KINDS; empty until it is known."""
     why: str = ""
+    levels: Mapping[str, float] | Sequence[str] | None = None
+    compare: Comparator | None = made_by(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        names = parse_names(self.left)
+        object.__setattr__(self, "left", names.left)
+        object.__setattr__(self, "right", self.right or names.right)
+        if self.levels is not None:
+            object.__setattr__(self, "levels", check_levels(names.left, self.levels, self.compare is not None))
+        elif self.compare is not None:
+            raise UsageError(f"field {names.left}: compare= needs levels=, the names of its levels or cut-offs")
 
     @property
     def name(self) -> str:
         """The name of the field in results."""
         return self.left
+
+    @property
+    def level_names(self) -> tuple[str, ...]:
+        """The names of the levels that the user defined, from level 1; none if there are none."""
+        if isinstance(self.levels, Mapping):
+            return ("equal", *self.levels, "different")
+        return tuple(self.levels or ())
+
+
+def check_levels(
+    name: str, levels: Mapping[str, float] | Sequence[str], compared: bool
+) -> Mapping[str, float] | tuple[str, ...]:
+    """The levels of a field as defined by a user, the best first."""
+    names = list(levels)
+    if not all(isinstance(one, str) and one for one in names) or len(set(names)) < len(names):
+        raise UsageError(f"field {name}: levels= needs names that differ, not {names}")
+    if not 1 <= len(names) <= MOST_LEVELS:
+        raise UsageError(f"field {name}: levels= takes 1 to {MOST_LEVELS} levels, not {len(names)}")
+    if not isinstance(levels, Mapping):
+        if not compared or len(names) < 2:
+            raise UsageError(f"field {name}: levels= needs a cut-off for each name, such as {{'similar': 0.8}}")
+        return tuple(names)
+    cuts = list(levels.values())
+    if not all(isinstance(cut, int | float) and 0 < cut <= 1 for cut in cuts) or len(set(cuts)) < len(cuts):
+        raise UsageError(f"field {name}: cut-offs must differ, above 0 and at most 1, not {cuts}")
+    if {"equal", "different"} & set(names):
+        raise UsageError(f"field {name}: the levels 'equal' and 'different' exist already; choose other names")
+    return dict(sorted(levels.items(), key=lambda one: -one[1]))
 
 
 def parse_fields(fields: str | Iterable[str | Field]) -> list[Field]:

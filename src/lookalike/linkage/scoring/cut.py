@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lookalike.linkage.fields.reader import Note
+from lookalike.linkage.scoring.model import Model
 from lookalike.linkage.scoring.points import Points
 from lookalike.linkage.scoring.score import Scores
 from lookalike.linkage.scoring.validation import Validation
@@ -39,12 +40,22 @@ def choose_cut(scores: Scores, validation: Validation | None, settings: LinkSett
     assert scores.probability is not None
     if wanted is not None:
         return _model_cut(scores, wanted)
-    default = settings.probability == DEFAULT_PROBABILITY and settings.one_to_one != "no"
-    if isinstance(scores.scoring, WordWeights) and default:
+    if isinstance(scores.scoring, WordWeights) and _is_default(settings):
         return _balanced_cut(scores, note)
     reached = scores.score[scores.probability >= settings.probability]
     lowest = float(reached.min()) if len(reached) else math.inf
     return Cut(lowest, f"the model's own probability is {settings.probability:g} or more")
+
+
+def keep_cut(model: Model, scores: Scores, settings: LinkSettings, note: Note) -> Cut:
+    """The cut of a finished run: the same probability or share of points; if all pairs decided, the same score."""
+    if settings.precision is not None or (isinstance(scores.scoring, WordWeights) and _is_default(settings)):
+        return Cut(model.cut, model.cut_reason)
+    return choose_cut(scores, None, settings, note)
+
+
+def _is_default(settings: LinkSettings) -> bool:
+    return settings.probability == DEFAULT_PROBABILITY and settings.one_to_one != "no"
 
 
 def _validated_cut(validation: Validation, wanted: float, settings: LinkSettings, note: Note) -> Cut:

@@ -12,10 +12,13 @@ import numpy as np
 from lookalike.engine.run import Run
 from lookalike.kernels.scoring import add_frequencies, look_up_scores
 from lookalike.linkage.blocking.find import CandidatePairs
+from lookalike.linkage.compare.custom import CustomComparer
 from lookalike.linkage.compare.levels import LEVELS, Comparer, spans_of
-from lookalike.linkage.compare.swapped_names import insert_exchanged
+from lookalike.linkage.compare.swapped_names import insert_exchanged, name_exchanged
 from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.resume import LinkPieces
+from lookalike.linkage.scoring.calibration import Calibration
+from lookalike.linkage.scoring.labels import Labels, patterns_of_labels
 from lookalike.linkage.scoring.patterns import Patterns, patterns_of
 from lookalike.linkage.scoring.points import EACH, Points, deduct
 from lookalike.linkage.scoring.weights import Weights, adjust_by_frequency, fit_weights, frequency_beyond
@@ -38,6 +41,8 @@ class Agreement(NamedTuple):
     """The same for random pairs."""
     level_names: list[tuple[str, ...]]
     """By field, the names of its levels, from level 1."""
+    exchanged: tuple[tuple[int, int], ...] = ()
+    """Fields whose values may be exchanged: the field that has a level for it, and the other."""
 
 
 class Scores(NamedTuple):
@@ -47,6 +52,13 @@ class Scores(NamedTuple):
     score: Float64
     probability: Float64 | None
     """According to the model; None with points."""
+    calibration: Calibration | None = None
+    """How probabilities follow from scores, if labels changed that."""
+
+    @property
+    def even(self) -> float:
+        """The score of a pair that is as likely a match as not."""
+        return 0.0 if self.calibration is None else self.calibration.even
 
     def sure(self) -> Bool:
         """Which pairs are taken for matches: by their probability; with points, those equal in every field."""
@@ -56,22 +68,40 @@ class Scores(NamedTuple):
         return np.asarray(self.probability > SURE)
 
 
-def compare_pairs(columns: Sequence[Column], pairs: Pairs, random: Pairs, run: Run[LinkSettings]) -> Agreement:
-    """Compare pairs and random pairs in every field. What a killed run has already compared is reused."""
-    pieces, nicknames, each = LinkPieces(run.work), run.settings.nicknames, run.workers.map
+def compare_pairs(
+    columns: Sequence[Column],
+    pairs: Pairs,
+    random: Pairs,
+    run: Run[LinkSettings],
+    known: Sequence[tuple[int, int]] | None = None,
+) -> Agreement:
+    """Compare pairs and random pairs in every field. What a killed run has already compared is reused.
+
+    `known` are the fields whose values may be exchanged; without it, the pairs tell.
+    """
+    pieces, each, custom = LinkPieces(run.work), run.workers.map, run.settings.custom
     found, chance = (np.empty((len(columns), len(left)), np.int8) for left, _ in (pairs, random))
     names = []
     distinct, places = _distinct(random)
     for place, column in enumerate(columns):
-        words = nicknames.words_of(column) if nicknames is not None and column.kind == "person" else None
-        comparer = Comparer(column, words)
+        comparer = _comparer(column, run.settings)
         names.append(comparer.levels)
         chance[place] = comparer.compare(*distinct, each)[places]
         pieces.levels(place, found[place], partial(_compare_some, comparer, pairs, found[place], each))
-    for place, name in insert_exchanged(columns, (pairs, random), (found, chance), each).items():
+    # Names that are compared in another way have no level for exchanged ones.
+    usual = [replace(column, kind="text") if column.name in custom else column for column in columns]
+    swapped = insert_exchanged(usual, (pairs, random), (found, chance), each, known=known)
+    for place, name in name_exchanged(columns, swapped).items():
         equal, *others = names[place]
         names[place] = (equal, name, *others)
-    return Agreement(found.T, chance.T, names)
+    return Agreement(found.T, chance.T, names, tuple(swapped))
+
+
+def _comparer(column: Column, settings: LinkSettings) -> Comparer | CustomComparer:
+    if column.name in settings.custom:
+        return CustomComparer(column, settings.custom[column.name])
+    nicknames = settings.nicknames
+    return Comparer(column, nicknames.words_of(column) if nicknames is not None and column.kind == "person" else None)
 
 
 def _distinct(pairs: Pairs) -> tuple[Pairs, Any]:
@@ -83,28 +113,65 @@ def _distinct(pairs: Pairs) -> tuple[Pairs, Any]:
     return (keys >> 32, keys & 0xFFFFFFFF), places
 
 
-def _compare_some(comparer: Comparer, pairs: Pairs, levels: Int8, each: Mapper, span: Span) -> None:
+def _compare_some(comparer: Comparer | CustomComparer, pairs: Pairs, levels: Int8, each: Mapper, span: Span) -> None:
     """Compare the pairs of a span, and fill in their levels."""
     some = slice(*span)
     comparer.compare(pairs[0][some], pairs[1][some], each, levels[some])
 
 
 def score_pairs(
-    columns: Sequence[Column], pairs: CandidatePairs, agreement: Agreement, all_pairs: int, run: Run[LinkSettings]
+    columns: Sequence[Column],
+    pairs: CandidatePairs,
+    agreement: Agreement,
+    all_pairs: int,
+    run: Run[LinkSettings],
+    labels: Labels | None = None,
 ) -> Scores:
     """The worth of each level of agreement, and the score and probability of each candidate pair."""
     sizes, each = [len(names) for names in agreement.level_names], run.workers.map
-    patterns = patterns_of(agreement.levels)
-    score = np.empty(len(agreement.levels), np.float64)
     if run.settings.scoring == "points":
-        points = deduct(sizes, deductions=[_deductions(size, column.kind) for size, column in zip(sizes, columns)])
-        _look_up(points.score(patterns.levels), patterns, score, each)
-        return Scores(points, score, None)
+        custom = run.settings.custom
+        points = deduct(
+            sizes,
+            deductions=[
+                None if column.name in custom else _deductions(size, column.kind)
+                for size, column in zip(sizes, columns)
+            ],
+        )
+        return score_by_points(points, agreement, each)
+    patterns = patterns_of(agreement.levels)
     # Without random pairs nothing is scored; a pair that differs in everything stands for chance.
     random = agreement.random if len(agreement.random) else np.array([sizes], np.int8)
     chance, chances, _ = patterns_of(random)
     fields = [column.name for column in columns]
-    weights = fit_weights(patterns.levels, patterns.counts, chance, chances, sizes, float(max(all_pairs, 1)), fields)
+    known = None
+    if labels is not None:
+        places = labels.places(pairs.left, pairs.right)
+        known = patterns_of_labels(labels, places, patterns.of_pair, len(patterns.levels))
+    weights = fit_weights(
+        patterns.levels, patterns.counts, chance, chances, sizes, float(max(all_pairs, 1)), fields, labelled=known
+    )  # fmt: skip
+    return score_by_weights(weights, columns, pairs, agreement, each, patterns)
+
+
+def score_by_points(points: Points, agreement: Agreement, each: Mapper) -> Scores:
+    """The points of each candidate pair."""
+    patterns, score = patterns_of(agreement.levels), np.empty(len(agreement.levels), np.float64)
+    _look_up(points.score(patterns.levels), patterns, score, each)
+    return Scores(points, score, None)
+
+
+def score_by_weights(
+    weights: Weights,
+    columns: Sequence[Column],
+    pairs: CandidatePairs,
+    agreement: Agreement,
+    each: Mapper,
+    patterns: Patterns | None = None,
+) -> Scores:
+    """The score and probability of each candidate pair by these weights; its patterns are found if not given."""
+    patterns = patterns_of(agreement.levels) if patterns is None else patterns
+    score = np.empty(len(agreement.levels), np.float64)
     _look_up(weights.score(patterns.levels) + weights.prior_bits, patterns, score, each)
     weights = replace(weights, own_shares=_own_shares(columns, pairs, agreement.levels, weights, score))
     _add_frequencies(columns, weights, pairs, agreement.levels, score, each)

@@ -38,6 +38,8 @@ ROUNDS = 3
 """How often u is measured anew, without the random pairs that turned out to be matches. The third changes little."""
 BITS = 8.0
 """The default limit of the change of a weight by the frequency of the value, in bits either way."""
+LABELS = 5.0
+"""How many labels of an agreement pattern count as much as the model's own estimate for it."""
 FEW = 100
 """With fewer candidates, the estimate cannot be trusted."""
 
@@ -165,6 +167,7 @@ def fit_weights(
     dependent: bool = True,
     iterations: int = 1000,
     tolerance: float = 1e-6,
+    labelled: Float64 | None = None,
 ) -> Weights:
     """Estimate weights from candidate pairs and random pairs, without labels.
 
@@ -186,6 +189,8 @@ def fit_weights(
         and if `pairs` is known, because the matches among the random pairs must be recognised.
     iterations, tolerance
         The estimation ends after this many iterations, or when no number changes by more than the tolerance.
+    labelled
+        float64[2, patterns]: how many pairs of each candidate pattern are known to be matches, and to be none.
 
     Examples
     --------
@@ -218,7 +223,7 @@ def fit_weights(
     for _ in range(ROUNDS if enough else 1):
         if enough:
             state = replace(state, others=_measure_again(state, random, random_counts, dependent))
-        state = _maximise(state, levels, counts, iterations, tolerance)
+        state = _maximise(state, levels, counts, iterations, tolerance, labelled)
     return replace(state, notes=tuple(_notes(state, levels, counts, names, known)))
 
 
@@ -315,8 +320,16 @@ def _believed(size: int) -> Float64:
     return np.concatenate([[1.0, AGREE], (1 - AGREE) * rest / rest.sum()])
 
 
-def _maximise(state: Weights, levels: Levels, counts: Int64, iterations: int, tolerance: float) -> Weights:
-    """Expectation-maximisation until nothing changes; `others` stays fixed."""
+def _maximise(
+    state: Weights, levels: Levels, counts: Int64, iterations: int, tolerance: float, labelled: Float64 | None = None
+) -> Weights:
+    """Expectation-maximisation until nothing changes; `others` stays fixed.
+
+    Labels of a pattern tell about all its pairs: they are weighed against the model's own estimate.
+    """
+    known = np.zeros((2, len(levels))) if labelled is None else labelled
+    trust = LABELS / (LABELS + known.sum(axis=0))
+    labels = known[0] / (LABELS + known.sum(axis=0))
     others = state.others.logs(levels).sum(axis=1)
     owns = [state.others.own(field) for field in range(len(state.sizes))]
     believed = [_believed(size)[1:] * BELIEF for size in state.sizes]
@@ -325,7 +338,7 @@ def _maximise(state: Weights, levels: Levels, counts: Int64, iterations: int, to
     while done < iterations and moved > tolerance:
         done += 1
         scores = look_up(levels, _logs(matches)).sum(axis=1) - others
-        found = counts * _posterior(scores, expected, state.pairs)
+        found = counts * (trust * _posterior(scores, expected, state.pairs) + labels)
         now = float(found.sum())
         seen = [np.bincount(levels[:, f], found, minlength=len(own) + 1)[1:] for f, own in enumerate(owns)]
         tables = tuple(map(_ordered, (count + belief for count, belief in zip(seen, believed)), owns))

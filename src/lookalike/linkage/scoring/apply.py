@@ -1,0 +1,58 @@
+"""Scores pairs with weights that a finished run has learned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lookalike.engine.run import Run
+from lookalike.errors import BadDataError
+from lookalike.linkage.blocking.find import CandidatePairs
+from lookalike.linkage.fields.columns import Column
+from lookalike.linkage.scoring.evidence import Evidence
+from lookalike.linkage.scoring.model import KnownWords, Model
+from lookalike.linkage.scoring.points import Points
+from lookalike.linkage.scoring.score import Agreement, Scores, score_by_points, score_by_weights
+from lookalike.linkage.scoring.words import WordWeights, partner_bits
+from lookalike.linkage.settings import LinkSettings
+
+
+def apply_model(
+    model: Model, columns: Sequence[Column], pairs: CandidatePairs, agreement: Agreement, run: Run[LinkSettings]
+) -> Scores:
+    """The score and probability of each candidate pair, by known weights.
+
+    How common a value is, is counted anew: it is a fact about the records.
+    """
+    each, scoring = run.workers.map, model.scoring
+    if isinstance(scoring, Points):
+        scores = score_by_points(scoring, agreement, each)
+    elif isinstance(scoring, KnownWords):
+        scores = _score_words(scoring, columns, pairs, agreement, run)
+    else:
+        scores = score_by_weights(scoring, columns, pairs, agreement, each)
+    if model.calibration is None:
+        return scores
+    return scores._replace(probability=model.calibration.probability(scores.score), calibration=model.calibration)
+
+
+def _score_words(
+    known: KnownWords,
+    columns: Sequence[Column],
+    pairs: CandidatePairs,
+    agreement: Agreement,
+    run: Run[LinkSettings],
+) -> Scores:
+    evidence = Evidence(columns, agreement.random)
+    if [(columns[one.field].name, one.what) for one in evidence.features] != known.features:
+        raise BadDataError(
+            "the finished run compared texts in another way than this version does; link all records again"
+        )
+    made = WordWeights(evidence, known.weights, known.prior_bits, known.expected, known.learned, (), known.rows)
+    measured = evidence.measure(pairs.left, pairs.right, agreement.levels, run.workers.map)
+    score = measured @ known.weights + known.prior_bits
+    if run.settings.one_to_one != "no":
+        score += partner_bits(pairs.left, pairs.right, score, len(columns[0]))
+    with np.errstate(over="ignore"):
+        return Scores(made, score, 1 / (1 + np.exp2(-score)))

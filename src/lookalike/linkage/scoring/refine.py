@@ -1,0 +1,98 @@
+"""Scores that labelled pairs have refined: weights, and the probabilities that follow from scores."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from lookalike.engine.run import Run
+from lookalike.linkage.blocking.find import CandidatePairs
+from lookalike.linkage.scoring.calibration import calibrate
+from lookalike.linkage.scoring.labels import Labels
+from lookalike.linkage.scoring.points import Points
+from lookalike.linkage.scoring.score import Agreement, Scores
+from lookalike.linkage.scoring.words import LN2, WordWeights, partner_bits
+from lookalike.linkage.settings import LinkSettings
+from lookalike.types import Bool, Float32, Float64, Int64
+
+STIFF = 4.0
+"""How strongly weights stay at what was learned without labels; a label of a doubtful pair counts a quarter."""
+ENOUGH = 3
+"""With fewer matches or fewer other pairs among the labels, nothing is refined."""
+
+
+def has_enough(labels: Labels, places: Int64) -> bool:
+    """Whether labelled candidates are enough to refine anything."""
+    known = labels.match[places >= 0]
+    return int(known.sum()) >= ENOUGH and int((~known).sum()) >= ENOUGH
+
+
+def refine_scores(
+    scores: Scores, pairs: CandidatePairs, agreement: Agreement, labels: Labels, run: Run[LinkSettings]
+) -> Scores:
+    """Scores by weights that labels have moved (of records made of words), with calibrated probabilities.
+
+    Points carry no probability, and stay as they are.
+    """
+    places = labels.places(pairs.left, pairs.right)
+    if isinstance(scores.scoring, Points) or not has_enough(labels, places):
+        return scores
+    known = places >= 0
+    some, match = places[known], labels.match[known]
+    weight = labels.weight[known] / labels.weight[known].mean()
+    if isinstance(scores.scoring, WordWeights):
+        scores = _refine_words(scores.scoring, pairs, agreement, some, match, run)
+    calibration = calibrate(scores.score[some], match, weight)
+    return scores._replace(probability=calibration.probability(scores.score), calibration=calibration)
+
+
+def _refine_words(
+    made: WordWeights,
+    pairs: CandidatePairs,
+    agreement: Agreement,
+    some: Int64,
+    match: Bool,
+    run: Run[LinkSettings],
+) -> Scores:
+    each = run.workers.map
+    measured = made.evidence.measure(pairs.left, pairs.right, agreement.levels, each)
+    helps = [one.helps for one in made.features]
+    weights, prior = move_weights(measured[some], match, made.weights, made.prior_bits, helps)
+    score = measured @ weights + prior
+    if run.settings.one_to_one != "no":
+        score += partner_bits(pairs.left, pairs.right, score, int(pairs.right.max()) + 1)
+    moved = replace(made, weights=weights, prior_bits=prior)
+    with np.errstate(over="ignore"):
+        return Scores(moved, score, 1 / (1 + np.exp2(-score)))
+
+
+def move_weights(
+    measured: Float32, match: Bool, weights: Float64, prior: float, helps: list[bool]
+) -> tuple[Float64, float]:
+    """Weights and prior by which the labels are likelier, near those given; no weight gets the wrong sign.
+
+    Examples
+    --------
+    The second number, which had no weight, tells matches from others:
+
+    >>> measured = np.array([[1, 1], [1, 0]] * 50, np.float32)
+    >>> moved, prior = move_weights(measured, np.arange(100) % 2 == 0, np.array([4.0, 0.0]), -2.0, [True, True])
+    >>> bool(moved[1] > 2), bool(moved[0] + prior < 0)
+    (True, True)
+    """
+    from scipy.optimize import minimize
+
+    table, aim = np.c_[np.ones(len(match)), measured.astype(np.float64)], match.astype(np.float64)
+    start = np.append(prior, weights)
+    spread = np.maximum(np.abs(start), 1.0)  # a heavy weight may move further
+
+    def loss(values: Float64) -> tuple[float, Float64]:
+        bits, off = LN2 * (table @ values), (values - start) / spread
+        slope = LN2 * (table.T @ (1 / (1 + np.exp(-np.clip(bits, -500, 500))) - aim))
+        total = float((np.logaddexp(0, bits) - aim * bits).sum() + STIFF / 2 * (off**2).sum())
+        return total, np.asarray(slope + STIFF * off / spread)
+
+    bounds = [(None, None), *((0, None) if one else (None, 0) for one in helps)]
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
+    return np.asarray(found[1:], np.float64), float(found[0])

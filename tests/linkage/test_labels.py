@@ -1,0 +1,217 @@
+"""Labelled pairs: what they improve, how links are judged by them, which pairs to label, and what is refused."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+from tests.support.catalogues import judge_products, make_products
+
+import lookalike as la
+from linking import f1, make_people, pairs_of
+from lookalike.linkage.review import inclusion
+from lookalike.linkage.scoring.calibration import calibrate
+from lookalike.linkage.scoring.labels import Labels, divide, estimate_share, judge_links
+from lookalike.linkage.scoring.weights import fit_weights
+
+FIELDS = ["name", "phone"]
+OPTIONS = {"threads": 1, "one_to_one": "no"}
+
+
+@pytest.fixture(scope="module")
+def people():
+    """Hard to link: nine of ten values are wrong."""
+    return make_people(1000, 1000, 0.3, errors=0.9, seed=5)
+
+
+@pytest.fixture(scope="module")
+def labels(people):
+    left, right, truth = people
+    loose = la.link(left, right, FIELDS, probability=0.01, **OPTIONS)
+    rows = loose.links.select(["left", "right"]).to_pylist()
+    random.Random(1).shuffle(rows)
+    return [dict(row, match=int((row["left"], row["right"]) in truth)) for row in rows[:150]]
+
+
+def test_labels_refine_and_judge(people, labels):
+    left, right, truth = people
+    without = la.link(left, right, FIELDS, **OPTIONS)
+    result = la.link(left, right, FIELDS, labels=labels, **OPTIONS)
+    found = pairs_of(result.links)
+    assert f1(found, truth) > f1(pairs_of(without.links), truth) + 0.03
+    figures = result.run["labels"]
+    assert (figures["pairs"], figures["matches"]) == (150, sum(row["match"] for row in labels))
+    assert figures["folds"] == 5
+    true = len(found & truth) / len(found)
+    assert figures["precision"]["low"] <= true <= figures["precision"]["high"]
+    for share in (figures[name] for name in ("precision", "recall", "f1")):
+        assert 0 < share["low"] <= share["estimate"] <= share["high"] <= 1
+    assert abs(result.run["precision"]["estimate"] - true) < 0.03
+    # A later run has the same probabilities.
+    later = la.link(left[:1], against=result, without=[left["id"][0].as_py()], threads=1)
+    assert later.links["probability"].to_pylist() == pytest.approx(result.links["probability"].to_pylist())
+
+
+def test_words_are_refined():
+    left, right = make_products(250, 250, 0.4)
+    fields = ["title:text", "maker", "price"]
+    without = la.link(left, right, fields, id="id", threads=1)
+    rows = (
+        la.link(left, right, fields, id="id", probability=0.02, threads=1).links.select(["left", "right"]).to_pylist()
+    )
+    random.Random(2).shuffle(rows)
+    labels = [dict(row, match=row["left"][1:] == row["right"][1:]) for row in rows[:80]]
+    result = la.link(left, right, fields, id="id", labels=labels, threads=1)
+    assert result.run["labels"]["f1"]["estimate"] > 0.5
+    assert judge_products(result.links, left, right)[0] > judge_products(without.links, left, right)[0] - 0.03
+    weights = [row["weight"] for row in result.run["weights"]]
+    assert weights  # the report has them
+    row = result.links.to_pylist()[0]
+    total = result.run["prior"] + sum(row[name]["weight"] for name in ("title", "maker", "price"))
+    assert row["score"] == pytest.approx(total)
+
+
+def test_points_are_judged_and_stay(people, labels):
+    left, right, _ = people
+    plain, judged = (la.link(left, right, FIELDS, scoring="points", labels=some, **OPTIONS) for some in (None, labels))
+    assert judged.links.equals(plain.links)
+    assert judged.run["labels"]["calibration"] is None
+    assert 0 < judged.run["labels"]["recall"]["estimate"] < 1
+
+
+def test_a_held_out_label_does_not_help_its_own_pair():
+    """Connected pairs are in one fold, so that no record is known on both sides."""
+    labels = Labels(np.arange(0, 40, 2), np.arange(1, 41, 2), np.arange(20) % 2 == 0, np.ones(20))
+    chained = Labels(np.append(labels.left, 1), np.append(labels.right, 2), np.append(labels.match, True), np.ones(21))
+    folds = divide(chained, 1)
+    assert folds[0] == folds[1] == folds[20]
+    seen = []
+
+    def clusters_by(some):
+        """Knows exactly what it was told."""
+        seen.append(len(some))
+        clusters = np.full(41, -1)
+        clusters[some.left[some.match]] = clusters[some.right[some.match]] = some.left[some.match]
+        return clusters
+
+    assert not judge_links(labels, clusters_by, 1).any()
+    assert seen == [16] * 5
+
+
+def test_labels_of_a_pattern_tell_about_all_its_pairs():
+    """The pattern (1, 2, 2) looks like chance; labels say that half of its pairs are matches."""
+    levels = np.array([[i, j, k] for i in (1, 2) for j in (1, 2) for k in (1, 2)], np.int8)
+    candidates = np.array([1001, 99, 99, 9800, 99, 9800, 9800, 50000])
+    chance = np.array([100, 10, 10, 980, 10, 980, 980, 96930])
+    given = levels, candidates, levels, chance, (2, 2, 2), 1e6
+    labelled = np.zeros((2, 8))
+    labelled[:, 3] = 50
+    plain, told = fit_weights(*given), fit_weights(*given, labelled=labelled)
+    assert told.expected > plain.expected + 3000
+    assert told.probability(levels)[3] > 20 * plain.probability(levels)[3]
+    assert fit_weights(*given, labelled=np.zeros((2, 8))).expected == plain.expected
+
+
+def test_calibration_of_few_labels_changes_little():
+    found = calibrate(np.array([9.0, -9.0]), np.array([True, False]), np.ones(2))
+    assert found.factor == pytest.approx(1, abs=0.05)
+    assert found.shift == pytest.approx(0, abs=0.2)
+    assert found.probability(np.array([found.even]))[0] == pytest.approx(0.5)
+
+
+def test_intervals_are_wider_for_pairs_that_belong_together():
+    hits, trials, weight = np.arange(100) < 80, np.ones(100, bool), np.ones(100)
+    alone = estimate_share(hits, trials, weight, np.arange(100))
+    together = estimate_share(hits, trials, weight, np.arange(100) // 20)
+    assert alone.estimate == together.estimate == 0.8
+    assert together.high - together.low > 2 * (alone.high - alone.low)
+    certain = estimate_share(trials, trials, weight, np.arange(100))
+    assert certain.estimate == certain.high == 1
+    assert 0.95 < certain.low < 1
+    assert estimate_share(hits, ~trials, weight, np.arange(100)) is None
+
+
+def test_review_and_back(cli, people, tmp_path):
+    """The pairs of --review, filled in, are read by --labels; their weights make figures those of all pairs."""
+    left, right, truth = people
+    for name, table in (("a", left), ("b", right)):
+        pa.csv.write_csv(table, tmp_path / f"{name}.csv")
+    fields = ["--fields", ",".join(FIELDS), "--one-to-one", "no"]
+    done = cli("link", "a.csv", "b.csv", *fields, "--review", "100", "-o", "pairs.csv")
+    assert done.code == 0, done.err
+    assert "100 pairs to label: pairs.csv" in done.err
+    table = pa.csv.read_csv(tmp_path / "pairs.csv")
+    assert table.column_names == [
+        "left", "right", "match", "weight", "score", "probability", "name left", "name right", "phone left",
+        "phone right",
+    ]  # fmt: skip
+    assert table["match"].null_count == len(table) == 100
+    names = dict(zip(left["id"].to_pylist(), left["name"].to_pylist()))
+    assert [names[one] for one in table["left"].to_pylist()] == table["name left"].to_pylist()
+    doubtful = [0.02 < one < 0.98 for one in table["probability"].to_pylist()]
+    assert sum(doubtful) > 50
+    rows = zip(table["left"].to_pylist(), table["right"].to_pylist())
+    match = [int(pair in truth) for pair in rows]
+    match[7] = None  # not sure
+    filled = table.set_column(2, "match", pa.array(match))
+    pa.csv.write_csv(filled, tmp_path / "pairs.csv")
+    done = cli("link", "a.csv", "b.csv", *fields, "--labels", "pairs.csv", "-o", "out", "--json")
+    assert done.code == 0, done.err
+    assert "rows without a label are skipped (1 of 100)" in done.err
+    assert "By 99 labelled pairs" in done.err
+    figures = done.json()["labels"]
+    assert figures["pairs"] == 99
+    done = cli("link", "a.csv", "b.csv", *fields, "--review", "5", "-o", "pairs.csv")
+    assert done.code == 2
+    assert "exists" in done.err
+
+
+def test_review_in_python(people):
+    left, right, _ = people
+    for options in ({}, {"scoring": "points"}):
+        pairs = la.link(left, right, FIELDS, review=20, **OPTIONS, **options).review
+        assert pairs.num_rows == 20
+        assert len(set(zip(pairs["left"].to_pylist(), pairs["right"].to_pylist()))) == 20
+        assert (np.array(pairs["weight"].to_pylist()) >= 1).all()
+    few = la.link(left[:5], left[:5], FIELDS, review=1000, **OPTIONS).review
+    assert 5 <= few.num_rows <= 25
+
+
+def test_drawing():
+    share = inclusion(np.array([0.5, 0.3, 0.2, 0.0]), 2)
+    assert share.sum() == pytest.approx(2)
+    assert share.tolist() == pytest.approx([1.0, 0.6, 0.4, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([{"left": "l0", "right": "r0"}], "has no column 'match'"),
+        ([{"left": "l0", "right": "r0", "match": "maybe"}], "row 1: match is 'maybe'"),
+        ([{"left": "l0", "right": "r0", "match": 1}, {"left": "l0", "right": "zz", "match": 1}],
+         "row 2: no record of right has the id 'zz'"),
+        ([{"left": "l0", "right": "r0", "match": m} for m in (1, 0)], "rows 1 and 2: the same pair has both labels"),
+        ([{"left": "l0", "right": "r0", "match": ""}], "no row has a label"),
+        ([{"left": "l0", "right": "r0", "match": 1, "weight": -1}], "row 1: weight must be positive"),
+    ],
+)  # fmt: skip
+def test_bad_labels(people, rows, message):
+    with pytest.raises(la.BadDataError) as error:
+        la.link(*people[:2], FIELDS, labels=rows, **OPTIONS)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_record_with_itself(people):
+    with pytest.raises(la.BadDataError, match="the same record"):
+        la.link(people[0], fields=FIELDS, labels=[{"left": "l3", "right": "l3", "match": 1}], threads=1)
+
+
+def test_few_labels_say_so(people):
+    left, right, _ = people
+    result = la.link(left, right, FIELDS, labels=[{"left": "l0", "right": "r0", "match": 0}], **OPTIONS)
+    assert any("too few candidates are labelled" in note for note in result.run["notes"])
+    assert result.run["labels"]["recall"] is None
