@@ -81,7 +81,7 @@ class IndexModel(RuleBasedStateMachine):
 
     @rule()
     def make_a_segment_of_the_log(self):
-        self.index._index.folder.publish()
+        self.index._index.store.publish()
 
     @rule()
     def reopen(self):

@@ -13,13 +13,13 @@ import pytest
 
 import lookalike as la
 from corpora import corpus
-from lookalike.index.health import check_index
 from lookalike.index.manifest import Manifest
+from lookalike.index.stores import check_store
 
 OPTIONS = {"threshold": 0.7, "shingle": "word:3"}
 WRITER = """
 import sys, lookalike as la
-from lookalike.index import store
+from lookalike.index import folder as store
 store.LOG_RECORDS = 25  # segments are made, and merged, all the time
 folder, first, count, texts = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 texts = open(texts, encoding="utf-8").read().splitlines()
@@ -68,7 +68,7 @@ def kill_again_and_again(tmp_path, times, seconds):
     la.Index.create(folder, **OPTIONS).close()
     for attempt in range(times):
         told += run_and_kill(folder, path, 300 * attempt, seconds, draw)
-        assert check_index(folder) == []
+        assert check_store(folder) == []
         expect_all(folder, told, texts)
     return told
 
@@ -182,7 +182,7 @@ print(number, len(index))
     )
     count, left = map(int, done.stdout.split())
     assert 0 < count == left < 100
-    assert check_index(tmp_path / "index") == []
+    assert check_store(tmp_path / "index") == []
     with la.Index.open(tmp_path / "index") as index:
         assert len(index) == count
 

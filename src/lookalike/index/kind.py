@@ -16,7 +16,8 @@ from lookalike.engine.method import plan_for_vectors
 from lookalike.engine.settings import Settings, one_of, plan_for, settings_of_run
 from lookalike.engine.vectors import for_vectors, vectors_of
 from lookalike.errors import BadDataError, UsageError
-from lookalike.index.manifest import MANIFEST, Manifest
+from lookalike.index.manifest import Manifest
+from lookalike.index.places import MANIFEST
 from lookalike.tuning.plan import Plan
 from lookalike.tuning.thresholds import written
 from lookalike.types import Source, VectorKind, matrix_to_arrow

@@ -18,10 +18,12 @@ from lookalike.errors import UsageError
 from lookalike.index.batch import Batch, Change, no_items
 from lookalike.index.checked_file import CheckedFile, CheckedWriter
 from lookalike.index.errors import DamagedError
+from lookalike.index.folder_changes import FolderChanges
 from lookalike.index.kind import Kind
 from lookalike.index.log import FIRST, LogWriter, create_log, read_log
-from lookalike.index.manifest import MANIFEST, Manifest
+from lookalike.index.manifest import Manifest
 from lookalike.index.part import Part
+from lookalike.index.places import MANIFEST
 from lookalike.index.segment import Segment, SegmentWriter
 from lookalike.index.table import Table
 from lookalike.index.tiers import merge_groups
@@ -34,6 +36,8 @@ from lookalike.write.outputs import flush
 LOCK = "writer.lock"
 LOG_BYTES, LOG_RECORDS = 8 << 20, 2048
 """From this size on, the log becomes a segment: it is read whenever the index is opened."""
+RUNS = 100
+"""Batch jobs that are remembered."""
 RETRIES = 20
 """How often opening is tried again while another process replaces the manifest."""
 
@@ -55,6 +59,7 @@ class Folder:
 
     def __init__(self, path: Path, *, writing: bool, grouped: bool = False, **execution: Any) -> None:
         self.path, self._grouped, self._execution = path, grouped, execution
+        self.name = str(path)
         self._lock: FileLock | None = None
         self._log: LogWriter | None = None
         self._segments: dict[str, Segment] = {}
@@ -74,6 +79,20 @@ class Folder:
     def writing(self) -> bool:
         """Whether this process may change the index."""
         return self._lock is not None
+
+    @property
+    def lookup(self) -> View:
+        """The items."""
+        return self.view
+
+    @property
+    def state(self) -> tuple[int, int]:
+        """Numbers that change whenever the items change."""
+        return self.manifest.generation, self._log_end
+
+    def has_run(self, run: str) -> bool:
+        """Whether the items of a batch job have been added."""
+        return run in self.manifest.runs
 
     def close(self) -> None:
         """Write what is not on disk yet, and give the lock back."""
@@ -201,7 +220,9 @@ class Folder:
                 writer.finish()
         return Segment(writer.path)
 
-    def publish(self, *, everything: bool = False, integers: bool = True, added: int = 0) -> None:
+    def publish(
+        self, *, everything: bool = False, integers: bool = True, added: int = 0, run: str | None = None
+    ) -> None:
         """Make a new state of what the view has: the table becomes a segment, and small segments are merged.
 
         Parameters
@@ -211,6 +232,8 @@ class Folder:
         integers, added
             About the items that were added to the view since the last change: whether all have integers as ids, and
             their number.
+        run
+            The batch job that has added them.
         """
         with disk_errors(self.path):
             kept = self._merge(everything)
@@ -232,6 +255,7 @@ class Folder:
                 removed=removed,
                 added=self.added + added,
                 integers=self.integers and integers,
+                runs=[*self.manifest.runs, *([run] if run else [])][-RUNS:],
             )
             manifest.save(self.path)
         self._segments = {segment.name: segment for segment, _ in kept}
@@ -282,13 +306,48 @@ class Folder:
                     found.unlink(missing_ok=True)
 
     @contextmanager
-    def undoing(self) -> Iterator[None]:
-        """If the block fails, go back to the state on disk."""
+    def changing(self) -> Iterator[FolderChanges]:
+        """Begin a transaction; unless it is finished, go back to the state on disk."""
+        changes = FolderChanges(self)
         try:
-            yield
+            yield changes
+        finally:
+            if not changes.finished:
+                self.reopen()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """No other process can write to a folder that is open for writing."""
+        yield
+
+    def compact(self) -> None:
+        """Merge all segments into one, without removed items."""
+        try:
+            self.publish(everything=True)
         except BaseException:
             self.reopen()
             raise
+
+    def describe(self) -> dict[str, Any]:
+        """Items, bytes, segments, log and the largest buckets."""
+        files = {name: (self.path / name).stat().st_size for name in [MANIFEST, *self.manifest.files]}
+        buckets = [0]
+        for part in self.view.parts:
+            if isinstance(part, Segment):
+                buckets += part.largest_buckets().tolist()
+        total = sum(files.values())
+        return {
+            "items": len(self.view),
+            "removed": self.view.total - len(self.view),
+            "bytes": total,
+            "bytes_per_item": round(total / len(self.view), 1) if len(self.view) else None,
+            "segments": len(self.manifest.segments),
+            "log": {"items": len(self.table), "bytes": files[self.manifest.log] - FIRST, "records": self.records},
+            "largest_bucket": max(buckets),
+            "options": {**self.manifest.options, "store": self.manifest.store},
+            "plan": self.manifest.plan,
+            "files": files,
+        }
 
     def __enter__(self) -> Folder:
         return self
