@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import lookalike as la
 from corpora import corpus
-from lookalike.index.folder_changes import FolderChanges
+from lookalike.index.folder.changes import FolderChanges
 
 OPTIONS = {"threshold": 0.7, "recall": 0.9, "shingle": "word:2"}
 FLAGS = ["--threshold", "0.7", "--recall", "0.9", "--shingle", "word:2", "--method", "lsh"]
@@ -151,7 +151,7 @@ def test_a_run_that_is_killed_adds_once(cli, files, moment):
     """Killed before the items are in the index, or after that and before the output has its name."""
     script = f"""
 import os, signal, sys
-from lookalike.index.folder_changes import FolderChanges
+from lookalike.index.folder.changes import FolderChanges
 finish = FolderChanges.finish
 def stop(self, **given):
     if {moment == "after"}:

@@ -13,13 +13,13 @@ import pytest
 
 import lookalike as la
 from corpora import corpus
-from lookalike.index.manifest import Manifest
+from lookalike.index.folder.manifest import Manifest
 from lookalike.index.stores import check_store
 
 OPTIONS = {"threshold": 0.7, "shingle": "word:3"}
 WRITER = """
 import sys, lookalike as la
-from lookalike.index import folder as store
+from lookalike.index.folder import store
 store.LOG_RECORDS = 25  # segments are made, and merged, all the time
 folder, first, count, texts = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 texts = open(texts, encoding="utf-8").read().splitlines()

@@ -158,7 +158,7 @@ class Additions:
             {
                 "id": typed_ids(pa.concat_arrays(none + self._ids), self._integers),
                 "added": to_arrow(added),
-                "match": typed_ids(pa.concat_arrays(none + self._matches), self._store.integers),
+                "match": typed_ids(pa.concat_arrays(none + self._matches), self._changes.lookup.integers),
                 self._store.kind.measure.column: shown,
             }
         )

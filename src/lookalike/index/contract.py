@@ -23,6 +23,8 @@ class Lookup(Protocol):
     """The items at one moment. Can be asked on several threads."""
 
     kind: Kind
+    integers: bool
+    """Whether all ids were integers."""
 
     def __len__(self) -> int: ...
 
@@ -49,7 +51,7 @@ class Lookup(Protocol):
 
 
 class Changes(Protocol):
-    """One transaction: what is put, held and removed becomes visible to others, all of it, with `finish`."""
+    """One transaction: what is put, held and removed becomes visible to others, all of it, if it is finished."""
 
     @property
     def lookup(self) -> Lookup:
@@ -67,7 +69,7 @@ class Changes(Protocol):
     def finish(
         self, *, repeated: Int64 | None = None, integers: bool = True, counted: int = 0, run: str | None = None
     ) -> None:
-        """Commit.
+        """Make all of it visible and durable: at once, or at the end of the block that the transaction is for.
 
         Parameters
         ----------
@@ -96,10 +98,6 @@ class Store(Protocol):
     @property
     def lookup(self) -> Lookup:
         """The items."""
-
-    @property
-    def integers(self) -> bool:
-        """Whether all ids were integers."""
 
     @property
     def added(self) -> int:

@@ -201,7 +201,7 @@ class StoredIndex:
         measure = self.kind.measure_at(threshold)
         lookup = self.store.lookup
         if not self.kind.decided:  # nothing has been added
-            return NamedMatches(self.kind, numbered).table(lookup, self.store.integers)
+            return NamedMatches(self.kind, numbered).table(lookup)
         reader = Reader(self.kind, self._progress)
         named = NamedMatches(self.kind, numbered)
         with self._workers(sources, "asking") as workers:
@@ -212,7 +212,7 @@ class StoredIndex:
             ):
                 named.add(items, found, ranks)
         self.rejected = reader.rejected
-        return named.table(lookup, self.store.integers)
+        return named.table(lookup)
 
     def remove(self, ids: Sequence[Any] = (), *, older_than: float | None = None) -> int:
         """Remove items by id, and those added more than `older_than` seconds ago; returns how many were there."""
@@ -239,7 +239,7 @@ class StoredIndex:
     def ids(self) -> pa.Array:
         """The ids of all items, in input order."""
         lookup = self.store.lookup
-        return typed_ids(lookup.ids(lookup.numbers()), self.store.integers)
+        return typed_ids(lookup.ids(lookup.numbers()), lookup.integers)
 
 
 def _as_text(given: Any) -> str:

@@ -66,13 +66,13 @@ class NamedMatches:
         places = pa.concat_arrays(self._places).cast(pa.large_string())
         return fill_ids(join_column(self._names).combine_chunks(), places)
 
-    def table(self, lookup: Lookup, integers: bool) -> pa.Table:
+    def table(self, lookup: Lookup) -> pa.Table:
         """left, right, similarity (or distance), rank."""
         right = lookup.ids(np.concatenate(self._right))
         return pa.table(
             {
                 "left": self._left(),
-                "right": typed_ids(right, integers),
+                "right": typed_ids(right, lookup.integers),
                 self._kind.measure.column: to_arrow(np.concatenate(self._similarity)),
                 "rank": to_arrow(np.concatenate(self._ranks)),
             }

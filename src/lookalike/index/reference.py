@@ -95,7 +95,7 @@ class IndexSource:
 
     def __init__(self, store: Store) -> None:
         self.lookup: Lookup = store.lookup
-        self.integers = store.integers
+        self.integers = self.lookup.integers
         self.name = self.kept_path = store.name
         self._numbers = self.lookup.numbers() if store.kind.decided else np.empty(0, np.int64)
         self.nbytes = self.lookup.content_bytes() if len(self._numbers) else 0

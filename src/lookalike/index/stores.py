@@ -10,7 +10,7 @@ from typing import Any
 
 from lookalike.errors import UsageError
 from lookalike.index.contract import Store
-from lookalike.index.folder import Folder, create_folder
+from lookalike.index.folder.store import Folder, create_folder
 from lookalike.index.kind import Kind
 from lookalike.write import OutputFolder
 
@@ -48,6 +48,6 @@ def open_store(place: str | Path, *, writing: bool, grouped: bool = False, **exe
 
 def check_store(place: str | Path) -> list[str]:
     """Everything that is wrong with an index; empty if nothing is."""
-    from lookalike.index.health import check_folder
+    from lookalike.index.folder.health import check_folder
 
     return check_folder(_folder(place))

@@ -29,6 +29,8 @@ class View:
     parts: list[Part] = field(default_factory=list)
     gone: Growing = field(default_factory=lambda: Growing(np.bool_))
     """Which items have been removed."""
+    integers: bool = True
+    """Whether all ids were integers."""
 
     def __len__(self) -> int:
         return self.total - int(np.count_nonzero(self.gone.rows))

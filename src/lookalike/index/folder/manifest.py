@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lookalike.errors import BadDataError, UsageError
-from lookalike.index.errors import DamagedError
+from lookalike.index.folder.errors import DamagedError
 from lookalike.index.places import MANIFEST
 from lookalike.version import __version__
 from lookalike.write import whole_file

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,14 @@ import numpy as np
 from lookalike.engine.digest import keys_of_sets
 from lookalike.errors import BadDataError
 from lookalike.index.batch import id_keys
-from lookalike.index.errors import DamagedError
-from lookalike.index.folder import Folder
+from lookalike.index.folder.errors import DamagedError
+from lookalike.index.folder.log import read_log
+from lookalike.index.folder.manifest import Manifest
+from lookalike.index.folder.segment import Segment
+from lookalike.index.folder.store import Folder
 from lookalike.index.kind import Kind
-from lookalike.index.log import read_log
-from lookalike.index.manifest import Manifest
 from lookalike.index.part import fetch_sets
-from lookalike.index.segment import Segment
+from lookalike.index.places import MANIFEST
 from lookalike.types import Int64
 
 PIECE = 4096
@@ -34,7 +36,7 @@ def check_folder(path: Path) -> list[str]:
     """
     try:
         manifest = Manifest.load(path)
-        kind = Kind.of(manifest, path)
+        kind = Kind.of(asdict(manifest), str(path / MANIFEST))
     except BadDataError as error:
         return [str(error)]
     wrong = []

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lookalike.index.batch import Batch, Change, no_items
-from lookalike.index.segment import Segment, SegmentWriter
+from lookalike.index.folder.segment import Segment, SegmentWriter
 from lookalike.index.table import Table
 from lookalike.index.view import View
 from lookalike.types import Int64
 
 if TYPE_CHECKING:
-    from lookalike.index.folder import Folder
+    from lookalike.index.folder.store import Folder
 
 LOGGED_BYTES = 1 << 20
 """A larger addition is written as a segment, not to the log."""

@@ -7,7 +7,7 @@ import os
 import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -16,17 +16,17 @@ import numpy as np
 
 from lookalike.errors import UsageError
 from lookalike.index.batch import Batch, Change, no_items
-from lookalike.index.checked_file import CheckedFile, CheckedWriter
-from lookalike.index.errors import DamagedError
-from lookalike.index.folder_changes import FolderChanges
+from lookalike.index.folder.changes import FolderChanges
+from lookalike.index.folder.checked_file import CheckedFile, CheckedWriter
+from lookalike.index.folder.errors import DamagedError
+from lookalike.index.folder.log import FIRST, LogWriter, create_log, read_log
+from lookalike.index.folder.manifest import Manifest
+from lookalike.index.folder.segment import Segment, SegmentWriter
+from lookalike.index.folder.tiers import merge_groups
 from lookalike.index.kind import Kind
-from lookalike.index.log import FIRST, LogWriter, create_log, read_log
-from lookalike.index.manifest import Manifest
 from lookalike.index.part import Part
 from lookalike.index.places import MANIFEST
-from lookalike.index.segment import Segment, SegmentWriter
 from lookalike.index.table import Table
-from lookalike.index.tiers import merge_groups
 from lookalike.index.view import View
 from lookalike.types import Int64
 from lookalike.write import disk_errors
@@ -81,6 +81,11 @@ class Folder:
         return self._lock is not None
 
     @property
+    def integers(self) -> bool:
+        """Whether all ids were integers."""
+        return self.view.integers
+
+    @property
     def lookup(self) -> View:
         """The items."""
         return self.view
@@ -133,7 +138,7 @@ class Folder:
         return (self.manifest.generation, self._log_end) != before
 
     def _open(self, manifest: Manifest) -> None:
-        kind = Kind.of(manifest, self.path, **self._execution)
+        kind = Kind.of(asdict(manifest), str(self.path / MANIFEST), **self._execution)
         segments = {name: self._segments.get(name) or Segment(self.path / name) for name in manifest.segments}
         self.manifest, self.kind, self._segments = manifest, kind, segments
         self.view = View(kind)
@@ -141,7 +146,7 @@ class Folder:
             self.view.append(segments[name])
         if manifest.removed:
             self.view.remove(CheckedFile(self.path / manifest.removed).load("numbers"))
-        self.integers, self.added = manifest.integers, manifest.added
+        self.view.integers, self.added = manifest.integers, manifest.added
         self.table = Table(kind.plan.bands if kind.decided else 0, kind.dtype)
         self.view.append(self.table)
         self._log_end, self.records = FIRST, 0
@@ -158,7 +163,7 @@ class Folder:
             self.table.add(change.batch)
             self.view.grow()
             self.added += change.counted
-            self.integers &= change.integers
+            self.view.integers &= change.integers
         self.records += 1
 
     # Writing
@@ -186,15 +191,7 @@ class Folder:
 
     def decide(self, kind: Kind) -> None:
         """Settle what kind of items the index holds, before the first is added."""
-        known = kind.manifest()
-        found = replace(
-            self.manifest,
-            generation=self.manifest.generation + 1,
-            decided=True,
-            vectors=known.vectors,
-            plan=known.plan,
-            known_answers=known.known_answers,
-        )
+        found = replace(self.manifest, generation=self.manifest.generation + 1, **kind.to_dict())
         found.save(self.path)
         self.manifest, self.kind = found, kind
         self.view = View(kind)
@@ -363,7 +360,7 @@ def _pieces(parts: Sequence[tuple[Part, Int64]]) -> Iterator[Batch]:
 
 def create_folder(path: Path, kind: Kind) -> None:
     """Write the files of an empty index into an empty folder."""
-    manifest = kind.manifest()
+    manifest = Manifest(**kind.to_dict())
     create_log(path / manifest.log)
     manifest.save(path)
 
