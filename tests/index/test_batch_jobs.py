@@ -31,12 +31,12 @@ def all_ids(index):
 
 @pytest.mark.parametrize("method", ["lsh", "exact"])
 @pytest.mark.parametrize("store", ["sets", "text"])
-def test_an_index_as_reference_is_as_good_as_its_items(tmp_path, store, method):
-    with la.Index.create(tmp_path / "index", ITEMS[:60], store=store, **OPTIONS) as index:
-        index._index.store.publish()
+def test_an_index_as_reference_is_as_good_as_its_items(place, store, method):
+    with la.Index.create(place, ITEMS[:60], store=store, **OPTIONS) as index:
+        index.compact()
         index.add([*ITEMS[60:], {"id": "gone", "text": STREAM[-3]["text"]}])
         index.remove(["gone"])
-    found = la.dedup(STREAM, reference=tmp_path / "index", method=method, **OPTIONS)
+    found = la.dedup(STREAM, reference=place, method=method, **OPTIONS)
     wanted = la.dedup(STREAM, reference=ITEMS, method=method, **OPTIONS)
     assert len(reasons(wanted)) > 20
     assert any(row["kept_id"].startswith("i") for row in reasons(wanted))
@@ -52,7 +52,7 @@ def test_an_open_index_together_with_keep_rules(tmp_path, keep):
 
 
 @pytest.mark.parametrize(("measure", "threshold"), [("cosine", 0.9), ("euclidean", 1.5), ("hamming", 12)])
-def test_vectors_and_bit_strings_as_reference(tmp_path, measure, threshold):
+def test_vectors_and_bit_strings_as_reference(place, measure, threshold):
     draw = np.random.default_rng(2)
     if measure == "hamming":
         rows = draw.random((200, 100)) < 0.5
@@ -62,7 +62,7 @@ def test_vectors_and_bit_strings_as_reference(tmp_path, measure, threshold):
         rows[100:] = rows[:100] + draw.normal(size=(100, 12)) * 0.2
         rows[7] = 0
     options = {"measure": measure, "threshold": threshold, "method": "lsh"}
-    with la.Index.create(tmp_path / "index", measure=measure, threshold=threshold) as index:
+    with la.Index.create(place, measure=measure, threshold=threshold) as index:
         first = la.dedup(rows[:120], into=index, **options)
         assert len(index) == first.kept.num_rows >= 100
         column = index._index.kind.measure.column
@@ -193,8 +193,8 @@ def test_an_index_that_cannot_be_written_leaves_no_output(files, monkeypatch):
         assert len(index) > len(ITEMS)
 
 
-def test_items_without_ids_are_numbered_or_named_by_their_place(tmp_path):
-    with la.Index.create(tmp_path / "index", ["a b c d e f"], **OPTIONS) as index:
+def test_items_without_ids_are_numbered_or_named_by_their_place(place, tmp_path):
+    with la.Index.create(place, ["a b c d e f"], **OPTIONS) as index:
         la.dedup(["g h i j k", "g h i j k", "l m n o p"], into=index, **OPTIONS)
         assert all_ids(index) == [0, 1, 2]
         (tmp_path / "more.txt").write_text("q r s t\nu v w x\n")

@@ -97,9 +97,9 @@ def test_a_second_writer_is_told_who_writes(tmp_path):
     la.Index.open(tmp_path / "index").close()
 
 
-def test_readers_keep_their_state_until_they_refresh(tmp_path):
-    with la.Index.create(tmp_path / "index", ["a b c d e f"], threshold=0.5) as index:
-        reader = la.Index.open(tmp_path / "index", read_only=True)
+def test_readers_keep_their_state_until_they_refresh(place):
+    with la.Index.create(place, ["a b c d e f"], threshold=0.5) as index:
+        reader = la.Index.open(place, read_only=True)
         index.add(["a b c d e f g"])
         assert reader.query(["a b c d e f"]).num_rows == 1
         assert reader.refresh()
@@ -131,10 +131,9 @@ print(json.dumps(seen))
 """
 
 
-def test_readers_in_other_processes_see_whole_states(tmp_path):
-    folder = tmp_path / "index"
-    index = la.Index.create(folder, threshold=0.5, shingle="word:1")
-    command = [sys.executable, "-c", READER, folder, "2.5"]
+def test_readers_in_other_processes_see_whole_states(place):
+    index = la.Index.create(place, threshold=0.5, shingle="word:1")
+    command = [sys.executable, "-c", READER, place, "2.5"]
     readers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     number = 0
     while any(reader.poll() is None for reader in readers):

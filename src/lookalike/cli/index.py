@@ -65,8 +65,8 @@ _index = click.argument("index", metavar="INDEX")
 def command() -> None:
     """Keep items in a persistent index, and ask what is similar to new ones.
 
-    INDEX is a folder. Answers are those of `lookalike pairs --method lsh --against`, and of `lookalike dedup
-    --reference`: every similarity is verified.
+    INDEX is a folder, or postgresql://user@host/database?table=prefix. Answers are those of `lookalike pairs --method
+    lsh --against`, and of `lookalike dedup --reference`: every similarity is verified.
     """
 
 
@@ -98,7 +98,7 @@ def create(
     with _opened(inputs, settings, progress) as sources:
         made = StoredIndex.create(index, settings, sources, store=store, progress=progress, on_conflict=on_conflict)
     with made:
-        _tell(made, progress, as_json, {"items": len(made), "rejected": len(made.rejected)}, f"{index}: ")
+        _tell(made, progress, as_json, {"items": len(made), "rejected": len(made.rejected)}, f"{made.store.name}: ")
 
 
 @command.command("add", epilog=_ADD, context_settings=CONTEXT)
@@ -142,7 +142,7 @@ def add(
             output.write([table])
         added = int(table["added"].to_numpy().sum())
         counts = {"items": len(opened), "added": added, "not_added": table.num_rows - added}
-        _tell(opened, progress, as_json, {**counts, "rejected": len(opened.rejected)}, f"{index}: ")
+        _tell(opened, progress, as_json, {**counts, "rejected": len(opened.rejected)}, f"{opened.store.name}: ")
 
 
 @command.command("query", epilog=_QUERY, context_settings=CONTEXT)
@@ -181,7 +181,7 @@ def query(
         table = opened.query(sources, k, threshold)
         output.write([table])
         counts = {"items": len(opened), "matches": table.num_rows, "rejected": len(opened.rejected)}
-        _tell(opened, progress, as_json, counts, f"{index}: ")
+        _tell(opened, progress, as_json, counts, f"{opened.store.name}: ")
 
 
 @command.command("remove", epilog=_REMOVE, context_settings=CONTEXT)
@@ -208,7 +208,7 @@ def remove(
     progress = open_progress(quiet)
     with StoredIndex.open(index, progress=progress) as opened:
         removed = opened.remove(named, older_than=age)
-        _tell(opened, progress, as_json, {"items": len(opened), "removed": removed}, f"{index}: ")
+        _tell(opened, progress, as_json, {"items": len(opened), "removed": removed}, f"{opened.store.name}: ")
 
 
 @command.command("stats", context_settings=CONTEXT)
@@ -224,12 +224,13 @@ def stats(index: str, as_json: bool, quiet: bool) -> None:
         click.echo(json.dumps(found))
     if as_json or quiet:
         return
-    log, size = found["log"], found["bytes_per_item"]
+    size = found["bytes_per_item"]
     each = "" if size is None else f", {size:,.0f} per item"
     click.echo(f"items           {found['items']:,} ({found['removed']:,} removed and not compacted yet)")
     click.echo(f"bytes           {found['bytes']:,}{each}")
-    click.echo(f"segments        {found['segments']}")
-    click.echo(f"log             {log['items']:,} items, {log['bytes']:,} bytes")
+    if log := found.get("log"):
+        click.echo(f"segments        {found['segments']}")
+        click.echo(f"log             {log['items']:,} items, {log['bytes']:,} bytes")
     click.echo(f"largest bucket  {found['largest_bucket']:,} items")
 
 
@@ -264,7 +265,7 @@ def compact(index: str, as_json: bool, quiet: bool) -> None:
     progress = open_progress(quiet)
     with StoredIndex.open(index, progress=progress) as opened:
         opened.compact()
-        _tell(opened, progress, as_json, {"items": len(opened)}, f"{index}: ")
+        _tell(opened, progress, as_json, {"items": len(opened)}, f"{opened.store.name}: ")
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from lookalike.errors import UsageError
 from lookalike.index.contract import Store
 from lookalike.index.folder.store import Folder, create_folder
 from lookalike.index.kind import Kind
+from lookalike.index.places import is_database
 from lookalike.write import OutputFolder
 
 
@@ -21,9 +22,28 @@ def _folder(place: str | Path) -> Path:
     return Path(place)
 
 
+def _database(place: str | Path) -> tuple[Any, Any]:
+    """The module of databases, which needs a package of its own, and the place in one."""
+    from lookalike.index.postgres.place import Place
+
+    found = Place.parse(str(place))
+    try:
+        from lookalike.index.postgres import store
+    except ImportError as error:
+        raise UsageError(
+            f"{found.name}: an index in PostgreSQL needs psycopg ({error}); pip install 'lookalike[postgres]'"
+        ) from None
+    return store, found
+
+
 @contextmanager
 def create_store(place: str | Path, kind: Kind, **execution: Any) -> Iterator[Store]:
     """A new store, to be filled in the block; it appears with all that was added, or not at all."""
+    if is_database(place):
+        module, found = _database(place)
+        with module.create_database(found, kind, **execution) as store:
+            yield store
+        return
     path = _folder(place)
     if os.path.lexists(path):
         raise UsageError(f"{path}: already exists; add to it with `lookalike index add`, or choose another name")
@@ -43,11 +63,20 @@ def open_store(place: str | Path, *, writing: bool, grouped: bool = False, **exe
     BadDataError
         If it is damaged.
     """
+    if is_database(place):
+        module, found = _database(place)
+        store: Store = module.open_database(found, writing=writing, grouped=grouped, **execution)
+        return store
     return Folder(_folder(place), writing=writing, grouped=grouped, **execution)
 
 
 def check_store(place: str | Path) -> list[str]:
     """Everything that is wrong with an index; empty if nothing is."""
+    if is_database(place):
+        _, found = _database(place)
+        from lookalike.index.postgres.health import check_database
+
+        return check_database(found)
     from lookalike.index.folder.health import check_folder
 
     return check_folder(_folder(place))
