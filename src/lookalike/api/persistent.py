@@ -26,8 +26,9 @@ Durability = Literal["each", "batch"]
 class Index:
     """A persistent index: "have I seen this before?", answered with verified similarities.
 
-    Create one with `Index.create`, open one with `Index.open`. One process writes; any number of others read. Use it in
-    a `with` block, or `close` it.
+    Create one with `Index.create`, open one with `Index.open`. It is a folder, to which one process writes while any
+    number of others read, or tables in a PostgreSQL database, to which several write. Use it in a `with` block, or
+    `close` it.
 
     Examples
     --------
@@ -70,7 +71,7 @@ class Index:
         Parameters
         ----------
         path : str or Path
-            The folder; it must not exist.
+            The folder, or `postgresql://user@host/database?table=prefix`; it must not exist.
         data : Data, optional
             The first items. The folder appears with all of them, or not at all.
         store : {"sets", "text"}, default "sets"
