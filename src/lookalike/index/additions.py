@@ -139,7 +139,7 @@ class Additions:
 
     def finish(self, run: str | None = None) -> pa.Table:
         """Make all of it visible, and durable; returns id, added, match, similarity."""
-        again = no_items() if self._if_new or not self._ids else self._repeated()
+        again = no_items() if self._if_new or self._count < 2 else self._repeated()
         if self._on_conflict == "skip" and len(again):
             added = np.concatenate(self._added)
             added[np.flatnonzero(added)[again]] = False
