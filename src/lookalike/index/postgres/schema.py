@@ -92,8 +92,10 @@ class Statements:
         names = {name: f"{prefix}_{name}" for name in ("index", "items", "removed", "items_ids", "items_keys")}
         parts: dict[str, sql.Composable] = {name: sql.Identifier(text) for name, text in names.items()}
         parts |= {f"{name}_name": sql.SQL(text) for name, text in names.items()}
-        self._made = {name: sql.SQL(text).format(**parts) for name, text in _STATEMENTS.items()}
+        made = {name: sql.SQL(text).format(**parts) for name, text in _STATEMENTS.items()}
+        # as bytes: to put a statement together takes longer than to answer a question
+        self._made = {name: one.as_bytes(None) for name, one in made.items()}
         self.table = names["index"]
 
-    def __getitem__(self, name: str) -> sql.Composed:
+    def __getitem__(self, name: str) -> bytes:
         return self._made[name]
