@@ -11,14 +11,14 @@ WORKERS ?= $(shell $(PYTHON) -c "import os; print(min(4, os.cpu_count()) + 1)")
 PARALLEL := -n $(WORKERS) --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo test test-slow test-benchmarks fuzz lint format bench bench-exact bench-records bench-vectors bench-rivals bench-scale bench-memory bench-small clean
+.PHONY: install demo test test-slow test-benchmarks fuzz lint format bench bench-exact bench-records bench-vectors bench-rivals bench-scale bench-memory bench-small bench-index clean
 
 install: $(STAMP) $(PACKS)/.built
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip -c constraints.txt
-	$(BIN)/pip install --quiet -c constraints.txt -e ".[plot,test,lint]"
+	$(BIN)/pip install --quiet -c constraints.txt -e ".[plot,postgres,test,lint]"
 	@touch $(STAMP)
 
 # Kernels compiled for this machine, and bytecode, so that the first command starts as fast as the next.
@@ -80,6 +80,9 @@ bench-memory: install
 
 bench-small: install
 	$(BIN)/python benchmarks/small.py
+
+bench-index: install
+	$(BIN)/python benchmarks/index.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis lookalike-demo

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from calling import COPY, FOX, IDEAS, caller, jsonl
+from databases import server
 
 # Kernels are loaded inside the first example of a test, so examples have no deadline.
 settings.register_profile("lookalike", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
@@ -18,6 +19,19 @@ def data_folder():
     if not place.is_dir():
         pytest.skip("no real data: set LOOKALIKE_DATA")
     return place
+
+
+@pytest.fixture(scope="session")
+def database():
+    """A PostgreSQL server."""
+    yield server
+    server.stop()
+
+
+@pytest.fixture(params=["folder", "postgres"])
+def place(request, tmp_path):
+    """Where an index can be created: in a folder, and in a database."""
+    return tmp_path / "index" if request.param == "folder" else request.getfixturevalue("database").new_index()
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 import lookalike as la
 from corpora import corpus
 from lookalike.index import kind as kinds
-from lookalike.index.health import check_index
+from lookalike.index.stores import check_store
 
 OPTIONS = {"threshold": 0.7, "shingle": "word:3"}
 TEXTS = corpus(120, seed=4)
@@ -19,9 +19,9 @@ def intact(tmp_path_factory):
     """An index with a segment, removed items and a log."""
     folder = tmp_path_factory.mktemp("intact") / "index"
     with la.Index.create(folder, TEXTS[:80], **OPTIONS) as index:
-        index._index.folder.publish()
+        index._index.store.publish()
         index.remove(range(0, 20, 3))
-        index._index.folder.publish()
+        index._index.store.publish()
         for text in TEXTS[80:]:
             index.add([text])
         index.remove([5])
@@ -43,7 +43,7 @@ def test_the_folder_has_every_kind_of_file(intact):
 
 
 def expect_noticed(folder, name, right):
-    wrong = check_index(folder)
+    wrong = check_store(folder)
     assert wrong, f"check does not notice that {name} is damaged"
     assert all(name in line for line in wrong)
     assert told(folder) in (right, f"{name} is damaged")
@@ -88,11 +88,11 @@ def test_an_unfinished_record_at_the_end_of_the_log_is_ignored(intact, tmp_path)
     log = next(folder.glob("log-*.bin"))
     with log.open("ab") as file:
         file.write(b"item" + b"\x07" * 30)
-    assert check_index(folder) == []
+    assert check_store(folder) == []
     assert answers(folder) == answers(intact)
     with la.Index.open(folder) as index:
         index.add([{"id": "after", "text": "a text that comes after the accident, and stays"}])
-    assert check_index(folder) == []
+    assert check_store(folder) == []
     with la.Index.open(folder, read_only=True) as index:
         assert index.query(["a text that comes after the accident, and stays"])["right"].to_pylist() == ["after"]
 

@@ -5,12 +5,14 @@ import tempfile
 from fractions import Fraction
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 import lookalike as la
 import reference
+from databases import server
 
 # recall that close to 1 leaves no pair at this threshold out, in sets as small as these
 OPTIONS = {"threshold": 0.5, "shingle": "word:1", "recall": 0.999999, "hashes": 1024}
@@ -23,8 +25,12 @@ class IndexModel(RuleBasedStateMachine):
     @initialize(store=st.sampled_from(["sets", "text"]))
     def create(self, store):
         self.folder = Path(tempfile.mkdtemp())
-        self.index = la.Index.create(self.folder / "index", store=store, **OPTIONS)
+        self.place = self.new_place()
+        self.index = la.Index.create(self.place, store=store, **OPTIONS)
         self.model = []  # (id, text), in input order
+
+    def new_place(self):
+        return self.folder / "index"
 
     def teardown(self):
         if hasattr(self, "index"):
@@ -80,13 +86,9 @@ class IndexModel(RuleBasedStateMachine):
         self.index.compact()
 
     @rule()
-    def make_a_segment_of_the_log(self):
-        self.index._index.folder.publish()
-
-    @rule()
     def reopen(self):
         self.index.close()
-        self.index = la.Index.open(self.folder / "index")
+        self.index = la.Index.open(self.place)
 
     @rule(texts=st.lists(TEXTS, min_size=1, max_size=3), k=st.integers(1, 4))
     def query(self, texts, k):
@@ -102,5 +104,21 @@ class IndexModel(RuleBasedStateMachine):
             assert self.index._index.ids().to_pylist() == [name for name, _ in self.model]
 
 
-TestIndex = IndexModel.TestCase
-TestIndex.settings = settings(max_examples=25, stateful_step_count=25, deadline=None, derandomize=True)
+class FolderModel(IndexModel):
+    @rule()
+    def make_a_segment_of_the_log(self):
+        self.index._index.store.publish()
+
+
+class DatabaseModel(IndexModel):
+    def new_place(self):
+        return server.new_index()
+
+
+@pytest.mark.usefixtures("database")
+class TestDatabase(DatabaseModel.TestCase):
+    settings = settings(max_examples=6, stateful_step_count=20, deadline=None, derandomize=True)
+
+
+TestFolder = FolderModel.TestCase
+TestFolder.settings = settings(max_examples=25, stateful_step_count=25, deadline=None, derandomize=True)

@@ -9,11 +9,11 @@ import pytest
 import lookalike as la
 from lookalike.engine.digest import DigestSettings, digest_block, keyed_sets
 from lookalike.features.shingles import Shingling
-from lookalike.index import segment
 from lookalike.index.batch import Batch, Change, Content
-from lookalike.index.segment import Segment, SegmentWriter
+from lookalike.index.folder import segment
+from lookalike.index.folder.segment import Segment, SegmentWriter
+from lookalike.index.folder.tiers import merge_groups
 from lookalike.index.table import Table
-from lookalike.index.tiers import merge_groups
 from lookalike.tuning.plan import tune
 
 

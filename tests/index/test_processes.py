@@ -13,13 +13,13 @@ import pytest
 
 import lookalike as la
 from corpora import corpus
-from lookalike.index.health import check_index
-from lookalike.index.manifest import Manifest
+from lookalike.index.folder.manifest import Manifest
+from lookalike.index.stores import check_store
 
 OPTIONS = {"threshold": 0.7, "shingle": "word:3"}
 WRITER = """
 import sys, lookalike as la
-from lookalike.index import store
+from lookalike.index.folder import store
 store.LOG_RECORDS = 25  # segments are made, and merged, all the time
 folder, first, count, texts = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 texts = open(texts, encoding="utf-8").read().splitlines()
@@ -68,7 +68,7 @@ def kill_again_and_again(tmp_path, times, seconds):
     la.Index.create(folder, **OPTIONS).close()
     for attempt in range(times):
         told += run_and_kill(folder, path, 300 * attempt, seconds, draw)
-        assert check_index(folder) == []
+        assert check_store(folder) == []
         expect_all(folder, told, texts)
     return told
 
@@ -97,9 +97,9 @@ def test_a_second_writer_is_told_who_writes(tmp_path):
     la.Index.open(tmp_path / "index").close()
 
 
-def test_readers_keep_their_state_until_they_refresh(tmp_path):
-    with la.Index.create(tmp_path / "index", ["a b c d e f"], threshold=0.5) as index:
-        reader = la.Index.open(tmp_path / "index", read_only=True)
+def test_readers_keep_their_state_until_they_refresh(place):
+    with la.Index.create(place, ["a b c d e f"], threshold=0.5) as index:
+        reader = la.Index.open(place, read_only=True)
         index.add(["a b c d e f g"])
         assert reader.query(["a b c d e f"]).num_rows == 1
         assert reader.refresh()
@@ -131,10 +131,9 @@ print(json.dumps(seen))
 """
 
 
-def test_readers_in_other_processes_see_whole_states(tmp_path):
-    folder = tmp_path / "index"
-    index = la.Index.create(folder, threshold=0.5, shingle="word:1")
-    command = [sys.executable, "-c", READER, folder, "2.5"]
+def test_readers_in_other_processes_see_whole_states(place):
+    index = la.Index.create(place, threshold=0.5, shingle="word:1")
+    command = [sys.executable, "-c", READER, place, "2.5"]
     readers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     number = 0
     while any(reader.poll() is None for reader in readers):
@@ -182,7 +181,7 @@ print(number, len(index))
     )
     count, left = map(int, done.stdout.split())
     assert 0 < count == left < 100
-    assert check_index(tmp_path / "index") == []
+    assert check_store(tmp_path / "index") == []
     with la.Index.open(tmp_path / "index") as index:
         assert len(index) == count
 

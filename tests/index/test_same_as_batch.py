@@ -43,10 +43,10 @@ KINDS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("measure", ["jaccard", "dice", "cosine"])
-def test_query_lists_the_pairs_of_the_join(tmp_path, kind, measure):
+def test_query_lists_the_pairs_of_the_join(place, kind, measure):
     items, asked = (KINDS[kind](texts_with_copies(count, 3)) for count in (300, 330))
     options = {"threshold": 0.7, "shingle": "word:2", "measure": measure, "recall": 0.9}
-    with la.Index.create(tmp_path / "index", items[:200], **options) as index:
+    with la.Index.create(place, items[:200], **options) as index:
         index.add(items[200:])
         found = index.query(asked, k=None)
         again = index.query(asked, k=None, threshold="0.85")
@@ -59,12 +59,12 @@ def test_query_lists_the_pairs_of_the_join(tmp_path, kind, measure):
 @pytest.mark.parametrize("measure", ["jaccard", "cosine"])
 @pytest.mark.parametrize("store", ["sets", "text"])
 @pytest.mark.parametrize("step", [1, 37, 1000])
-def test_add_if_new_keeps_what_dedup_keeps(tmp_path, store, step, measure):
+def test_add_if_new_keeps_what_dedup_keeps(place, store, step, measure):
     items, stream = texts_with_copies(150, 5), texts_with_copies(260, 5)
     options = {"threshold": 0.7, "shingle": "word:2", "recall": 0.9, "measure": measure}
     stream = stream[100:]  # some were seen, some are new, some are copies of each other
     told = []
-    with la.Index.create(tmp_path / "index", items, store=store, **options) as index:
+    with la.Index.create(place, items, store=store, **options) as index:
         for first in range(0, len(stream), step):
             told += index.add(stream[first : first + step], if_new=True).to_pylist()
         assert index.check() == []
@@ -78,10 +78,10 @@ def test_add_if_new_keeps_what_dedup_keeps(tmp_path, store, step, measure):
     assert all((row["match"] is None) == row["added"] for row in told)
 
 
-def test_a_match_is_the_most_similar_item_at_that_moment(tmp_path):
+def test_a_match_is_the_most_similar_item_at_that_moment(place):
     text = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"]
     near, nearer = " ".join([*text[:-3], "x", "y", "z"]), " ".join([*text[:-1], "z"])
-    with la.Index.create(tmp_path / "index", threshold=0.3, shingle="word:1") as index:
+    with la.Index.create(place, threshold=0.3, shingle="word:1") as index:
         rows = [{"id": name, "text": t} for name, t in [("far", "q r s"), ("near", near), ("exact", nearer)]]
         index.add(rows)
         found = index.add([{"id": "new", "text": " ".join(text)}], if_new=True).to_pylist()
@@ -93,7 +93,7 @@ def test_a_match_is_the_most_similar_item_at_that_moment(tmp_path):
 @pytest.mark.parametrize(
     ("measure", "threshold"), [("cosine", 0.9), ("euclidean", 1.5), ("hamming", 12)], ids=["cosine", "euclid", "bits"]
 )
-def test_vectors_and_bit_strings(tmp_path, measure, threshold):
+def test_vectors_and_bit_strings(place, measure, threshold):
     draw = np.random.default_rng(2)
     if measure == "hamming":
         rows = draw.integers(0, 256, (400, 16)).astype(np.uint8)
@@ -105,14 +105,14 @@ def test_vectors_and_bit_strings(tmp_path, measure, threshold):
         rows[7] = 0
     items, asked = rows[:250], rows[150:]
     options = {"measure": measure, "threshold": threshold}
-    with la.Index.create(tmp_path / "index", **options) as index:
+    with la.Index.create(place, **options) as index:
         index.add(items[:240])
         index.add(items[240:])
         found = index.query(asked, k=None)
         index.compact()
         assert index.query(asked, k=None).equals(found)
         assert index.check() == []
-    with la.Index.open(tmp_path / "index", read_only=True) as index:
+    with la.Index.open(place, read_only=True) as index:
         assert index.query(asked, k=None).equals(found)
     joined = la.pairs(asked, against=items, method="lsh", **options)
     name = "similarity" if measure == "cosine" else "distance"
@@ -120,23 +120,23 @@ def test_vectors_and_bit_strings(tmp_path, measure, threshold):
     assert triples(found, name) == triples(joined, name)
 
 
-def test_new_vectors(tmp_path):
+def test_new_vectors(place):
     draw = np.random.default_rng(4)
     rows = draw.normal(size=(120, 8))
     rows[60:] = rows[:60] + draw.normal(size=(60, 8)) * 0.1
-    with la.Index.create(tmp_path / "index", measure="euclidean", threshold=0.6) as index:
+    with la.Index.create(place, measure="euclidean", threshold=0.6) as index:
         told = index.add(rows, if_new=True)
     kept = la.dedup(rows, measure="euclidean", threshold=0.6, method="lsh")
     assert told["added"].to_pylist().count(True) == kept.kept.num_rows < 120
     assert told.column_names == ["id", "added", "match", "distance"]
 
 
-def test_ids_stay_integers_and_rows_without_ids_are_named_by_their_place(tmp_path):
+def test_ids_stay_integers_and_rows_without_ids_are_named_by_their_place(place, tmp_path):
     path = tmp_path / "items.jsonl"
     path.write_text("".join(json.dumps({"id": 7 + i, "text": f"a b c d e f {i}"}) + "\n" for i in range(3)))
     bare = tmp_path / "bare.jsonl"
     bare.write_text(json.dumps({"text": "a b c d e f 0"}) + "\n")
-    with la.Index.create(tmp_path / "index", path, threshold=0.9, shingle="word:1") as index:
+    with la.Index.create(place, path, threshold=0.9, shingle="word:1") as index:
         found = index.query(bare)
         assert found.to_pylist() == [{"left": f"{bare}:0", "right": 7, "similarity": 1.0, "rank": 1}]
         assert index.query(path)["left"].type == pa.int64()
@@ -146,8 +146,8 @@ def test_ids_stay_integers_and_rows_without_ids_are_named_by_their_place(tmp_pat
         assert len(index) == 2
 
 
-def test_a_less_strict_threshold_is_refused(tmp_path):
-    with la.Index.create(tmp_path / "index", ["a b c"], threshold=0.8) as index:
+def test_a_less_strict_threshold_is_refused(place):
+    with la.Index.create(place, ["a b c"], threshold=0.8) as index:
         with pytest.raises(la.UsageError, match=r"0\.5 is below that of the index, 0\.8"):
             index.query(["a b c"], threshold=0.5)
         assert index.query(["a b c"], threshold=0.8).num_rows == 1

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from lookalike.api.inputs import Data, DedupMethod, Measure, Number, OnError, Policy, as_paths, open_sources
+from lookalike.api.persistent import Index
 from lookalike.engine.settings import Settings
 from lookalike.errors import UsageError
+from lookalike.index.bulk import JobIndexes
+from lookalike.index.reference import IndexSource
 from lookalike.jobs.dedup import DedupOptions, DedupResult, dedup_in_memory, dedup_to_folder, read_result
 from lookalike.jobs.dedup_again import dedup_again as decide_again
 from lookalike.read import looks_like_paths
+from lookalike.types import Source
 
 
 def dedup(
@@ -21,7 +26,8 @@ def dedup(
     recall: float = 0.99,
     keep: str = "first",
     policy: Policy = "direct",
-    reference: Data | None = None,
+    reference: Data | Index | None = None,
+    into: str | Path | Index | None = None,
     measure: Measure = "jaccard",
     shingle: str = "word:5",
     bag: bool = False,
@@ -58,8 +64,12 @@ def dedup(
         Which item of a pair is kept: "first", "last", "longest", "shortest", "max:COLUMN" or "min:COLUMN".
     policy : {"direct", "connected"}, default "direct"
         "direct": a removed item resembles the kept one. "connected": one item per connected cluster is kept.
-    reference : Data, optional
-        Items that are always kept and remove what resembles them; they are not part of the result.
+    reference : Data or Index, optional
+        Items that are always kept and remove what resembles them; they are not part of the result. It can be an
+        index, or the path of one, with the same options.
+    into : str, Path or Index, optional
+        An index, with the same options, that gets the kept items when all is done. Data in memory without ids is
+        numbered.
     measure : str, default "jaccard"
         For sets "jaccard", "dice", "cosine", "containment" or "overlap"; for vectors "cosine", "euclidean" or
         "hamming".
@@ -139,22 +149,37 @@ def dedup(
         length_ratio=length_ratio,
     )
     options = DedupOptions.parse(method, keep, policy, audit)
-    if out is None:
-        references = [] if reference is None else open_sources(reference, column, encoding, "reference")
-        return dedup_in_memory(open_sources(data, column, encoding), references, settings, options)
-    if not looks_like_paths(data) or (reference is not None and not looks_like_paths(reference)):
-        raise UsageError("out= writes files in the format of the input: it needs paths, not data in memory")
-    dedup_to_folder(
-        as_paths(data),
-        out,
-        settings,
-        options,
-        reference=() if reference is None else as_paths(reference),
-        overwrite=overwrite,
-        resume=resume,
-        work_folder=work,
-    )
+    with JobIndexes(settings) as indexes:
+        destination = None if into is None else indexes.into(into.store if isinstance(into, Index) else into)
+        references = _references(reference, indexes)
+        if out is None:
+            opened: list[Source] = []
+            for one in references:
+                opened += [one] if isinstance(one, IndexSource) else open_sources(one, column, encoding, "reference")
+            return dedup_in_memory(open_sources(data, column, encoding), opened, settings, options, destination)
+        if not looks_like_paths(data) or not all(isinstance(one, str | Path | IndexSource) for one in references):
+            raise UsageError("out= writes files in the format of the input: it needs paths, not data in memory")
+        dedup_to_folder(
+            as_paths(data),
+            out,
+            settings,
+            options,
+            reference=references,
+            into=destination,
+            overwrite=overwrite,
+            resume=resume,
+            work_folder=work,
+        )
     return read_result(Path(out))
+
+
+def _references(reference: Data | Index | None, indexes: JobIndexes) -> list[Any]:
+    """Paths, indexes as sources, or data in memory."""
+    if reference is None:
+        return []
+    if isinstance(reference, Index):
+        return [indexes.reference(reference.store)]
+    return indexes.references(list(as_paths(reference))) if looks_like_paths(reference) else [reference]
 
 
 def dedup_again(

@@ -12,8 +12,10 @@ import pyarrow as pa
 from lookalike.api.inputs import Data, Measure, Number, OnError, open_sources
 from lookalike.engine.settings import Settings
 from lookalike.errors import UsageError
-from lookalike.index.health import check_index, describe_index, parse_age
-from lookalike.index.index import FolderIndex
+from lookalike.index.ages import parse_age
+from lookalike.index.contract import Store
+from lookalike.index.index import StoredIndex
+from lookalike.index.stores import check_store
 from lookalike.read import looks_like_paths
 from lookalike.types import Source
 
@@ -24,8 +26,9 @@ Durability = Literal["each", "batch"]
 class Index:
     """A persistent index: "have I seen this before?", answered with verified similarities.
 
-    Create one with `Index.create`, open one with `Index.open`. One process writes; any number of others read. Use it in
-    a `with` block, or `close` it.
+    Create one with `Index.create`, open one with `Index.open`. It is a folder, to which one process writes while any
+    number of others read, or tables in a PostgreSQL database, to which several write. Use it in a `with` block, or
+    `close` it.
 
     Examples
     --------
@@ -36,9 +39,9 @@ class Index:
     [{'left': 0, 'right': 'a', 'similarity': 0.6666666666666666, 'rank': 1}]
     """
 
-    def __init__(self, opened: FolderIndex) -> None:
+    def __init__(self, opened: StoredIndex, place: str | Path) -> None:
         """Use `Index.create` or `Index.open`."""
-        self._index = opened
+        self._index, self._place = opened, place
 
     @classmethod
     def create(
@@ -68,7 +71,7 @@ class Index:
         Parameters
         ----------
         path : str or Path
-            The folder; it must not exist.
+            The folder, or `postgresql://user@host/database?table=prefix`; it must not exist.
         data : Data, optional
             The first items. The folder appears with all of them, or not at all.
         store : {"sets", "text"}, default "sets"
@@ -105,11 +108,8 @@ class Index:
         )
         sources: list[Source] = [] if data is None else open_sources(data, column, encoding)
         numbered = data is not None and not looks_like_paths(data)
-        return cls(
-            FolderIndex.create(
-                _folder(path), settings, sources, store=store, numbered=numbered, on_conflict=on_conflict
-            )
-        )
+        made = StoredIndex.create(path, settings, sources, store=store, numbered=numbered, on_conflict=on_conflict)
+        return cls(made, path)
 
     @classmethod
     def open(
@@ -130,9 +130,13 @@ class Index:
         durability : {"each", "batch"}, default "each"
             When `add` and `remove` return, the change is on disk; with "batch", after `sync` or `close`.
         """
-        return cls(
-            FolderIndex.open(_folder(path), read_only=read_only, durability=durability, threads=threads, memory=memory)
-        )
+        found = StoredIndex.open(path, read_only=read_only, durability=durability, threads=threads, memory=memory)
+        return cls(found, path)
+
+    @property
+    def store(self) -> Store:
+        """Where the items are; for batch jobs."""
+        return self._index.store
 
     def _sources(self, data: Data) -> tuple[list[Source], bool]:
         items = self._index.kind.settings.items
@@ -195,11 +199,11 @@ class Index:
 
     def stats(self) -> dict[str, Any]:
         """Items, bytes, segments, log and the largest buckets."""
-        return describe_index(self._index)
+        return self._index.store.describe()
 
     def check(self) -> list[str]:
         """Read everything and check it; returns what is wrong, by file. An empty list means that all is well."""
-        return check_index(self._index.folder.path)
+        return check_store(self._place)
 
     def refresh(self) -> bool:
         """For a reader: see what the writer has changed; returns whether there was anything."""
@@ -217,16 +221,10 @@ class Index:
         return len(self._index)
 
     def __repr__(self) -> str:
-        return f"Index({str(self._index.folder.path)!r}, {len(self):,} items)"
+        return f"Index({self._index.store.name!r}, {len(self):,} items)"
 
     def __enter__(self) -> Index:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
         self.close()
-
-
-def _folder(path: str | Path) -> Path:
-    if not str(path):
-        raise UsageError("the path of the index is the empty string; name a folder")
-    return Path(path)

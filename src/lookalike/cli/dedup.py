@@ -17,6 +17,7 @@ Examples:
   lookalike dedup news.jsonl -o out
   lookalike dedup 'data/*.parquet' -o out --column body --threshold 0.7 --keep longest
   lookalike dedup tuesday.jsonl --reference mon -o tue
+  lookalike dedup tuesday.jsonl --reference seen --into seen -o tue
   zcat big.jsonl.gz | lookalike dedup - -o out --json
   lookalike dedup --from out --threshold 0.9 -o stricter
 """
@@ -44,8 +45,10 @@ _WITH_FROM = {*_CHANGEABLE, "out", "earlier", "overwrite", "as_json", "quiet"}
     "--reference",
     multiple=True,
     metavar="INPUT",
-    help="Items that stay and remove what resembles them, such as the OUT of an earlier run; may be repeated.",
+    help="Items that stay and remove what resembles them, such as the OUT of an earlier run or an INDEX; may be "
+    "repeated.",
 )
+@click.option("--into", metavar="INDEX", help="Add the kept items to an index, when the run has succeeded.")
 @shared_options()
 @length_option
 @click.option("--audit", type=int, default=0, metavar="N", help="Measure the recall on a random sample of N items.")
@@ -69,6 +72,7 @@ def command(
     keep: str,
     policy: str,
     reference: tuple[str, ...],
+    into: str | None,
     audit: int,
     resume: bool,
     work: str | None,
@@ -92,7 +96,7 @@ def command(
     if earlier is not None:
         run = _dedup_again(earlier, out, overwrite, _changes(context), progress)
     else:
-        places = {"reference": reference, "overwrite": overwrite, "resume": resume, "work_folder": work}
+        places = {"reference": reference, "into": into, "overwrite": overwrite, "resume": resume, "work_folder": work}
         run = _dedup(inputs, out, options, (keep, policy, audit), places, progress)
     if as_json:
         print_record(run)
@@ -109,6 +113,7 @@ def _dedup(
 ) -> dict[str, Any]:
     """Check everything that can be wrong with the command before the kernels are compiled, then run it."""
     from lookalike.errors import UsageError
+    from lookalike.index.places import is_index
     from lookalike.jobs.dedup import DedupOptions, dedup_to_folder
     from lookalike.read import check_inputs
     from lookalike.write import OutputFolder
@@ -119,7 +124,15 @@ def _dedup(
         raise UsageError("INPUT is missing: files, folders, globs or URLs, or - for JSONL on standard input")
     check_inputs([*inputs, *places["reference"]])
     OutputFolder(out, places["overwrite"])
-    return dedup_to_folder(inputs, out, settings, choices, progress=progress, **places)
+    into = places["into"]
+    if into is None and not any(map(is_index, places["reference"])):
+        return dedup_to_folder(inputs, out, settings, choices, progress=progress, **places)
+    from lookalike.index.bulk import JobIndexes
+
+    with JobIndexes(settings) as indexes:
+        places["into"] = None if into is None else indexes.into(into)
+        places["reference"] = indexes.references(list(places["reference"]))
+        return dedup_to_folder(inputs, out, settings, choices, progress=progress, **places)
 
 
 def _changes(context: click.Context) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from lookalike.cli.options import CONTEXT, settings_from, shared_options, talkin
 if TYPE_CHECKING:
     from lookalike.engine.progress import Progress
     from lookalike.engine.settings import Settings
-    from lookalike.index.index import FolderIndex
+    from lookalike.index.index import StoredIndex
     from lookalike.types import Source
 
 _GROUP = """\b
@@ -65,8 +65,8 @@ _index = click.argument("index", metavar="INDEX")
 def command() -> None:
     """Keep items in a persistent index, and ask what is similar to new ones.
 
-    INDEX is a folder. Answers are those of `lookalike pairs --method lsh --against`, and of `lookalike dedup
-    --reference`: every similarity is verified.
+    INDEX is a folder, or postgresql://user@host/database?table=prefix. Answers are those of `lookalike pairs --method
+    lsh --against`, and of `lookalike dedup --reference`: every similarity is verified.
     """
 
 
@@ -85,7 +85,7 @@ def create(
     """Create an index in a new folder, with the items of INPUT if there is one."""
     from lookalike.cli.progress import open_progress
     from lookalike.engine.method import tell_plan
-    from lookalike.index.index import FolderIndex
+    from lookalike.index.index import StoredIndex
     from lookalike.index.kind import Kind
     from lookalike.read import check_inputs
 
@@ -96,11 +96,9 @@ def create(
     if kind.decided:
         tell_plan(kind.settings, None, progress)
     with _opened(inputs, settings, progress) as sources:
-        made = FolderIndex.create(
-            Path(index), settings, sources, store=store, progress=progress, on_conflict=on_conflict
-        )
+        made = StoredIndex.create(index, settings, sources, store=store, progress=progress, on_conflict=on_conflict)
     with made:
-        _tell(made, progress, as_json, {"items": len(made), "rejected": len(made.rejected)}, f"{index}: ")
+        _tell(made, progress, as_json, {"items": len(made), "rejected": len(made.rejected)}, f"{made.store.name}: ")
 
 
 @command.command("add", epilog=_ADD, context_settings=CONTEXT)
@@ -131,20 +129,20 @@ def add(
     """
     from lookalike.cli.output import TableOutput
     from lookalike.cli.progress import open_progress
-    from lookalike.index.index import FolderIndex
+    from lookalike.index.index import StoredIndex
     from lookalike.read import check_inputs
 
     check_inputs(inputs)
     output = None if out is None else TableOutput.check(out, overwrite, as_json, "items", inputs)
     progress = open_progress(quiet)
-    opened = FolderIndex.open(Path(index), progress=progress, threads=threads, memory=memory)
+    opened = StoredIndex.open(index, progress=progress, threads=threads, memory=memory)
     with opened, _opened(inputs, opened.kind.settings, progress) as sources:
         table = opened.add(sources, if_new=if_new, on_conflict=on_conflict)
         if output is not None:
             output.write([table])
         added = int(table["added"].to_numpy().sum())
         counts = {"items": len(opened), "added": added, "not_added": table.num_rows - added}
-        _tell(opened, progress, as_json, {**counts, "rejected": len(opened.rejected)}, f"{index}: ")
+        _tell(opened, progress, as_json, {**counts, "rejected": len(opened.rejected)}, f"{opened.store.name}: ")
 
 
 @command.command("query", epilog=_QUERY, context_settings=CONTEXT)
@@ -172,18 +170,18 @@ def query(
     """List the most similar items of an index for each item of INPUT, as left, right, similarity, rank."""
     from lookalike.cli.output import TableOutput
     from lookalike.cli.progress import open_progress
-    from lookalike.index.index import FolderIndex
+    from lookalike.index.index import StoredIndex
     from lookalike.read import check_inputs
 
     check_inputs(inputs)
     output = TableOutput.check(out, overwrite, as_json, "matches", inputs)
     progress = open_progress(quiet)
-    opened = FolderIndex.open(Path(index), read_only=True, progress=progress, threads=threads, memory=memory)
+    opened = StoredIndex.open(index, read_only=True, progress=progress, threads=threads, memory=memory)
     with opened, _opened(inputs, opened.kind.settings, progress) as sources:
         table = opened.query(sources, k, threshold)
         output.write([table])
         counts = {"items": len(opened), "matches": table.num_rows, "rejected": len(opened.rejected)}
-        _tell(opened, progress, as_json, counts, f"{index}: ")
+        _tell(opened, progress, as_json, counts, f"{opened.store.name}: ")
 
 
 @command.command("remove", epilog=_REMOVE, context_settings=CONTEXT)
@@ -198,8 +196,8 @@ def remove(
     """Remove items from an index: by id, or by age."""
     from lookalike.cli.progress import open_progress
     from lookalike.errors import UsageError
-    from lookalike.index.health import parse_age
-    from lookalike.index.index import FolderIndex
+    from lookalike.index.ages import parse_age
+    from lookalike.index.index import StoredIndex
 
     if not ids and file is None and older_than is None:
         raise UsageError("name the items to remove: ID..., --ids FILE or --older-than AGE")
@@ -208,9 +206,9 @@ def remove(
         named += [line for line in Path(file).read_text(encoding="utf-8").splitlines() if line]
     age = None if older_than is None else parse_age(older_than)
     progress = open_progress(quiet)
-    with FolderIndex.open(Path(index), progress=progress) as opened:
+    with StoredIndex.open(index, progress=progress) as opened:
         removed = opened.remove(named, older_than=age)
-        _tell(opened, progress, as_json, {"items": len(opened), "removed": removed}, f"{index}: ")
+        _tell(opened, progress, as_json, {"items": len(opened), "removed": removed}, f"{opened.store.name}: ")
 
 
 @command.command("stats", context_settings=CONTEXT)
@@ -218,21 +216,21 @@ def remove(
 @talking_options
 def stats(index: str, as_json: bool, quiet: bool) -> None:
     """Show the size of an index: items, bytes per item, segments, log, and the largest bucket."""
-    from lookalike.index.health import describe_index
-    from lookalike.index.index import FolderIndex
+    from lookalike.index.index import StoredIndex
 
-    with FolderIndex.open(Path(index), read_only=True) as opened:
-        found = describe_index(opened)
+    with StoredIndex.open(index, read_only=True) as opened:
+        found = opened.store.describe()
     if as_json:
         click.echo(json.dumps(found))
     if as_json or quiet:
         return
-    log, size = found["log"], found["bytes_per_item"]
+    size = found["bytes_per_item"]
     each = "" if size is None else f", {size:,.0f} per item"
     click.echo(f"items           {found['items']:,} ({found['removed']:,} removed and not compacted yet)")
     click.echo(f"bytes           {found['bytes']:,}{each}")
-    click.echo(f"segments        {found['segments']}")
-    click.echo(f"log             {log['items']:,} items, {log['bytes']:,} bytes")
+    if log := found.get("log"):
+        click.echo(f"segments        {found['segments']}")
+        click.echo(f"log             {log['items']:,} items, {log['bytes']:,} bytes")
     click.echo(f"largest bucket  {found['largest_bucket']:,} items")
 
 
@@ -245,9 +243,9 @@ def check(index: str, as_json: bool, quiet: bool) -> None:
     Exit code 3 if anything is wrong; what is wrong is named by file.
     """
     from lookalike.errors import BadDataError
-    from lookalike.index.health import check_index
+    from lookalike.index.stores import check_store
 
-    wrong = check_index(Path(index))
+    wrong = check_store(index)
     if as_json:
         click.echo(json.dumps({"good": not wrong, "wrong": wrong}))
     if wrong:
@@ -262,12 +260,12 @@ def check(index: str, as_json: bool, quiet: bool) -> None:
 def compact(index: str, as_json: bool, quiet: bool) -> None:
     """Merge all of an index into one segment, without removed items."""
     from lookalike.cli.progress import open_progress
-    from lookalike.index.index import FolderIndex
+    from lookalike.index.index import StoredIndex
 
     progress = open_progress(quiet)
-    with FolderIndex.open(Path(index), progress=progress) as opened:
+    with StoredIndex.open(index, progress=progress) as opened:
         opened.compact()
-        _tell(opened, progress, as_json, {"items": len(opened)}, f"{index}: ")
+        _tell(opened, progress, as_json, {"items": len(opened)}, f"{opened.store.name}: ")
 
 
 @contextmanager
@@ -290,7 +288,7 @@ def _opened(inputs: tuple[str, ...], settings: Settings, progress: Progress) -> 
         )
 
 
-def _tell(opened: FolderIndex, progress: Progress, as_json: bool, counts: dict[str, int], place: str) -> None:
+def _tell(opened: StoredIndex, progress: Progress, as_json: bool, counts: dict[str, int], place: str) -> None:
     """The summary: as JSON on stdout, or a line on stderr; and which lines were skipped."""
     from lookalike.cli.output import TableOutput
 

@@ -25,6 +25,8 @@ def summarize_dedup(run: dict[str, Any], out: str, progress: Progress) -> None:
     if run["audit"]:
         progress.say(describe_audit(run["audit"]))
     _say_alarms(run, progress)
+    if added := run.get("into"):
+        progress.say(f"Added to {added['index']}: {count(added['items'], 'item')}.")
     progress.say(f"Results: {out}/kept, {out}/removed.parquet (the reasons), {out}/clusters.parquet, {out}/run.json")
 
 

@@ -82,6 +82,20 @@ class Corpus:
         """The sets of some items (ascending), all in memory."""
         return Sets.joined([sets for _, _, sets in self.fetch_sets(run, items)])
 
+    def fetch_features(
+        self, run: Run[Any], items: Int64, make: Callable[[pa.Array], Made]
+    ) -> Iterator[tuple[int, int, Made]]:
+        """Read some items (ascending) again: (low, high, what `make` makes, on a thread, of items[low:high])."""
+        yield from self._visit(run, items, self._wanted(), lambda some: make(some.features))
+
+    def given_ids(self, items: Int64) -> pa.Array | None:
+        """`ids` of items; None if none of them has an id of its own."""
+        name = self.settings.id or DEFAULT_ID
+        if self.digests.missing(name) == len(self):
+            return None
+        taken = self.digests.pick(f"column {name}", items)
+        return None if taken.null_count == len(taken) else self.ids(items)
+
     def fetch_column(self, run: Run[Any], items: Int64, name: str) -> pa.ChunkedArray:
         """Another column of some items (ascending), read again."""
         found = self._visit(run, items, self._wanted(name), lambda some: some.columns[name])

@@ -16,7 +16,7 @@ from lookalike.kernels import sets as set_kernels
 from lookalike.kernels import shingles as kernels
 from lookalike.kernels.chunks import CHUNK_BYTES
 from lookalike.kernels.hashing import LARGEST
-from lookalike.types import Int64, Sets, UInt32, UInt64, distinct, text_arrays, to_numpy
+from lookalike.types import Int64, Sets, UInt32, UInt64, distinct, text_arrays, to_arrow, to_numpy
 from lookalike.types import compute as pc
 from lookalike.types.frozen import frozen
 
@@ -99,6 +99,31 @@ def shingle_texts(texts: pa.Array, shingling: Shingling) -> Sets:
     return Sets(*kernels.shingle_texts(data, offsets, rows, *shingling.arguments(), CHUNK_BYTES))
 
 
+ELEMENTS = pa.large_list(pa.field("lookalike element", pa.binary(8)))
+"""The type of items that are sets already, as an index stores them: elements are hashed, distinct and sorted."""
+
+
+def as_elements(sets: Sets) -> pa.Array:
+    """Sets as a column of items; `hash_lists` gives them back.
+
+    Examples
+    --------
+    >>> lists = as_elements(Sets(np.array([0, 2, 2]), np.array([3, 8], np.uint64)))
+    >>> hash_lists(lists).elements.tolist(), hash_lists(lists.slice(1)).sizes.tolist()
+    ([3, 8], [0])
+    """
+    words = pa.Array.from_buffers(pa.binary(8), len(sets.elements), [None, pa.py_buffer(sets.elements)])
+    return pa.LargeListArray.from_arrays(to_arrow(sets.indptr), words, type=ELEMENTS)
+
+
+def _sets_in(lists: pa.Array) -> Sets:
+    """The sets that `as_elements` has made a column of."""
+    indptr: Int64 = to_numpy(lists.offsets)
+    buffer, first = lists.values.buffers()[1], lists.values.offset
+    elements = np.empty(0, np.uint64) if buffer is None else np.frombuffer(buffer, np.uint64)[first:]
+    return Sets(indptr - indptr[0], elements[indptr[0] : indptr[-1]])
+
+
 def hash_lists(lists: pa.Array, bag: bool = False) -> Sets:
     """Token lists as sets: each distinct string or integer is an element (a null list is empty).
 
@@ -107,6 +132,8 @@ def hash_lists(lists: pa.Array, bag: bool = False) -> Sets:
     >>> hash_lists(pa.array([["a", "b", "a"], None, ["b"]])).sizes.tolist()
     [2, 0, 1]
     """
+    if lists.type == ELEMENTS and lists.type.value_field.name == ELEMENTS.value_field.name:
+        return _sets_in(lists)
     lists = pc.cast(lists, pa.large_list(lists.type.value_type))
     if lists.null_count:
         lists = lists.fill_null([])

@@ -10,9 +10,11 @@ from lookalike.candidates.buckets import group_prints
 from lookalike.engine.digest import KeyedSets
 from lookalike.features.vectors import fingerprints
 from lookalike.index.batch import Batch, Content, texts_of
+from lookalike.index.contract import Lookup
 from lookalike.index.kind import Kind
+from lookalike.index.matches import Matches
 from lookalike.index.table import Table
-from lookalike.index.view import Matches, View, compare
+from lookalike.index.view import compare
 from lookalike.kernels import index as kernels
 from lookalike.kernels.sets import fingerprint_sets
 from lookalike.types import Bool, Float64, Int64
@@ -30,10 +32,10 @@ class NewItems(NamedTuple):
     """NaN for new items."""
 
 
-def find_new(view: View, asked: KeyedSets) -> NewItems:
+def find_new(lookup: Lookup, asked: KeyedSets) -> NewItems:
     """Decide, in order, which items resemble nothing in the index and nothing new before them in the block."""
-    kind, count = view.kind, len(asked.sets)
-    known, _ = view.search(asked, kind.measure).best_first(kind.measure, k=1)
+    kind, count = lookup.kind, len(asked.sets)
+    known, _ = lookup.search(asked, kind.measure).best_first(kind.measure, k=1)
     unknown = np.ones(count, np.bool_)
     unknown[known.left] = False
     first = _first_equal(asked, kind)

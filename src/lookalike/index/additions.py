@@ -1,4 +1,4 @@
-"""One call of `add`: block after block becomes a change of the index, small in the log, large in a segment."""
+"""One call of `add`: which items of each block are added, and what callers are told about each of them."""
 
 from __future__ import annotations
 
@@ -11,38 +11,26 @@ import pyarrow as pa
 from lookalike.engine.digest import KeyedSets
 from lookalike.errors import BadDataError
 from lookalike.index.adding import find_new
-from lookalike.index.batch import Batch, Change, last_of_each, no_items
+from lookalike.index.batch import Batch, last_of_each, no_items
+from lookalike.index.contract import Changes, Store
 from lookalike.index.naming import typed_ids
 from lookalike.index.reading import ReadItems
-from lookalike.index.segment import Segment, SegmentWriter
-from lookalike.index.store import Folder
-from lookalike.index.table import Table
 from lookalike.types import Bool, Float64, Int64, Sets, to_arrow
 from lookalike.types import compute as pc
 
-LOGGED_BYTES = 1 << 20
-"""A larger addition is written as a segment, not to the log."""
-SEGMENT_ITEMS, SEGMENT_SHARE = 4_000_000, 4
-"""A segment is finished at this many items, or when the keys of its items take this share of the memory."""
-PENDING_BYTES = 256 << 20
-"""New items that are held in memory before they become a segment."""
-
 
 class Additions:
-    """Collects the items of one call; nothing is visible to others before `finish`."""
+    """Adds the items of one call to a transaction, which `finish` ends."""
 
-    def __init__(self, folder: Folder, on_conflict: str, *, if_new: bool, numbered: bool) -> None:
-        self._folder, self._on_conflict, self._if_new, self._numbered = folder, on_conflict, if_new, numbered
-        self._base = folder.view.total
+    def __init__(self, store: Store, changes: Changes, on_conflict: str, *, if_new: bool, numbered: bool) -> None:
+        self._store, self._changes = store, changes
+        self._on_conflict, self._if_new, self._numbered = on_conflict, if_new, numbered
+        self._start = store.added
         self._ids: list[pa.Array] = []
         self._added: list[Bool] = []
         self._matches: list[pa.Array] = []
         self._similarity: list[Float64] = []
         self._integers, self._count = True, 0
-        self._small: list[Batch] = []
-        self._writer: SegmentWriter | None = None
-        self._removed: list[Int64] = [no_items()]
-        self._pending: Table | None = None
 
     def add(self, items: ReadItems) -> None:
         """Add the items of a block."""
@@ -50,52 +38,39 @@ class Additions:
             return
         names = items.names()
         if self._numbered and items.unnamed:
-            start = self._folder.added + self._count
-            names = pc.cast(to_arrow(np.arange(start, start + len(items))), pa.large_string())
+            names = self.next_numbers(len(items))
         elif not items.integers:
             self._integers = False
         self._count += len(items)
-        batch = items.batch(names, self._folder.kind.store)
+        batch = items.batch(names, self._store.kind.store)
         if self._if_new:
             self._add_new(batch, items.found)
         else:
             self._add_all(batch)
 
+    def add_batch(self, batch: Batch, *, integers: bool) -> None:
+        """Add items that are as the index stores them, without asking whether they are new."""
+        self._integers &= integers
+        self._count += len(batch)
+        self._add_all(batch)
+
+    def next_numbers(self, count: int) -> pa.Array:
+        """Ids for items that have none: the numbers that follow those of all items that were ever added."""
+        start = self._start + self._count
+        return pc.cast(to_arrow(np.arange(start, start + count)), pa.large_string())
+
     # Without a question
 
     def _add_all(self, batch: Batch) -> None:
-        rows, numbers = self._folder.view.find_ids(batch.ids)
+        rows, numbers = self._changes.lookup.find_ids(batch.ids)
         known = np.zeros(len(batch), np.bool_)
         known[rows] = True
         self._refuse(batch.ids, known)
         if self._on_conflict == "replace":
-            self._removed.append(numbers)
+            self._changes.remove(numbers)
             known[:] = False
         self._tell(batch.ids, ~known, pa.nulls(len(batch), pa.large_string()), np.full(len(batch), np.nan))
-        batch = batch.take(np.flatnonzero(~known))
-        if self._writer is None and sum(one.nbytes for one in self._small) + batch.nbytes < LOGGED_BYTES:
-            self._small.append(batch)
-            return
-        self._write(batch)
-
-    def _write(self, batch: Batch) -> None:
-        """To a segment; a new one is begun when the keys in memory are many."""
-        if self._writer is None:
-            self._writer = self._folder.new_segment()
-        for one in (*self._small, batch):
-            self._writer.add(one)
-        self._small = []
-        memory = self._folder.kind.settings.execution.budget.total_bytes
-        full = len(self._writer) * (8 * len(batch.keys) + 32) > memory // SEGMENT_SHARE
-        if full or len(self._writer) >= SEGMENT_ITEMS:
-            self._end_segment()
-
-    def _end_segment(self) -> None:
-        if self._writer is not None:
-            with self._writer:
-                self._writer.finish()
-            self._folder.view.append(Segment(self._writer.path))
-            self._writer = None
+        self._changes.put(batch.take(np.flatnonzero(~known)))
 
     def _repeated(self) -> Int64:
         """Of the rows added in this call, those whose id occurs again later (or, to be skipped, before)."""
@@ -115,7 +90,7 @@ class Additions:
 
     def _add_new(self, batch: Batch, found: KeyedSets) -> None:
         """Decide a block; an item whose id exists is decided by itself, since it may replace what others resemble."""
-        rows, _ = self._folder.view.find_ids(batch.ids)
+        rows, _ = self._changes.lookup.find_ids(batch.ids)
         known = ~last_of_each(batch.ids, first=True)
         known[rows] = True
         edges = np.flatnonzero(known)
@@ -131,38 +106,28 @@ class Additions:
 
     def _add_stretch(self, batch: Batch, found: KeyedSets) -> None:
         """Items of which none has the id of another, and only a single one may have that of an item of the index."""
-        view = self._folder.view
-        rows, numbers = view.find_ids(batch.ids)
+        lookup = self._changes.lookup
+        rows, numbers = lookup.find_ids(batch.ids)
         if len(rows) and self._on_conflict != "replace":
             known = np.zeros(len(batch), np.bool_)
             known[rows] = True
             self._refuse(batch.ids, known)
             self._tell(batch.ids, ~known, batch.ids, np.full(len(batch), np.nan))
             return
-        new = find_new(view, found)
+        new = find_new(lookup, found)
         ids = batch.ids
         inside = ids.take(to_arrow(np.maximum(new.row, 0)))
         known = new.number >= 0
         stored = pa.nulls(len(batch), pa.large_string())
         if known.any():
-            stored = view.ids(np.where(known, new.number, new.number[known][0]))
+            stored = lookup.ids(np.where(known, new.number, new.number[known][0]))
         matches = pc.if_else(to_arrow(known), stored, inside)
         self._tell(
             ids, new.added, pc.if_else(to_arrow(new.added), pa.nulls(len(ids), ids.type), matches), new.similarity
         )
         if new.added[rows].any():
-            view.remove(numbers)
-            self._removed.append(numbers)
-        self._hold(batch.take(np.flatnonzero(new.added)))
-
-    def _hold(self, batch: Batch) -> None:
-        """Keep new items where the next ones are compared with them."""
-        if self._pending is None or self._pending.nbytes > PENDING_BYTES:
-            self._pending = Table(len(batch.keys), self._folder.kind.dtype)
-            self._folder.view.append(self._pending)
-        if len(batch):
-            self._pending.add(batch)
-            self._folder.view.grow()
+            self._changes.remove(numbers)
+        self._changes.hold(batch.take(np.flatnonzero(new.added)))
 
     # The end
 
@@ -172,48 +137,15 @@ class Additions:
         self._matches.append(matches)
         self._similarity.append(similarity)
 
-    def finish(self) -> pa.Table:
+    def finish(self, run: str | None = None) -> pa.Table:
         """Make all of it visible, and durable; returns id, added, match, similarity."""
-        if self._ids:
-            if self._if_new:
-                self._finish_new()
-            else:
-                self._finish_all()
-        return self._table()
-
-    def _finish_all(self) -> None:
-        folder, again = self._folder, self._repeated()
-        removed = np.concatenate(self._removed)
-        if self._on_conflict == "skip":
+        again = no_items() if self._if_new or self._count < 2 else self._repeated()
+        if self._on_conflict == "skip" and len(again):
             added = np.concatenate(self._added)
             added[np.flatnonzero(added)[again]] = False
             self._added = [added]
-        if self._writer is None and folder.view.total == self._base:
-            batch = Batch.joined(self._small)
-            kept = np.ones(len(batch), np.bool_)
-            kept[again] = False
-            if kept.any():
-                folder.commit(Change(removed, batch.take(np.flatnonzero(kept)), self._integers, self._count))
-            return
-        self._end_segment()
-        folder.view.remove(removed)
-        folder.view.remove(self._base + again)
-        folder.publish(integers=self._integers, added=self._count)
-
-    def _finish_new(self) -> None:
-        folder, view = self._folder, self._folder.view
-        if self._pending is not None and len(view.parts) and self._pending.nbytes < LOGGED_BYTES and self._is_single():
-            alive = np.flatnonzero(~view.gone.rows[self._base :])
-            removed = np.concatenate(self._removed)
-            batch = next(iter(self._pending.batches(alive)))
-            folder.drop_pending(self._base)
-            if len(batch):
-                folder.commit(Change(removed[removed < self._base], batch, self._integers, self._count))
-            return
-        folder.publish(integers=self._integers, added=self._count)
-
-    def _is_single(self) -> bool:
-        return self._folder.view.parts[-2] is self._folder.table
+        self._changes.finish(repeated=again, integers=self._integers, counted=self._count, run=run)
+        return self._table()
 
     def _table(self) -> pa.Table:
         similarity = np.concatenate([np.empty(0), *self._similarity])
@@ -226,8 +158,8 @@ class Additions:
             {
                 "id": typed_ids(pa.concat_arrays(none + self._ids), self._integers),
                 "added": to_arrow(added),
-                "match": typed_ids(pa.concat_arrays(none + self._matches), self._folder.integers),
-                self._folder.kind.measure.column: shown,
+                "match": typed_ids(pa.concat_arrays(none + self._matches), self._changes.lookup.integers),
+                self._store.kind.measure.column: shown,
             }
         )
 

@@ -87,6 +87,12 @@ class Batch:
         keys = np.ascontiguousarray(self.keys[:, rows])
         return Batch(ids, self.times[rows], self.content.take(rows), keys, self.there[rows])
 
+    def slice(self, low: int, high: int) -> Batch:
+        """Consecutive items, not copied."""
+        content = Content(self.content.offsets[low : high + 1], self.content.data)
+        ids = self.ids.slice(low, high - low)
+        return Batch(ids, self.times[low:high], content, self.keys[:, low:high], self.there[low:high])
+
     @classmethod
     def joined(cls, parts: Sequence[Batch]) -> Batch:
         """Batches one after the other."""

@@ -1,8 +1,7 @@
-"""A persistent index: add items, ask what is similar, remove. The recipes; files are the business of `store`."""
+"""A persistent index: add items, ask what is similar, remove. The recipes; stores know where items are."""
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,13 +18,13 @@ from lookalike.engine.settings import Settings, one_of
 from lookalike.engine.workers import Workers
 from lookalike.errors import BadDataError, UsageError
 from lookalike.index.additions import Additions
-from lookalike.index.batch import Change, no_items
+from lookalike.index.batch import no_items
+from lookalike.index.contract import Store
 from lookalike.index.kind import Kind
 from lookalike.index.naming import NamedMatches, typed_ids
 from lookalike.index.reading import Reader
-from lookalike.index.store import Folder, create_folder
-from lookalike.types import Int64, Rejected, Source, strings_to_arrow
-from lookalike.write import OutputFolder
+from lookalike.index.stores import create_store, open_store
+from lookalike.types import Rejected, Source, strings_to_arrow
 
 ON_CONFLICT = ("replace", "skip", "error")
 DURABILITY = ("each", "batch")
@@ -33,22 +32,22 @@ SMALL_BYTES = 1 << 20
 """Data in memory up to this size is read without starting threads."""
 
 
-class FolderIndex:
-    """An index in a folder. Made by `create` and `open`; close it, or use it in a `with` block.
+class StoredIndex:
+    """An index. Made by `create` and `open`; close it, or use it in a `with` block.
 
     Examples
     --------
     >>> import tempfile
     >>> from lookalike.read import open_data
     >>> folder = Path(tempfile.mkdtemp(), "seen")
-    >>> with FolderIndex.create(folder, Settings.parse(threshold=0.6, method="lsh")) as index:
+    >>> with StoredIndex.create(folder, Settings.parse(threshold=0.6, method="lsh")) as index:
     ...     _ = index.add([open_data(["a b c d e f"], "text")])
     ...     index.query([open_data(["a b c d e f g"], "text")])["similarity"].to_pylist()
     [0.6666666666666666]
     """
 
-    def __init__(self, folder: Folder, progress: Progress | None = None) -> None:
-        self._folder = folder
+    def __init__(self, store: Store, progress: Progress | None = None) -> None:
+        self.store = store
         self._progress = progress or Progress()
         self.rejected: list[Rejected] = []
         """Bad lines that the last call has skipped."""
@@ -56,7 +55,7 @@ class FolderIndex:
     @classmethod
     def create(
         cls,
-        path: Path,
+        place: str | Path,
         settings: Settings,
         sources: Sequence[Source] = (),
         *,
@@ -64,7 +63,7 @@ class FolderIndex:
         progress: Progress | None = None,
         numbered: bool = False,
         on_conflict: str = "replace",
-    ) -> FolderIndex:
+    ) -> StoredIndex:
         """Create an index, which appears with all the items of the sources or not at all, and open it.
 
         Parameters
@@ -74,31 +73,27 @@ class FolderIndex:
         numbered
             Items without an id are numbered; otherwise they are called FILE:ROW.
         """
-        if os.path.lexists(path):
-            raise UsageError(f"{path}: already exists; add to it with `lookalike index add`, or choose another name")
         kind = Kind.create(settings, store)
         told = settings.execution
         execution: dict[str, Any] = {"threads": told.threads, "memory": told.budget.total_bytes}
-        with OutputFolder(path, resumable=False) as partial:
-            create_folder(partial, kind)
-            with cls(Folder(partial, writing=True, **execution), progress) as made:
-                if sources:
-                    made.add(list(sources), numbered=numbered, on_conflict=on_conflict)
-                rejected = made.rejected
-        found = cls.open(path, progress=progress, **execution)
-        found.rejected = rejected
+        with create_store(place, kind, **execution) as made:
+            index = cls(made, progress)
+            if sources:
+                index.add(list(sources), numbered=numbered, on_conflict=on_conflict)
+        found = cls.open(place, progress=progress, **execution)
+        found.rejected = index.rejected
         return found
 
     @classmethod
     def open(
         cls,
-        path: Path,
+        place: str | Path,
         *,
         read_only: bool = False,
         durability: str = "each",
         progress: Progress | None = None,
         **execution: Any,
-    ) -> FolderIndex:
+    ) -> StoredIndex:
         """Open an index that exists.
 
         Raises
@@ -109,22 +104,18 @@ class FolderIndex:
             If it is damaged.
         """
         one_of("durability", durability, DURABILITY)
-        return cls(Folder(path, writing=not read_only, grouped=durability == "batch", **execution), progress)
-
-    @property
-    def folder(self) -> Folder:
-        """Its files."""
-        return self._folder
+        store = open_store(place, writing=not read_only, grouped=durability == "batch", **execution)
+        return cls(store, progress)
 
     @property
     def kind(self) -> Kind:
         """What it holds, and how it compares."""
-        return self._folder.kind
+        return self.store.kind
 
     def __len__(self) -> int:
-        return len(self._folder.view)
+        return len(self.store.lookup)
 
-    def __enter__(self) -> FolderIndex:
+    def __enter__(self) -> StoredIndex:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
@@ -132,15 +123,15 @@ class FolderIndex:
 
     def close(self) -> None:
         """Write what is not on disk yet, and let other processes write."""
-        self._folder.close()
+        self.store.close()
 
     def sync(self) -> None:
         """Wait until everything is on disk (with durability "batch")."""
-        self._folder.sync()
+        self.store.sync()
 
     def refresh(self) -> bool:
         """See what another process has changed; returns whether there was anything."""
-        return self._folder.refresh()
+        return self.store.refresh()
 
     @contextmanager
     def _workers(self, sources: Sequence[Source], stage: str) -> Iterator[Workers | None]:
@@ -152,9 +143,10 @@ class FolderIndex:
         with self._progress.stage(stage, total, "B"), Workers(self.kind.settings.execution.threads) as workers:
             yield workers
 
-    def _check_writing(self) -> None:
-        if not self._folder.writing:
-            raise UsageError(f"{self._folder.path}: the index was opened for reading only")
+    def check_writing(self) -> None:
+        """Refuse to change an index that is open for reading."""
+        if not self.store.writing:
+            raise UsageError(f"{self.store.name}: the index was opened for reading only")
 
     def add(
         self, sources: list[Source], *, if_new: bool = False, on_conflict: str = "replace", numbered: bool = False
@@ -171,13 +163,13 @@ class FolderIndex:
             Items without an id are numbered; otherwise they are called FILE:ROW.
         """
         one_of("on-conflict", on_conflict, ON_CONFLICT)
-        self._check_writing()
-        folder = self._folder
-        if not folder.kind.decided:
-            folder.decide(folder.kind.decide_by(sources))
+        self.check_writing()
+        store = self.store
+        if not store.kind.decided:
+            store.decide(store.kind.decide_by(sources))
         reader = Reader(self.kind, self._progress)
-        additions = Additions(folder, on_conflict, if_new=if_new, numbered=numbered)
-        with folder.undoing():
+        with store.changing() as changes:
+            additions = Additions(store, changes, on_conflict, if_new=if_new, numbered=numbered)
             with self._workers(sources, "adding") as workers:
                 for items in reader.read(sources, workers):
                     additions.add(items)
@@ -207,52 +199,47 @@ class FolderIndex:
         if k is not None and k < 1:
             raise UsageError(f"-k must be at least 1, not {k}")
         measure = self.kind.measure_at(threshold)
+        lookup = self.store.lookup
         if not self.kind.decided:  # nothing has been added
-            return NamedMatches(self.kind, numbered).table(self._folder)
+            return NamedMatches(self.kind, numbered).table(lookup)
         reader = Reader(self.kind, self._progress)
         named = NamedMatches(self.kind, numbered)
-        view = self._folder.view
         with self._workers(sources, "asking") as workers:
             each = map if workers is None else workers.map
             asked = reader.read(sources, workers)
             for items, (found, ranks) in each(
-                lambda items: (items, view.search(items.found, measure).best_first(measure, k)), asked
+                lambda items: (items, lookup.search(items.found, measure).best_first(measure, k)), asked
             ):
                 named.add(items, found, ranks)
         self.rejected = reader.rejected
-        return named.table(self._folder)
+        return named.table(lookup)
 
     def remove(self, ids: Sequence[Any] = (), *, older_than: float | None = None) -> int:
         """Remove items by id, and those added more than `older_than` seconds ago; returns how many were there."""
-        self._check_writing()
-        view = self._folder.view
-        numbers = [no_items()]
-        if len(ids):
-            _, found = view.find_ids(strings_to_arrow([_as_text(one) for one in ids]))
-            numbers.append(found)
-        if older_than is not None:
-            limit = time.time_ns() // 1000 - int(older_than * 1e6)
-            for first, part in view.each():
-                alive = view.alive(first, part)
-                numbers.append(alive[part.times[alive] < limit] + first)
-        return self._remove(np.unique(np.concatenate(numbers)))
-
-    def _remove(self, numbers: Int64) -> int:
-        if len(numbers):
-            self._folder.commit(Change(numbers, None))
-        return len(numbers)
+        self.check_writing()
+        if not self.kind.decided:
+            return 0
+        with self.store.changing() as changes:
+            numbers = [no_items()]
+            if len(ids):
+                numbers.append(changes.lookup.find_ids(strings_to_arrow([_as_text(one) for one in ids]))[1])
+            if older_than is not None:
+                numbers.append(changes.lookup.older_than(time.time_ns() // 1000 - int(older_than * 1e6)))
+            found = np.unique(np.concatenate(numbers))
+            changes.remove(found)
+            changes.finish()
+        return len(found)
 
     def compact(self) -> None:
         """Merge all segments into one, without removed items."""
-        self._check_writing()
-        with self._folder.undoing(), self._progress.stage("compacting"):
-            self._folder.publish(everything=True)
+        self.check_writing()
+        with self._progress.stage("compacting"):
+            self.store.compact()
 
     def ids(self) -> pa.Array:
         """The ids of all items, in input order."""
-        view = self._folder.view
-        numbers = np.flatnonzero(~view.gone.rows)
-        return typed_ids(view.ids(numbers), self._folder.integers)
+        lookup = self.store.lookup
+        return typed_ids(lookup.ids(lookup.numbers()), lookup.integers)
 
 
 def _as_text(given: Any) -> str:

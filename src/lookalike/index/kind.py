@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,6 @@ from lookalike.engine.method import plan_for_vectors
 from lookalike.engine.settings import Settings, one_of, plan_for, settings_of_run
 from lookalike.engine.vectors import for_vectors, vectors_of
 from lookalike.errors import BadDataError, UsageError
-from lookalike.index.manifest import MANIFEST, Manifest
 from lookalike.tuning.plan import Plan
 from lookalike.tuning.thresholds import written
 from lookalike.types import Source, VectorKind, matrix_to_arrow
@@ -55,21 +54,21 @@ class Kind:
         return cls(_planned(settings), store)
 
     @classmethod
-    def of(cls, manifest: Manifest, folder: Path, **execution: Any) -> Kind:
-        """The kind of an index that exists.
+    def of(cls, described: Mapping[str, Any], place: str, **execution: Any) -> Kind:
+        """The kind of an index that exists, from what `to_dict` gave; `place` is where that was stored.
 
         Raises
         ------
         BadDataError
             If this version of lookalike would make other keys of the same items.
         """
-        settings = settings_of_run({**manifest.options, "method": "lsh"}, **execution)
-        kind = cls.create(settings, manifest.store)
-        if not kind.decided and manifest.decided:
-            kind = kind.decide(VectorKind(**manifest.vectors) if manifest.vectors else None)
-        if kind.decided and kind.known_answers() != manifest.known_answers:
+        settings = settings_of_run({**described["options"], "method": "lsh"}, **execution)
+        kind = cls.create(settings, described["store"])
+        if not kind.decided and described["decided"]:
+            kind = kind.decide(VectorKind(**described["vectors"]) if described["vectors"] else None)
+        if kind.decided and kind.known_answers() != described["known_answers"]:
             raise BadDataError(
-                f"{folder / MANIFEST}: the index was written by another version of lookalike, whose hash functions "
+                f"{place}: the index was written by another version of lookalike, whose hash functions "
                 f"differ from those of {__version__}; use that version, or create the index again"
             )
         return kind
@@ -150,18 +149,18 @@ class Kind:
         found = keyed_sets(items, self.digesting)
         return hashlib.sha256(found.sets.elements.tobytes() + found.keys.tobytes()).hexdigest()[:32]
 
-    def manifest(self) -> Manifest:
-        """The manifest of an empty index."""
+    def to_dict(self) -> dict[str, Any]:
+        """What a store keeps of it."""
         told = self.settings.to_dict()
         kind = self.settings.items.vectors
-        return Manifest(
-            options={name: told[name] for name in OPTIONS},
-            store=self.store,
-            vectors={"dimension": kind.dimension, "scalar": kind.scalar} if kind else None,
-            decided=self.decided,
-            plan=self.plan.to_dict() if self.decided else None,
-            known_answers=self.known_answers() if self.decided else "",
-        )
+        return {
+            "options": {name: told[name] for name in OPTIONS},
+            "store": self.store,
+            "vectors": {"dimension": kind.dimension, "scalar": kind.scalar} if kind else None,
+            "decided": self.decided,
+            "plan": self.plan.to_dict() if self.decided else None,
+            "known_answers": self.known_answers() if self.decided else "",
+        }
 
 
 def _planned(settings: Settings) -> Settings:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pyarrow as pa
 
+from lookalike.index.contract import Lookup
 from lookalike.index.kind import Kind
+from lookalike.index.matches import Matches
 from lookalike.index.reading import ReadItems
-from lookalike.index.view import Matches
 from lookalike.read import join_column
 from lookalike.types import Float64, Int64, to_arrow
-
-if TYPE_CHECKING:
-    from lookalike.index.store import Folder
 
 
 def typed_ids(ids: pa.Array, integers: bool) -> pa.Array:
@@ -70,13 +66,13 @@ class NamedMatches:
         places = pa.concat_arrays(self._places).cast(pa.large_string())
         return fill_ids(join_column(self._names).combine_chunks(), places)
 
-    def table(self, folder: Folder) -> pa.Table:
+    def table(self, lookup: Lookup) -> pa.Table:
         """left, right, similarity (or distance), rank."""
-        right = folder.view.ids(np.concatenate(self._right))
+        right = lookup.ids(np.concatenate(self._right))
         return pa.table(
             {
                 "left": self._left(),
-                "right": typed_ids(right, folder.integers),
+                "right": typed_ids(right, lookup.integers),
                 self._kind.measure.column: to_arrow(np.concatenate(self._similarity)),
                 "rank": to_arrow(np.concatenate(self._ranks)),
             }

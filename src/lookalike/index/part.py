@@ -13,7 +13,7 @@ from lookalike.index.batch import Batch, Content
 from lookalike.types import Bool, Int64, Sets, UInt64
 
 if TYPE_CHECKING:
-    from lookalike.index.checked_file import Array
+    from lookalike.index.folder.checked_file import Array
 
 ROOM = 1 << 16
 """Pairs that are found before they are compared; more only if one item alone meets more."""

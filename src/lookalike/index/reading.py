@@ -53,8 +53,7 @@ class ReadItems:
     @property
     def integers(self) -> bool:
         """Whether all have integers as ids."""
-        ids = self.given_ids
-        return ids is not None and pa.types.is_integer(ids.type) and not ids.null_count and ids.type != pa.uint64()
+        return are_integers(self.given_ids)
 
     @property
     def unnamed(self) -> bool:
@@ -65,9 +64,8 @@ class ReadItems:
         """Their ids as text: the id column, or FILE:ROW."""
         if self.given_ids is None or pa.types.is_null(self.given_ids.type):
             return self.places()
-        kind = self.given_ids.type
-        if not self.given_ids.null_count and (is_text(kind) or pa.types.is_integer(kind)):
-            return self.given_ids.cast(pa.large_string())
+        if not self.given_ids.null_count:
+            return id_texts(self.given_ids)
         return fill_ids(self.given_ids, self.places())
 
     def places(self) -> pa.Array:
@@ -83,14 +81,31 @@ class ReadItems:
 
     def batch(self, names: pa.Array, store: str) -> Batch:
         """As the index stores them."""
-        now = np.full(len(self), time.time_ns() // 1000, np.int64)
-        sets, keys, there = self.found
-        if store != "text":
-            return Batch(names, now, Content(sets.indptr, sets.elements), keys, there)
-        if is_list(self.features):
-            raise BadDataError(f"{self.source.name}: the items are token lists; create the index with --store sets")
-        letters, offsets = text_arrays(self.features)
-        return Batch(names, now, Content(offsets, letters), keys, there)
+        return stored_batch(names, self.features, self.found, store, self.source.name)
+
+
+def stored_batch(names: pa.Array, features: pa.Array, found: KeyedSets, store: str, place: str) -> Batch:
+    """Items as the index stores them: as sets, or as texts. `place` is where they come from."""
+    now = np.full(len(names), time.time_ns() // 1000, np.int64)
+    sets, keys, there = found
+    if store != "text":
+        return Batch(names, now, Content(sets.indptr, sets.elements), keys, there)
+    if is_list(features):
+        raise BadDataError(f"{place}: the items are token lists; create the index with --store sets")
+    letters, offsets = text_arrays(features)
+    return Batch(names, now, Content(offsets, letters), keys, there)
+
+
+def id_texts(ids: pa.Array) -> pa.Array:
+    """Ids, of which none is null, as text."""
+    if is_text(ids.type) or pa.types.is_integer(ids.type):
+        return ids.cast(pa.large_string())
+    return fill_ids(ids, pa.nulls(len(ids), pa.large_string()))
+
+
+def are_integers(ids: pa.Array | None) -> bool:
+    """Whether all ids are integers that fit int64."""
+    return ids is not None and pa.types.is_integer(ids.type) and not ids.null_count and ids.type != pa.uint64()
 
 
 @dataclass(slots=True)

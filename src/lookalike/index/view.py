@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from lookalike.engine.digest import KeyedSets
-from lookalike.index.batch import id_keys
+from lookalike.index.batch import Content, id_keys
 from lookalike.index.kind import Kind
+from lookalike.index.matches import Matches
 from lookalike.index.part import Part, fetch_sets
 from lookalike.index.table import Growing
 from lookalike.kernels import index as kernels
@@ -19,40 +19,6 @@ from lookalike.matching.vectors import values_of_pairs
 from lookalike.types import Float64, Int64, Sets, to_arrow, to_numpy
 from lookalike.types import compute as pc
 from lookalike.verify.measures import Measure
-
-
-class Matches(NamedTuple):
-    """Verified pairs of an item asked (by row) and an item of the index (by number)."""
-
-    left: Int64
-    right: Int64
-    similarity: Float64
-
-    @classmethod
-    def joined(cls, parts: Sequence[Matches]) -> Matches:
-        """All pairs of some lists."""
-        none = np.empty(0, np.int64)
-        return cls(
-            np.concatenate([none, *(part.left for part in parts)]),
-            np.concatenate([none, *(part.right for part in parts)]),
-            np.concatenate([np.empty(0), *(part.similarity for part in parts)]),
-        )
-
-    def take(self, places: Int64) -> Matches:
-        """Some of the pairs."""
-        return Matches(self.left[places], self.right[places], self.similarity[places])
-
-    def best_first(self, measure: Measure, k: int | None = None) -> tuple[Matches, Int64]:
-        """Ordered by the item asked, the most similar first, ties in input order; and the rank of each, from 1."""
-        nearness = self.similarity if measure.is_distance else -self.similarity
-        order = np.lexsort((self.right, nearness, self.left))
-        found = self.take(order)
-        begins = np.searchsorted(found.left, found.left)  # the first pair of the same item
-        ranks = np.arange(len(order)) - begins + 1
-        if k is None:
-            return found, ranks
-        kept = np.flatnonzero(ranks <= k)
-        return found.take(kept), ranks[kept]
 
 
 @dataclass(slots=True)
@@ -63,6 +29,8 @@ class View:
     parts: list[Part] = field(default_factory=list)
     gone: Growing = field(default_factory=lambda: Growing(np.bool_))
     """Which items have been removed."""
+    integers: bool = True
+    """Whether all ids were integers."""
 
     def __len__(self) -> int:
         return self.total - int(np.count_nonzero(self.gone.rows))
@@ -137,6 +105,32 @@ class View:
         back = np.empty(len(numbers), np.int64)
         back[order] = np.arange(len(numbers))
         return pa.concat_arrays(pieces).take(to_arrow(back))
+
+    def numbers(self) -> Int64:
+        """The numbers of all items, ascending."""
+        return np.flatnonzero(~self.gone.rows)
+
+    def content(self, numbers: Int64) -> Content:
+        """What is stored of items (ascending) to compare them."""
+        found = [Content(np.zeros(1, np.int64), np.empty(0, self.kind.dtype))]
+        for first, part in self.each():
+            low, high = np.searchsorted(numbers, [first, first + len(part)])
+            if high > low:
+                content, places = part.contents(numbers[low:high] - first)
+                found.append(content.take(places))
+        return Content.joined(found)
+
+    def content_bytes(self) -> int:
+        """How many bytes the content of all items has, removed ones included."""
+        return sum(part.contents(np.empty(0, np.int64))[0].data.nbytes for part in self.parts)
+
+    def older_than(self, limit: int) -> Int64:
+        """The numbers of items that were added before a time (microseconds since 1970)."""
+        found = [np.empty(0, np.int64)]
+        for first, part in self.each():
+            alive = self.alive(first, part)
+            found.append(alive[part.times[alive] < limit] + first)
+        return np.concatenate(found)
 
 
 def compare(kind: Kind, asked: Sets, left: Int64, part: Part, right: Int64, measure: Measure, *, text: bool) -> Matches:

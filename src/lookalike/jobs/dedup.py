@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict
 from functools import partial
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pyarrow.parquet as pq
 
 from lookalike.cluster.priority import order_by_column, order_by_rule, split_references
 from lookalike.engine.corpus import Corpus, read_corpus
+from lookalike.engine.destination import Destination
 from lookalike.engine.forecast import check_forecast, forecast_run
 from lookalike.engine.method import choose, tell_plan
 from lookalike.engine.progress import Progress
@@ -24,6 +26,7 @@ from lookalike.engine.run import Run, open_run
 from lookalike.engine.run_record import add_publishing, describe_run
 from lookalike.engine.settings import POLICIES, Settings, one_of, parse_keep
 from lookalike.errors import UsageError
+from lookalike.jobs.dedup_into import adding_kept, finish_committed
 from lookalike.jobs.dedup_result import Deduplicated, kept_table, write_result
 from lookalike.matching.decide import decide_candidates
 from lookalike.matching.find import find_candidates
@@ -145,7 +148,8 @@ def dedup_to_folder(
     settings: Settings,
     options: DedupOptions | None = None,
     *,
-    reference: Sequence[str | Path] = (),
+    reference: Sequence[str | Path | Source] = (),
+    into: Destination | None = None,
     overwrite: bool = False,
     resume: bool = False,
     work_folder: str | Path | None = None,
@@ -153,24 +157,30 @@ def dedup_to_folder(
 ) -> dict[str, Any]:
     """Deduplicate files into an output folder; returns what run.json holds.
 
-    With `resume`, a killed run continues after the last piece of work that it finished.
+    With `resume`, a killed run continues after the last piece of work that it finished. `into` gets the kept items,
+    all of them when the output folder is complete, or none.
     """
     progress, options = progress or Progress(), options or DedupOptions()
     asked = {
         "inputs": [str(path) for path in inputs],
         "keep": options.keep,
         "policy": options.policy,
-        "reference": [str(path) for path in reference],
+        "reference": [str(getattr(path, "name", path)) for path in reference],
     }
-    output = open_output(out, [*inputs, *reference], overwrite, resume, work_folder)
-    with output as folder:
+    if into is not None:
+        asked["into"] = into.name
+    paths = [path for path in reference if isinstance(path, str | Path)]
+    output = open_output(out, [*inputs, *paths], overwrite, resume, work_folder)
+    if into is not None and (record := finish_committed(output, into, asked)):
+        return record
+    with output as folder, ExitStack() as stack:
         limits = settings.execution.limits
         opened = partial(
             open_inputs, encoding=settings.items.encoding, spool=output.spool, outputs=output.places, limits=limits,
             skip_errors=settings.items.skip_errors, note=progress.say,
         )  # fmt: skip
         with progress.stage("planning"):
-            sources, references = opened(inputs), opened(reference) if reference else []
+            sources, references = opened(inputs), open_references(reference, opened)
             settings, choice = choose(references + sources, settings)
         tell_plan(settings, choice, progress)
         seconds = settings.execution.save_seconds
@@ -181,7 +191,9 @@ def dedup_to_folder(
             progress.say(warning)
         tell_reused(work, progress)
         with open_run(settings, progress, work, nbytes=total_bytes(references + sources)) as run:
-            found = find_duplicates(run, sources, references, options, save_graph=not settings.items.vectors)
+            saving = not settings.items.vectors and len(paths) == len(reference)
+            found = find_duplicates(run, sources, references, options, save_graph=saving)
+            added = stack.enter_context(adding_kept(run, found, into))
             write_result(run, found, folder)
         saved: dict[str, Any] = {}
         if found.graph is not None:
@@ -193,8 +205,25 @@ def dedup_to_folder(
         record |= {"reused": work.reused, "forecast": forecast.to_dict(), LINE_FILES: line_files(sources)}
         record["choice"] = choice.to_dict() if choice else None
         record |= {**saved, **count_kept(folder)}
+        if added is not None:
+            record["into"] = added.record
         write_json(folder / RUN_FILE, record)
+        if added is not None:
+            output.flush()
+            output.complete = True
+            added.commit()
     return add_publishing(record, output.publishing_seconds)
+
+
+def open_references(
+    reference: Sequence[str | Path | Source], opened: Callable[[Sequence[str | Path]], list[Source]]
+) -> list[Source]:
+    """Files are opened; what is a source already stays, in its place."""
+    found: list[Source] = []
+    for are_paths, some in groupby(reference, lambda one: isinstance(one, str | Path)):
+        given: list[Any] = list(some)
+        found += opened(given) if are_paths else given
+    return found
 
 
 def _known(found: Deduplicated, sources: list[Source], limits: ReadLimits) -> dict[str, Any]:
@@ -215,14 +244,21 @@ def read_result(folder: Path) -> DedupResult:
 
 
 def dedup_in_memory(
-    sources: list[Source], references: list[Source], settings: Settings, options: DedupOptions | None = None
+    sources: list[Source],
+    references: list[Source],
+    settings: Settings,
+    options: DedupOptions | None = None,
+    into: Destination | None = None,
 ) -> DedupResult:
-    """Deduplicate, and return everything as tables."""
+    """Deduplicate, and return everything as tables; `into` gets the kept items."""
     options, progress = options or DedupOptions(), Progress()
     with progress.stage("planning"):
         settings, choice = choose(references + sources, settings)
     with open_run(settings, progress, nbytes=total_bytes(references + sources)) as run:
         found = find_duplicates(run, sources, references, options, save_graph=False)
+        with adding_kept(run, found, into, numbered=True) as added:
+            if added is not None:
+                added.commit()
     with progress.stage("writing"):
         kept = kept_table(found.corpus, found.outcome.kept(len(found.corpus)), found.reference_sources)
         removed, clusters = pa.concat_tables(found.removed()), pa.concat_tables(found.clusters())
@@ -231,4 +267,6 @@ def dedup_in_memory(
         {**settings.to_dict(), **asked}, settings.matching.plan, found.counts, found.alarms, progress, found.audit
     )
     record["choice"] = choice.to_dict() if choice else None
+    if added is not None:
+        record["into"] = added.record
     return DedupResult(kept, removed, clusters, record)

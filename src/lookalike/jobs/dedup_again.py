@@ -60,7 +60,7 @@ class SavedGraph:
         if not (folder / SOURCES).is_file():
             raise UsageError(
                 f"--from {out}: holds no pair graph ({FOLDER}/ is missing); name the output of a dedup run on texts or "
-                "sets"
+                "sets, without an index as reference"
             )
         for name in (LINKS, ITEMS, SOURCES):  # numbers in them are used as places in arrays
             if not isinstance(sums, dict) or not (folder / name).is_file() or checksum(folder / name) != sums.get(name):

@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Any, TypeGuard
 
 from lookalike.errors import ResourceError, UsageError
-from lookalike.types import KEPT
+from lookalike.types import KEPT, RUN_FILE, parse_record
 from lookalike.write.locks import FileLock, LockedError
 from lookalike.write.ownership import LOCK_TEXT, check_replaceable, check_work_folders
 
@@ -104,6 +104,8 @@ class OutputFolder:
         self._made: list[Path] = []
         self.publishing_seconds = 0.0
         """How long it took to flush the output and to give it its name."""
+        self.complete = False
+        """Set it when all is written and others rely on it: whatever happens then, nothing of it is removed."""
         self._check()
 
     @property
@@ -170,9 +172,9 @@ class OutputFolder:
                 self.publishing_seconds = time.perf_counter() - started
         finally:
             _unpublished.discard(self._partial)
-            if keep:
+            if keep and not self.complete:
                 self._tidy()
-            else:
+            elif error is None or not self.complete:
                 self.clear_work()
                 shutil.rmtree(self._partial, ignore_errors=True)
             self._lock.release()
@@ -180,6 +182,29 @@ class OutputFolder:
                 # after a failure the parents are empty; after a success this does nothing
                 with suppress(OSError):
                     parent.rmdir()
+
+    def flush(self) -> None:
+        """Wait until all that was written is on disk, because something else is going to rely on it."""
+        with disk_errors(self.path, self._advice):
+            flush_tree(self._partial, self._many_files)
+
+    def completed(self) -> dict[str, Any] | None:
+        """The record of a run that was killed when it had written everything, just before the folder got its name."""
+        path = self._partial / RUN_FILE
+        return parse_record(path.read_bytes()) if path.is_file() else None
+
+    def publish_completed(self) -> None:
+        """Give the folder of such a run its name."""
+        check_work_folders(self._partial, LOCK_FILE, (self.work, self.spool))
+        with disk_errors(self.path, self._advice):
+            try:
+                self._lock.acquire()
+            except LockedError as error:
+                raise UsageError(f"{self.path}: another run is writing to it; {error}") from None
+            self.clear_work()
+            self._lock.remove()
+            flush_tree(self._partial, self._many_files)
+            self._publish()
 
     def _is_about_output(self, error: OSError) -> bool:
         """Whether an error is about a file of this output; another may be about the input."""

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from lookalike.index.errors import DamagedError
+from lookalike.index.folder.errors import DamagedError
 from lookalike.write import disk_errors
 
 MAGIC = b"lookalog"

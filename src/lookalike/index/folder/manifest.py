@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from lookalike.errors import BadDataError, UsageError
-from lookalike.index.errors import DamagedError
+from lookalike.index.folder.errors import DamagedError
+from lookalike.index.places import MANIFEST
 from lookalike.version import __version__
 from lookalike.write import whole_file
 
-MANIFEST = "index.json"
 FORMAT = 1
 
 
@@ -43,6 +43,8 @@ class Manifest:
     """Items that were ever added, before those in the log."""
     integers: bool = True
     """Whether all ids were integers, before those in the log."""
+    runs: list[str] = field(default_factory=list)
+    """The last batch jobs that have added their items."""
 
     @property
     def files(self) -> list[str]:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.index.errors import DamagedError
+from lookalike.index.folder.errors import DamagedError
 from lookalike.kernels.index import sum_blocks, unchecked_blocks
 from lookalike.types import Bool, Int64, UInt64
 

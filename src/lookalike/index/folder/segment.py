@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.index.batch import Array, Batch, Content, id_keys, texts_of
-from lookalike.index.checked_file import CheckedFile, CheckedWriter
+from lookalike.index.folder.checked_file import CheckedFile, CheckedWriter
 from lookalike.index.part import Found, row_ends, stretches
 from lookalike.kernels import index as kernels
 from lookalike.types import Bool, Int64, UInt64, text_arrays, to_arrow

@@ -7,7 +7,7 @@ import os
 import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -16,15 +16,17 @@ import numpy as np
 
 from lookalike.errors import UsageError
 from lookalike.index.batch import Batch, Change, no_items
-from lookalike.index.checked_file import CheckedFile, CheckedWriter
-from lookalike.index.errors import DamagedError
+from lookalike.index.folder.changes import FolderChanges
+from lookalike.index.folder.checked_file import CheckedFile, CheckedWriter
+from lookalike.index.folder.errors import DamagedError
+from lookalike.index.folder.log import FIRST, LogWriter, create_log, read_log
+from lookalike.index.folder.manifest import Manifest
+from lookalike.index.folder.segment import Segment, SegmentWriter
+from lookalike.index.folder.tiers import merge_groups
 from lookalike.index.kind import Kind
-from lookalike.index.log import FIRST, LogWriter, create_log, read_log
-from lookalike.index.manifest import MANIFEST, Manifest
 from lookalike.index.part import Part
-from lookalike.index.segment import Segment, SegmentWriter
+from lookalike.index.places import MANIFEST
 from lookalike.index.table import Table
-from lookalike.index.tiers import merge_groups
 from lookalike.index.view import View
 from lookalike.types import Int64
 from lookalike.write import disk_errors
@@ -34,6 +36,8 @@ from lookalike.write.outputs import flush
 LOCK = "writer.lock"
 LOG_BYTES, LOG_RECORDS = 8 << 20, 2048
 """From this size on, the log becomes a segment: it is read whenever the index is opened."""
+RUNS = 100
+"""Batch jobs that are remembered."""
 RETRIES = 20
 """How often opening is tried again while another process replaces the manifest."""
 
@@ -55,6 +59,7 @@ class Folder:
 
     def __init__(self, path: Path, *, writing: bool, grouped: bool = False, **execution: Any) -> None:
         self.path, self._grouped, self._execution = path, grouped, execution
+        self.name = str(path)
         self._lock: FileLock | None = None
         self._log: LogWriter | None = None
         self._segments: dict[str, Segment] = {}
@@ -74,6 +79,25 @@ class Folder:
     def writing(self) -> bool:
         """Whether this process may change the index."""
         return self._lock is not None
+
+    @property
+    def integers(self) -> bool:
+        """Whether all ids were integers."""
+        return self.view.integers
+
+    @property
+    def lookup(self) -> View:
+        """The items."""
+        return self.view
+
+    @property
+    def state(self) -> tuple[int, int]:
+        """Numbers that change whenever the items change."""
+        return self.manifest.generation, self._log_end
+
+    def has_run(self, run: str) -> bool:
+        """Whether the items of a batch job have been added."""
+        return run in self.manifest.runs
 
     def close(self) -> None:
         """Write what is not on disk yet, and give the lock back."""
@@ -114,7 +138,7 @@ class Folder:
         return (self.manifest.generation, self._log_end) != before
 
     def _open(self, manifest: Manifest) -> None:
-        kind = Kind.of(manifest, self.path, **self._execution)
+        kind = Kind.of(asdict(manifest), str(self.path / MANIFEST), **self._execution)
         segments = {name: self._segments.get(name) or Segment(self.path / name) for name in manifest.segments}
         self.manifest, self.kind, self._segments = manifest, kind, segments
         self.view = View(kind)
@@ -122,7 +146,7 @@ class Folder:
             self.view.append(segments[name])
         if manifest.removed:
             self.view.remove(CheckedFile(self.path / manifest.removed).load("numbers"))
-        self.integers, self.added = manifest.integers, manifest.added
+        self.view.integers, self.added = manifest.integers, manifest.added
         self.table = Table(kind.plan.bands if kind.decided else 0, kind.dtype)
         self.view.append(self.table)
         self._log_end, self.records = FIRST, 0
@@ -139,7 +163,7 @@ class Folder:
             self.table.add(change.batch)
             self.view.grow()
             self.added += change.counted
-            self.integers &= change.integers
+            self.view.integers &= change.integers
         self.records += 1
 
     # Writing
@@ -167,15 +191,7 @@ class Folder:
 
     def decide(self, kind: Kind) -> None:
         """Settle what kind of items the index holds, before the first is added."""
-        known = kind.manifest()
-        found = replace(
-            self.manifest,
-            generation=self.manifest.generation + 1,
-            decided=True,
-            vectors=known.vectors,
-            plan=known.plan,
-            known_answers=known.known_answers,
-        )
+        found = replace(self.manifest, generation=self.manifest.generation + 1, **kind.to_dict())
         found.save(self.path)
         self.manifest, self.kind = found, kind
         self.view = View(kind)
@@ -201,7 +217,9 @@ class Folder:
                 writer.finish()
         return Segment(writer.path)
 
-    def publish(self, *, everything: bool = False, integers: bool = True, added: int = 0) -> None:
+    def publish(
+        self, *, everything: bool = False, integers: bool = True, added: int = 0, run: str | None = None
+    ) -> None:
         """Make a new state of what the view has: the table becomes a segment, and small segments are merged.
 
         Parameters
@@ -211,6 +229,8 @@ class Folder:
         integers, added
             About the items that were added to the view since the last change: whether all have integers as ids, and
             their number.
+        run
+            The batch job that has added them.
         """
         with disk_errors(self.path):
             kept = self._merge(everything)
@@ -232,6 +252,7 @@ class Folder:
                 removed=removed,
                 added=self.added + added,
                 integers=self.integers and integers,
+                runs=[*self.manifest.runs, *([run] if run else [])][-RUNS:],
             )
             manifest.save(self.path)
         self._segments = {segment.name: segment for segment, _ in kept}
@@ -282,13 +303,48 @@ class Folder:
                     found.unlink(missing_ok=True)
 
     @contextmanager
-    def undoing(self) -> Iterator[None]:
-        """If the block fails, go back to the state on disk."""
+    def changing(self) -> Iterator[FolderChanges]:
+        """Begin a transaction; unless it is finished, go back to the state on disk."""
+        changes = FolderChanges(self)
         try:
-            yield
+            yield changes
+        finally:
+            if not changes.finished:
+                self.reopen()
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """No other process can write to a folder that is open for writing."""
+        yield
+
+    def compact(self) -> None:
+        """Merge all segments into one, without removed items."""
+        try:
+            self.publish(everything=True)
         except BaseException:
             self.reopen()
             raise
+
+    def describe(self) -> dict[str, Any]:
+        """Items, bytes, segments, log and the largest buckets."""
+        files = {name: (self.path / name).stat().st_size for name in [MANIFEST, *self.manifest.files]}
+        buckets = [0]
+        for part in self.view.parts:
+            if isinstance(part, Segment):
+                buckets += part.largest_buckets().tolist()
+        total = sum(files.values())
+        return {
+            "items": len(self.view),
+            "removed": self.view.total - len(self.view),
+            "bytes": total,
+            "bytes_per_item": round(total / len(self.view), 1) if len(self.view) else None,
+            "segments": len(self.manifest.segments),
+            "log": {"items": len(self.table), "bytes": files[self.manifest.log] - FIRST, "records": self.records},
+            "largest_bucket": max(buckets),
+            "options": {**self.manifest.options, "store": self.manifest.store},
+            "plan": self.manifest.plan,
+            "files": files,
+        }
 
     def __enter__(self) -> Folder:
         return self
@@ -304,7 +360,7 @@ def _pieces(parts: Sequence[tuple[Part, Int64]]) -> Iterator[Batch]:
 
 def create_folder(path: Path, kind: Kind) -> None:
     """Write the files of an empty index into an empty folder."""
-    manifest = kind.manifest()
+    manifest = Manifest(**kind.to_dict())
     create_log(path / manifest.log)
     manifest.save(path)
 

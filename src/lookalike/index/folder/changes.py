@@ -1,0 +1,122 @@
+"""One transaction on the folder of an index: small changes go to the log, large ones to a segment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lookalike.index.batch import Batch, Change, no_items
+from lookalike.index.folder.segment import Segment, SegmentWriter
+from lookalike.index.table import Table
+from lookalike.index.view import View
+from lookalike.types import Int64
+
+if TYPE_CHECKING:
+    from lookalike.index.folder.store import Folder
+
+LOGGED_BYTES = 1 << 20
+"""A larger addition is written as a segment, not to the log."""
+SEGMENT_ITEMS, SEGMENT_SHARE = 4_000_000, 4
+"""A segment is finished at this many items, or when the keys of its items take this share of the memory."""
+PENDING_BYTES = 256 << 20
+"""New items that are held in memory before they become a segment."""
+
+
+class FolderChanges:
+    """Collects changes; nothing is visible to other processes before `finish`. See `contract.Changes`."""
+
+    def __init__(self, folder: Folder) -> None:
+        self._folder = folder
+        self._base = folder.view.total
+        self._small: list[Batch] = []
+        self._writer: SegmentWriter | None = None
+        self._removed: list[Int64] = [no_items()]
+        self._pending: Table | None = None
+        self.finished = False
+
+    @property
+    def lookup(self) -> View:
+        """The items, with those that are held."""
+        return self._folder.view
+
+    def remove(self, numbers: Int64) -> None:
+        """Remove items."""
+        self._folder.view.remove(numbers)
+        self._removed.append(numbers)
+
+    def put(self, batch: Batch) -> None:
+        """Add items: to a segment, if they are many."""
+        if self._writer is None and sum(one.nbytes for one in self._small) + batch.nbytes < LOGGED_BYTES:
+            self._small.append(batch)
+            return
+        self._write(batch)
+
+    def _write(self, *batches: Batch) -> None:
+        """To a segment; a new one is begun when the keys in memory are many."""
+        if self._writer is None:
+            self._writer = self._folder.new_segment()
+        for one in (*self._small, *batches):
+            self._writer.add(one)
+        self._small = []
+        memory = self._folder.kind.settings.execution.budget.total_bytes
+        full = len(self._writer) * (8 * self._folder.kind.plan.bands + 32) > memory // SEGMENT_SHARE
+        if full or len(self._writer) >= SEGMENT_ITEMS:
+            self._end_segment()
+
+    def _end_segment(self) -> None:
+        if self._writer is not None:
+            with self._writer:
+                self._writer.finish()
+            self._folder.view.append(Segment(self._writer.path))
+            self._writer = None
+
+    def hold(self, batch: Batch) -> None:
+        """Keep new items where the next ones are compared with them."""
+        if self._pending is None or self._pending.nbytes > PENDING_BYTES:
+            self._pending = Table(len(batch.keys), self._folder.kind.dtype)
+            self._folder.view.append(self._pending)
+        if len(batch):
+            self._pending.add(batch)
+            self._folder.view.grow()
+
+    def finish(
+        self, *, repeated: Int64 | None = None, integers: bool = True, counted: int = 0, run: str | None = None
+    ) -> None:
+        """Make all of it visible, and durable."""
+        again = no_items() if repeated is None else repeated
+        removed = np.concatenate(self._removed)
+        if self._pending is not None:
+            self._finish_held(removed, integers, counted)
+        elif self._writer is None and self._folder.view.total == self._base and run is None:
+            self._finish_small(removed, again, integers, counted)
+        else:
+            if self._small:
+                self._write()
+            self._end_segment()
+            self._folder.view.remove(self._base + again)
+            self._folder.publish(integers=integers, added=counted, run=run)
+        self.finished = True
+
+    def _finish_small(self, removed: Int64, again: Int64, integers: bool, counted: int) -> None:
+        batch = Batch.joined(self._small) if self._small else None
+        if batch is not None:
+            kept = np.ones(len(batch), np.bool_)
+            kept[again] = False
+            batch = batch.take(np.flatnonzero(kept)) if kept.any() else None
+        if batch is not None:
+            self._folder.commit(Change(removed, batch, integers, counted))
+        elif len(removed):
+            self._folder.commit(Change(removed, None))
+
+    def _finish_held(self, removed: Int64, integers: bool, counted: int) -> None:
+        folder, view, pending = self._folder, self._folder.view, self._pending
+        assert pending is not None
+        if pending.nbytes < LOGGED_BYTES and view.parts[-2] is folder.table:
+            alive = np.flatnonzero(~view.gone.rows[self._base :])
+            batch = next(iter(pending.batches(alive)))
+            folder.drop_pending(self._base)
+            if len(batch):
+                folder.commit(Change(removed[removed < self._base], batch, integers, counted))
+            return
+        folder.publish(integers=integers, added=counted)

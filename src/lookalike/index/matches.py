@@ -1,0 +1,45 @@
+"""Verified pairs of an item asked and an item of the index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from lookalike.types import Float64, Int64
+from lookalike.verify.measures import Measure
+
+
+class Matches(NamedTuple):
+    """Verified pairs of an item asked (by row) and an item of the index (by number)."""
+
+    left: Int64
+    right: Int64
+    similarity: Float64
+
+    @classmethod
+    def joined(cls, parts: Sequence[Matches]) -> Matches:
+        """All pairs of some lists."""
+        none = np.empty(0, np.int64)
+        return cls(
+            np.concatenate([none, *(part.left for part in parts)]),
+            np.concatenate([none, *(part.right for part in parts)]),
+            np.concatenate([np.empty(0), *(part.similarity for part in parts)]),
+        )
+
+    def take(self, places: Int64) -> Matches:
+        """Some of the pairs."""
+        return Matches(self.left[places], self.right[places], self.similarity[places])
+
+    def best_first(self, measure: Measure, k: int | None = None) -> tuple[Matches, Int64]:
+        """Ordered by the item asked, the most similar first, ties in input order; and the rank of each, from 1."""
+        nearness = self.similarity if measure.is_distance else -self.similarity
+        order = np.lexsort((self.right, nearness, self.left))
+        found = self.take(order)
+        begins = np.searchsorted(found.left, found.left)  # the first pair of the same item
+        ranks = np.arange(len(order)) - begins + 1
+        if k is None:
+            return found, ranks
+        kept = np.flatnonzero(ranks <= k)
+        return found.take(kept), ranks[kept]

@@ -1,0 +1,1 @@
+"""An index in a PostgreSQL database, for several servers that write to one store."""

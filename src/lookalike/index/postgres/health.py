@@ -1,0 +1,51 @@
+"""Whether the tables of an index agree with each other."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lookalike.engine.digest import item_sets, keys_of_sets
+from lookalike.errors import BadDataError
+from lookalike.index.batch import id_keys
+from lookalike.index.postgres.place import Place
+from lookalike.index.postgres.rows import decode_rows
+from lookalike.index.postgres.store import Database, open_database
+from lookalike.types import Int64, Sets
+
+PIECE = 4096
+"""Items whose keys are computed again at a time."""
+
+
+def check_database(place: Place) -> list[str]:
+    """Everything that is wrong: items that are not in all their buckets or not under their id, or are miscounted."""
+    try:
+        store = open_database(place, writing=False)
+    except BadDataError as error:
+        return [str(error)]
+    try:
+        numbers = store.lookup.numbers()
+        wrong = set()
+        for first in range(0, len(numbers), PIECE):
+            wrong |= _check_items(store, numbers[first : first + PIECE])
+        if len(numbers) != store.row.items:
+            wrong.add(f"it has {len(numbers):,} items, and should have {store.row.items:,}")
+        return [f"{place.name}: {what}; restore it from a backup, or create the index again" for what in sorted(wrong)]
+    finally:
+        store.close()
+
+
+def _check_items(store: Database, numbers: Int64) -> set[str]:
+    kind = store.kind
+    rows = store.execute("rows", numbers=numbers.tolist())
+    _, batch = decode_rows(rows, kind.plan.bands, kind.dtype)
+    if kind.store == "text":
+        sets = item_sets(batch.content.as_texts(), kind.digesting)
+    else:
+        sets = Sets(batch.content.offsets, batch.content.data)
+    keys, there = keys_of_sets(sets, kind.digesting)
+    wrong = set()
+    if (there != batch.there).any() or (keys[:, there] != batch.keys[:, there]).any():
+        wrong.add("an item is not in all its buckets")
+    if (id_keys(batch.ids).view(np.int64) != np.array([row[4] for row in rows], np.int64)).any():
+        wrong.add("an item cannot be found by its id")
+    return wrong

@@ -1,0 +1,109 @@
+"""Ask a database what is similar: all keys in one statement; what comes back is compared as in a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.engine.digest import KeyedSets
+from lookalike.index.batch import Content, id_keys
+from lookalike.index.kind import Kind
+from lookalike.index.matches import Matches
+from lookalike.index.postgres.rows import content_of, decode_rows, ids_of, mixed_keys
+from lookalike.index.table import Table
+from lookalike.index.view import View
+from lookalike.types import Int64, Sets
+from lookalike.verify.measures import Measure
+
+LATEST = (1 << 62) - 1
+"""The version of those who want to see everything that is there."""
+ASKED = 256
+"""Items that are asked for in one statement."""
+Execute = Callable[..., list[tuple[Any, ...]]]
+"""Runs a statement, by name, with its values."""
+
+
+class DatabaseLookup:
+    """The items of one version. See `contract.Lookup`."""
+
+    def __init__(self, execute: Execute, kind: Kind, version: int, count: Callable[[], int], integers: bool) -> None:
+        self._execute, self.kind, self._version, self._count = execute, kind, version, count
+        self.integers = integers
+        self._known: dict[int, bytes] = {}
+        """Ids that have come with answers."""
+
+    def __len__(self) -> int:
+        return self._count()
+
+    def _ask(self, statement: str, **values: Any) -> list[tuple[Any, ...]]:
+        return self._execute(statement, version=self._version, **values)
+
+    def search(self, asked: KeyedSets, measure: Measure) -> Matches:
+        """All similar items that share a bucket with those asked, with their exact similarity."""
+        found = []
+        for first in range(0, len(asked.sets), ASKED):
+            last = min(first + ASKED, len(asked.sets))
+            indptr = asked.sets.indptr[first : last + 1]
+            part = asked if last - first == len(asked.sets) else KeyedSets(
+                Sets(indptr - indptr[0], asked.sets.elements[indptr[0] : indptr[-1]]),
+                np.ascontiguousarray(asked.keys[:, first:last]),
+                asked.there[first:last],
+            )  # fmt: skip
+            some = self._search(part, measure)
+            found.append(some._replace(left=some.left + first))
+        return Matches.joined(found)
+
+    def _search(self, asked: KeyedSets, measure: Measure) -> Matches:
+        keys = mixed_keys(asked.keys[:, asked.there]).ravel().tolist()
+        rows = self._ask("search", keys=keys) if keys else []
+        if not rows:
+            return Matches.joined([])
+        self._known.update((row[0], row[1]) for row in rows)
+        self.integers &= bool(rows[0][4])
+        numbers, batch = decode_rows(rows, len(asked.keys), self.kind.dtype)
+        table = Table(len(asked.keys), self.kind.dtype)
+        table.add(batch)
+        view = View(self.kind)
+        view.append(table)
+        found = view.search(asked, measure)
+        return found._replace(right=numbers[found.right])
+
+    def find_ids(self, ids: pa.Array) -> tuple[Int64, Int64]:
+        """The rows whose id the index has, and the numbers of those items."""
+        keys = id_keys(ids).view(np.int64)
+        rows = self._ask("find_ids", keys=keys.tolist())
+        if not rows:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        places: dict[bytes, list[int]] = {}
+        for place, one in enumerate(ids.to_pylist()):
+            places.setdefault(one.encode(), []).append(place)
+        pairs = [(place, number) for number, id in rows for place in places.get(id, ())]
+        found = np.array(sorted(pairs), np.int64).reshape(-1, 2)
+        return found[:, 0], found[:, 1]
+
+    def ids(self, numbers: Int64) -> pa.Array:
+        """The ids of items, as text."""
+        wanted = numbers.tolist()
+        if missing := {number for number in wanted if number not in self._known}:
+            self._known.update(self._execute("ids", numbers=list(missing)))
+        return ids_of([self._known[number] for number in wanted])
+
+    def numbers(self) -> Int64:
+        """The numbers of all items, ascending."""
+        return np.array([number for (number,) in self._ask("numbers")], np.int64)
+
+    def content(self, numbers: Int64) -> Content:
+        """What is stored of items to compare them."""
+        found: dict[int, bytes] = dict(self._execute("contents", numbers=numbers.tolist()))
+        return content_of([found[number] for number in numbers.tolist()], self.kind.dtype)
+
+    def content_bytes(self) -> int:
+        """How many bytes the content of all items has, removed ones included."""
+        return int(self._execute("content_bytes")[0][0])
+
+    def older_than(self, limit: int) -> Int64:
+        """The numbers of items that were added before a time."""
+        return np.array([number for (number,) in self._ask("older", limit=limit)], np.int64)

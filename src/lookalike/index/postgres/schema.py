@@ -1,0 +1,101 @@
+"""The tables of an index, and the statements that are used on them.
+
+`index` has one row: options, and the version that each transaction increases. An item belongs to the versions from its
+own to the one before its removal, so that a reader can stay with one version while others write.
+"""
+
+from __future__ import annotations
+
+from psycopg import sql
+
+FORMAT = 1
+_MAKE = """
+CREATE TABLE {index} (
+    one boolean PRIMARY KEY DEFAULT true CHECK (one),
+    format integer NOT NULL,
+    described jsonb NOT NULL,
+    version bigint NOT NULL DEFAULT 0,
+    items bigint NOT NULL DEFAULT 0,
+    next_number bigint NOT NULL DEFAULT 0,
+    added bigint NOT NULL DEFAULT 0,
+    integers boolean NOT NULL DEFAULT true,
+    compacted bigint NOT NULL DEFAULT 0,
+    runs text[] NOT NULL DEFAULT '{{}}'
+);
+CREATE TABLE {items} (
+    number bigint PRIMARY KEY,
+    version bigint NOT NULL,
+    added_at bigint NOT NULL,
+    id_key bigint NOT NULL,
+    id bytea NOT NULL,
+    keys bigint[] NOT NULL,
+    content bytea NOT NULL
+);
+ALTER TABLE {items} ALTER COLUMN content SET STORAGE EXTERNAL;
+CREATE INDEX {items_ids} ON {items} (id_key);
+CREATE TABLE {removed} (number bigint PRIMARY KEY, version bigint NOT NULL)
+"""
+# fastupdate would collect new keys in a list that every question has to read
+_MAKE_KEYS = "CREATE INDEX {items_keys} ON {items} USING gin (keys) WITH (fastupdate = off)"
+_VISIBLE = """i.version <= %(version)s::bigint AND NOT coalesce(
+    (SELECT r.version <= %(version)s::bigint FROM {removed} r WHERE r.number = i.number), false)"""
+_STATEMENTS = {
+    "make": _MAKE,
+    "make_keys": _MAKE_KEYS,
+    "begin": "INSERT INTO {index} (format, described) VALUES (%(format)s, %(described)s)",
+    "state": """
+        SELECT format, described, version, items, next_number, added, integers, compacted, runs,
+               '{items_name}'::regclass::oid::bigint FROM {index}""",
+    "search": f"""
+        SELECT i.number, i.id, array_send(i.keys), i.content, (SELECT integers FROM {{index}}) FROM {{items}} i
+        WHERE i.keys && %(keys)s::bigint[] AND {_VISIBLE} ORDER BY i.number""",
+    "find_ids": f"SELECT i.number, i.id FROM {{items}} i WHERE i.id_key = ANY(%(keys)s::bigint[]) AND {_VISIBLE}",
+    "ids": "SELECT number, id FROM {items} WHERE number = ANY(%(numbers)s::bigint[])",
+    "contents": "SELECT number, content FROM {items} WHERE number = ANY(%(numbers)s::bigint[])",
+    "rows": """
+        SELECT number, id, array_send(keys), content, id_key FROM {items} WHERE number = ANY(%(numbers)s::bigint[])
+        ORDER BY number""",
+    "numbers": f"SELECT i.number FROM {{items}} i WHERE {_VISIBLE} ORDER BY i.number",
+    "older": f"SELECT i.number FROM {{items}} i WHERE i.added_at < %(limit)s::bigint AND {_VISIBLE} ORDER BY i.number",
+    "content_bytes": "SELECT coalesce(sum(octet_length(content)), 0)::bigint FROM {items}",
+    "copy": "COPY {items} (number, version, added_at, id_key, id, keys, content) FROM STDIN (FORMAT BINARY)",
+    "remove": """
+        INSERT INTO {removed} SELECT number, %(version)s::bigint FROM unnest(%(numbers)s::bigint[]) AS number
+        ON CONFLICT DO NOTHING""",
+    "finish": """
+        UPDATE {index} SET version = %(version)s::bigint, items = items + %(items)s, next_number = %(next_number)s,
+            added = added + %(counted)s, integers = integers AND %(integers)s,
+            runs = (runs || %(runs)s::text[])[greatest(1, cardinality(runs) + cardinality(%(runs)s::text[]) - 99):]""",
+    "decide": "UPDATE {index} SET described = %(described)s",
+    "drop_items": """
+        DELETE FROM {items} i USING {removed} r WHERE r.number = i.number AND r.version <= %(version)s::bigint""",
+    "drop_removed": "DELETE FROM {removed} WHERE version <= %(version)s::bigint",
+    "compacted": "UPDATE {index} SET compacted = %(version)s::bigint",
+    "analyze": "ANALYZE {items}",
+    "vacuum": "VACUUM (ANALYZE) {items}, {removed}, {index}",
+    "sizes": """
+        SELECT pg_total_relation_size('{items_name}') + pg_total_relation_size('{removed_name}')
+            + pg_total_relation_size('{index_name}'), (SELECT count(*) FROM {removed}),
+            (SELECT coalesce(max(n), 0) FROM
+                (SELECT count(*) AS n FROM {items} i, unnest(i.keys) AS key GROUP BY key) AS buckets)""",
+    "readers": """
+        SELECT min(objid::bigint) FROM pg_locks
+        WHERE locktype = 'advisory' AND classid = %(lock)s::bigint::oid AND objid > 0
+            AND objsubid = 2 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())""",
+}
+
+
+class Statements:
+    """The statements for the tables of one index."""
+
+    def __init__(self, prefix: str) -> None:
+        names = {name: f"{prefix}_{name}" for name in ("index", "items", "removed", "items_ids", "items_keys")}
+        parts: dict[str, sql.Composable] = {name: sql.Identifier(text) for name, text in names.items()}
+        parts |= {f"{name}_name": sql.SQL(text) for name, text in names.items()}
+        made = {name: sql.SQL(text).format(**parts) for name, text in _STATEMENTS.items()}
+        # as bytes: to put a statement together takes longer than to answer a question
+        self._made = {name: one.as_bytes(None) for name, one in made.items()}
+        self.table = names["index"]
+
+    def __getitem__(self, name: str) -> bytes:
+        return self._made[name]

@@ -1,0 +1,310 @@
+"""The store of an index in a PostgreSQL database.
+
+Writers wait for each other: each transaction holds an advisory lock of the index, and increases its version. A reader
+holds a shared lock for the version that it sees, so that `compact` leaves the items of that version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any, NamedTuple
+
+import psycopg
+from psycopg.types.json import Jsonb
+
+from lookalike.errors import BadDataError, ResourceError, UsageError
+from lookalike.index.kind import Kind
+from lookalike.index.postgres.changes import DatabaseChanges
+from lookalike.index.postgres.lookup import LATEST, DatabaseLookup
+from lookalike.index.postgres.place import Place
+from lookalike.index.postgres.schema import FORMAT, Statements
+from lookalike.version import __version__
+
+Connection = psycopg.Connection[Any]
+WRITER = 0
+"""The second number of the lock that writers hold; readers use their version and one."""
+
+
+class Row(NamedTuple):
+    """The row of the table `index`."""
+
+    format: int
+    described: dict[str, Any]
+    version: int
+    items: int
+    next_number: int
+    added: int
+    integers: bool
+    compacted: int
+    runs: list[str]
+    lock: int
+    """The first number of the locks: that of the table of items."""
+
+
+class Database:
+    """An index in a database. See `contract.Store`.
+
+    Parameters
+    ----------
+    connection
+        It is closed with the store.
+    place
+        URL and names of tables.
+    writing
+        Otherwise it stays at one version until `refresh`.
+    execution
+        `threads` and `memory`.
+    """
+
+    def __init__(self, connection: Connection, place: Place, *, writing: bool, **execution: Any) -> None:
+        self.name, self._writing = place.name, writing
+        self._connection, self._place, self._execution = connection, place, execution
+        self._say = Statements(place.prefix)
+        self.row = self._read()
+        self._described = self.row.described
+        self.kind = Kind.of(self.row.described, self.name, **execution)
+        if not writing:
+            self._stay()
+
+    @property
+    def writing(self) -> bool:
+        """Whether it was opened for writing."""
+        return self._writing
+
+    # Statements
+
+    def execute(self, name: str, **values: Any) -> list[tuple[Any, ...]]:
+        """Run a statement that returns rows."""
+        with reporting(self._place):
+            return self._connection.cursor(binary=True).execute(self._say[name], values, prepare=True).fetchall()
+
+    def change(self, name: str, **values: Any) -> int:
+        """Run a statement that changes rows; returns how many."""
+        with reporting(self._place):
+            return self._connection.execute(self._say[name], values).rowcount
+
+    def _copy(self, pieces: list[bytes]) -> None:
+        with reporting(self._place), self._connection.cursor().copy(self._say["copy"]) as copy:
+            for piece in pieces:
+                copy.write(piece)
+
+    def _read(self) -> Row:
+        found = self.execute("state")
+        row = Row(*found[0]) if found else None
+        if row is None or row.format != FORMAT:
+            what = "its table is empty" if row is None else f"it has format {row.format}"
+            raise BadDataError(
+                f"{self.name}: {what}, and lookalike {__version__} reads format {FORMAT}; use the version that wrote "
+                "it, or create the index again"
+            )
+        return row
+
+    # Reading
+
+    @property
+    def lookup(self) -> DatabaseLookup:
+        """The items: for a writer those that are there, otherwise those of its version."""
+        return self.lookup_at(LATEST if self._writing else self.row.version)
+
+    def lookup_at(self, version: int) -> DatabaseLookup:
+        """The items of a version."""
+
+        def count() -> int:
+            return (self._read() if self.writing else self.row).items
+
+        return DatabaseLookup(self.execute, self.kind, version, count, self.row.integers)
+
+    @property
+    def added(self) -> int:
+        """How many items were ever added."""
+        return self.row.added
+
+    @property
+    def state(self) -> tuple[int, int]:
+        """Numbers that change whenever the items change."""
+        return (self._read() if self.writing else self.row).version, self.row.lock
+
+    def has_run(self, run: str) -> bool:
+        """Whether the items of a batch job have been added."""
+        return run in self._read().runs
+
+    def _take(self, row: Row) -> None:
+        """Go on to another state."""
+        if row.described != self._described:
+            self._described, self.kind = row.described, Kind.of(row.described, self.name, **self._execution)
+        self.row = row
+
+    def _stay(self) -> None:
+        """Hold the lock of the version to read, once no `compact` can have removed its items."""
+        while True:
+            row = self._read()
+            self._lock("pg_advisory_lock_shared", row.version + 1)
+            self._take(row)
+            if self._read().compacted <= row.version:
+                return
+            self._lock("pg_advisory_unlock_shared", row.version + 1)
+
+    def _lock(self, function: str, number: int) -> None:
+        with reporting(self._place):
+            self._connection.execute(f"SELECT {function}(%s::integer, %s::integer)", [_signed(self.row.lock), number])
+
+    def refresh(self) -> bool:
+        """See what others have changed; returns whether there was anything."""
+        before = self.row.version
+        if self.writing:
+            self._take(self._read())
+        elif self._read().version != before:
+            self._stay()
+            self._lock("pg_advisory_unlock_shared", before + 1)
+        return self.row.version != before
+
+    # Writing
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """A transaction that no other writer runs at the same time, with the latest state."""
+        with reporting(self._place), self._connection.transaction():
+            self._lock("pg_advisory_xact_lock", WRITER)
+            self._take(self._read())
+            yield
+
+    @contextmanager
+    def changing(self) -> Iterator[DatabaseChanges]:
+        """Begin a transaction; unless it is finished, it is undone."""
+        with self._transaction():
+            changes = DatabaseChanges(self, self._copy)
+            yield changes
+            if not changes.finished:
+                raise psycopg.Rollback
+        self._take(self._read())
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Let other writers wait during the block."""
+        self._lock("pg_advisory_lock", WRITER)
+        try:
+            self._take(self._read())
+            yield
+        finally:
+            if not self._connection.closed:
+                self._lock("pg_advisory_unlock", WRITER)
+
+    def decide(self, kind: Kind) -> None:
+        """Settle what kind of items the index holds, unless another writer has done so."""
+        with self._transaction():
+            if not self.kind.decided:
+                self.change("decide", described=Jsonb(kind.to_dict()))
+        self._take(self._read())
+
+    def sync(self) -> None:
+        """Wait until everything is on disk: a commit that waits takes all before it with it."""
+        if self.writing:
+            with reporting(self._place), self._connection.transaction():
+                self._connection.execute("SET LOCAL synchronous_commit = on")
+                self._connection.execute("SELECT pg_current_xact_id()")
+
+    def compact(self) -> None:
+        """Delete removed items, but for those that a reader still sees."""
+        with self._transaction():
+            oldest = self.execute("readers", lock=self.row.lock)[0][0]
+            version = self.row.version if oldest is None else min(self.row.version, oldest - 1)
+            for name in ("drop_items", "drop_removed", "compacted"):
+                self.change(name, version=version)
+        self.change("vacuum")
+
+    def describe(self) -> dict[str, Any]:
+        """Items, bytes and the largest bucket."""
+        row = self._read()
+        total, removed, largest = self.execute("sizes")[0]
+        return {
+            "items": row.items,
+            "removed": removed,
+            "bytes": total,
+            "bytes_per_item": round(total / row.items, 1) if row.items else None,
+            "largest_bucket": largest,
+            "version": row.version,
+            "options": {**row.described["options"], "store": row.described["store"]},
+            "plan": row.described["plan"],
+        }
+
+    def close(self) -> None:
+        """Sync, and close the connection."""
+        if not self._connection.closed:
+            if not self._connection.broken:
+                self.sync()
+            self._connection.close()
+
+
+def _signed(number: int) -> int:
+    """The same 32 bits as a signed number, as locks take them."""
+    return number - (1 << 32) if number >= 1 << 31 else number
+
+
+@contextmanager
+def reporting(place: Place) -> Iterator[None]:
+    """Errors of the database become one line without a password."""
+    try:
+        yield
+    except psycopg.Error as error:
+        raise ResourceError(f"{place.name}: the database reports: {_in_one_line(place, error)}") from None
+
+
+def _in_one_line(place: Place, error: psycopg.Error) -> str:
+    return place.without_secrets(str(error).strip().partition("\n")[0] or type(error).__name__)
+
+
+def connect(place: Place) -> Connection:
+    """Connect to the database.
+
+    Raises
+    ------
+    UsageError
+        If that is not possible.
+    """
+    try:
+        connection = psycopg.connect(place.url, autocommit=True, application_name="lookalike")
+    except psycopg.Error as error:
+        text = _in_one_line(place, error)
+        raise UsageError(f"{place.name}: {text}; check the URL, and whether the server is running") from None
+    with reporting(place):
+        # an index is always better here than reading all items, whatever the statistics say
+        connection.execute("SET enable_seqscan = off; SET jit = off")
+    return connection
+
+
+def _exists(connection: Connection, prefix: str) -> bool:
+    found = connection.execute("SELECT to_regclass(%s)", [Statements(prefix).table]).fetchone()
+    return found != (None,)
+
+
+def open_database(place: Place, *, writing: bool, grouped: bool = False, **execution: Any) -> Database:
+    """An index that exists; with `grouped`, transactions are on disk after `sync`, not each at once."""
+    connection = connect(place)
+    try:
+        with reporting(place):
+            if not _exists(connection, place.prefix):
+                raise UsageError(f"{place.name}: is not an index; create one with `lookalike index create`")
+            if grouped:
+                connection.execute("SET synchronous_commit = off")
+        return Database(connection, place, writing=writing, **execution)
+    except BaseException:
+        connection.close()
+        raise
+
+
+@contextmanager
+def create_database(place: Place, kind: Kind, **execution: Any) -> Iterator[Database]:
+    """A new index, to be filled in the block; it appears with all that was added, or not at all."""
+    say = Statements(place.prefix)
+    with closing(connect(place)) as connection, reporting(place):
+        if _exists(connection, place.prefix):
+            raise UsageError(
+                f"{place.name}: already exists; add to it with `lookalike index add`, or choose another table="
+            )
+        with connection.transaction():
+            connection.execute(say["make"])
+            connection.execute(say["begin"], {"format": FORMAT, "described": Jsonb(kind.to_dict())})
+            yield Database(connection, place, writing=True, **execution)
+            connection.execute(say["make_keys"])  # at the end: much faster than key by key
+            connection.execute(say["analyze"])
