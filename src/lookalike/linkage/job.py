@@ -16,6 +16,7 @@ from lookalike.engine.progress import Progress
 from lookalike.engine.resume import open_output, open_work, tell_reused
 from lookalike.engine.run import Run, open_run
 from lookalike.engine.run_record import add_publishing
+from lookalike.kernels.pack import expect
 from lookalike.linkage.link import link_tables
 from lookalike.linkage.linked import Linked
 from lookalike.linkage.memory import check_records
@@ -67,6 +68,7 @@ def link_files(
 
     With `resume`, a run that was killed continues after the last piece of work that it finished.
     """
+    expect("link")
     inputs = {"left": [str(path) for path in left], "right": [str(path) for path in right]}
     nicknames = [settings.nicknames.source] if settings.nicknames else []
     output = open_output(out, [*inputs["left"], *inputs["right"], *nicknames], overwrite, resume, work_folder)
@@ -103,6 +105,7 @@ def link_files(
 
 def link_in_memory(left: RecordTable, right: RecordTable | None, settings: LinkSettings) -> LinkResult:
     """Link tables without writing anything to disk."""
+    expect("link")
     with open_run(settings) as run:
         found = _link(left, right, run)
     clusters = clusters_of(found, left, right)

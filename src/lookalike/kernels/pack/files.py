@@ -23,7 +23,10 @@ SHIPPED = KERNELS / "packs"
 CACHE = "LOOKALIKE_CACHE"
 """The environment variable that names another folder for packs built on this machine."""
 _IMPORTS = re.compile(r"^from lookalike\.kernels(?:\.(\w+))? import (.*)$", re.M)
-_MAKERS = ("compile.py", "pack/build.py", "pack/glue.py", "pack/linked.py", "pack/numba_types.py", "pack/signature.py")
+_MAKERS = (
+    "compile.py",
+    *(f"pack/{name}.py" for name in ("build", "glue", "linked", "numba_types", "signature", "thrifty")),
+)
 _MAGIC = b"lookalike kernels 1\n"
 
 
