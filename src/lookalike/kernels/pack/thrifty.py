@@ -21,8 +21,8 @@ def compile_only() -> None:
     from numba.core import codegen
     from numba.core.registry import cpu_target
 
-    library = getattr(codegen, "JITCodeLibrary", None)
-    generator = getattr(codegen, "JITCPUCodegen", None)
+    library: Any = getattr(codegen, "JITCodeLibrary", None)
+    generator: Any = getattr(codegen, "JITCPUCodegen", None)
     steps = ("get_pointer_to_function", "_finalize_specific", "_optimize_functions", "_ensure_finalized")
     if not all(hasattr(library, step) for step in steps) or not all(
         hasattr(generator, step) for step in ("_add_module", "set_env", "_function_pass_manager")
