@@ -9,6 +9,9 @@ import numpy as np
 from lookalike.kernels import join
 from lookalike.types import Bool, Buckets, Int32, Int64, UInt64
 
+FEW = 1 << 16
+"""Up to this many keys are copied if they are a column of a table."""
+
 
 def group_keys(keys: UInt64) -> Buckets:
     """Buckets of the indices that share a key with another, ascending within each.
@@ -21,6 +24,7 @@ def group_keys(keys: UInt64) -> Buckets:
     >>> group_keys(np.array([7, 3, 7, 9], np.uint64)).members.tolist()
     [0, 2]
     """
+    keys = _together(keys)
     index_bits = max(1, (len(keys) - 1).bit_length())
     packed = join.pack_keys(keys, index_bits)
     packed.sort()
@@ -39,8 +43,13 @@ def group_prints(halves: UInt64, others: UInt64) -> Int64:
     """
     first = np.arange(len(halves), dtype=np.int64)
     same = group_keys(halves)
-    join.first_with_print(same.starts, same.members, others, first)
+    join.first_with_print(same.starts, same.members, _together(others), first)
     return first
+
+
+def _together(keys: UInt64) -> UInt64:
+    """Keys without gaps between them if they are few: then a small job needs no kernels for keys with gaps."""
+    return np.ascontiguousarray(keys) if len(keys) <= FEW else keys
 
 
 def concatenate(parts: Sequence[Buckets]) -> Buckets:

@@ -28,6 +28,7 @@ from lookalike.engine.settings import POLICIES, Settings, one_of, parse_keep
 from lookalike.errors import UsageError
 from lookalike.jobs.dedup_into import adding_kept, finish_committed
 from lookalike.jobs.dedup_result import Deduplicated, kept_table, write_result
+from lookalike.kernels.pack import expect
 from lookalike.matching.decide import decide_candidates
 from lookalike.matching.find import find_candidates
 from lookalike.matching.pair_graph import PAIRS_PER_SET, PairGraph, write_graph
@@ -179,9 +180,11 @@ def dedup_to_folder(
             open_inputs, encoding=settings.items.encoding, spool=output.spool, outputs=output.places, limits=limits,
             skip_errors=settings.items.skip_errors, note=progress.say,
         )  # fmt: skip
+        expect("dedup exact")  # short items, of which the plan needs a sample
         with progress.stage("planning"):
             sources, references = opened(inputs), open_references(reference, opened)
             settings, choice = choose(references + sources, settings)
+        expect(f"dedup {settings.matching.method}")
         tell_plan(settings, choice, progress)
         seconds = settings.execution.save_seconds
         work = open_work(output, folder, settings.to_dict(), asked, references + sources, seconds)
@@ -252,8 +255,10 @@ def dedup_in_memory(
 ) -> DedupResult:
     """Deduplicate, and return everything as tables; `into` gets the kept items."""
     options, progress = options or DedupOptions(), Progress()
+    expect("dedup exact")
     with progress.stage("planning"):
         settings, choice = choose(references + sources, settings)
+    expect(f"dedup {settings.matching.method}")
     with open_run(settings, progress, nbytes=total_bytes(references + sources)) as run:
         found = find_duplicates(run, sources, references, options, save_graph=False)
         with adding_kept(run, found, into, numbered=True) as added:

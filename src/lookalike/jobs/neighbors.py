@@ -26,6 +26,7 @@ from lookalike.engine.sources import open_files
 from lookalike.engine.vectors import vectors_of
 from lookalike.errors import ResourceError, UsageError
 from lookalike.features.shingles import sets_of
+from lookalike.kernels.pack import expect
 from lookalike.matching.nearest import about_bytes as about_bytes_noted
 from lookalike.matching.nearest import nearest_vectors
 from lookalike.types import Float64, Int64, Rejected, Source, VectorKind, to_arrow, total_bytes
@@ -152,6 +153,7 @@ def find_neighbors(
 
     With `others`, neighbours are sought among their items instead.
     """
+    expect("neighbors")
     everything = sources + others
     with progress.stage("planning"):
         kind = vectors_of(everything, settings.items.column, settings.measure)

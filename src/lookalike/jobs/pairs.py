@@ -18,6 +18,7 @@ from lookalike.engine.settings import Settings
 from lookalike.engine.sources import open_files
 from lookalike.engine.stores.pairs import PAIR, PairStore
 from lookalike.jobs.dedup_result import TABLE_ROWS
+from lookalike.kernels.pack import expect
 from lookalike.matching.find import find_candidates
 from lookalike.matching.join import JoinOptions
 from lookalike.matching.list_pairs import Listing, ListLimits, list_similar
@@ -84,8 +85,10 @@ def find_similar_pairs(
 ) -> FoundPairs:
     """The recipe: read and sketch, find the candidates, fetch the sets, verify."""
     everything = [*sources, *against]
+    expect("pairs exact")  # short items, of which the plan needs a sample
     with progress.stage("planning"):
         settings, choice = choose(everything, settings)
+    expect(f"pairs {settings.matching.method}")
     tell_plan(settings, choice, progress)
     options = options or JoinOptions()
     nbytes = total_bytes(everything)

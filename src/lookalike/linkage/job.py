@@ -19,6 +19,7 @@ from lookalike.engine.resume import open_output, open_work, tell_reused
 from lookalike.engine.run import Run, open_run
 from lookalike.engine.run_record import add_publishing
 from lookalike.errors import UsageError
+from lookalike.kernels.pack import expect
 from lookalike.linkage.changes import count_changes
 from lookalike.linkage.finished import Finished
 from lookalike.linkage.link import link_tables
@@ -84,6 +85,7 @@ def link_files(
     With `resume`, a run that was killed continues after the last piece of work that it finished. `labels` is a file of
     labelled pairs.
     """
+    expect("link")
     inputs = {"left": [str(path) for path in left], "right": [str(path) for path in right]}
     nicknames = [settings.nicknames.source] if settings.nicknames else []
     if labels is not None:
@@ -167,6 +169,7 @@ def link_in_memory(
 
     `labels` are a file or a table of labelled pairs; `review` is the number of pairs to propose for labelling.
     """
+    expect("link")
     if review is not None and review < 1:
         raise UsageError(f"--review must be 1 or more, not {review}")
     with open_run(settings, progress) as run:

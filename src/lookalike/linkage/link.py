@@ -10,6 +10,7 @@ import pyarrow as pa
 from lookalike.engine.progress import Progress
 from lookalike.engine.run import Run
 from lookalike.errors import UsageError
+from lookalike.kernels.pack import expect
 from lookalike.linkage.blocking.find import CandidatePairs, find_pairs
 from lookalike.linkage.decide.links import choose_assignment, choose_pairs, refuse_minority
 from lookalike.linkage.fields.columns import Column
@@ -142,6 +143,7 @@ def _read_fields(
 ) -> tuple[Run[LinkSettings], list[Column]]:
     """The columns of all fields, and the run with the kinds of its fields."""
     reader = FieldReader(left, right, run.settings.fields, run.workers.map)
+    expect("link", *(f"link {one.kind}" for one in reader.fields))
     for one in reader.fields:
         run.progress.say(f"Field {one.name}: {one.kind} ({one.why}).")
     columns = reader.columns(notes.add)

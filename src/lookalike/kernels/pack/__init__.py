@@ -25,6 +25,20 @@ def announce_with(announce: Announce) -> None:
     _announce = announce
 
 
+_expected: tuple[str, ...] = ()
+
+
+def expect(*jobs: str) -> None:
+    """Name the running job, as in `usual.txt`: if kernels have to be compiled, those that it needs come first."""
+    global _expected
+    _expected = jobs
+
+
+def expected() -> tuple[str, ...]:
+    """The job that is running, or nothing."""
+    return _expected
+
+
 def announce(text: str) -> None:
     """Say that kernels have to be compiled."""
     _announce(text)

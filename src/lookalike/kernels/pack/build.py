@@ -94,6 +94,8 @@ def _check_symbols(library: Any, name: str) -> None:
 
 def main() -> None:
     """Build what the command line, or standard input, names."""
+    from lookalike.kernels.pack.thrifty import compile_only
+
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--cpu", required=True)
@@ -101,6 +103,7 @@ def main() -> None:
         "units", nargs="*", help="such as sets.fingerprint_sets.0: module, kernel, number of the signature"
     )
     chosen = parser.parse_args()
+    compile_only()
     names = iter(chosen.units) if chosen.units else (line.strip() for line in sys.stdin)
     for name in names:
         path = build(name, chosen.cpu, chosen.folder)

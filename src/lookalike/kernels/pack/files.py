@@ -25,12 +25,7 @@ CACHE = "LOOKALIKE_CACHE"
 _IMPORTS = re.compile(r"^from lookalike\.kernels(?:\.(\w+))? import (.*)$", re.M)
 _MAKERS = (
     "compile.py",
-    "pack/build.py",
-    "pack/glue.py",
-    "pack/image.py",
-    "pack/linked.py",
-    "pack/numba_types.py",
-    "pack/signature.py",
+    *(f"pack/{name}.py" for name in ("build", "glue", "image", "linked", "numba_types", "signature", "thrifty")),
 )
 _MAGIC = b"lookalike kernels 2\n"
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from lookalike.errors import ResourceError
-from lookalike.kernels.pack import announce, cpu, files
+from lookalike.kernels.pack import announce, cpu, expected, files
 from lookalike.kernels.pack.call import NATIVE, RELEASE, make_call
 from lookalike.kernels.pack.link import Linker, Unit, linker_for
 
@@ -59,12 +59,14 @@ def _read(unit: str) -> tuple[dict[str, Any], bytes] | None:
 
 def _built(unit: str) -> tuple[dict[str, Any], bytes]:
     """A unit that has to be built first, by this process or by another that is building already."""
+    from lookalike.kernels.pack.usual import usual_units
+
     folder, start = files.cache_folder(), time.monotonic()
     while (found := _read(unit)) is None:
         builder = _builders[-1] if _builders and not _builders[-1].done else _new_builder(unit)
         if builder is None:
             time.sleep(0.05)  # another process is building; it may build this unit too
-        elif not builder.wait_for(unit) and time.monotonic() - start > 600:
+        elif not builder.wait_for(unit, usual_units(expected())) and time.monotonic() - start > 600:
             raise ResourceError(f"kernel {unit} cannot be built in {folder}: delete that folder")
     return found
 
@@ -73,6 +75,7 @@ def _new_builder(unit: str) -> Any:
     """Build a unit, and meanwhile others that are likely to be needed; None if another process is building."""
     from lookalike.kernels.pack.kernel import known_units, units_called_by
     from lookalike.kernels.pack.provide import Builder
+    from lookalike.kernels.pack.usual import usual_units
 
     folder = files.cache_folder()
     lock = files.try_lock(folder)
@@ -80,7 +83,7 @@ def _new_builder(unit: str) -> Any:
         return None
     if not _builders:
         announce(f"Compiling kernels for this processor ({cpu.target()}): this is done once ...")
-    likely = dict.fromkeys([unit, *units_called_by(unit), *known_units(first_only=True)])
+    likely = dict.fromkeys([unit, *usual_units(expected()), *units_called_by(unit), *known_units(first_only=True)])
     builder = Builder([other for other in likely if _read(other) is None], cpu.target(), folder, lock)
     _builders.append(builder)
     atexit.register(builder.stop)

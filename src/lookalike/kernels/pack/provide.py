@@ -44,8 +44,8 @@ class Builder:
         """Whether nothing is left to build."""
         return self._working == 0
 
-    def wait_for(self, unit: str) -> bool:
-        """Wait until a unit is built; False if this builder has ended without it.
+    def wait_for(self, unit: str, likely: Sequence[str] = ()) -> bool:
+        """Wait until a unit is built, and build likely ones meanwhile; False if this builder has ended without it.
 
         Raises
         ------
@@ -53,10 +53,11 @@ class Builder:
             If something cannot be built: the message has what the compiler said.
         """
         with self._changed:
-            first = [other for other in units_called_by(unit) if other in self._waiting]
+            waiting = set(self._waiting)
+            first = [other for other in (*units_called_by(unit), *likely) if other in waiting]
             if unit not in self._under_way:
                 first.insert(0, unit)
-            self._waiting = [*first, *(other for other in self._waiting if other not in first)]
+            self._waiting = list(dict.fromkeys([*first, *self._waiting]))
             while (unit in self._waiting or unit in self._under_way) and not self._failure and not self.done:
                 self._changed.wait(1.0)
             if self._failure:

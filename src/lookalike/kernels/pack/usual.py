@@ -1,0 +1,27 @@
+"""Which kernels a job usually needs, so that they are compiled at the same time, not when each is first called.
+
+They are listed in `usual.txt`: a line for each kernel, with the jobs that call it, those that take longest to compile
+first. A job that calls others waits for each of these, so the list decides how fast the first run is, and nothing else.
+`tests/kernels/test_usual.py` compares it with what small jobs call.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+LIST = Path(__file__).with_name("usual.txt")
+
+
+@cache
+def _jobs_of_units() -> dict[str, frozenset[str]]:
+    found = {}
+    for line in LIST.read_text("ascii").splitlines():
+        unit, _, jobs = line.partition(":")
+        found[unit] = frozenset(jobs.strip().split(", "))
+    return found
+
+
+def usual_units(jobs: tuple[str, ...]) -> list[str]:
+    """The kernels that some jobs usually call, those that take longest to compile first."""
+    return [unit for unit, users in _jobs_of_units().items() if users.intersection(jobs)]
