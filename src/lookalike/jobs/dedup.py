@@ -166,7 +166,7 @@ def dedup_to_folder(
         "inputs": [str(path) for path in inputs],
         "keep": options.keep,
         "policy": options.policy,
-        "reference": [str(getattr(path, "name", path)) for path in reference],
+        "reference": [str(one) if isinstance(one, str | Path) else one.name for one in reference],
     }
     if into is not None:
         asked["into"] = into.name
