@@ -24,7 +24,7 @@ from lookalike.jobs.dedup import dedup_to_folder
 from lookalike.jobs.pairs import pairs_of_files
 from lookalike.types import Buckets, Sets
 
-TEXTS = corpus(500, seed=12)
+TEXTS = corpus(350, seed=12)
 
 
 def room(nbytes, ranges=1):
@@ -78,7 +78,7 @@ def test_whole_clusters_need_whole_parts():
     ],
 )
 def test_batches_and_blocks_change_no_pairs(options):
-    texts = TEXTS[:150] if options.get("method") == "merge" else TEXTS  # DuckDB is started for each two blocks
+    texts = TEXTS[:100] if options.get("method") == "merge" else TEXTS  # DuckDB is started for each two blocks
     calm = la.pairs(texts, **options)
     assert calm.num_rows > 30
     for nbytes in (40_000, 12_000):

@@ -92,7 +92,7 @@ def test_few_pairs_are_compared_if_few_can_be_near():
 
 
 def test_all_are_compared_if_blocks_tell_nothing():
-    bits = copies(3000, 64, seed=6)
+    bits = copies(1500, 64, seed=6)
     assert listed(search(bits, 30)) == listed(search(bits, 30, blocks=True))
     assert sum(part.compared for part in search(bits, 30)) < sum(
         part.compared for part in search(bits, 30, blocks=True)
