@@ -12,7 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import lookalike as la
+from lookalike.engine.method import sample
+from lookalike.engine.settings import Settings
 from lookalike.kernels.pack import kernel, load
+from lookalike.read import open_inputs
 
 WORDS = [f"{first}{last}" for first in ("ba", "do", "ki", "lu", "ne") for last in ("rra", "ston", "vel", "mi", "x")]
 KINDS = {
@@ -78,6 +81,7 @@ def _jobs(folder: Path) -> dict[str, Callable[[], object]]:
         inputs[name] = folder / f"{name}.txt"
         inputs[name].write_text("\n".join([*texts, texts[0], f"{texts[1]} again", ""]))
     jobs: dict[str, Callable[[], object]] = {
+        "sample": lambda: sample(open_inputs([inputs["short"]]), Settings.parse()),
         "dedup exact": lambda: la.dedup(inputs["short"], out=folder / "short"),
         "dedup lsh": lambda: la.dedup(inputs["long"], out=folder / "long"),
         "pairs exact": lambda: la.pairs(inputs["short"], threshold=0.5),

@@ -180,7 +180,7 @@ def dedup_to_folder(
             open_inputs, encoding=settings.items.encoding, spool=output.spool, outputs=output.places, limits=limits,
             skip_errors=settings.items.skip_errors, note=progress.say,
         )  # fmt: skip
-        expect("dedup exact")  # short items, of which the plan needs a sample
+        expect("sample", "dedup lsh")
         with progress.stage("planning"):
             sources, references = opened(inputs), open_references(reference, opened)
             settings, choice = choose(references + sources, settings)
@@ -255,7 +255,7 @@ def dedup_in_memory(
 ) -> DedupResult:
     """Deduplicate, and return everything as tables; `into` gets the kept items."""
     options, progress = options or DedupOptions(), Progress()
-    expect("dedup exact")
+    expect("sample", "dedup lsh")
     with progress.stage("planning"):
         settings, choice = choose(references + sources, settings)
     expect(f"dedup {settings.matching.method}")

@@ -85,7 +85,7 @@ def find_similar_pairs(
 ) -> FoundPairs:
     """The recipe: read and sketch, find the candidates, fetch the sets, verify."""
     everything = [*sources, *against]
-    expect("pairs exact")  # short items, of which the plan needs a sample
+    expect("sample", "pairs lsh")
     with progress.stage("planning"):
         settings, choice = choose(everything, settings)
     expect(f"pairs {settings.matching.method}")

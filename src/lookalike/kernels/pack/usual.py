@@ -23,5 +23,5 @@ def _jobs_of_units() -> dict[str, frozenset[str]]:
 
 
 def usual_units(jobs: tuple[str, ...]) -> list[str]:
-    """The kernels that some jobs usually call, those that take longest to compile first."""
-    return [unit for unit, users in _jobs_of_units().items() if users.intersection(jobs)]
+    """The kernels that some jobs usually call, job by job, those that take longest to compile first."""
+    return list(dict.fromkeys(unit for job in jobs for unit, users in _jobs_of_units().items() if job in users))
