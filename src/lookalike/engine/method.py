@@ -279,16 +279,22 @@ def _distinct(sets: Sets) -> Sets:
 
 
 def _meetings(sets: Sets, settings: Settings) -> float:
-    """The number of pairs in the sample that share an element of their prefixes."""
-    from lookalike.candidates.numbering import number_elements  # not loaded if the user named the method
-
-    numbered, _ = number_elements(sets)
-    floor = float(settings.matching.measure.jaccard_floor or 0)
-    sizes = numbered.sizes
-    prefix = sizes - np.ceil(floor * sizes).astype(np.int64) + 1
+    """The number of pairs in the sample that share an element of their prefixes, in which the rarest come first."""
+    order = np.argsort(sets.elements)
+    ordered = sets.elements[order]
+    ends = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True)) + 1
+    counts = np.diff(ends, prepend=0)
+    by_count = np.empty(len(counts), np.int64)
+    by_count[np.argsort(counts, kind="stable")] = np.arange(len(counts))
+    tokens = np.empty(len(order), np.int64)
+    tokens[order] = np.repeat(by_count, counts)
+    sizes = sets.sizes
     owner = np.repeat(np.arange(len(sizes)), sizes)
-    place = np.arange(len(numbered.tokens)) - numbered.indptr[owner]
-    lists = np.bincount(numbered.tokens[place < prefix[owner]], minlength=1).astype(np.float64)
+    tokens = tokens[np.lexsort((tokens, owner))]
+    place = np.arange(len(tokens)) - sets.indptr[owner]
+    floor = float(settings.matching.measure.jaccard_floor or 0)
+    prefix = sizes - np.ceil(floor * sizes).astype(np.int64) + 1
+    lists = np.bincount(tokens[place < prefix[owner]], minlength=1).astype(np.float64)
     return float(np.sum(lists * (lists - 1) / 2))
 
 
