@@ -114,7 +114,7 @@ def check_cost(tmp_path, command, stages):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("method", "documents"), [("lsh", 120_000), ("exact", 100_000)])
+@pytest.mark.parametrize(("method", "documents"), [("lsh", 120_000), ("exact", 80_000)])
 def test_a_kill_costs_dedup_little(tmp_path, method, documents):
     write_documents(tmp_path / "in.jsonl.gz", SHORT or documents)
     command = ["dedup", tmp_path / "in.jsonl.gz", "--method", method, "--threads", "1"]
