@@ -22,7 +22,7 @@ FIELDS = ["name", "address", "phone"]
 
 @pytest.fixture(scope="module")
 def people():
-    return make_people(1200, 900, 0.3, seed=4)
+    return make_people(700, 500, 0.3, seed=4)
 
 
 @pytest.fixture(scope="module")
@@ -39,10 +39,10 @@ def explain(result):
 
 def test_people_of_two_tables_are_found(people, linked):
     _, _, truth = people
-    assert len(truth) == 270
+    assert len(truth) == 150
     assert f1(pairs_of(linked.links), truth) >= 0.98
-    assert linked.run["counts"]["left"] == 1200
-    assert linked.run["counts"]["right"] == 900
+    assert linked.run["counts"]["left"] == 700
+    assert linked.run["counts"]["right"] == 500
     assert linked.run["converged"]
     recall = linked.run["candidate_recall"]
     assert recall["low"] <= recall["estimate"] <= recall["high"]
@@ -54,7 +54,7 @@ def test_people_of_one_table_are_found(people):
     result = la.link(pa.concat_tables([left, right]), fields=FIELDS)
     assert f1(pairs_of(result.links), truth) >= 0.97
     assert result.run["counts"]["right"] is None
-    assert repr(result) == f"LinkResult({len(result.links)} links among 2100 records)"
+    assert repr(result) == f"LinkResult({len(result.links)} links among 1200 records)"
 
 
 def test_clusters_hold_what_links_hold_together(linked):
@@ -86,7 +86,7 @@ def test_clusters_hold_what_links_hold_together(linked):
 def test_every_score_is_explained(linked):
     assert linked.links.column_names == ["left", "right", "score", "probability", *FIELDS]
     scores = linked.links["score"].to_numpy()
-    assert len(scores) > 200
+    assert len(scores) > 100
     np.testing.assert_allclose(explain(linked), scores, atol=1e-9)
     np.testing.assert_allclose(linked.links["probability"].to_numpy(), 1 / (1 + 2.0**-scores), atol=1e-12)
     assert (scores >= linked.run["cut"]["score"]).all()
@@ -254,8 +254,8 @@ def test_tables_may_call_a_column_differently(people, linked):
 
 def test_ids_of_other_types_stand_beside_each_other(people):
     left, right, truth = people
-    numbers = left.set_column(0, "id", pa.array(range(1200), pa.int32()))
-    wide = right.set_column(0, "id", pa.array(range(900), pa.int64()))
+    numbers = left.set_column(0, "id", pa.array(range(700), pa.int32()))
+    wide = right.set_column(0, "id", pa.array(range(500), pa.int64()))
     assert la.link(numbers, wide, FIELDS).links["left"].type == pa.int64()
     mixed = la.link(numbers, right, FIELDS)
     assert f1({(f"l{a}", b) for a, b in pairs_of(mixed.links)}, truth) >= 0.98

@@ -198,12 +198,13 @@ def remove(
     from lookalike.errors import UsageError
     from lookalike.index.ages import parse_age
     from lookalike.index.index import StoredIndex
+    from lookalike.read.small_lines import read_small_lines
 
     if not ids and file is None and older_than is None:
         raise UsageError("name the items to remove: ID..., --ids FILE or --older-than AGE")
     named = list(ids)
     if file is not None:
-        named += [line for line in Path(file).read_text(encoding="utf-8").splitlines() if line]
+        named += [line for line in read_small_lines(Path(file), "--ids") if line]
     age = None if older_than is None else parse_age(older_than)
     progress = open_progress(quiet)
     with StoredIndex.open(index, progress=progress) as opened:

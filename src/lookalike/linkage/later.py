@@ -14,6 +14,7 @@ from lookalike.linkage.finished import Finished
 from lookalike.linkage.tables import RecordTable
 from lookalike.read import join_column
 from lookalike.read.columns import one_array
+from lookalike.read.small_lines import read_small_lines
 from lookalike.types import DEFAULT_ID, Bool, Int64, to_arrow, to_numpy
 from lookalike.types import compute as pc
 from lookalike.types.frozen import frozen
@@ -97,10 +98,7 @@ def read_without(without: str | Path | Sequence[object]) -> list[NamedId]:
     except OSError:  # too long for the name of a file
         is_file = False
     if is_file:
-        try:
-            lines = path.read_text("utf-8-sig").splitlines()
-        except UnicodeDecodeError:
-            raise BadDataError(f"--without {path}: is not a text file in UTF-8") from None
+        lines = read_small_lines(path, "--without")
         named = [NamedId(line.strip(), f"{path}, line {number}") for number, line in enumerate(lines, 1)]
     elif isinstance(without, Path):
         raise UsageError(f"--without {path}: no such file")

@@ -29,9 +29,20 @@ def try_case(folder: Path, seed: int, number: int) -> tuple[Case, Ended, list[st
         run(case.before, place, log, kill_after=case.kill_after)
         for left in ("earlier", ".out.partial"):
             spoil(place / left, seed, number)
+    good = _is_good_index(case.changed, place, log)
     before = state_of(place)
     ended = run(case.arguments, place, log, stdin=case.stdin, full=case.full, as_process=case.as_process)
-    return case, ended, list(broken_promises(case, place, ended, before, state_of(place)))
+    wrong = list(broken_promises(case, place, ended, before, state_of(place)))
+    made = (
+        case.outputs[0] if case.command == "index create" and ended.code == 0 and "-h" not in case.arguments else None
+    )
+    if (good or made) and not _is_good_index(case.changed or made, place, log):
+        wrong.append("a damaged index")
+    return case, ended, wrong
+
+
+def _is_good_index(index: str | None, place: Path, log: Path) -> bool:
+    return index is not None and run(["index", "check", index], place, log.with_name(f"{log.stem}-check.log")).code == 0
 
 
 def describe(case: Case, ended: Ended, wrong: list[str], seed: int, number: int) -> str:
@@ -74,7 +85,7 @@ class Session:
             print(describe(case, ended, wrong, self.seed, number), flush=True)
         else:
             shutil.rmtree(self.folder / f"case{number}", ignore_errors=True)
-            for path in self.folder.glob(f"case{number}.*"):
+            for path in self.folder.glob(f"case{number}[.-]*"):
                 path.unlink()
         return ended
 

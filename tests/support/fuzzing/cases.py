@@ -39,6 +39,9 @@ OTHER_TABLES = (texts, texts, texts, lists, vectors)
 VECTORS = (".npy", ".fvecs", ".bvecs")
 FOLDERS = ("dedup", "link")
 """Commands whose output is a folder."""
+WITHOUT_FILES = ("tune", "audit", "index remove", "index stats", "index check", "index compact")
+WITHOUT_OUTPUT = ("audit", "index create", *WITHOUT_FILES[2:])
+TWO_WORDS = ["--shingle", "word:2", "--threshold", "0.5"]
 
 
 @dataclass
@@ -55,6 +58,10 @@ class Case:
     """Whether nothing can be written to standard output."""
     before: list[str] | None = None
     """A command that runs first; what it leaves is an input as well."""
+    more: list[str] = field(default_factory=list)
+    """Options that refer to what the command before leaves."""
+    changed: str | None = None
+    """The index of the command before, if this one changes it."""
     kill_after: float | None = None
     """Seconds after which the command before is killed."""
     as_process: bool = False
@@ -66,9 +73,7 @@ def make_case(place: Path, seed: int, number: int) -> Case:
     some = Random(f"{seed}/{number}")
     for name in (IN, "tmp"):
         (place / name).mkdir(parents=True)
-    command = some.choice(
-        [*FUZZED, *(name for name in FUZZED if name not in ("tune", "audit")), "dedup", "pairs", "link"]
-    )
+    command = some.choice([*FUZZED, *(name for name in FUZZED if name not in WITHOUT_FILES), "dedup", "pairs", "link"])
     some.tables = OWN_TABLES.get(command, OTHER_TABLES)
     files = [_write_file(place, command, some, first=number == 0) for number in range(some.choice((1, 1, 1, 2, 4)))]
     inputs = _inputs(command, files, some)
@@ -78,8 +83,9 @@ def make_case(place: Path, seed: int, number: int) -> Case:
     if some.random() < 0.05:
         (place / "old").write_text("an old file")
     _add_earlier_run(place, case, files, some)
-    case.arguments = [command, *_options(case, files, some)]
-    where = some.choice((1, len(case.arguments)))
+    words = command.split()
+    case.arguments = [*words, *_options(case, files, some)]
+    where = some.choice((len(words), len(case.arguments)))
     case.arguments[where:where] = case.inputs
     if "-" in case.arguments:
         case.stdin = some.choice(files)
@@ -110,6 +116,16 @@ def _write_plain(place: Path) -> str:
     return f"{IN}/plain.txt"
 
 
+def _write_labels(place: Path, some: Random) -> str:
+    """Labelled pairs of people, mostly well formed."""
+    rows = "".join(
+        f"{some.randrange(12)},{some.randrange(12)},{some.choice('0011x')}\n" for _ in range(some.choice((0, 3, 40)))
+    )
+    data = f"left,right,match\n{rows}".replace("x", some.choice(("1", "0", "x", "")))
+    (place / IN / "labels.csv").write_bytes(mutate(data.encode(), some) if some.random() < 0.3 else data.encode())
+    return f"{IN}/labels.csv"
+
+
 def _add_no_file(place: Path, some: Random) -> str:
     """Something in the input folder that is no file; it or the folder is read."""
     path = place / IN / some.choice(("odd.jsonl", "odd.txt", "odd"))
@@ -128,6 +144,14 @@ def _inputs(command: str, files: list[str], some: Random) -> list[str]:
         return [] if some.random() < 0.95 else files[:1]
     if command == "audit":
         return [some.choice([*["earlier"] * 9, "in", "in/absent", ""])]
+    if command == "index create":
+        return [some.choice([*["out"] * 9, *OUT_NAMES]), *files[: some.choice((0, 1, 1, 2))]]
+    if command.startswith("index"):
+        index = some.choice(
+            [*["earlier"] * 12, "in", "in/absent", "", "postgresql://", "postgresql://absent.invalid/x"]
+        )
+        ids = some.choices(("r0", "r1", "0", "1", "in/plain.txt:0", "absent", "", "\n"), k=some.choice((0, 1, 3)))
+        return [index, *{"index add": files[:2], "index query": files[:2], "index remove": ids}.get(command, [])]
     chosen = files[: some.choice((1, 1, 2, 4))]
     if some.random() < 0.12:
         chosen[some.randrange(len(chosen))] = some.choice(("in", "in", *PLACES))
@@ -136,7 +160,16 @@ def _inputs(command: str, files: list[str], some: Random) -> list[str]:
 
 def _add_earlier_run(place: Path, case: Case, files: list[str], some: Random) -> None:
     """Let a run come first: a finished one to audit, to change or to refer to, or a killed one to resume."""
-    if case.command == "audit" or (case.command == "dedup" and some.random() < 0.08):
+    if case.command == "index create":
+        case.outputs = case.inputs[:1]
+    elif case.command.startswith("index") or (case.command == "dedup" and some.random() < 0.08):
+        _add_index(place, case, files, some)
+    elif case.command == "link" and some.random() < 0.15:
+        case.before = ["link", files[0], "-o", "earlier", "--fields", "name,text", "--quiet"]
+        case.more = ["--against", "earlier", *some.choice(([], [], ["--without", "0,1"]))]
+    elif case.command == "link" and some.random() < 0.1:
+        case.more = ["--labels", _write_labels(place, some), "--fields", "name,text"]
+    elif case.command == "audit" or (case.command == "dedup" and some.random() < 0.08):
         source = files[0] if some.random() < 0.5 else _write_plain(place)
         case.before = ["dedup", source, "-o", "earlier", "--quiet", *some.choice(([], ["--on-error", "skip"]))]
         if case.command == "dedup":
@@ -152,9 +185,22 @@ def _add_earlier_run(place: Path, case: Case, files: list[str], some: Random) ->
         ]
 
 
+def _add_index(place: Path, case: Case, files: list[str], some: Random) -> None:
+    """An index, which the command changes, or refers to."""
+    source = files[0] if some.random() < 0.6 else _write_plain(place)
+    measure = ["--measure", some.choice(("cosine", "euclidean", "hamming"))] if source.endswith(VECTORS) else []
+    kind = some.choice(([], [], TWO_WORDS)) + measure
+    store = some.choice(([], [], ["--store", "text"], ["--on-error", "skip"]))
+    case.before = ["index", "create", "earlier", source, "--quiet", *kind, *store]
+    if case.command == "dedup":
+        case.more = [*kind, *some.choice((["--into"], ["--into"], ["--reference"])), "earlier"]
+    if case.command in ("dedup", "index add", "index remove", "index compact"):
+        case.changed = "earlier"
+
+
 def _options(case: Case, files: list[str], some: Random) -> list[str]:
     given: list[str] = ["--quiet"] if some.random() < 0.6 else []
-    given += _output(case, some)
+    given += _output(case, some) + case.more
     known, calm = options_of(case.command), some.random() < 0.7
     if case.command in ("dedup", "pairs", "neighbors") and files[0].endswith(VECTORS) and some.random() < 0.85:
         given += ["--measure", some.choice(("cosine", "euclidean", "hamming"))]
@@ -167,9 +213,9 @@ def _options(case: Case, files: list[str], some: Random) -> list[str]:
             value = value_of(option, some, calm)
         given += spelled(option, value, some)
         given += [NEEDS[option.name]] if calm and option.name in NEEDS else []
-    if case.command == "link" and some.random() < 0.95:
+    if case.command == "link" and some.random() < (0.05 if case.more else 0.95):
         given += ["--fields", value_of(next(one for one in known if one.name == "fields"), some, calm)]
-    if case.command == "dedup" and case.before and not case.inputs:
+    if case.command == "dedup" and case.before and not case.inputs and not case.more:
         given += ["--from", "earlier"]
     if case.kill_after is not None and some.random() < 0.8:
         given += ["--resume"]
@@ -177,7 +223,7 @@ def _options(case: Case, files: list[str], some: Random) -> list[str]:
 
 
 def _output(case: Case, some: Random) -> list[str]:
-    if case.command == "audit" or some.random() < (0.02 if case.command in FOLDERS else 0.4):
+    if case.command in WITHOUT_OUTPUT or some.random() < (0.02 if case.command in FOLDERS else 0.4):
         return []
     name = "out" if some.random() < 0.85 else some.choice((*OUT_NAMES, *case.inputs))
     if case.command not in FOLDERS:

@@ -19,6 +19,8 @@ from fuzzing.running import MEMORY_BYTES, Ended
 
 PROCESSOR_SECONDS = 20.0
 CODES = (0, 2, 3, 4)
+LISTED = ("pairs", "neighbors", "faces", "fingerprints", "index query")
+"""Commands that print a table if they are not given a file for it."""
 State = dict[str, str]
 
 
@@ -95,9 +97,10 @@ def _check_left(case: Case, ended: Ended, before: State, after: State) -> Iterat
     changed = sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
     resumable = b"--resume" in ended.err or case.kill_after is not None
     written = _written(case)
-    allowed: list[str] = []
+    allowed = [f"{case.changed}/writer.lock"] if case.changed else []
     if ended.code == 0 or case.full:  # the results may be there when the summary cannot be printed
         allowed += written + [f"{one}.rejected.jsonl" for one in written]
+        allowed += [case.changed] if case.changed else []
         allowed += [str(parent) for one in written for parent in Path(one).parents if str(parent) != "."]
     if resumable:
         allowed += [f"{Path(one).parent / f'.{Path(one).name}.partial'}" for one in written]
@@ -112,13 +115,15 @@ def _check_results(case: Case, place: Path, ended: Ended) -> Iterator[str]:
     if not case.outputs or "--explain" in case.arguments or "-h" in case.arguments:
         if ended.out and "--json" in case.arguments:
             json.loads(ended.out)
-        elif case.command in ("pairs", "neighbors", "faces", "fingerprints") and "--explain" not in case.arguments:
+        elif case.command in LISTED and "--explain" not in case.arguments and "-h" not in case.arguments:
             yield from _check_rows(ended.out.decode(), "\t")
         return
     if "--json" in case.arguments:
         json.loads(ended.out)
     path = place / case.outputs[-1]
-    if case.command in FOLDERS:
+    if case.command == "index create":
+        json.loads((path / "index.json").read_text())
+    elif case.command in FOLDERS and not any(one.startswith("--review") for one in case.arguments):
         yield from _check_folder(path, case.command)
     elif path.suffix == ".parquet":
         pq.read_table(path).validate(full=True)
@@ -131,9 +136,14 @@ def _check_results(case: Case, place: Path, ended: Ended) -> Iterator[str]:
 
 
 def _check_rows(text: str, separator: str) -> Iterator[str]:
+    """Two columns of ids, or ids and whether they were added."""
     csv.field_size_limit(1 << 30)
     rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator))
-    if not rows or rows[0][:2] != ["left", "right"] or {len(row) for row in rows} != {len(rows[0])}:
+    if (
+        not rows
+        or rows[0][:2] not in (["left", "right"], ["id", "added"])
+        or {len(row) for row in rows} != {len(rows[0])}
+    ):
         yield "rows of different lengths, or no header"
 
 

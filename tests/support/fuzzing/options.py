@@ -11,9 +11,7 @@ import click
 from lookalike.cli.main import COMMANDS
 
 LEFT_OUT = {"demo": "it reads the machine's own files"}
-FUZZED = [name for name in COMMANDS if name not in LEFT_OUT]
-
-PATHS = {"INPUT", "OTHER", "GALLERY", "DIR", "FILE", "FOLDER", "OUT", "english|FILE"}
+PATHS = {"INPUT", "OTHER", "GALLERY", "DIR", "FILE", "FOLDER", "OUT", "INDEX", "IDS", "english|FILE"}
 """What options that name a file or a folder call it in the help."""
 OUTPUTS = {"out", "plot"}
 """Parameters that name what is written."""
@@ -86,6 +84,10 @@ LIKELY = {
     "language": ("en", "de", "fr", "xx"),
     "length_ratio": ("0.5", "1", "0", "2", "nan"),
     "common": ("0.1", "0.5", "1", "0"),
+    "older_than": ("1d", "0s", "90d", "-1d", "1y", "9" * 30 + "d", "1.5h", "d"),
+    "on_conflict": ("replace", "skip", "error", "other"),
+    "store": ("sets", "text", "other"),
+    "review": ("1", "10", "100000", "0"),
 }
 """Values worth trying often, by parameter; others have values of their type and words of their help."""
 
@@ -138,6 +140,11 @@ VALID = {
     "method": LIKELY["method"],
     "measure": ("jaccard", "cosine", "dice"),
     "on_error": ("skip",),
+    "older_than": ("1d", "12h", "0m"),
+    "on_conflict": ("replace", "skip", "error"),
+    "store": ("sets", "text"),
+    "review": ("1", "10", "100"),
+    "into": ("left", "right"),
 }
 """Values that are right by themselves; for parameters that are not here, there is no such knowledge."""
 NEEDS = {
@@ -150,9 +157,23 @@ NEEDS = {
 
 
 def command_named(name: str) -> click.Command:
-    """The command as the program has it."""
-    found: click.Command = importlib.import_module(f"lookalike.cli.{name}").command
+    """The command as the program has it; `index add` is a command of a group."""
+    group, _, of_group = name.partition(" ")
+    found: click.Command = importlib.import_module(f"lookalike.cli.{group}").command
+    return found.commands[of_group] if of_group and isinstance(found, click.Group) else found
+
+
+def _all_commands() -> list[str]:
+    """Every command that is tried, those of groups one by one."""
+    found = []
+    for name in COMMANDS:
+        command = None if name in LEFT_OUT else command_named(name)
+        of_group = command.commands if isinstance(command, click.Group) else {"": command}
+        found += [f"{name} {one}".strip() for one in of_group if command is not None]
     return found
+
+
+FUZZED = _all_commands()
 
 
 def options_of(name: str) -> list[click.Option]:

@@ -15,6 +15,7 @@ import pyarrow as pa
 from lookalike.errors import BadDataError, UsageError
 from lookalike.linkage.fields.columns import Column, WordGroups
 from lookalike.linkage.fields.normalise import fold_texts
+from lookalike.read.small_lines import read_small_lines
 from lookalike.types import Bool, Int64, strings_to_arrow, to_arrow, to_numpy
 from lookalike.types import compute as pc
 
@@ -134,15 +135,10 @@ def read_nicknames(source: str | Path) -> Nicknames:
     ('william', 'bill', 'billy', 'will', 'willie', 'willy', 'liam')
     """
     path = LISTS.get(str(source), Path(source))
-    try:
-        lines = path.read_text("utf-8-sig").splitlines()
-    except FileNotFoundError:
+    if not path.exists():
         known = ", ".join(LISTS)
-        raise UsageError(f"--nicknames {source}: no such file, nor a list of that name; lists: {known}") from None
-    except IsADirectoryError:
-        raise UsageError(f"--nicknames {source}: this is a folder; name a file with one group per line") from None
-    except UnicodeDecodeError as error:
-        raise BadDataError(f"--nicknames {source}: not UTF-8 ({error}); save it as UTF-8") from None
+        raise UsageError(f"--nicknames {source}: no such file, nor a list of that name; lists: {known}")
+    lines = read_small_lines(path, "--nicknames")
     parsed = [_parse_line(line, f"--nicknames {source}, line {number}") for number, line in enumerate(lines, 1)]
     groups = tuple(group for group in parsed if group)
     if not groups:

@@ -106,11 +106,19 @@ def _comparer(column: Column, settings: LinkSettings) -> Comparer | CustomCompar
 
 def _distinct(pairs: Pairs) -> tuple[Pairs, Any]:
     """The different ones of some pairs, and the place of each pair among them: few records have few random pairs."""
-    left, right = (np.asarray(records, np.int64) for records in pairs)
-    keys, places = np.unique(left << 32 | right, return_inverse=True)
-    if 2 * len(keys) > len(left):
+    left, right = pairs
+    if not len(left):
         return pairs, slice(None)
-    return (keys >> 32, keys & 0xFFFFFFFF), places
+    first = int(right.min())
+    width = int(right.max()) - first + 1
+    cells = (int(left.max()) + 1) * width
+    if cells > len(left):  # most of them are different
+        return pairs, slice(None)
+    cell = left.astype(np.int64) * width + (right - first)
+    there = np.zeros(cells, np.bool_)
+    there[cell] = True
+    found = np.flatnonzero(there)
+    return ((found // width).astype(np.int32), (found % width + first).astype(np.int32)), (np.cumsum(there) - 1)[cell]
 
 
 def _compare_some(comparer: Comparer | CustomComparer, pairs: Pairs, levels: Int8, each: Mapper, span: Span) -> None:
