@@ -30,8 +30,8 @@ def test_what_is_wrong_is_said(tmp_path, name, kind, said):
 
 def test_ids_to_remove_from_an_index_are_read_so(cli, tmp_path):
     (tmp_path / "binary").write_bytes(b"\x93NUMPY")
-    assert cli("index", "create", "seen", "--quiet")[0] == 0
-    code, _, said = cli("index", "remove", "seen", "--ids", "binary")
-    assert code == 3
-    assert said.count("\n") == 1
-    assert "--ids binary: not UTF-8" in said
+    assert cli("index", "create", "seen", "--quiet").code == 0
+    done = cli("index", "remove", "seen", "--ids", "binary")
+    assert done.code == 3
+    assert done.err.count("\n") == 1
+    assert "--ids binary: not UTF-8" in done.err
