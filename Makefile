@@ -11,14 +11,14 @@ WORKERS ?= $(shell $(PYTHON) -c "import os; print(min(4, os.cpu_count()) + 1)")
 PARALLEL := -n $(WORKERS) --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo test test-slow test-benchmarks fuzz lint format bench bench-exact bench-records bench-vectors bench-rivals bench-scale bench-memory bench-small bench-index clean
+.PHONY: install demo test test-slow test-benchmarks fuzz lint format docs docs-serve bench bench-exact bench-records bench-vectors bench-rivals bench-scale bench-memory bench-small bench-index clean
 
 install: $(STAMP) $(PACKS)/.built
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip -c constraints.txt
-	$(BIN)/pip install --quiet -c constraints.txt -e ".[plot,postgres,test,lint]"
+	$(BIN)/pip install --quiet -c constraints.txt -e ".[plot,postgres,test,docs,lint]"
 	@touch $(STAMP)
 
 # Kernels compiled for this machine, and bytecode, so that the first command starts as fast as the next.
@@ -54,6 +54,15 @@ format: install
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# The documentation site, in .site; a broken link or a warning is an error.
+docs: export NO_MKDOCS_2_WARNING = 1
+docs: install
+	$(BIN)/mkdocs build --quiet
+
+docs-serve: export NO_MKDOCS_2_WARNING = 1
+docs-serve: install
+	$(BIN)/mkdocs serve
+
 bench: install
 	$(BIN)/python benchmarks/peers.py
 	$(BIN)/python benchmarks/languages.py
@@ -85,6 +94,6 @@ bench-index: install
 	$(BIN)/python benchmarks/index.py
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis lookalike-demo
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .site lookalike-demo
 	rm -rf $(PACKS)
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

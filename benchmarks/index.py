@@ -257,7 +257,7 @@ def measure(sizes: list[int], peer_items: int, scratch: Path) -> dict[str, objec
 
 
 def show(found: dict[str, object]) -> str:
-    """Tables for docs/index.md."""
+    """Tables for docs/persistent-index.md."""
     headings = ("items", "create / dedup, cpu s", "bytes per item", "open", "query p50", "p99", "10,000 at once",
                 "add, fsync", "add 100, fsync", "add, no fsync", "idle reader")  # fmt: skip
     lines = [f"| {' | '.join(headings)} |", "| --: " * len(headings) + "|"]

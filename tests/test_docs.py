@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 RECORDS = [DOCS / "log.md", *sorted((DOCS / "decisions").glob("*.md"))]
 """Written once and left as they were: names in them may be those of their day."""
-PAGES = [ROOT / "README.md", *sorted(set(DOCS.glob("*.md")) - set(RECORDS))]
+PAGES = [ROOT / "README.md", *sorted(set(DOCS.rglob("*.md")) - set(RECORDS))]
 MAINTAINED = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "benchmarks" / "README.md"]
 
 EXAMPLES = {
@@ -133,7 +133,8 @@ def test_pages_on_applications_have_a_picture(page):
 
 def test_the_index_links_every_page():
     linked = set(re.findall(r"\]\(([^)#]+\.md)\)", (DOCS / "README.md").read_text("utf-8")))
-    assert {path.name for path in DOCS.glob("*.md")} - {"README.md"} - linked == set()
+    listed = {str(path.relative_to(DOCS)) for path in PAGES if DOCS in path.parents}
+    assert listed - {"README.md"} - linked == set()
 
 
 @pytest.mark.parametrize("path", PAGES, ids=name)

@@ -1,0 +1,102 @@
+"""The documentation site builds without a warning, its links lead somewhere, and it loads nothing from elsewhere."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+import yaml
+from selectolax.lexbor import LexborHTMLParser
+
+import lookalike as la
+from lookalike import families
+from lookalike.cli.main import COMMANDS
+
+ROOT = Path(__file__).parents[1]
+LOADED = {"script": "src", "img": "src", "link": "href", "source": "src", "iframe": "src", "object": "data"}
+"""What a browser fetches by itself, and where it is named."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The site, built in strict mode: a warning ends the build."""
+    folder = tmp_path_factory.mktemp("docs") / "site"
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
+    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def pages(site):
+    return {path: LexborHTMLParser(path.read_text("utf-8")) for path in sorted(site.rglob("*.html"))}
+
+
+def named(page: LexborHTMLParser) -> set[str]:
+    """The anchors of a page."""
+    return {node.attributes["id"] for node in page.css("[id]")}
+
+
+def test_links_and_anchors_lead_somewhere(site, pages):
+    broken = []
+    for path, page in pages.items():
+        if path.name == "404.html":  # its links start at the root of a server
+            continue
+        for target in (node.attributes["href"] or "" for node in page.css("a[href]")):
+            parts = urlsplit(target)
+            if parts.scheme or not (parts.path or parts.fragment):
+                continue
+            there = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            there = there / "index.html" if there.is_dir() else there
+            anchor = unquote(parts.fragment)
+            lost = not there.exists() or (anchor and there in pages and anchor not in named(pages[there]))
+            broken += [(path.name, target)] if lost else []
+    assert broken == []
+
+
+def test_nothing_is_loaded_from_another_host(site, pages):
+    loaded = [
+        (path, node.attributes.get(LOADED[tag]) or "")
+        for path, page in pages.items()
+        for tag in LOADED
+        for node in page.css(tag)
+        if node.attributes.get("rel") not in ("canonical", "next", "prev")
+    ]
+    assert len(loaded) > 10 * len(pages)
+    assert {one for _, one in loaded if urlsplit(one).netloc} == set()
+    here = [path.parent / urlsplit(one).path for path, one in loaded if path.name != "404.html"]
+    assert {path for path in here if not path.exists()} == set()
+    styles = "".join(path.read_text("utf-8") for path in site.rglob("*.css"))
+    assert re.findall(r"url\(['\"]?(?:https?:)?//[^)]*\)|@import[^;]*", styles) == []
+
+
+def test_the_search_index_is_part_of_the_site(site):
+    assert "near-duplicate" in (site / "search" / "search_index.js").read_text("utf-8")
+
+
+def test_the_reference_has_every_command_and_every_name(site):
+    commands = (site / "reference" / "commands.html").read_text("utf-8")
+    assert [name for name in COMMANDS if f'id="lookalike-{name}"' not in commands] == []
+    python = (site / "reference" / "python.html").read_text("utf-8")
+    assert [name for name in la.__all__ if f'id="lookalike.{name}"' not in python] == ["__version__"]
+    leaves = (site / "reference" / "families.html").read_text("utf-8")
+    assert [name for name in families.__all__ if f'id="lookalike.families.{name}"' not in leaves] == []
+
+
+def entries(nav: object) -> set[str]:
+    if isinstance(nav, str):
+        return {nav}
+    return set().union(*(entries(one) for one in (nav.values() if isinstance(nav, dict) else nav)))
+
+
+def test_every_page_is_in_the_navigation():
+    text = re.sub(r"!!python/\S+ ", "", (ROOT / "mkdocs.yml").read_text("utf-8"))
+    listed = entries(yaml.safe_load(text)["nav"])
+    there = {str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md")}
+    assert {page for page in there if not page.startswith("decisions/")} - listed == set()

@@ -1,0 +1,81 @@
+"""What MkDocs cannot do by itself: pages from files outside `docs/`, generated references, and links between them."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File, Files
+
+from commands import command_pages
+from python_names import python_pages
+
+ROOT = Path(__file__).parents[1]
+OUTSIDE = {
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    "benchmarks/README.md": "benchmarks/scripts.md",
+    "benchmarks/results/peers.md": "benchmarks/peers.md",
+    "benchmarks/results/methods.md": "benchmarks/methods.md",
+    "benchmarks/results/records.md": "benchmarks/records.md",
+    "benchmarks/results/index.md": "benchmarks/index-results.md",
+    "benchmarks/results/scale.svg": "images/scale.svg",
+}
+"""Files of the repository that are part of the site, and where they are there."""
+ELSEWHERE = {"README.md": "README.md", "docs/decisions": "decisions/README.md"}
+"""Other places of the repository, and what stands for them on the site."""
+LINK = re.compile(r"(!?)\[((?:[^\[\]]|!\[[^\]]*\]\([^)]*\))*)\]\(([^)\s]+)\)")
+FENCE = re.compile(r"^(```.*?^```|~~~.*?^~~~)", re.DOTALL | re.MULTILINE)
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages that are not in `docs/`."""
+    for source, place in OUTSIDE.items():
+        files.append(File.generated(config, place, abs_src_path=str(ROOT / source)))
+    generated = {**command_pages(), **python_pages(), "decisions/README.md": decisions_page()}
+    for place, text in generated.items():
+        files.append(File.generated(config, place, content=text))
+    return files
+
+
+def on_page_markdown(markdown: str, *, page: Any, files: Files, **_: Any) -> str:
+    """Let links lead to pages of the site, and let Python sessions be coloured as such."""
+    sources = {place: source for source, place in OUTSIDE.items()}
+    here = sources.get(page.file.src_uri, f"docs/{page.file.src_uri}")
+    known = {file.src_uri for file in files}
+
+    def lead(match: re.Match[str]) -> str:
+        return _lead(match, posixpath.dirname(here), page.file.src_uri, known)
+
+    parts = FENCE.split(markdown)
+    parts[::2] = [LINK.sub(lead, part) for part in parts[::2]]
+    return "".join(parts).replace("```python\n>>>", "```pycon\n>>>")
+
+
+def _lead(match: re.Match[str], folder: str, page: str, known: set[str]) -> str:
+    """One link of a page: to the site if its target is there, without link if it is a file of the repository alone."""
+    image, text, target = match.groups()
+    path, _, anchor = target.partition("#")
+    if ":" in target or not path:
+        return match.group(0)
+    there = posixpath.normpath(posixpath.join(folder, path))
+    place = OUTSIDE.get(there) or ELSEWHERE.get(there) or there.removeprefix("docs/")
+    if place in known:
+        way = posixpath.relpath(place, posixpath.dirname(page) or ".")
+        return f"{image}[{text}]({way}{'#' + anchor if anchor else ''})"
+    if not (ROOT / there).exists():
+        raise PluginError(f"{page}: {target} does not exist")
+    return f"{text} (`{there}`)" if text.strip("`") != there else f"`{there}`"
+
+
+def decisions_page() -> str:
+    """A list of all decisions, by their own headings."""
+    rows = []
+    for path in sorted((ROOT / "docs" / "decisions").glob("*.md")):
+        title = path.read_text("utf-8").partition("\n")[0].removeprefix("# ")
+        rows.append(f"- [{title}]({path.name})")
+    return "# Decisions\n\nWhy things are the way they are, half a page each.\n\n" + "\n".join(rows) + "\n"
