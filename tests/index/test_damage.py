@@ -19,9 +19,9 @@ def intact(tmp_path_factory):
     """An index with a segment, removed items and a log."""
     folder = tmp_path_factory.mktemp("intact") / "index"
     with la.Index.create(folder, TEXTS[:80], **OPTIONS) as index:
-        index._index.store.publish()
+        index.store.publish(index.store.view)
         index.remove(range(0, 20, 3))
-        index._index.store.publish()
+        index.store.publish(index.store.view)
         for text in TEXTS[80:]:
             index.add([text])
         index.remove([5])

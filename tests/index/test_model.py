@@ -107,7 +107,7 @@ class IndexModel(RuleBasedStateMachine):
 class FolderModel(IndexModel):
     @rule()
     def make_a_segment_of_the_log(self):
-        self.index._index.store.publish()
+        self.index.store.publish(self.index.store.view)
 
 
 class DatabaseModel(IndexModel):

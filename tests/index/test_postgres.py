@@ -92,7 +92,7 @@ def test_damage_is_noticed(database):
     with la.Index.create(place, TEXTS[:20], **OPTIONS) as index:
         assert index.check() == []
         table = Place.parse(place).prefix
-        connection = index.store._connection
+        connection = index.store._connections._first
         connection.execute(f"UPDATE {table}_items SET content = substr(content, 9) WHERE number = 3")
         assert "an item is not in all its buckets" in index.check()[0]
         connection.execute(f"DELETE FROM {table}_items WHERE number = 3")

@@ -30,6 +30,9 @@ class Index:
     number of others read, or tables in a PostgreSQL database, to which several write. Use it in a `with` block, or
     `close` it.
 
+    Threads may share an index: changes wait for each other, and every question is answered from the complete state at
+    its beginning, while others change the index. `close` it when no thread uses it any more.
+
     Examples
     --------
     >>> import tempfile
@@ -179,6 +182,28 @@ class Index:
         """
         sources, numbered = self._sources(data)
         return self._index.query(sources, k, threshold, numbered=numbered)
+
+    def get(self, ids: Iterable[str | int]) -> pa.Table:
+        """The items with some ids, in the order of the ids; those that are not there are left out.
+
+        Returns
+        -------
+        pyarrow.Table
+            id, added_at, and the text (of an index with store="text") or the vector.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with Index.create(Path(tempfile.mkdtemp(), "seen"), ["a rose", "a rose is a rose"], store="text") as index:
+        ...     index.get([1, 7]).select(["id", "text"]).to_pylist()
+        [{'id': 1, 'text': 'a rose is a rose'}]
+        """
+        if isinstance(ids, str):
+            raise UsageError("ids is a string; pass a list of ids")
+        return self._index.get(list(ids))
+
+    def __contains__(self, id: object) -> bool:
+        return len(self._index.get([id])) > 0
 
     def remove(self, ids: Iterable[str | int] = (), *, older_than: str | float | None = None) -> int:
         """Remove items by id, or those added longer ago than "90d" (s, m, h, d, w) or so many seconds.

@@ -22,9 +22,13 @@ from lookalike.verify.measures import Measure
 class Lookup(Protocol):
     """The items at one moment. Can be asked on several threads."""
 
-    kind: Kind
-    integers: bool
-    """Whether all ids were integers."""
+    @property
+    def kind(self) -> Kind:
+        """What the items are, and how they are compared."""
+
+    @property
+    def integers(self) -> bool:
+        """Whether all ids were integers."""
 
     def __len__(self) -> int: ...
 
@@ -41,7 +45,10 @@ class Lookup(Protocol):
         """The numbers of all items, ascending."""
 
     def content(self, numbers: Int64) -> Content:
-        """What is stored of items to compare them."""
+        """What is stored of items (ascending) to compare them."""
+
+    def times(self, numbers: Int64) -> Int64:
+        """When items (ascending) were added: microseconds since 1970."""
 
     def content_bytes(self) -> int:
         """About how many bytes `content` of all items has."""

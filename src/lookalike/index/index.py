@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
+from threading import RLock
 from types import TracebackType
 from typing import Any
 
@@ -23,8 +24,9 @@ from lookalike.index.contract import Store
 from lookalike.index.kind import Kind
 from lookalike.index.naming import NamedMatches, typed_ids
 from lookalike.index.reading import Reader
+from lookalike.index.reference import as_features
 from lookalike.index.stores import create_store, open_store
-from lookalike.types import Rejected, Source, strings_to_arrow
+from lookalike.types import Rejected, Source, strings_to_arrow, to_arrow
 
 ON_CONFLICT = ("replace", "skip", "error")
 DURABILITY = ("each", "batch")
@@ -34,6 +36,9 @@ SMALL_BYTES = 1 << 20
 
 class StoredIndex:
     """An index. Made by `create` and `open`; close it, or use it in a `with` block.
+
+    Any number of threads may use it: changes wait for each other, and a question is answered from the state at its
+    beginning.
 
     Examples
     --------
@@ -48,6 +53,8 @@ class StoredIndex:
 
     def __init__(self, store: Store, progress: Progress | None = None) -> None:
         self.store = store
+        self._changing = RLock()
+        """Held by the thread that changes the index, or moves on to another state of it."""
         self._progress = progress or Progress()
         self.rejected: list[Rejected] = []
         """Bad lines that the last call has skipped."""
@@ -123,15 +130,18 @@ class StoredIndex:
 
     def close(self) -> None:
         """Write what is not on disk yet, and let other processes write."""
-        self.store.close()
+        with self._changing:
+            self.store.close()
 
     def sync(self) -> None:
         """Wait until everything is on disk (with durability "batch")."""
-        self.store.sync()
+        with self._changing:
+            self.store.sync()
 
     def refresh(self) -> bool:
         """See what another process has changed; returns whether there was anything."""
-        return self.store.refresh()
+        with self._changing:
+            return self.store.refresh()
 
     @contextmanager
     def _workers(self, sources: Sequence[Source], stage: str) -> Iterator[Workers | None]:
@@ -164,17 +174,18 @@ class StoredIndex:
         """
         one_of("on-conflict", on_conflict, ON_CONFLICT)
         self.check_writing()
-        store = self.store
-        if not store.kind.decided:
-            store.decide(store.kind.decide_by(sources))
-        reader = Reader(self.kind, self._progress)
-        with store.changing() as changes:
-            additions = Additions(store, changes, on_conflict, if_new=if_new, numbered=numbered)
-            with self._workers(sources, "adding") as workers:
-                for items in reader.read(sources, workers):
-                    additions.add(items)
-            found = additions.finish()
-        self.rejected = reader.rejected
+        with self._changing:
+            store = self.store
+            if not store.kind.decided:
+                store.decide(store.kind.decide_by(sources))
+            reader = Reader(self.kind, self._progress)
+            with store.changing() as changes:
+                additions = Additions(store, changes, on_conflict, if_new=if_new, numbered=numbered)
+                with self._workers(sources, "adding") as workers:
+                    for items in reader.read(sources, workers):
+                        additions.add(items)
+                found = additions.finish()
+            self.rejected = reader.rejected
         return found
 
     def query(
@@ -198,12 +209,13 @@ class StoredIndex:
         """
         if k is not None and k < 1:
             raise UsageError(f"-k must be at least 1, not {k}")
-        measure = self.kind.measure_at(threshold)
-        lookup = self.store.lookup
-        if not self.kind.decided:  # nothing has been added
-            return NamedMatches(self.kind, numbered).table(lookup)
-        reader = Reader(self.kind, self._progress)
-        named = NamedMatches(self.kind, numbered)
+        lookup = self.store.lookup  # another thread may change the index meanwhile: this does not change
+        kind = lookup.kind
+        measure = kind.measure_at(threshold)
+        named = NamedMatches(kind, numbered)
+        if not kind.decided:  # nothing has been added
+            return named.table(lookup)
+        reader = Reader(kind, self._progress)
         with self._workers(sources, "asking") as workers:
             each = map if workers is None else workers.map
             asked = reader.read(sources, workers)
@@ -219,7 +231,7 @@ class StoredIndex:
         self.check_writing()
         if not self.kind.decided:
             return 0
-        with self.store.changing() as changes:
+        with self._changing, self.store.changing() as changes:
             numbers = [no_items()]
             if len(ids):
                 numbers.append(changes.lookup.find_ids(strings_to_arrow([_as_text(one) for one in ids]))[1])
@@ -233,8 +245,23 @@ class StoredIndex:
     def compact(self) -> None:
         """Merge all segments into one, without removed items."""
         self.check_writing()
-        with self._progress.stage("compacting"):
+        with self._changing, self._progress.stage("compacting"):
             self.store.compact()
+
+    def get(self, ids: Sequence[Any]) -> pa.Table:
+        """The items with some ids, as far as they are there: id, added_at, and text or vector if that is stored."""
+        lookup = self.store.lookup
+        rows, numbers = no_items(), no_items()
+        if len(ids) and lookup.kind.decided:
+            rows, numbers = lookup.find_ids(strings_to_arrow([_as_text(one) for one in ids]))
+        distinct, place = np.unique(numbers, return_inverse=True)
+        times = to_arrow(lookup.times(distinct)).cast(pa.timestamp("us", "UTC"))
+        found = {"id": typed_ids(lookup.ids(distinct), lookup.integers), "added_at": times}
+        if lookup.kind.store == "text":
+            found["text"] = lookup.content(distinct).as_texts()
+        elif lookup.kind.settings.items.vectors:
+            found["vector"] = as_features(lookup.content(distinct), lookup.kind)
+        return pa.table(found).take(to_arrow(place[np.argsort(rows, kind="stable")].astype(np.int64)))
 
     def ids(self) -> pa.Array:
         """The ids of all items, in input order."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -31,11 +32,6 @@ class Growing:
         self._rows[self.count : count] = rows
         self.count = count
 
-    def shrink(self, count: int) -> None:
-        """Forget the last rows."""
-        self._rows[count : self.count] = 0
-        self.count = count
-
     @property
     def rows(self) -> Array:
         """What was added."""
@@ -43,7 +39,7 @@ class Growing:
 
 
 class Table:
-    """Items in memory. What has been added never changes, so that it can be read while more is added.
+    """Items in memory. What has been added never changes; other threads read it (by `upto`) while more is added.
 
     Examples
     --------
@@ -62,6 +58,8 @@ class Table:
         self._id_offsets.extend(np.zeros(1, np.int64))
         self._heads = np.full(64, -1, np.int32)
         self._nexts = Growing(np.int32)
+        self._lock = Lock()
+        """Held while the hash table grows, and while keys are looked up in it."""
         self.nbytes = 0
 
     def __len__(self) -> int:
@@ -73,29 +71,35 @@ class Table:
         return self._times.rows
 
     def add(self, batch: Batch) -> None:
-        """Add items; the last of the arrays to grow is the one that counts them."""
-        first = len(self)
-        content = batch.content
+        """Add items."""
+        content, count = batch.content, len(batch)
         letters, places = text_arrays(batch.ids)
+        keys = np.empty((count, self._bands + 1), np.uint64)
+        keys[:, :-1], keys[:, -1] = batch.keys.T, id_keys(batch.ids)
+        there = np.ones((count, self._bands + 1), np.bool_)
+        there[:, :-1] = batch.there[:, None]
         self._data.extend(content.data[content.offsets[0] : content.offsets[-1]])
         self._offsets.extend(content.offsets[1:] - content.offsets[0] + self._offsets.rows[-1])
         self._letters.extend(letters[places[0] : places[-1]])
         self._id_offsets.extend(places[1:] - places[0] + self._id_offsets.rows[-1])
-        self._keys.extend(np.concatenate([batch.keys.T, id_keys(batch.ids)[:, None]], axis=1))
-        there = np.ones((len(batch), self._bands + 1), np.bool_)
-        there[:, :-1] = batch.there[:, None]
-        self._there.extend(there)
+        with self._lock:
+            self._keys.extend(keys)
+            self._there.extend(there)
+            self._insert(len(self), len(self) + count)
         self._times.extend(batch.times)
-        self._insert(first)
         self.nbytes += batch.nbytes
 
-    def _insert(self, first: int) -> None:
-        entries = len(self) * (self._bands + 1)
+    def _insert(self, first: int, last: int) -> None:
+        entries = last * (self._bands + 1)
         self._nexts.extend(np.full(entries - self._nexts.count, -1, np.int32))
         if 2 * entries > len(self._heads):
             self._heads = np.full(1 << (4 * entries - 1).bit_length(), -1, np.int32)
             first = 0
-        kernels.insert_keys(self._keys.rows, self._there.rows, first, len(self), self._heads, self._nexts.rows)
+        kernels.insert_keys(self._keys.rows, self._there.rows, first, last, self._heads, self._nexts.rows)
+
+    def upto(self, count: int) -> FirstItems:
+        """The first items, as a part that does not grow."""
+        return FirstItems(self, count)
 
     def find(self, keys: UInt64, there: Bool) -> Iterator[Found]:
         """Pairs that share a bucket."""
@@ -114,9 +118,10 @@ class Table:
         asked = np.ascontiguousarray(keys)
 
         def collect(first: int, left: Int64, right: Int64) -> tuple[int, int]:
-            found: tuple[int, int] = kernels.collect_entries(
-                asked, there, first_band, first, self._keys.rows, self._heads, self._nexts.rows, left, right
-            )
+            with self._lock:
+                found: tuple[int, int] = kernels.collect_entries(
+                    asked, there, first_band, first, self._keys.rows, self._heads, self._nexts.rows, left, right
+                )
             return found
 
         yield from stretches(collect, asked.shape[1])
@@ -134,3 +139,34 @@ class Table:
         keys = np.ascontiguousarray(self._keys.rows[numbers, :-1].T)
         content = Content(self._offsets.rows, self._data.rows).take(numbers)
         yield Batch(self.ids(numbers), self.times[numbers], content, keys, self._there.rows[numbers, 0])
+
+
+class FirstItems:
+    """The items that a table had at one moment. See `part.Part`."""
+
+    def __init__(self, table: Table, count: int) -> None:
+        self.table, self._count = table, count
+        self.ids, self.contents, self.batches = table.ids, table.contents, table.batches
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def times(self) -> Int64:
+        """When each item was added."""
+        return self.table.times[: self._count]
+
+    def find(self, keys: UInt64, there: Bool) -> Iterator[Found]:
+        """Pairs that share a bucket."""
+        for found in self.table.find(keys, there):
+            yield self._old(found)
+
+    def find_ids(self, keys: UInt64) -> Found:
+        """Pairs whose ids have the same key."""
+        return self._old(self.table.find_ids(keys))
+
+    def _old(self, found: Found) -> Found:
+        """Without the items that were added since."""
+        left, right = found
+        old = right < self._count
+        return found if old.all() else (left[old], right[old])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import field
 
 import numpy as np
 import pyarrow as pa
@@ -13,45 +13,56 @@ from lookalike.index.batch import Content, id_keys
 from lookalike.index.kind import Kind
 from lookalike.index.matches import Matches
 from lookalike.index.part import Part, fetch_sets
-from lookalike.index.table import Growing
 from lookalike.kernels import index as kernels
 from lookalike.matching.vectors import values_of_pairs
-from lookalike.types import Float64, Int64, Sets, to_arrow, to_numpy
+from lookalike.types import Bool, Float64, Int64, Sets, to_arrow, to_numpy
 from lookalike.types import compute as pc
+from lookalike.types.frozen import frozen
 from lookalike.verify.measures import Measure
 
 
-@dataclass(slots=True)
+@frozen
 class View:
-    """Parts in input order. Items are numbered through all of them."""
+    """Parts in input order; items are numbered through all of them. A view never changes: other threads may have it.
+
+    Examples
+    --------
+    >>> from lookalike.engine.settings import Settings
+    >>> len(View(Kind.create(Settings.parse(method="lsh"), "sets")))
+    0
+    """
 
     kind: Kind
-    parts: list[Part] = field(default_factory=list)
-    gone: Growing = field(default_factory=lambda: Growing(np.bool_))
-    """Which items have been removed."""
+    parts: tuple[Part, ...] = ()
+    gone: Bool = field(default_factory=lambda: np.zeros(0, np.bool_))
+    """Which items have been removed; longer than there are items."""
     integers: bool = True
     """Whether all ids were integers."""
 
     def __len__(self) -> int:
-        return self.total - int(np.count_nonzero(self.gone.rows))
+        total = self.total
+        return total - int(np.count_nonzero(self.gone[:total]))
 
     @property
     def total(self) -> int:
         """The number of items, removed ones included."""
         return sum(len(part) for part in self.parts)
 
-    def append(self, part: Part) -> None:
-        """Add a part at the end."""
-        self.parts.append(part)
-        self.grow()
+    def with_parts(self, parts: Sequence[Part], *, integers: bool = True) -> View:
+        """Other parts, that begin with the same items."""
+        total, gone = sum(len(part) for part in parts), self.gone
+        if total > len(gone):
+            gone = np.zeros(max(64, 2 * total), np.bool_)
+            gone[: len(self.gone)] = self.gone
+        return View(self.kind, tuple(parts), gone, self.integers and integers)
 
-    def grow(self) -> None:
-        """Take note that the last part has grown."""
-        self.gone.extend(np.zeros(self.total - self.gone.count, np.bool_))
-
-    def remove(self, numbers: Int64) -> None:
-        """Take items out."""
-        self.gone.rows[numbers] = True
+    def without(self, numbers: Int64) -> View:
+        """Without some items."""
+        if not len(numbers):
+            return self
+        gone = self.gone.copy()
+        gone[numbers] = True
+        return View(self.kind, self.parts, gone, self.integers)
 
     def each(self) -> Iterator[tuple[int, Part]]:
         """The parts, each with the number of its first item."""
@@ -62,14 +73,14 @@ class View:
 
     def alive(self, first: int, part: Part) -> Int64:
         """The items of a part that have not been removed, numbered within it."""
-        return np.flatnonzero(~self.gone.rows[first : first + len(part)])
+        return np.flatnonzero(~self.gone[first : first + len(part)])
 
     def search(self, asked: KeyedSets, measure: Measure) -> Matches:
         """All similar items that share a bucket with those asked, with their exact similarity."""
         found = [Matches(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
         for first, part in self.each():
             for left, right in part.find(asked.keys, asked.there):
-                kept = ~self.gone.rows[first + right]
+                kept = ~self.gone[first + right]
                 left, right = left[kept], right[kept]
                 if len(left):
                     some = compare(self.kind, asked.sets, left, part, right, measure, text=self.kind.store == "text")
@@ -82,7 +93,7 @@ class View:
         rows, numbers = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         for first, part in self.each():
             left, right = part.find_ids(keys)
-            kept = ~self.gone.rows[first + right]
+            kept = ~self.gone[first + right]
             left, right = left[kept], right[kept]
             if len(left):
                 same = pc.equal(part.ids(right), ids.take(to_arrow(left)))
@@ -108,7 +119,7 @@ class View:
 
     def numbers(self) -> Int64:
         """The numbers of all items, ascending."""
-        return np.flatnonzero(~self.gone.rows)
+        return np.flatnonzero(~self.gone[: self.total])
 
     def content(self, numbers: Int64) -> Content:
         """What is stored of items (ascending) to compare them."""
@@ -119,6 +130,15 @@ class View:
                 content, places = part.contents(numbers[low:high] - first)
                 found.append(content.take(places))
         return Content.joined(found)
+
+    def times(self, numbers: Int64) -> Int64:
+        """When items (ascending) were added: microseconds since 1970."""
+        found = [np.empty(0, np.int64)]
+        for first, part in self.each():
+            low, high = np.searchsorted(numbers, [first, first + len(part)])
+            if high > low:
+                found.append(part.times[numbers[low:high] - first])
+        return np.concatenate(found)
 
     def content_bytes(self) -> int:
         """How many bytes the content of all items has, removed ones included."""

@@ -24,10 +24,11 @@ PENDING_BYTES = 256 << 20
 
 
 class FolderChanges:
-    """Collects changes; nothing is visible to other processes before `finish`. See `contract.Changes`."""
+    """Collects changes; nobody else sees any of it before `finish`. See `contract.Changes`."""
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
+        self._view = folder.view
         self._base = folder.view.total
         self._small: list[Batch] = []
         self._writer: SegmentWriter | None = None
@@ -38,11 +39,11 @@ class FolderChanges:
     @property
     def lookup(self) -> View:
         """The items, with those that are held."""
-        return self._folder.view
+        return self._view
 
     def remove(self, numbers: Int64) -> None:
         """Remove items."""
-        self._folder.view.remove(numbers)
+        self._view = self._view.without(numbers)
         self._removed.append(numbers)
 
     def put(self, batch: Batch) -> None:
@@ -68,17 +69,17 @@ class FolderChanges:
         if self._writer is not None:
             with self._writer:
                 self._writer.finish()
-            self._folder.view.append(Segment(self._writer.path))
+            self._view = self._view.with_parts([*self._view.parts, Segment(self._writer.path)])
             self._writer = None
 
     def hold(self, batch: Batch) -> None:
         """Keep new items where the next ones are compared with them."""
         if self._pending is None or self._pending.nbytes > PENDING_BYTES:
             self._pending = Table(len(batch.keys), self._folder.kind.dtype)
-            self._folder.view.append(self._pending)
+            self._view = self._view.with_parts([*self._view.parts, self._pending])
         if len(batch):
             self._pending.add(batch)
-            self._folder.view.grow()
+            self._view = self._view.with_parts(self._view.parts)
 
     def finish(
         self, *, repeated: Int64 | None = None, integers: bool = True, counted: int = 0, run: str | None = None
@@ -88,35 +89,34 @@ class FolderChanges:
         removed = np.concatenate(self._removed)
         if self._pending is not None:
             self._finish_held(removed, integers, counted)
-        elif self._writer is None and self._folder.view.total == self._base and run is None:
+        elif self._writer is None and self._view.total == self._base and run is None:
             self._finish_small(removed, again, integers, counted)
         else:
             if self._small:
                 self._write()
             self._end_segment()
-            self._folder.view.remove(self._base + again)
-            self._folder.publish(integers=integers, added=counted, run=run)
+            view = self._view.without(self._base + again)
+            self._folder.publish(view, integers=integers, added=counted, run=run)
         self.finished = True
 
     def _finish_small(self, removed: Int64, again: Int64, integers: bool, counted: int) -> None:
         batch = Batch.joined(self._small) if self._small else None
-        if batch is not None:
+        if batch is not None and len(again):
             kept = np.ones(len(batch), np.bool_)
             kept[again] = False
             batch = batch.take(np.flatnonzero(kept)) if kept.any() else None
-        if batch is not None:
+        if batch is not None and len(batch):
             self._folder.commit(Change(removed, batch, integers, counted))
         elif len(removed):
             self._folder.commit(Change(removed, None))
 
     def _finish_held(self, removed: Int64, integers: bool, counted: int) -> None:
-        folder, view, pending = self._folder, self._folder.view, self._pending
+        pending, parts = self._pending, self._view.parts
         assert pending is not None
-        if pending.nbytes < LOGGED_BYTES and view.parts[-2] is folder.table:
-            alive = np.flatnonzero(~view.gone.rows[self._base :])
+        if pending.nbytes < LOGGED_BYTES and len(parts) == len(self._folder.view.parts) + 1:
+            alive = np.flatnonzero(~self._view.gone[self._base : self._view.total])
             batch = next(iter(pending.batches(alive)))
-            folder.drop_pending(self._base)
             if len(batch):
-                folder.commit(Change(removed[removed < self._base], batch, integers, counted))
+                self._folder.commit(Change(removed[removed < self._base], batch, integers, counted))
             return
-        folder.publish(integers=integers, added=counted)
+        self._folder.publish(self._view, integers=integers, added=counted)

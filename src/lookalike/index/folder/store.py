@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import os
-import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from lookalike.errors import UsageError
+from lookalike.errors import ResourceError
 from lookalike.index.batch import Batch, Change, no_items
 from lookalike.index.folder.changes import FolderChanges
 from lookalike.index.folder.checked_file import CheckedFile, CheckedWriter
@@ -23,6 +20,7 @@ from lookalike.index.folder.log import FIRST, LogWriter, create_log, read_log
 from lookalike.index.folder.manifest import Manifest
 from lookalike.index.folder.segment import Segment, SegmentWriter
 from lookalike.index.folder.tiers import merge_groups
+from lookalike.index.folder.writer_lock import LOCK, take_lock
 from lookalike.index.kind import Kind
 from lookalike.index.part import Part
 from lookalike.index.places import MANIFEST
@@ -30,16 +28,27 @@ from lookalike.index.table import Table
 from lookalike.index.view import View
 from lookalike.types import Int64
 from lookalike.write import disk_errors
-from lookalike.write.locks import FileLock, LockedError
+from lookalike.write.locks import FileLock
 from lookalike.write.outputs import flush
 
-LOCK = "writer.lock"
 LOG_BYTES, LOG_RECORDS = 8 << 20, 2048
 """From this size on, the log becomes a segment: it is read whenever the index is opened."""
 RUNS = 100
 """Batch jobs that are remembered."""
 RETRIES = 20
 """How often opening is tried again while another process replaces the manifest."""
+
+
+class _State(NamedTuple):
+    """What is read from the files: the manifest, and the log so far."""
+
+    manifest: Manifest
+    view: View
+    table: Table
+    added: int
+    log_end: int
+    records: int
+    removed_bytes: int
 
 
 class Folder:
@@ -63,6 +72,7 @@ class Folder:
         self._lock: FileLock | None = None
         self._log: LogWriter | None = None
         self._segments: dict[str, Segment] = {}
+        self._log_bytes, self._log_records = LOG_BYTES, LOG_RECORDS
         Manifest.load(path)  # is it an index at all?
         if writing:
             self._lock = take_lock(path)
@@ -89,6 +99,12 @@ class Folder:
     def lookup(self) -> View:
         """The items."""
         return self.view
+
+    @property
+    def _state(self) -> _State:
+        return _State(
+            self.manifest, self.view, self.table, self.added, self._log_end, self.records, self._removed_bytes
+        )
 
     @property
     def state(self) -> tuple[int, int]:
@@ -130,7 +146,7 @@ class Folder:
         before = self.manifest.generation, self._log_end
         try:
             if manifest.generation == self.manifest.generation:
-                self._replay()
+                self._take(self._replay(self._state))
             else:
                 self.load()
         except DamagedError:
@@ -138,33 +154,42 @@ class Folder:
         return (self.manifest.generation, self._log_end) != before
 
     def _open(self, manifest: Manifest) -> None:
+        """Others see the new state when all of it is there: the view is set last."""
         kind = Kind.of(asdict(manifest), str(self.path / MANIFEST), **self._execution)
         segments = {name: self._segments.get(name) or Segment(self.path / name) for name in manifest.segments}
-        self.manifest, self.kind, self._segments = manifest, kind, segments
-        self.view = View(kind)
-        for name in manifest.segments:
-            self.view.append(segments[name])
-        if manifest.removed:
-            self.view.remove(CheckedFile(self.path / manifest.removed).load("numbers"))
-        self.view.integers, self.added = manifest.integers, manifest.added
-        self.table = Table(kind.plan.bands if kind.decided else 0, kind.dtype)
-        self.view.append(self.table)
-        self._log_end, self.records = FIRST, 0
-        self._replay()
+        removed = CheckedFile(self.path / manifest.removed) if manifest.removed else None
+        view = View(kind, integers=manifest.integers).with_parts([segments[name] for name in manifest.segments])
+        if removed is not None:
+            view = view.without(removed.load("numbers"))
+        table = Table(kind.plan.bands if kind.decided else 0, kind.dtype)
+        view = view.with_parts([*view.parts, table.upto(0)])
+        state = _State(manifest, view, table, manifest.added, FIRST, 0, removed.nbytes if removed else 0)
+        state = self._replay(state)
+        self._segments, self.kind = segments, kind
+        self._take(state)
 
-    def _replay(self) -> None:
-        for content, end in read_log(self.path / self.manifest.log, self._log_end, all_of_it=self.writing):
-            self._apply(Change.decode(content, self.kind.dtype))
-            self._log_end = end
+    def _take(self, state: _State) -> None:
+        """Show another state."""
+        self.manifest, self.table, self.added = state.manifest, state.table, state.added
+        self._log_end, self.records, self._removed_bytes = state.log_end, state.records, state.removed_bytes
+        self.view = state.view
 
-    def _apply(self, change: Change) -> None:
-        self.view.remove(change.removed)
-        if change.batch is not None:
-            self.table.add(change.batch)
-            self.view.grow()
-            self.added += change.counted
-            self.view.integers &= change.integers
-        self.records += 1
+    def _replay(self, state: _State) -> _State:
+        """What the log has after a state."""
+        removed, integers = [no_items()], True
+        _, view, table, added, log_end, records, _ = state
+        log = self.path / state.manifest.log
+        for content, log_end in read_log(log, state.log_end, all_of_it=self.writing):  # noqa: B007
+            change = Change.decode(content, view.kind.dtype)
+            removed.append(change.removed)
+            records += 1
+            if change.batch is not None:
+                table.add(change.batch)
+                added += change.counted
+                integers &= change.integers
+        view = view.with_parts([*view.parts[:-1], table.upto(len(table))], integers=integers)
+        view = view.without(np.concatenate(removed))
+        return state._replace(view=view, added=added, log_end=log_end, records=records)
 
     # Writing
 
@@ -173,16 +198,22 @@ class Folder:
         assert self._log is not None
         self._log.append(change.encode())
         self._log_end = self._log.end
-        self._apply(change)
-        if self._log_end > LOG_BYTES or self.records >= LOG_RECORDS:
-            self.publish()
+        view, self.records = self.view, self.records + 1
+        if change.batch is not None:
+            self.table.add(change.batch)
+            self.added += change.counted
+            view = view.with_parts([*view.parts[:-1], self.table.upto(len(self.table))], integers=change.integers)
+        self.view = view.without(change.removed)
+        if self._log_end > self._log_bytes or self.records >= self._log_records:
+            self._end_log()
 
-    def drop_pending(self, total: int) -> None:
-        """Forget the parts of the view that come after so many items."""
-        view = self.view
-        while view.total > total or view.parts[-1] is not self.table:
-            view.parts.pop()
-        view.gone.shrink(total)
+    def _end_log(self) -> None:
+        """Make a segment of the log. The change is safe already: without room for that, it is tried again later."""
+        try:
+            self.publish(self.view)
+        except ResourceError:
+            self._log_bytes, self._log_records = 2 * self._log_bytes, 2 * self._log_records
+            self.reopen()
 
     def sync(self) -> None:
         """Wait until everything is on disk."""
@@ -193,10 +224,10 @@ class Folder:
         """Settle what kind of items the index holds, before the first is added."""
         found = replace(self.manifest, generation=self.manifest.generation + 1, **kind.to_dict())
         found.save(self.path)
-        self.manifest, self.kind = found, kind
-        self.view = View(kind)
-        self.table = Table(kind.plan.bands, kind.dtype)
-        self.view.append(self.table)
+        self.kind = kind
+        table = Table(kind.plan.bands, kind.dtype)
+        view = View(kind).with_parts([table.upto(0)])
+        self._take(_State(found, view, table, self.added, self._log_end, self.records, 0))
 
     def new_segment(self) -> SegmentWriter:
         """Begin a segment; it counts once it is published."""
@@ -218,22 +249,22 @@ class Folder:
         return Segment(writer.path)
 
     def publish(
-        self, *, everything: bool = False, integers: bool = True, added: int = 0, run: str | None = None
+        self, view: View, *, everything: bool = False, integers: bool = True, added: int = 0, run: str | None = None
     ) -> None:
-        """Make a new state of what the view has: the table becomes a segment, and small segments are merged.
+        """Make a new state of what a view has: tables become segments, and small segments are merged.
 
         Parameters
         ----------
         everything
             Merge all segments into one without removed items.
         integers, added
-            About the items that were added to the view since the last change: whether all have integers as ids, and
-            their number.
+            About the items that the view has besides those that were committed: whether all have integers as ids,
+            and their number.
         run
             The batch job that has added them.
         """
         with disk_errors(self.path):
-            kept = self._merge(everything)
+            kept = self._merge(view, everything)
             numbers = [no_items()]
             first = 0
             for segment, gone in kept:
@@ -256,6 +287,7 @@ class Folder:
             )
             manifest.save(self.path)
         self._segments = {segment.name: segment for segment, _ in kept}
+        self._log_bytes, self._log_records = LOG_BYTES, LOG_RECORDS
         self.reopen()
 
     def reopen(self) -> None:
@@ -267,9 +299,9 @@ class Folder:
         self._log = LogWriter(self.path / self.manifest.log, self._log_end, grouped=self._grouped)
         self._tidy()
 
-    def _merge(self, everything: bool) -> list[tuple[Segment, Int64]]:
+    def _merge(self, view: View, everything: bool) -> list[tuple[Segment, Int64]]:
         """The segments of the new state, each with the numbers of its removed items."""
-        parts = [(part, self.view.alive(first, part)) for first, part in self.view.each()]
+        parts = [(part, view.alive(first, part)) for first, part in view.each()]
         parts = [(part, alive) for part, alive in parts if len(alive)]
         kept = []
         for group in merge_groups([len(alive) for _, alive in parts], everything):
@@ -320,29 +352,34 @@ class Folder:
     def compact(self) -> None:
         """Merge all segments into one, without removed items."""
         try:
-            self.publish(everything=True)
+            self.publish(self.view, everything=True)
         except BaseException:
             self.reopen()
             raise
 
     def describe(self) -> dict[str, Any]:
         """Items, bytes, segments, log and the largest buckets."""
-        files = {name: (self.path / name).stat().st_size for name in [MANIFEST, *self.manifest.files]}
+        view, manifest = self.view, self.manifest
+        files = {MANIFEST: (self.path / MANIFEST).stat().st_size}
         buckets = [0]
-        for part in self.view.parts:
+        for part in view.parts:
             if isinstance(part, Segment):
                 buckets += part.largest_buckets().tolist()
+                files[part.name] = part.file.nbytes  # a writer may have removed the file
+        files[manifest.log] = self._log_end
+        if manifest.removed:
+            files[manifest.removed] = self._removed_bytes
         total = sum(files.values())
         return {
-            "items": len(self.view),
-            "removed": self.view.total - len(self.view),
+            "items": len(view),
+            "removed": view.total - len(view),
             "bytes": total,
-            "bytes_per_item": round(total / len(self.view), 1) if len(self.view) else None,
-            "segments": len(self.manifest.segments),
-            "log": {"items": len(self.table), "bytes": files[self.manifest.log] - FIRST, "records": self.records},
+            "bytes_per_item": round(total / len(view), 1) if len(view) else None,
+            "segments": len(manifest.segments),
+            "log": {"items": len(view.parts[-1]), "bytes": files[manifest.log] - FIRST, "records": self.records},
             "largest_bucket": max(buckets),
-            "options": {**self.manifest.options, "store": self.manifest.store},
-            "plan": self.manifest.plan,
+            "options": {**manifest.options, "store": manifest.store},
+            "plan": manifest.plan,
             "files": files,
         }
 
@@ -363,29 +400,3 @@ def create_folder(path: Path, kind: Kind) -> None:
     manifest = Manifest(**kind.to_dict())
     create_log(path / manifest.log)
     manifest.save(path)
-
-
-def take_lock(path: Path) -> FileLock:
-    """Become the one writer of an index.
-
-    Raises
-    ------
-    UsageError
-        If another process is; the message says which.
-    """
-    lock = FileLock(path / LOCK)
-    try:
-        with disk_errors(path):
-            lock.acquire()
-    except LockedError as error:
-        raise UsageError(f"{path}: another process is writing to it{_holder(path / LOCK)}; {error}") from None
-    lock.describe(json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode())
-    return lock
-
-
-def _holder(path: Path) -> str:
-    try:
-        found = json.loads(path.read_bytes())
-        return f" (process {found['pid']} on {found['host']})"
-    except (OSError, ValueError, KeyError, TypeError):
-        return ""

@@ -66,9 +66,7 @@ class DatabaseLookup:
         numbers, batch = decode_rows(rows, len(asked.keys), self.kind.dtype)
         table = Table(len(asked.keys), self.kind.dtype)
         table.add(batch)
-        view = View(self.kind)
-        view.append(table)
-        found = view.search(asked, measure)
+        found = View(self.kind).with_parts([table]).search(asked, measure)
         return found._replace(right=numbers[found.right])
 
     def find_ids(self, ids: pa.Array) -> tuple[Int64, Int64]:
@@ -99,6 +97,11 @@ class DatabaseLookup:
         """What is stored of items to compare them."""
         found: dict[int, bytes] = dict(self._execute("contents", numbers=numbers.tolist()))
         return content_of([found[number] for number in numbers.tolist()], self.kind.dtype)
+
+    def times(self, numbers: Int64) -> Int64:
+        """When items were added."""
+        found: dict[int, int] = dict(self._execute("times", numbers=numbers.tolist()))
+        return np.array([found[number] for number in numbers.tolist()], np.int64)
 
     def content_bytes(self) -> int:
         """How many bytes the content of all items has, removed ones included."""

@@ -52,6 +52,7 @@ _STATEMENTS = {
     "find_ids": f"SELECT i.number, i.id FROM {{items}} i WHERE i.id_key = ANY(%(keys)s::bigint[]) AND {_VISIBLE}",
     "ids": "SELECT number, id FROM {items} WHERE number = ANY(%(numbers)s::bigint[])",
     "contents": "SELECT number, content FROM {items} WHERE number = ANY(%(numbers)s::bigint[])",
+    "times": "SELECT number, added_at FROM {items} WHERE number = ANY(%(numbers)s::bigint[])",
     "rows": """
         SELECT number, id, array_send(keys), content, id_key FROM {items} WHERE number = ANY(%(numbers)s::bigint[])
         ORDER BY number""",

@@ -13,15 +13,16 @@ from typing import Any, NamedTuple
 import psycopg
 from psycopg.types.json import Jsonb
 
-from lookalike.errors import BadDataError, ResourceError, UsageError
+from lookalike.errors import BadDataError, UsageError
 from lookalike.index.kind import Kind
 from lookalike.index.postgres.changes import DatabaseChanges
+from lookalike.index.postgres.connections import Connection, Connections, connect, reporting
 from lookalike.index.postgres.lookup import LATEST, DatabaseLookup
 from lookalike.index.postgres.place import Place
 from lookalike.index.postgres.schema import FORMAT, Statements
 from lookalike.version import __version__
 
-Connection = psycopg.Connection[Any]
+_NO_WAITING = "SET synchronous_commit = off"
 WRITER = 0
 """The second number of the lock that writers hold; readers use their version and one."""
 
@@ -48,24 +49,41 @@ class Database:
     Parameters
     ----------
     connection
-        It is closed with the store.
+        The first connection; it is closed with the store.
     place
         URL and names of tables.
     writing
         Otherwise it stays at one version until `refresh`.
+    grouped
+        Transactions are on disk after `sync`, not each at once.
     execution
         `threads` and `memory`.
     """
 
-    def __init__(self, connection: Connection, place: Place, *, writing: bool, **execution: Any) -> None:
-        self.name, self._writing = place.name, writing
-        self._connection, self._place, self._execution = connection, place, execution
+    def __init__(
+        self, connection: Connection, place: Place, *, writing: bool, grouped: bool = False, **execution: Any
+    ) -> None:
+        self.name, self._writing, self._grouped = place.name, writing, grouped
+        self._place, self._execution = place, execution
+        self._connections = Connections(place, connection, self._prepare)
         self._say = Statements(place.prefix)
+        if grouped:
+            self._connections.change(_NO_WAITING)
         self.row = self._read()
         self._described = self.row.described
         self.kind = Kind.of(self.row.described, self.name, **execution)
         if not writing:
             self._stay()
+
+    def _prepare(self, connection: Connection) -> None:
+        """Go on with a new connection: a reader stays with its version if nothing of that has been deleted."""
+        if self._grouped:
+            connection.execute(_NO_WAITING)
+        if not self._writing:
+            locked = [_signed(self.row.lock), self.row.version + 1]
+            connection.execute("SELECT pg_advisory_lock_shared(%s::integer, %s::integer)", locked)
+            if self._read().compacted > self.row.version:
+                self._stay()
 
     @property
     def writing(self) -> bool:
@@ -77,17 +95,16 @@ class Database:
     def execute(self, name: str, **values: Any) -> list[tuple[Any, ...]]:
         """Run a statement that returns rows."""
         with reporting(self._place):
-            return self._connection.cursor(binary=True).execute(self._say[name], values, prepare=True).fetchall()
+            return self._connections.fetch(self._say[name], values)
 
     def change(self, name: str, **values: Any) -> int:
         """Run a statement that changes rows; returns how many."""
         with reporting(self._place):
-            return self._connection.execute(self._say[name], values).rowcount
+            return self._connections.change(self._say[name], values)
 
     def _copy(self, pieces: list[bytes]) -> None:
-        with reporting(self._place), self._connection.cursor().copy(self._say["copy"]) as copy:
-            for piece in pieces:
-                copy.write(piece)
+        with reporting(self._place):
+            self._connections.copy(self._say["copy"], pieces)
 
     def _read(self) -> Row:
         found = self.execute("state")
@@ -147,7 +164,7 @@ class Database:
 
     def _lock(self, function: str, number: int) -> None:
         with reporting(self._place):
-            self._connection.execute(f"SELECT {function}(%s::integer, %s::integer)", [_signed(self.row.lock), number])
+            self._connections.change(f"SELECT {function}(%s::integer, %s::integer)", [_signed(self.row.lock), number])
 
     def refresh(self) -> bool:
         """See what others have changed; returns whether there was anything."""
@@ -164,10 +181,14 @@ class Database:
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         """A transaction that no other writer runs at the same time, with the latest state."""
-        with reporting(self._place), self._connection.transaction():
-            self._lock("pg_advisory_xact_lock", WRITER)
-            self._take(self._read())
+        with reporting(self._place), self._connections.transaction(self._begin):
             yield
+
+    def _begin(self) -> None:
+        self._connections.change(
+            "SELECT pg_advisory_xact_lock(%s::integer, %s::integer)", [_signed(self.row.lock), WRITER]
+        )
+        self._take(self._read())
 
     @contextmanager
     def changing(self) -> Iterator[DatabaseChanges]:
@@ -187,7 +208,7 @@ class Database:
             self._take(self._read())
             yield
         finally:
-            if not self._connection.closed:
+            if not self._connections.closed:
                 self._lock("pg_advisory_unlock", WRITER)
 
     def decide(self, kind: Kind) -> None:
@@ -199,10 +220,10 @@ class Database:
 
     def sync(self) -> None:
         """Wait until everything is on disk: a commit that waits takes all before it with it."""
-        if self.writing:
-            with reporting(self._place), self._connection.transaction():
-                self._connection.execute("SET LOCAL synchronous_commit = on")
-                self._connection.execute("SELECT pg_current_xact_id()")
+        if self._grouped:
+            with reporting(self._place), self._connections.transaction(lambda: None):
+                self._connections.change("SET LOCAL synchronous_commit = on")
+                self._connections.change("SELECT pg_current_xact_id()")
 
     def compact(self) -> None:
         """Delete removed items, but for those that a reader still sees."""
@@ -229,48 +250,17 @@ class Database:
         }
 
     def close(self) -> None:
-        """Sync, and close the connection."""
-        if not self._connection.closed:
-            if not self._connection.broken:
+        """Sync, and close the connections."""
+        if not self._connections.closed:
+            try:
                 self.sync()
-            self._connection.close()
+            finally:
+                self._connections.close()
 
 
 def _signed(number: int) -> int:
     """The same 32 bits as a signed number, as locks take them."""
     return number - (1 << 32) if number >= 1 << 31 else number
-
-
-@contextmanager
-def reporting(place: Place) -> Iterator[None]:
-    """Errors of the database become one line without a password."""
-    try:
-        yield
-    except psycopg.Error as error:
-        raise ResourceError(f"{place.name}: the database reports: {_in_one_line(place, error)}") from None
-
-
-def _in_one_line(place: Place, error: psycopg.Error) -> str:
-    return place.without_secrets(str(error).strip().partition("\n")[0] or type(error).__name__)
-
-
-def connect(place: Place) -> Connection:
-    """Connect to the database.
-
-    Raises
-    ------
-    UsageError
-        If that is not possible.
-    """
-    try:
-        connection = psycopg.connect(place.url, autocommit=True, application_name="lookalike")
-    except psycopg.Error as error:
-        text = _in_one_line(place, error)
-        raise UsageError(f"{place.name}: {text}; check the URL, and whether the server is running") from None
-    with reporting(place):
-        # an index is always better here than reading all items, whatever the statistics say
-        connection.execute("SET enable_seqscan = off; SET jit = off")
-    return connection
 
 
 def _exists(connection: Connection, prefix: str) -> bool:
@@ -285,9 +275,7 @@ def open_database(place: Place, *, writing: bool, grouped: bool = False, **execu
         with reporting(place):
             if not _exists(connection, place.prefix):
                 raise UsageError(f"{place.name}: is not an index; create one with `lookalike index create`")
-            if grouped:
-                connection.execute("SET synchronous_commit = off")
-        return Database(connection, place, writing=writing, **execution)
+            return Database(connection, place, writing=writing, grouped=grouped, **execution)
     except BaseException:
         connection.close()
         raise

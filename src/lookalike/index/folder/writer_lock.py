@@ -1,0 +1,42 @@
+"""The lock of the one process that may write to the folder of an index; it ends with that process."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from datetime import UTC, datetime
+from pathlib import Path
+
+from lookalike.errors import UsageError
+from lookalike.write import disk_errors
+from lookalike.write.locks import FileLock, LockedError
+
+LOCK = "writer.lock"
+
+
+def take_lock(path: Path) -> FileLock:
+    """Become the one writer of an index.
+
+    Raises
+    ------
+    UsageError
+        If another process is; the message says which.
+    """
+    lock = FileLock(path / LOCK)
+    try:
+        with disk_errors(path):
+            lock.acquire()
+    except LockedError as error:
+        raise UsageError(f"{path}: another process is writing to it{_holder(path / LOCK)}; {error}") from None
+    since = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    lock.describe(json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": since}).encode())
+    return lock
+
+
+def _holder(path: Path) -> str:
+    try:
+        found = json.loads(path.read_bytes())
+        return f" (process {found['pid']} on {found['host']}, since {found['since']})"
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
