@@ -151,3 +151,9 @@ def test_a_less_strict_threshold_is_refused(place):
         with pytest.raises(la.UsageError, match=r"0\.5 is below that of the index, 0\.8"):
             index.query(["a b c"], threshold=0.5)
         assert index.query(["a b c"], threshold=0.8).num_rows == 1
+
+
+def test_the_first_items_match_each_other(place):
+    rows = [{"id": "a", "text": "one two three"}, {"id": "b", "text": "one two three"}]
+    with la.Index.create(place) as index:
+        assert index.add(rows, if_new=True)["match"].to_pylist() == [None, "a"]

@@ -158,7 +158,9 @@ class Additions:
             {
                 "id": typed_ids(pa.concat_arrays(none + self._ids), self._integers),
                 "added": to_arrow(added),
-                "match": typed_ids(pa.concat_arrays(none + self._matches), self._changes.lookup.integers),
+                "match": typed_ids(
+                    pa.concat_arrays(none + self._matches), self._integers and self._changes.lookup.integers
+                ),
                 self._store.kind.measure.column: shown,
             }
         )
