@@ -56,6 +56,13 @@ class Lookup(Protocol):
     def older_than(self, limit: int) -> Int64:
         """The numbers of items that were added before a time (microseconds since 1970)."""
 
+    @property
+    def total(self) -> int:
+        """One more than the largest number; numbers below it may be those of removed items."""
+
+    def next_from(self, number: int) -> int | None:
+        """The smallest number of an item that is not below this one."""
+
 
 class Changes(Protocol):
     """One transaction: what is put, held and removed becomes visible to others, all of it, if it is finished."""
@@ -134,6 +141,9 @@ class Store(Protocol):
 
     def compact(self) -> None:
         """Free the space of removed items."""
+
+    def bucket_sizes(self) -> dict[int, int]:
+        """How many buckets have 1 item, 2 or 3, 4 to 7, ...: by the smallest size of each class."""
 
     def describe(self) -> dict[str, Any]:
         """Sizes, options and plan, as `stats` shows them."""

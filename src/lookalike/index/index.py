@@ -14,14 +14,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from lookalike.engine.digest import keyed_sets
 from lookalike.engine.progress import Progress
 from lookalike.engine.settings import Settings, one_of
 from lookalike.engine.workers import Workers
 from lookalike.errors import BadDataError, UsageError
 from lookalike.index.additions import Additions
 from lookalike.index.batch import no_items
-from lookalike.index.contract import Store
+from lookalike.index.contract import Lookup, Store
 from lookalike.index.kind import Kind
+from lookalike.index.matches import Matches
 from lookalike.index.naming import NamedMatches, typed_ids
 from lookalike.index.reading import Reader
 from lookalike.index.reference import as_features
@@ -225,6 +227,17 @@ class StoredIndex:
                 named.add(items, found, ranks)
         self.rejected = reader.rejected
         return named.table(lookup)
+
+    def search(
+        self, features: pa.Array, k: int | None = 10, threshold: float | str | Fraction | None = None
+    ) -> tuple[Lookup, Matches]:
+        """What `query` finds for a column of items, best first, by number; and the lookup that knows their ids."""
+        measure = self.kind.measure_at(threshold)
+        lookup = self.store.lookup
+        if not self.kind.decided:  # nothing has been added
+            return lookup, Matches.joined([])
+        found, _ = lookup.search(keyed_sets(features, self.kind.digesting), measure).best_first(measure, k)
+        return lookup, found
 
     def remove(self, ids: Sequence[Any] = (), *, older_than: float | None = None) -> int:
         """Remove items by id, and those added more than `older_than` seconds ago; returns how many were there."""

@@ -20,6 +20,9 @@ from lookalike.types import compute as pc
 from lookalike.types.frozen import frozen
 from lookalike.verify.measures import Measure
 
+SCANNED = 1 << 12
+"""Items among which the next one that has not been removed is looked for at a time."""
+
 
 @frozen
 class View:
@@ -151,6 +154,14 @@ class View:
             alive = self.alive(first, part)
             found.append(alive[part.times[alive] < limit] + first)
         return np.concatenate(found)
+
+    def next_from(self, number: int) -> int | None:
+        """The smallest number of an item that is not below this one."""
+        for first in range(max(0, number), self.total, SCANNED):
+            alive = np.flatnonzero(~self.gone[first : min(first + SCANNED, self.total)])
+            if len(alive):
+                return first + int(alive[0])
+        return None
 
 
 def compare(kind: Kind, asked: Sets, left: Int64, part: Part, right: Int64, measure: Measure, *, text: bool) -> Matches:

@@ -7,6 +7,7 @@ then one stretch of the band on disk.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -203,10 +204,13 @@ class Segment:
             there[numbers[band]] = True
         return found, there
 
-    def largest_buckets(self) -> Int64:
-        """The sizes of the largest buckets of each band, unordered."""
-        found = []
+    @cached_property
+    def bucket_sizes(self) -> tuple[Int64, int]:
+        """How many buckets have 1 item, 2 or 3, 4 to 7, ...; and the size of the largest."""
+        classes, largest = np.zeros(64, np.int64), 0
         for row in self.file.load("keys"):
-            edges = np.flatnonzero(np.concatenate([[True], row[1:] != row[:-1], [True]])) if len(row) else [0]
-            found.append(int(np.diff(edges).max(initial=0)))
-        return np.array(found, np.int64)
+            if len(row):
+                sizes = np.diff(np.flatnonzero(np.concatenate([[True], row[1:] != row[:-1], [True]])))
+                classes += np.bincount(np.frexp(sizes.astype(np.float64))[1] - 1, minlength=64)
+                largest = max(largest, int(sizes.max()))
+        return classes, largest

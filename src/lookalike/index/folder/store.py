@@ -357,15 +357,20 @@ class Folder:
             self.reopen()
             raise
 
+    def bucket_sizes(self) -> dict[int, int]:
+        """How many buckets of each class of sizes there are, in each segment by itself; the log is left out."""
+        classes = np.zeros(64, np.int64)
+        for part in self.view.parts:
+            if isinstance(part, Segment):
+                classes += part.bucket_sizes[0]
+        return {1 << power: int(classes[power]) for power in range(int(np.flatnonzero(classes).max(initial=-1)) + 1)}
+
     def describe(self) -> dict[str, Any]:
         """Items, bytes, segments, log and the largest buckets."""
         view, manifest = self.view, self.manifest
         files = {MANIFEST: (self.path / MANIFEST).stat().st_size}
-        buckets = [0]
-        for part in view.parts:
-            if isinstance(part, Segment):
-                buckets += part.largest_buckets().tolist()
-                files[part.name] = part.file.nbytes  # a writer may have removed the file
+        segments = [part for part in view.parts if isinstance(part, Segment)]
+        files |= {part.name: part.file.nbytes for part in segments}  # a writer may have removed the file
         files[manifest.log] = self._log_end
         if manifest.removed:
             files[manifest.removed] = self._removed_bytes
@@ -377,7 +382,7 @@ class Folder:
             "bytes_per_item": round(total / len(view), 1) if len(view) else None,
             "segments": len(manifest.segments),
             "log": {"items": len(view.parts[-1]), "bytes": files[manifest.log] - FIRST, "records": self.records},
-            "largest_bucket": max(buckets),
+            "largest_bucket": max((part.bucket_sizes[1] for part in segments), default=0),
             "options": {**manifest.options, "store": manifest.store},
             "plan": manifest.plan,
             "files": files,

@@ -107,6 +107,16 @@ class DatabaseLookup:
         """How many bytes the content of all items has, removed ones included."""
         return int(self._execute("content_bytes")[0][0])
 
+    @property
+    def total(self) -> int:
+        """One more than the largest number."""
+        return int(self._execute("total")[0][0])
+
+    def next_from(self, number: int) -> int | None:
+        """The smallest number of an item that is not below this one."""
+        found = self._ask("next", number=number)
+        return int(found[0][0]) if found else None
+
     def older_than(self, limit: int) -> Int64:
         """The numbers of items that were added before a time."""
         return np.array([number for (number,) in self._ask("older", limit=limit)], np.int64)

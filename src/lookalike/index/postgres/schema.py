@@ -58,6 +58,10 @@ _STATEMENTS = {
         ORDER BY number""",
     "numbers": f"SELECT i.number FROM {{items}} i WHERE {_VISIBLE} ORDER BY i.number",
     "older": f"SELECT i.number FROM {{items}} i WHERE i.added_at < %(limit)s::bigint AND {_VISIBLE} ORDER BY i.number",
+    "total": "SELECT coalesce(max(number) + 1, 0)::bigint FROM {items}",
+    "next": f"""
+        SELECT i.number FROM {{items}} i WHERE i.number >= %(number)s::bigint AND {_VISIBLE}
+        ORDER BY i.number LIMIT 1""",
     "content_bytes": "SELECT coalesce(sum(octet_length(content)), 0)::bigint FROM {items}",
     "copy": "COPY {items} (number, version, added_at, id_key, id, keys, content) FROM STDIN (FORMAT BINARY)",
     "remove": """
@@ -79,6 +83,9 @@ _STATEMENTS = {
             + pg_total_relation_size('{index_name}'), (SELECT count(*) FROM {removed}),
             (SELECT coalesce(max(n), 0) FROM
                 (SELECT count(*) AS n FROM {items} i, unnest(i.keys) AS key GROUP BY key) AS buckets)""",
+    "buckets": """
+        SELECT length(ltrim(n::bit(64)::text, '0')) - 1, count(*) FROM
+            (SELECT count(*) AS n FROM {items} i, unnest(i.keys) AS key GROUP BY key) AS buckets GROUP BY 1""",
     "readers": """
         SELECT min(objid::bigint) FROM pg_locks
         WHERE locktype = 'advisory' AND classid = %(lock)s::bigint::oid AND objid > 0

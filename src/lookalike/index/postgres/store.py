@@ -234,6 +234,11 @@ class Database:
                 self.change(name, version=version)
         self.change("vacuum")
 
+    def bucket_sizes(self) -> dict[int, int]:
+        """How many buckets of each class of sizes there are, removed items included."""
+        found = dict(self.execute("buckets"))
+        return {1 << power: int(found.get(power, 0)) for power in range(max(found, default=-1) + 1)}
+
     def describe(self) -> dict[str, Any]:
         """Items, bytes and the largest bucket."""
         row = self._read()
