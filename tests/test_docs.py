@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import ast
-import doctest
 import re
-import shlex
-import shutil
-import subprocess
 from pathlib import Path
 
 import click
@@ -18,6 +14,7 @@ import lookalike as la
 from calling import caller
 from lookalike.cli.main import COMMANDS, group
 from lookalike.lookup.simulated import exact_rates
+from pages import Page, furnish
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -40,7 +37,7 @@ EXAMPLES = {
     "docs/news.md": 10,
     "docs/vectors.md": 10,
 }
-"""How many Python examples a page has at least."""
+"""How many examples a page has at least."""
 APPLICATIONS = ["baskets", "faces", "fingerprints", "hamming-lsh", "kernel", "link", "news", "vectors"]
 
 
@@ -48,54 +45,21 @@ def name(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-def blocks(text: str, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-
-
-def sessions(text: str) -> list[tuple[str, str]]:
-    """The commands of console blocks, each with the output that is shown below it."""
-    parts = [part for block in blocks(text, "console") for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]]
-    return [(command, output) for command, _, output in (part.partition("\n") for part in parts)]
-
-
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A working folder in which `docs/news.jsonl` is where a checkout has it."""
-    (tmp_path / "docs").mkdir()
-    shutil.copy(DOCS / "news.jsonl", tmp_path / "docs")
+    """A working folder in which the data of the docs are where a checkout has them."""
+    furnish(tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 @pytest.mark.parametrize("path", PAGES, ids=name)
 @pytest.mark.usefixtures("folder")
-def test_examples_run_as_they_stand(path, monkeypatch, capfd):
-    text = path.read_text("utf-8")
-    report: list[str] = []
-    examples = doctest.DocTestParser().get_doctest(text, {}, path.name, str(path), 0)
-    result = doctest.DocTestRunner(verbose=False).run(examples, out=report.append)
-    assert not result.failed, "".join(report)
-    assert result.attempted >= EXAMPLES.get(name(path), 0)
-    call = caller(capfd, monkeypatch)
-    for line in "".join(blocks(text, "sh")).splitlines():
-        program, *arguments = shlex.split(line, comments=True)
-        done = call(*arguments)
-        assert (program, done.code) == ("lookalike", 0), done.err
-        assert len(done.rows()) > ("--json" not in arguments)
-
-
-@pytest.mark.parametrize("path", [path for path in PAGES if sessions(path.read_text("utf-8"))], ids=name)
-def test_console_sessions_show_what_is_printed(path, folder, monkeypatch, capfd):
-    (folder / "bad.jsonl").write_text('{"text": "a"}\n{"text": "b"}\n{"text":\n')
-    call, checker = caller(capfd, monkeypatch), doctest.OutputChecker()
-    for command, expected in sessions(path.read_text("utf-8")):
-        program, *arguments = shlex.split(command)
-        if program == "lookalike":
-            done = call(*arguments)
-            printed = done.out + done.err
-        else:
-            printed = subprocess.run(command, shell=True, capture_output=True, text=True, check=True).stdout
-        assert checker.check_output(expected, printed, doctest.ELLIPSIS), f"$ {command}\n{printed}"
+def test_examples_run_as_they_stand(path):
+    page = Page(path.read_text("utf-8"))
+    page.run()
+    assert page.wrong == []
+    assert page.attempted >= EXAMPLES.get(name(path), 0)
 
 
 def anchors(path: Path) -> set[str]:
