@@ -26,6 +26,7 @@ COMMANDS = {
     "link": "Find records that are the same entity.",
     "faces": "Find who has nearly the same measurements.",
     "fingerprints": "Find which prints come from the same finger.",
+    "report": "Write a page that shows what a finished run did.",
     "audit": "Measure the recall of a finished dedup run.",
     "tune": "Show the plan for a threshold and a recall, with its S-curve.",
     "demo": "Run dedup on the Python files of this machine.",

@@ -14,7 +14,11 @@ from collections.abc import Iterable, Sequence
 from importlib import resources
 
 from lookalike.tuning.plan import percent
+from lookalike.version import __version__
 
+GENERATOR = f"lookalike {__version__}"
+OURS = '<meta name="generator" content="lookalike '
+"""What every page of ours begins with, by which it is told from other files."""
 _VOID = {"col", "input", "meta"}
 # Not allowed in HTML or in UTF-8: control characters, lone surrogates, noncharacters.
 _UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
@@ -66,7 +70,9 @@ def tag(name: str, /, *children: object, **attributes: object) -> Markup:
     return Markup(f"<{opening}>" if name in _VOID else f"<{opening}>{join(children)}</{name}>")
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[object]], numeric: Iterable[int] = ()) -> Markup:
+def table(
+    heads: Sequence[str], rows: Iterable[Sequence[object]], numeric: Iterable[int] = (), caption: str = ""
+) -> Markup:
     """A table that scrolls sideways if it is too wide. Columns in `numeric` are right-aligned.
 
     Examples
@@ -76,16 +82,21 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]], numeric: Itera
     """
     right = set(numeric)
 
-    def line(kind: str, cells: Sequence[object]) -> Markup:
-        return tag("tr", *(tag(kind, cell, class_="number" if i in right else None) for i, cell in enumerate(cells)))
+    def cell(kind: str, place: int, content: object) -> Markup:
+        scope = "col" if kind == "th" else None
+        return tag(kind, content, scope=scope, class_="number" if place in right else None)
 
-    body = tag("tbody", *(line("td", row) for row in rows))
-    # A scrolling box must be reachable by keyboard.
-    return tag("div", tag("table", tag("thead", line("th", heads)), body), class_="scroll", tabindex="0")
+    def line(kind: str, cells: Sequence[object]) -> Markup:
+        return tag("tr", *(cell(kind, place, content) for place, content in enumerate(cells)))
+
+    parts = [tag("caption", caption)] if caption else []
+    parts += [tag("thead", line("th", heads)), tag("tbody", *(line("td", row) for row in rows))]
+    # A scrolling box must be reachable by keyboard, and then has a name.
+    return tag("div", tag("table", *parts), class_="scroll", tabindex="0", role="group", aria_label=caption or "table")
 
 
 def page(title: str, body: Markup) -> str:
-    """A complete file, with style and script inline and a policy that forbids loading anything else."""
+    """A complete file of this content, with style and script inline and a policy that forbids loading anything else."""
     style, script = _part("page.css"), _part("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
@@ -93,6 +104,7 @@ def page(title: str, body: Markup) -> str:
         [
             tag("meta", charset="utf-8"),
             tag("meta", http_equiv="Content-Security-Policy", content=policy),
+            tag("meta", name="generator", content=GENERATOR),
             tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
             tag("meta", name="color-scheme", content="light dark"),
             tag("title", title),
@@ -100,7 +112,7 @@ def page(title: str, body: Markup) -> str:
         ],
         "\n",
     )
-    content = join([tag("main", body), tag("script", script)], "\n")
+    content = join([body, tag("script", script)], "\n")
     return f"<!doctype html>\n{tag('html', tag('head', head), tag('body', content), lang='en')}\n"
 
 

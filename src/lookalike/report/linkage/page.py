@@ -59,7 +59,7 @@ def links_page(report: LinkReport) -> str:
         for name, content in contents.items()
     ]
     top = [tag("h1", report.title), summarize(report), tag("nav", *links, aria_label="Contents")]
-    return page(report.title, join([*top, *sections], "\n"))
+    return page(report.title, tag("main", join([*top, *sections], "\n")))
 
 
 def _weights(report: LinkReport) -> Markup:

@@ -1,0 +1,146 @@
+"""The report of a finished run: which command it was, its facts, and the page in a file of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from lookalike.engine.run_record import read_run
+from lookalike.errors import UsageError
+from lookalike.jobs.dedup_facts import (
+    Batches,
+    batches_of,
+    bin_values,
+    count_files,
+    count_sizes,
+    find_doubtful,
+    find_members,
+)  # fmt: skip
+from lookalike.jobs.dedup_sources import count_by_column, count_by_file, title_of
+from lookalike.jobs.run_inputs import Place, RunInputs, open_inputs_of
+from lookalike.report.command import command_of
+from lookalike.report.dedup.facts import DedupReport, ShownCluster, ShownItem, ShownPair
+from lookalike.report.dedup.page import dedup_page
+from lookalike.report.html import OURS
+from lookalike.write import whole_file
+
+PAGE = "report.html"
+"""Its name in an output folder."""
+
+
+def report_folder(out: str | Path, page: str | Path | None = None, by: str | None = None) -> Path:
+    """Write the report of a finished dedup run; returns the path of the page.
+
+    Parameters
+    ----------
+    page
+        Where to write it, if not to report.html in the output folder.
+    by
+        A column by which kept and removed items are counted, instead of by file.
+    """
+    folder = Path(out)
+    target = folder / PAGE if page is None else Path(page)
+    check_page(target)
+    run = read_run(folder)
+    facts = facts_of_folder(folder, run, open_inputs_of(folder, run), by, str(out))
+    return write_page(target, dedup_page(facts))
+
+
+def facts_of_folder(
+    folder: Path, run: Mapping[str, Any], inputs: RunInputs, by: str | None = None, out: str | None = None
+) -> DedupReport:
+    """What the page says about the run in an output folder; `out` is its name in the command to repeat it."""
+    for name in ("removed.parquet", "clusters.parquet"):
+        if not (folder / name).is_file():
+            raise UsageError(f"{folder}: {name} is missing, so it is not a finished output of lookalike dedup")
+    tables = batches_of(folder / "removed.parquet"), batches_of(folder / "clusters.parquet")
+    return facts_of(run, *tables, inputs, by, out or str(folder))
+
+
+def facts_of_tables(
+    run: Mapping[str, Any], removed: pa.Table, clusters: pa.Table, inputs: RunInputs, by: str | None = None
+) -> DedupReport:
+    """What the page says about a run in memory."""
+    return facts_of(run, batches_of(removed), batches_of(clusters), inputs, by, "OUT")
+
+
+def facts_of(
+    run: Mapping[str, Any], removed: Batches, clusters: Batches, inputs: RunInputs, by: str | None, out: str
+) -> DedupReport:
+    """Collect everything that the page shows."""
+    name = "distance" if run["options"]["measure"] in ("euclidean", "hamming") else "similarity"
+    facts = DedupReport(run, title_of(run), command_of("dedup", run, out))
+    if by is None:
+        kind, sources = count_by_file(run, inputs, count_files(removed))
+    else:
+        kind, sources = by, count_by_column(run, inputs, removed, by)
+    sizes, largest_size, largest = count_sizes(clusters)
+    facts = replace(
+        facts,
+        by=kind,
+        sources=sources,
+        bins=bin_values(removed, name, facts.threshold),
+        sizes=sizes,
+        largest_size=largest_size,
+        clusters=sum(one.clusters for one in sizes),
+        largest=find_members(removed, name, largest),
+        doubtful=find_doubtful(removed, name),
+        notes=list(inputs.problems),
+    )
+    return fill_in(facts, inputs)
+
+
+def fill_in(facts: DedupReport, inputs: RunInputs) -> DedupReport:
+    """Add the contents of the items that are shown."""
+    pairs = [*facts.doubtful, *facts.closest, *(pair for one in facts.largest for pair in one.members)]
+    places = dict.fromkeys((item.file, item.row) for pair in pairs for item in (pair.left, pair.right))
+    contents, problem = inputs.fetch(places)
+    missing = len(places) - sum(contents.get(place) is not None for place in places)
+    notes = [*facts.notes, *([problem] if problem else [])]
+    if missing:
+        notes.append(f"{missing:,} of the {len(places):,} items in the examples are shown without their content.")
+    return replace(
+        facts,
+        doubtful=_filled(facts.doubtful, contents),
+        closest=_filled(facts.closest, contents),
+        largest=[_filled_cluster(one, contents) for one in facts.largest],
+        notes=notes,
+    )
+
+
+def _filled_cluster(one: ShownCluster, contents: Mapping[Place, Any]) -> ShownCluster:
+    return replace(one, keeper=_item(one.keeper, contents), members=_filled(one.members, contents))
+
+
+def _filled(pairs: Iterable[ShownPair], contents: Mapping[Place, Any]) -> Sequence[ShownPair]:
+    return [replace(one, left=_item(one.left, contents), right=_item(one.right, contents)) for one in pairs]
+
+
+def _item(one: ShownItem, contents: Mapping[Place, Any]) -> ShownItem:
+    return replace(one, content=contents.get((one.file, one.row)))
+
+
+def check_page(target: Path) -> None:
+    """Refuse to replace a file that is not a page of ours."""
+    if target.is_symlink() or (target.exists() and not target.is_file()):
+        raise UsageError(f"{target}: is not a file; move it, or name another page with -o")
+    if target.is_file():
+        with target.open("rb") as file:
+            if OURS.encode() not in file.read(1 << 12):
+                raise UsageError(f"{target}: was not written by lookalike; move it, or name another page with -o")
+
+
+def write_page(target: Path, page: str) -> Path:
+    """Write a page, complete or not at all."""
+    if not target.parent.is_dir():
+        raise UsageError(f"{target}: there is no folder {target.parent}")
+    try:
+        with whole_file(target) as partial:
+            partial.write_bytes(page.encode("utf-8"))
+    except PermissionError as error:
+        raise UsageError(f"cannot write {target}: {error.strerror}; name another page with -o") from None
+    return target

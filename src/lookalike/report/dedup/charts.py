@@ -1,0 +1,205 @@
+"""The charts in a report on dedup, each with a title that states the finding and its numbers as a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lookalike.report.dedup.facts import DedupReport, SimilarityBin, SizeBin, SourceCount
+from lookalike.report.frame import figure
+from lookalike.report.html import Markup, join, show_interval, show_share, table, tag
+from lookalike.report.plot import Axis, Dot, plot
+from lookalike.report.svg import Column, Marker, Scale, axis, bar, histogram, legend
+from lookalike.tuning.plan import Plan
+from lookalike.types.wording import count
+
+_POINTS = 120
+"""Points of the S-curve."""
+
+
+def chart_sources(report: DedupReport) -> Markup:
+    """Kept and removed items by source, as bars."""
+    known = all(one.items is not None for one in report.sources)
+    most = max([*((one.items if known else one.removed) or 0 for one in report.sources), 1])
+    scale = Scale(0, most)
+    head = tag("th", axis(scale, "items" if known else "removed items"), class_="chart", scope="col")
+    heads = [tag("th", report.by, scope="col"), head, tag("th", "removed", class_="number", scope="col")]
+    rows = [_source_row(one, scale, known) for one in report.sources]
+    columns = tag("colgroup", *(tag("col", class_=kind) for kind in ("c-name", "c-chart", "c-figure")))
+    chart = tag("table", columns, tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_="bars sources")
+    entries = [("rect", "against", "removed"), *([("rect", "for", "kept")] if known else [])]
+    cells = [[one.name, *(_number(value) for value in (one.items, one.kept, one.removed)), _share(one)]
+             for one in report.sources]  # fmt: skip
+    numbers = table([report.by, "items", "kept", "removed", "share removed"], cells, numeric=range(1, 5),
+                    caption=f"Kept and removed items by {report.by}")  # fmt: skip
+    return figure(_say_sources(report), chart, numbers, legend=legend(entries))
+
+
+def _source_row(one: SourceCount, scale: Scale, known: bool) -> Markup:
+    steps = [(0.0, float(one.removed), "against")]
+    if known and one.kept:
+        steps.append((float(one.removed), float(one.removed + one.kept), "for"))
+    words = f"{one.name}: {one.removed:,} removed" + (f", {one.kept:,} kept" if one.kept is not None else "")
+    figures = [f"{one.removed:,}", *([tag("span", _share(one), class_="level")] if known else [])]
+    return tag(
+        "tr",
+        tag("th", tag("bdi", one.name), scope="row"),
+        tag("td", bar(scale, steps, title=words), class_="chart"),
+        tag("td", *figures, class_="number", data_name="removed"),
+    )
+
+
+def _say_sources(report: DedupReport) -> str:
+    removed = sum(one.removed for one in report.sources)
+    if not removed:
+        return f"Nothing was removed from {'any' if len(report.sources) > 1 else 'the'} {report.by}"
+    first = report.sources[0]
+    if len(report.sources) == 1:
+        return f"{first.name}: {show_share(removed / max(1, first.items or 1))} of the items were removed"
+    return f"{show_share(first.removed / removed)} of the removed items are from {first.name}"
+
+
+def _share(one: SourceCount) -> str:
+    return "–" if not one.items else show_share(one.removed / one.items)
+
+
+def _number(value: int | None) -> str:
+    return "unknown" if value is None else f"{value:,}"
+
+
+def chart_values(report: DedupReport) -> Markup:
+    """The similarities (or distances) of removed items, with the threshold."""
+    if not report.bins:
+        return tag("p", "Nothing was removed, so there are no similarities to show.", class_="soft")
+    name = report.value_name
+    columns = [Column(one.low, one.high, one.removed, "taken", _describe(one, name)) for one in report.bins]
+    chart = histogram(
+        columns,
+        f"{name} of a removed item to the item kept for it",
+        counted="removed items",
+        description=f"Removed items by {name}; the table below has the numbers",
+        marker=Marker(report.threshold, f"threshold {report.threshold:g}"),
+    )
+    rows = [[f"{one.low:g}", f"{one.high:g}", f"{one.removed:,}"] for one in report.bins]
+    numbers = table([f"{name} from", "below (the last: up to)", "removed items"], rows, numeric=range(3),
+                    caption=f"Removed items by {name}")  # fmt: skip
+    return figure(_say_values(report), chart, numbers)
+
+
+def _describe(one: SimilarityBin, name: str) -> str:
+    return f"{name} {one.low:g} to {one.high:g}: {count(one.removed, 'removed item')}"
+
+
+def _say_values(report: DedupReport) -> str:
+    """How many removals are close calls: in the fifth of the range next to the threshold."""
+    removed = sum(one.removed for one in report.bins)
+    far = report.bins[0].low if report.is_distance else report.bins[-1].high
+    limit = report.threshold + (far - report.threshold) / 5
+    if report.is_distance:
+        near = sum(one.removed for one in report.bins if one.low >= limit - 1e-12)
+        return f"{show_share(near / removed)} of the removed items are at a distance above {limit:g}"
+    near = sum(one.removed for one in report.bins if one.high <= limit + 1e-12)
+    if far == report.threshold:
+        return "All removed items are at the threshold"
+    return f"{show_share(near / removed)} of the removed items are close to the threshold (below {limit:.4g})"
+
+
+def chart_sizes(report: DedupReport) -> Markup:
+    """Clusters by size, on logarithmic scales."""
+    if not report.sizes:
+        return tag("p", "There are no clusters: nothing was removed.", class_="soft")
+    most = max(one.clusters for one in report.sizes)
+    high = max(report.sizes[-1].high, 20)
+    dots = [
+        Dot(_middle(one), one.clusters, f"{_size(one)} items: {count(one.clusters, 'cluster')}") for one in report.sizes
+    ]
+    chart = plot(
+        Axis(1.8, high * 1.1, "items in a cluster, logarithmic scale", logarithmic=True),
+        Axis(0.8, max(most, 10) * 1.2, "clusters, logarithmic scale", logarithmic=True),
+        description="Clusters by size; the table below has the numbers",
+        dots=dots,
+    )
+    rows = [[_size(one), f"{one.clusters:,}"] for one in report.sizes]
+    numbers = table(["items in a cluster", "clusters"], rows, numeric=range(2), caption="Clusters by size")
+    twos = sum(one.clusters for one in report.sizes if one.high == 2)
+    title = (
+        f"{show_share(twos / report.clusters)} of {count(report.clusters, 'cluster')} are pairs; the largest has "
+        f"{report.largest_size:,} items"
+        if report.clusters > 1
+        else f"There is 1 cluster, of {report.largest_size:,} items"
+    )
+    return figure(title, chart, numbers, note="A cluster is a kept item with the items removed for it.")
+
+
+def _middle(one: SizeBin) -> float:
+    return float(np.sqrt(one.low * one.high))
+
+
+def _size(one: SizeBin) -> str:
+    return f"{one.low:,}" if one.low == one.high else f"{one.low:,} to {one.high:,}"
+
+
+def chart_recall(report: DedupReport) -> Markup:
+    """The S-curve of the plan, with the recall that was measured; exact methods have neither."""
+    plan, audit = _plan(report.run["plan"]), report.run.get("audit")
+    parts: list[Markup] = [tag("p", *_say_audit(audit, plan))]
+    if plan is None:
+        return join(parts)
+    xs = np.linspace(*plan.axis, _POINTS + 1)
+    curve = [(float(x), float(plan.curve(float(x)))) for x in xs]
+    dots = [Dot(plan.threshold, plan.recall, f"at the threshold: {show_share(plan.recall)}", kind="curve")]
+    if audit and audit["recall"] is not None:
+        low, high = audit["interval"]
+        words = f"measured: {show_share(audit['recall'])} ({show_interval(low, high)})"
+        dots.append(Dot(_beside(plan), audit["recall"], words, low, high, "measured"))
+    chart = plot(
+        Axis(*plan.axis, plan.scale.title),
+        Axis(0, 1, "probability of becoming a candidate pair"),
+        description="Probability that a pair is compared, by similarity; the table below has the numbers",
+        curve=curve,
+        dots=dots,
+        marker=Marker(plan.threshold, f"threshold {plan.threshold:g}"),
+        shares=True,
+    )
+    rows = [[f"{x:.4g}", show_share(float(plan.curve(float(x))))] for x in np.linspace(*plan.axis, 21)]
+    numbers = table([plan.scale.noun, "becomes a candidate pair"], rows, numeric=range(2), caption="The S-curve")
+    entries = [("line", "curve", "predicted by the plan")]
+    if len(dots) > 1:
+        entries.append(("rect", "measured", "measured over all similar pairs of the sample, with its 95% interval"))
+    title = f"A pair at the threshold is found with probability {show_share(plan.recall)}, a closer one more often"
+    return join([*parts, figure(title, chart, numbers, note=f"The plan: {plan.banding}.", legend=legend(entries))])
+
+
+def _beside(plan: Plan) -> float:
+    """Where the measured recall is drawn: it is of all pairs at or beyond the threshold, so in the middle of them."""
+    nearest = plan.axis[0] if plan.scale.is_distance else plan.axis[1]
+    return (plan.threshold + nearest) / 2
+
+
+def _plan(known: dict[str, Any]) -> Plan | None:
+    """The plan in run.json; None for exact methods."""
+    if not known.get("bands") or "threshold" not in known:
+        return None
+    names = ("threshold", "wanted_recall", "hashes", "bands", "rows", "recall", "measure", "bits", "width")
+    return Plan(**{name: known[name] for name in names if name in known})
+
+
+def _say_audit(audit: dict[str, Any] | None, plan: Plan | None) -> list[object]:
+    if plan is None and not audit:
+        return ["The method is exact: no similar pair is missed (recall 100%)."]
+    if not audit:
+        later, during = tag("code", "lookalike audit OUT"), tag("code", "--audit 1000")
+        return ["The recall was not measured. ", later, " measures it for a finished run, ", during, " during one."]
+    if audit["recall"] is None:
+        return [
+            f"None of {count(audit['sample'], 'sampled item')} has a similar item, so there is no recall to measure."
+        ]
+    low, high = audit["interval"]
+    return [
+        f"Measured on {count(audit['sample'], 'random item')}: {audit['found']:,} of their "
+        f"{count(audit['pairs'], 'similar pair')} were found, a recall of ",
+        tag("b", show_share(audit["recall"])),
+        f" (95% interval: {show_interval(low, high)}). Predicted: {show_share(audit['predicted'])}; "
+        f"asked for: {show_share(audit['wanted'])}.",
+    ]

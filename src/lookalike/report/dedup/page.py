@@ -1,0 +1,178 @@
+"""The report of `lookalike dedup`: one HTML file that shows what was removed, why, and how certain that is.
+
+The file is self-contained and readable without its script.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lookalike.report.dedup.charts import chart_recall, chart_sizes, chart_sources, chart_values
+from lookalike.report.dedup.facts import DedupReport, ShownCluster, ShownItem, ShownPair
+from lookalike.report.dedup.warnings import list_warnings
+from lookalike.report.examples import shorten, side_by_side
+from lookalike.report.frame import Section, frame
+from lookalike.report.html import Markup, join, show_share, tag
+from lookalike.report.stages import list_stages
+from lookalike.types.wording import count
+
+_OPEN = 3
+"""Examples of a list that are initially open."""
+
+
+def dedup_page(report: DedupReport) -> str:
+    """Make the page.
+
+    Parameters
+    ----------
+    report : DedupReport
+        The facts to show.
+
+    Returns
+    -------
+    str
+        A complete HTML file, to be encoded as UTF-8. The same report gives the same text.
+
+    Examples
+    --------
+    >>> counts = {"items": 3, "kept": 2, "removed": 1, "empty": 0, "rejected": 0, "candidates": 1, "identical": 1}
+    >>> options = {"threshold": 0.8, "measure": "jaccard", "inputs": ["a.txt"]}
+    >>> run = {"counts": counts, "options": options, "plan": {"bands": 0}, "seconds": {}, "peak_memory_bytes": 0}
+    >>> "<b>2</b> <span>kept" in dedup_page(DedupReport(run, "a.txt", "lookalike dedup a.txt"))
+    True
+    """
+    sections = [
+        Section("sources", f"Kept and removed by {report.by}", chart_sources(report)),
+        Section("values", f"{report.value_name.capitalize()} of removed items", chart_values(report)),
+        Section("clusters", "Cluster sizes", chart_sizes(report)),
+        Section("recall", "Recall", chart_recall(report)),
+        Section("doubtful", "Most doubtful removals", _doubtful(report)),
+        Section("closest", "Closest pairs that were kept", _closest(report)),
+        Section("largest", "Largest clusters", _largest(report)),
+        Section("run", "The run", _about_run(report)),
+    ]
+    return frame(
+        report.title,
+        sum_up(report),
+        sections,
+        kind="Deduplication report",
+        tiles=_tiles(report),
+        warnings=list_warnings(report),
+    )
+
+
+def sum_up(report: DedupReport) -> str:
+    """The outcome in one sentence."""
+    counts, options = report.run["counts"], report.run["options"]
+    if not counts["items"]:
+        return "The input held no items."
+    comparison = f"at most {report.threshold:g}" if report.is_distance else f"at least {report.threshold:g}"
+    rule = f"{report.value_name} to a kept item ({options['measure']}) of {comparison}"
+    if not counts["removed"]:
+        return f"All {count(counts['items'], 'item')} were kept: none has a {rule}."
+    share = show_share(counts["removed"] / counts["items"])
+    if options.get("policy") == "connected":
+        rule = f"cluster of items connected by a {report.value_name} ({options['measure']}) of {comparison}"
+        return (
+            f"Of {count(counts['items'], 'item')}, {counts['kept']:,} were kept and {counts['removed']:,} ({share}) "
+            f"removed: each belongs to a {rule}, of which one item stays."
+        )
+    return (
+        f"Of {count(counts['items'], 'item')}, {counts['kept']:,} were kept and {counts['removed']:,} ({share}) "
+        f"removed: each has a {rule}."
+    )
+
+
+def _tiles(report: DedupReport) -> list[tuple[str, str]]:
+    counts = report.run["counts"]
+    found = [(f"{counts['items']:,}", "items"), (f"{counts['kept']:,}", "kept"), (f"{counts['removed']:,}", "removed")]
+    if counts.get("identical"):
+        found.append((f"{counts['identical']:,}", "identical to another item"))
+    audit = report.run.get("audit")
+    if audit and audit["recall"] is not None:
+        found.append((show_share(audit["recall"]), "recall, measured"))
+    return found
+
+
+def _doubtful(report: DedupReport) -> Markup:
+    if not report.doubtful:
+        return tag("p", "Nothing was removed.", class_="soft")
+    words = (
+        f"A sample: the {len(report.doubtful)} removed items that are least similar to the item kept for them. If "
+        "these are duplicates, the others are too. Words that only the removed item has are marked on the left, words "
+        "that only the kept item has on the right."
+    )
+    return join([tag("p", words), *_list_pairs(report.doubtful, report, ("removed", "kept"))])
+
+
+def _closest(report: DedupReport) -> Markup:
+    if not report.closest:
+        words = report.closest_missing or "No pair of kept items came close to the threshold."
+        return tag("p", words, class_="soft")
+    words = (
+        f"A sample: the {len(report.closest)} pairs of kept items that came closest to the threshold. If these are "
+        "duplicates too, the threshold is too strict."
+    )
+    return join([tag("p", words), *_list_pairs(report.closest, report, ("kept", "kept"))])
+
+
+def _list_pairs(pairs: Sequence[ShownPair], report: DedupReport, words: tuple[str, str]) -> list[Markup]:
+    return [_pair(one, report, words, number < _OPEN) for number, one in enumerate(pairs)]
+
+
+def _pair(one: ShownPair, report: DedupReport, words: tuple[str, str], is_open: bool) -> Markup:
+    line = [tag("b", f"{report.value_name} {_value(one.value)}"), ": ", _name(one.left), " and ", _name(one.right)]
+    heads = _head(words[0], one.left), _head(words[1], one.right)
+    content = side_by_side(one.left.content, one.right.content, heads)
+    return tag("details", tag("summary", *line), content, class_="example", open=is_open)
+
+
+def _largest(report: DedupReport) -> Markup:
+    if not report.largest:
+        return tag("p", "There are no clusters.", class_="soft")
+    words = (
+        f"The {len(report.largest)} largest clusters. Of each, a sample is shown: the members that are least similar "
+        "to the kept item."
+    )
+    return join([tag("p", words), *(_cluster(one, report, place < 1) for place, one in enumerate(report.largest))])
+
+
+def _cluster(one: ShownCluster, report: DedupReport, is_open: bool) -> Markup:
+    share = one.size / max(1, report.run["counts"]["items"])
+    line = [tag("b", count(one.size, "item")), f" ({show_share(share)} of all), kept: ", _name(one.keeper)]
+    hidden = one.size - 1 - len(one.members)
+    members = [_pair(pair, report, ("removed", "kept"), place < 1) for place, pair in enumerate(one.members)]
+    more = (
+        [tag("p", f"{count(hidden, 'other member')} not shown; see clusters.parquet.", class_="soft")]
+        if hidden > 0
+        else []
+    )
+    return tag("details", tag("summary", *line), *members, *more, class_="example cluster", open=is_open)
+
+
+def _name(one: ShownItem) -> Markup:
+    return tag("bdi", shorten(one.id))
+
+
+def _head(word: str, one: ShownItem) -> Markup:
+    place = f"{shorten(one.file)}, row {one.row:,}" if str(one.id) != f"{one.file}:{one.row}" else ""
+    parts = [tag("b", word), " ", _name(one), *([tag("span", " ", tag("bdi", place), class_="soft")] if place else [])]
+    return join(parts)
+
+
+def _value(value: float) -> str:
+    """At most four decimals, but never rounded up to 1.
+
+    Examples
+    --------
+    >>> _value(0.99999), _value(0.7), _value(12.0)
+    ('0.99999', '0.7', '12')
+    """
+    rounded = round(value, 4)
+    return f"{value:.8g}" if rounded in (0, 1) and value != rounded else f"{rounded:,.10g}"
+
+
+def _about_run(report: DedupReport) -> Markup:
+    words = "To repeat the run, in the folder where it was started (threads and memory do not change the result):"
+    code = tag("pre", tag("code", report.command), tabindex="0", role="group", aria_label="Command")
+    return join([list_stages(report.run), tag("p", words), code])

@@ -1,0 +1,92 @@
+"""What a reader of a report on dedup should check first, in plain words, the most serious first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from lookalike.report.dedup.facts import DedupReport
+from lookalike.report.html import show_interval, show_share
+
+LARGE_CLUSTER, FEW = 0.01, 20
+MOSTLY = 0.5
+MANY_EMPTY, MANY_REJECTED = 0.05, 0.01
+CLOSE_CALLS = 0.25
+
+
+def list_warnings(report: DedupReport) -> list[str]:
+    """Everything that makes the result doubtful."""
+    counts, alarms = report.run["counts"], report.run.get("alarms", ())
+    found = [*_about_result(report, counts), *_about_recall(report.run.get("audit"))]
+    found += _about_input(counts)
+    said = {"large_cluster", "recall_not_reached", "mostly_empty"}
+    found += [_sentence(alarm["text"]) for alarm in alarms if alarm.get("kind") not in said]
+    # an empty file among full ones is not in the counts
+    found += [_sentence(alarm["text"]) for alarm in alarms if alarm.get("kind") == "mostly_empty" and "file" in alarm]
+    return [*found, *report.notes]
+
+
+def _about_result(report: DedupReport, counts: Mapping[str, int]) -> list[str]:
+    items, removed, found = counts["items"], counts["removed"], []
+    if not items:
+        return ["There were no items in the input."]
+    if report.largest_size > max(2, LARGE_CLUSTER * items) and items >= FEW:
+        share = show_share(report.largest_size / items)
+        found.append(
+            f"One cluster holds {share} of your corpus ({report.largest_size:,} of {items:,} items). Boilerplate, a "
+            "template or a default value? Look at it under “Largest clusters” before you delete anything."
+        )
+    if items >= FEW and removed > MOSTLY * items:
+        found.append(
+            f"{show_share(removed / items)} of the items were removed. If you did not expect that, the threshold may "
+            "be too low, or the shingles too short."
+        )
+    close = [] if report.is_distance or report.threshold >= 0.97 else report.bins
+    near = sum(one.removed for one in close if one.high <= report.threshold + 0.0201)
+    if removed >= FEW and near > CLOSE_CALLS * removed:
+        found.append(
+            f"{show_share(near / removed)} of the removed items are within 0.02 of the threshold: the outcome depends "
+            "on its exact value. Look at the most doubtful removals."
+        )
+    return found
+
+
+def _about_recall(audit: Mapping[str, Any] | None) -> list[str]:
+    if not audit or audit["recall"] is None:
+        return []
+    low, high = audit["interval"]
+    wanted = show_share(audit["wanted"])
+    if high < audit["wanted"]:
+        return [
+            f"The audit measured a recall of {show_share(audit['recall'])} (95% interval: {show_share(low)} to "
+            f"{show_share(high)}), below the {wanted} that was asked for. Use more --hashes or another --seed."
+        ]
+    if audit["recall"] < audit["wanted"]:
+        return [
+            f"The audit measured a recall of {show_share(audit['recall'])}, below the {wanted} that was asked for; "
+            f"with {audit['pairs']:,} pairs, that may be chance (95% interval: {show_interval(low, high)})."
+        ]
+    return []
+
+
+def _about_input(counts: Mapping[str, int]) -> list[str]:
+    items, empty, rejected = counts["items"], counts["empty"], counts["rejected"]
+    found = []
+    if empty > MANY_EMPTY * items:
+        found.append(
+            f"{show_share(empty / items)} of the items ({empty:,}) are empty. They were all kept, since an empty item "
+            "resembles nothing. Is --column the right one?"
+        )
+    if rejected > MANY_REJECTED * (items + rejected):
+        found.append(
+            f"{rejected:,} lines or files could not be read and were set aside in rejected.jsonl "
+            f"({show_share(rejected / (items + rejected))} of the input)."
+        )
+    elif rejected:
+        set_aside = "line or file was set aside" if rejected == 1 else "lines or files were set aside"
+        found.append(f"{rejected:,} {set_aside} in rejected.jsonl.")
+    return found
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."

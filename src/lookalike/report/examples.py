@@ -1,0 +1,70 @@
+"""Two items side by side, with what differs marked. Knows texts, lists of tokens and vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from lookalike.report.differences import Sides, compare_texts, compare_tokens, compare_vectors
+from lookalike.report.html import Markup, join, tag
+
+LONGEST = 120
+"""Characters of an id or a file name that are shown."""
+
+
+def side_by_side(left: Any, right: Any, heads: tuple[Markup, Markup]) -> Markup:
+    """Both contents under their headings; a content that is not available is said to be so.
+
+    Examples
+    --------
+    >>> picture = side_by_side("a b", "a c", (tag("b", "removed"), tag("b", "kept")))
+    >>> "<del>b</del>" in picture, "<ins>c</ins>" in picture
+    (True, True)
+    """
+    sides = _compare(left, right)
+    boxes = [
+        tag("div", tag("p", head, class_="head"), tag("div", side, dir="auto", class_="text"), class_="side-of-pair")
+        for head, side in zip(heads, sides[:2])
+    ]
+    note = [tag("p", sides.note, class_="soft note")] if sides.note else []
+    return join([tag("div", *boxes, class_="pair"), *note])
+
+
+def _compare(left: Any, right: Any) -> Sides:
+    if left is None or right is None:
+        return Sides(_alone(left), _alone(right), "")
+    if isinstance(left, str) and isinstance(right, str):
+        return compare_texts(left, right)
+    if not isinstance(left, str) and not isinstance(right, str):
+        if _are_numbers(left) and _are_numbers(right) and len(left) == len(right):
+            return compare_vectors(left, right)
+        return compare_tokens(_listed(left), _listed(right))
+    return Sides(_alone(left), _alone(right), "")
+
+
+def _alone(content: Any) -> Markup:
+    if content is None:
+        return tag("span", "not available", class_="missing")
+    text = content if isinstance(content, str) else " ".join(str(one)[:80] for one in _listed(content)[:60])
+    return join([text[:400], *(["…"] if len(text) > 400 else [])])
+
+
+def _listed(content: Any) -> list[Any]:
+    return list(content) if isinstance(content, Sequence) and not isinstance(content, bytes) else [content]
+
+
+def _are_numbers(content: Any) -> bool:
+    return isinstance(content, Sequence) and bool(content) and any(isinstance(one, float) for one in content)
+
+
+def shorten(text: object, most: int = LONGEST) -> str:
+    """A long name with its middle left out.
+
+    Examples
+    --------
+    >>> shorten("a" * 10, most=5)
+    'aa…aa'
+    """
+    words = str(text)
+    half = (most - 1) // 2
+    return words if len(words) <= most else f"{words[:half]}…{words[-half:]}"

@@ -1,0 +1,202 @@
+"""`lookalike report`: the page says what run.json and the tables say, shows real texts, and is safe to open."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from selectolax.lexbor import LexborHTMLParser
+
+from corpora import corpus
+from lookalike.cli.main import run
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A finished run with a hostile text, and its folder; tests must not change it."""
+    folder = tmp_path_factory.mktemp("report")
+    texts = corpus(150)
+    texts[7] = "<script>alert(1)</script> <img src=x onerror=alert(2)> \u202e " + texts[7]
+    texts[8] = texts[7] + " end"
+    lines = [json.dumps({"id": f"d{n}", "text": text, "site": f"s{n % 3}"}) for n, text in enumerate(texts)]
+    (folder / "in.jsonl").write_text("\n".join(lines))
+    assert run(["dedup", str(folder / "in.jsonl"), "-o", str(folder / "out"), "--shingle", "word:3",
+                "--threshold", "0.6", "--audit", "50", "--quiet"]) == 0  # fmt: skip
+    assert run(["report", str(folder / "out"), "--quiet"]) == 0
+    return folder
+
+
+def read(page):
+    tree = LexborHTMLParser(page.read_text("utf-8"))
+    for node in tree.css("script, style"):
+        node.decompose()
+    return tree, tree.body.text(separator=" ")
+
+
+def test_the_page_says_the_numbers_of_the_run(finished):
+    tree, said = read(finished / "out" / "report.html")
+    record = json.loads((finished / "out" / "run.json").read_text())
+    for name in ("items", "kept", "removed"):
+        assert re.search(rf"\b{record['counts'][name]:,}\b", said)
+    removed = pq.read_table(finished / "out" / "removed.parquet")
+    rows = {
+        table.css_first("caption").text(): [[cell.text() for cell in row.css("td")] for row in table.css("tbody tr")]
+        for table in tree.css("details table")
+    }
+    assert sum(int(row[-1].replace(",", "")) for row in rows["Removed items by similarity"]) == len(removed)
+    clusters = pq.read_table(finished / "out" / "clusters.parquet")
+    sizes = clusters.filter(clusters["kept"])["size"].to_pylist()
+    assert [[int(one) for one in row] for row in rows["Clusters by size"]] == [
+        [size, sizes.count(size)] for size in sorted(set(sizes))
+    ]
+    assert rows["Kept and removed items by file"] == [
+        [str(finished / "in.jsonl"), *(f"{record['counts'][name]:,}" for name in ("items", "kept", "removed")),
+         rows["Kept and removed items by file"][0][4]]
+    ]  # fmt: skip
+
+
+def test_the_page_shows_the_most_doubtful_removals_side_by_side(finished):
+    tree, _ = read(finished / "out" / "report.html")
+    removed = pq.read_table(finished / "out" / "removed.parquet").to_pylist()
+    worst = sorted(removed, key=lambda row: row["similarity"])[0]
+    first = tree.css_first("#doubtful details")
+    assert worst["id"] in first.css_first("summary").text()
+    texts = [json.loads(line)["text"] for line in (finished / "in.jsonl").read_text().splitlines()]
+    boxes = [box.text() for box in first.css(".text")]
+    assert [box.split()[0] for box in boxes] == [texts[worst[name]].split()[0] for name in ("row", "kept_row")]
+    assert first.css("del")
+
+
+def test_the_page_is_safe_and_needs_nothing_else(finished):
+    raw = (finished / "out" / "report.html").read_text("utf-8")
+    tree, _ = read(finished / "out" / "report.html")
+    assert "<script>alert(1)" not in raw
+    assert "&lt;script&gt;alert(1)" in raw
+    assert not tree.css("img, iframe, link, object, embed, video, audio")
+    assert [one.attributes["href"] for one in tree.css("[href]") if not one.attributes["href"].startswith("#")] == []
+
+
+def test_writing_again_gives_the_same_bytes_and_replaces_only_our_page(finished, tmp_path):
+    out = tmp_path / "out"
+    shutil.copytree(finished / "out", out)
+    before = (out / "report.html").read_bytes()
+    assert run(["report", str(out), "--quiet", "-o", str(tmp_path / "page.html")]) == 0
+    again = (tmp_path / "page.html").read_bytes()
+    assert again.replace(str(out).encode(), b"OUT") == before.replace(str(finished / "out").encode(), b"OUT")
+    (out / "report.html").write_text("<p>mine</p>")
+    assert run(["report", str(out), "--quiet"]) == 2
+    assert (out / "report.html").read_text() == "<p>mine</p>"
+
+
+def test_counts_by_a_column(finished, tmp_path):
+    page = tmp_path / "by.html"
+    assert run(["report", str(finished / "out"), "--by", "site", "-o", str(page), "--quiet"]) == 0
+    tree, _ = read(page)
+    rows = [[cell.text() for cell in row.css("td")] for row in tree.css("#sources details tbody tr")]
+    lines = [json.loads(line) for line in (finished / "in.jsonl").read_text().splitlines()]
+    gone = set(pq.read_table(finished / "out" / "removed.parquet")["row"].to_pylist())
+    for name, items, kept, removed, _ in rows:
+        mine = [row for row, line in enumerate(lines) if line["site"] == name]
+        assert [int(items), int(kept), int(removed)] == [
+            len(mine), len([row for row in mine if row not in gone]), len(gone & set(mine))
+        ]  # fmt: skip
+    assert len(rows) == 3
+
+
+def test_without_its_inputs_the_page_says_so(finished, tmp_path):
+    out = tmp_path / "out"
+    shutil.copytree(finished / "out", out)
+    record = json.loads((out / "run.json").read_text())
+    record["options"]["inputs"] = [str(tmp_path / "gone.jsonl")]
+    (out / "run.json").write_text(json.dumps(record))
+    assert run(["report", str(out), "--quiet"]) == 0
+    tree, said = read(out / "report.html")
+    assert "gone.jsonl: no such file" in tree.css_first(".warnings").text()
+    assert "not available" in said
+    assert len(tree.css("svg")) >= 3
+
+
+def test_a_changed_input_is_not_shown(finished, tmp_path):
+    source = tmp_path / "in.jsonl"
+    shutil.copy(finished / "in.jsonl", source)
+    assert run(["dedup", str(source), "-o", str(tmp_path / "out"), "--threshold", "0.5", "--quiet"]) == 0
+    source.write_text('{"text": "other"}\n' + source.read_text())
+    assert run(["report", str(tmp_path / "out"), "--quiet"]) == 0
+    tree, said = read(tmp_path / "out" / "report.html")
+    assert "changed after the run" in tree.css_first(".warnings").text()
+    assert "not available" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [
+        ("none.jsonl", ['{"text": "one two three four five six"}']),
+        ("empty.jsonl", ['{"text": ""}'] * 30),
+        ("all.txt", ["the same line of six words"] * 50),
+        ("sets.dat", ["1 2 3 4 5", "1 2 3 4 5 6", "9 8"]),
+        ("arabic.txt", ["السلام عليكم ورحمة الله وبركاته يا صديقي", "السلام عليكم ورحمة الله وبركاته يا صديقي العزيز"]),
+        ("han.txt", ["我们今天去图书馆看书然后回家吃饭", "我们今天去图书馆看书然后回家睡觉"]),
+    ],
+)
+def test_small_and_unusual_runs_have_a_page(tmp_path, name, rows):
+    (tmp_path / name).write_text("\n".join(rows) + "\n", "utf-8")
+    arguments = ["dedup", str(tmp_path / name), "-o", str(tmp_path / "out"), "--threshold", "0.4", "--quiet"]
+    assert run(arguments) == 0
+    assert run(["report", str(tmp_path / "out"), "--quiet"]) == 0
+    counts = json.loads((tmp_path / "out" / "run.json").read_text())["counts"]
+    tree, said = read(tmp_path / "out" / "report.html")
+    assert f"{counts['removed']:,} removed" in said.replace("  ", " ")
+    shown = sum(len(one.css(".text")) for one in tree.css("#doubtful details"))
+    assert shown == 2 * min(10, counts["removed"])
+    assert "not available" not in said
+
+
+def test_an_output_of_something_else_is_refused(tmp_path, capfd):
+    assert run(["report", str(tmp_path)]) == 2
+    (tmp_path / "run.json").write_text("{}")
+    assert run(["report", str(tmp_path)]) == 3
+    assert len(capfd.readouterr().err.splitlines()) == 2
+
+
+def test_many_files_are_counted_by_folder(tmp_path):
+    for number in range(40):
+        folder = tmp_path / "in" / f"part{number % 4}"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{number}.txt").write_text(f"document {number // 20} says the same as many others of its kind")
+    assert run(["dedup", str(tmp_path / "in"), "-o", str(tmp_path / "out"), "--quiet"]) == 0
+    assert run(["report", str(tmp_path / "out"), "--quiet"]) == 0
+    tree, _ = read(tmp_path / "out" / "report.html")
+    rows = [[cell.text() for cell in row.css("td")] for row in tree.css("#sources details tbody tr")]
+    assert [row[1] for row in rows] == ["10"] * 4
+    assert sum(int(row[3]) for row in rows) == len(pq.read_table(tmp_path / "out" / "removed.parquet"))
+
+
+def test_a_large_run_has_a_small_page(tmp_path):
+    """Ten thousand clusters, long ids and texts full of what must be escaped."""
+    from lookalike.jobs.report import facts_of_tables
+    from lookalike.jobs.run_inputs import RunInputs
+    from lookalike.read import open_data
+    from lookalike.report.dedup.page import dedup_page
+    from lookalike.types import Wanted
+
+    items = 20_000
+    hostile = "<&'" * 4000
+    source = open_data([hostile + str(n) for n in range(60)], "text")
+    ids = [f"{'i' * 5000}{n}" if n < 60 else str(n) for n in range(items)]
+    rows = pa.table({
+        "id": ids, "file": ["data"] * items, "row": [n % 60 for n in range(items)],
+        "kept_id": [ids[n % 10_000] for n in range(items)],
+        "kept_file": [f"data{'' if n % 2 else n}" for n in range(items)],
+        "kept_row": list(range(items)), "similarity": [0.7 + n % 30 / 100 for n in range(items)],
+    })  # fmt: skip
+    clusters = pa.table({"id": ids, "cluster": range(items), "size": [2 + n % 9000 for n in range(items)],
+                         "kept": [True] * items})  # fmt: skip
+    counts = {"items": 2 * items, "kept": items, "removed": items, "empty": 0, "rejected": 0, "candidates": 0}
+    record = {"counts": counts, "options": {"measure": "jaccard", "threshold": 0.7, "inputs": ["data"]},
+              "plan": {"bands": 0}, "seconds": {}, "peak_memory_bytes": 0}  # fmt: skip
+    page = dedup_page(facts_of_tables(record, rows, clusters, RunInputs([source], Wanted("text"))))
+    assert len(page.encode()) < 2_000_000
