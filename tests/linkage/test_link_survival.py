@@ -178,9 +178,9 @@ def test_what_is_expected_grows_with_what_there_is():
 def test_what_just_fits_is_not_refused():
     column = Column("f", "text", np.zeros(5000, np.int32), strings_to_arrow(["a"]))
     needed = expect_bytes([column], 10**6, 2)
-    assert check_columns([column], 10**6, Execution(2, Budget.split(needed))) == needed
+    assert check_columns([column], 10**6, Execution(2, Budget.split(needed)), two_tables=False) == needed
     with pytest.raises(ResourceError, match="5,000 records need about"):
-        check_columns([column], 10**6, Execution(2, Budget.split(needed - 1)))
+        check_columns([column], 10**6, Execution(2, Budget.split(needed - 1)), two_tables=False)
 
 
 @pytest.mark.slow

@@ -7,8 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from lookalike.kernels import join
+from lookalike.kernels.sorting import sort_bits
 from lookalike.types import Bool, Buckets, Int32, Int64, UInt64
 
+SPARE_BITS = 6
+"""With this many more bits than the number of keys has, one different key in 64 at most meets another by chance."""
 FEW = 1 << 16
 """Up to this many keys are copied if they are a column of a table."""
 
@@ -16,8 +19,8 @@ FEW = 1 << 16
 def group_keys(keys: UInt64) -> Buckets:
     """Buckets of the indices that share a key with another, ascending within each.
 
-    The upper bits of a key and its index are packed in one word, because sorting 64-bit integers is vectorised and
-    several times as fast as an argsort.
+    The upper bits of a key and its index are packed in one word. Only as many bytes of the keys are sorted as tell most
+    of them apart; different keys that agree in these are split by their whole keys.
 
     Examples
     --------
@@ -26,8 +29,11 @@ def group_keys(keys: UInt64) -> Buckets:
     """
     keys = _together(keys)
     index_bits = max(1, (len(keys) - 1).bit_length())
-    packed = join.pack_keys(keys, index_bits)
-    packed.sort()
+    passes = min(-(-(index_bits + SPARE_BITS) // 8), (64 - index_bits) // 8)
+    packed = join.pack_keys(keys, index_bits, 8 * passes)
+    other = np.empty_like(packed)
+    packed = other if sort_bits(packed, other, index_bits, passes) else packed
+    del other
     members, ends = np.empty(len(keys), np.int64), np.empty(len(keys) // 2 + 1, np.int64)
     buckets, filled = join.group_runs(packed, index_bits, keys, members, ends)
     return Buckets(np.concatenate([np.zeros(1, np.int64), ends[:buckets]]), members[:filled].astype(np.int32))

@@ -19,13 +19,12 @@ COMPARED, MATCHED = 0, 1
 """Positions in `counts`: candidate pairs compared, pairs found."""
 
 
-@kernel("S, int64 -> uint64[]", S=("uint64[]", "uint64[..]"))
-def pack_keys(keys, index_bits):
-    """The upper bits of each key above the key's index, in one array."""
-    mask = (U(1) << U(index_bits)) - U(1)
+@kernel("S, int64, int64 -> uint64[]", S=("uint64[]", "uint64[..]"))
+def pack_keys(keys, index_bits, key_bits):
+    """The upper `key_bits` of each key above the key's index, in one array."""
     packed = np.empty(keys.size, np.uint64)
     for i in range(keys.size):
-        packed[i] = (keys[i] & ~mask) | U(i)
+        packed[i] = (keys[i] >> U(64 - key_bits) << U(index_bits)) | U(i)
     return packed
 
 

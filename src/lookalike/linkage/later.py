@@ -15,7 +15,7 @@ from lookalike.linkage.tables import RecordTable
 from lookalike.read import join_column
 from lookalike.read.columns import one_array
 from lookalike.read.small_lines import read_small_lines
-from lookalike.types import DEFAULT_ID, Bool, Int64, to_arrow, to_numpy
+from lookalike.types import DEFAULT_ID, Bool, Int64, text_scalar, to_arrow, to_numpy
 from lookalike.types import compute as pc
 from lookalike.types.frozen import frozen
 
@@ -142,7 +142,7 @@ def _prefixed(name: str, known: Sequence[pa.Array]) -> list[int]:
     if not colon or side not in SIDES[: len(known)]:
         return []
     number = SIDES.index(side)
-    return [number] if pc.any(pc.equal(known[number], pa.scalar(own, pa.large_string()))).as_py() else []
+    return [number] if pc.any(pc.equal(known[number], text_scalar(own))).as_py() else []
 
 
 def _text_ids(table: RecordTable) -> pa.Array:

@@ -77,7 +77,7 @@ def link_tables(
             columns = [column for column in columns if column.name in known.names]
         validating = ValidatingField.read(left, right, run.settings, notes.add)
     table_bytes = left.nbytes + (0 if right is None else right.nbytes)
-    expected = check_columns(columns, table_bytes, run.settings.execution)
+    expected = check_columns(columns, table_bytes, run.settings.execution, right is not None)
     run.progress.say(f"Expected: {expected / 1e9:,.1f} GB of memory.")
     with run.progress.stage("candidates"):
         pieces = LinkPieces(run.work)

@@ -24,7 +24,7 @@ KEY_BYTES = 40
 """Per record and thread that sorts keys."""
 
 
-def expect_bytes(columns: Sequence[Column], table_bytes: int, threads: int) -> int:
+def expect_bytes(columns: Sequence[Column], table_bytes: int, threads: int, two_tables: bool = False) -> int:
     """The expected peak memory of a run over these columns.
 
     Examples
@@ -39,7 +39,7 @@ def expect_bytes(columns: Sequence[Column], table_bytes: int, threads: int) -> i
     values = sum(len(column.values) for column in columns)
     texts: list[int] = [column.values.nbytes for column in columns]
     held = table_bytes + sum(texts) + 4 * records * fields
-    pairs = default_budget(records)
+    pairs = default_budget(records, two_tables)
     # Pairs are 8-byte words; up to a quarter of them are new and sorted separately.
     finding = 10 * pairs + records * (4 * RECORD_SLOTS + BAND_BYTES + KEY_BYTES * threads) + 8 * values
     # For the field being compared: its hashed words, and its text with sorted words.
@@ -59,13 +59,14 @@ def _word_bytes(columns: Sequence[Column]) -> int:
 
 def check_records(records: int, fields: int, execution: Execution) -> None:
     """Refuse tables that cannot fit even without their texts, before they are read."""
-    needed = START_BYTES + 4 * records * fields + (PAIR_BYTES + fields) * default_budget(records)
+    pairs = default_budget(records, two_tables=True)  # one table has as many or more
+    needed = START_BYTES + 4 * records * fields + (PAIR_BYTES + fields) * pairs
     _check(needed, "at least", records, execution)
 
 
-def check_columns(columns: Sequence[Column], table_bytes: int, execution: Execution) -> int:
+def check_columns(columns: Sequence[Column], table_bytes: int, execution: Execution, two_tables: bool) -> int:
     """Refuse columns that will not fit; return the memory that they need."""
-    needed = expect_bytes(columns, table_bytes, execution.threads)
+    needed = expect_bytes(columns, table_bytes, execution.threads, two_tables)
     _check(needed, "about", len(columns[0]), execution)
     return needed
 

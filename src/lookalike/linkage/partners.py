@@ -17,7 +17,7 @@ from lookalike.linkage.blocking.find import CandidatePairs
 from lookalike.linkage.blocking.keys import assign_groups
 from lookalike.linkage.compare.texts import TextComparer
 from lookalike.linkage.fields.columns import Column
-from lookalike.types import Int32, Int64, Mapper, Span, UInt8, to_numpy
+from lookalike.types import Int32, Int64, Mapper, Span, UInt8, text_scalar, to_numpy
 from lookalike.types import compute as pc
 
 PARTNERS = 10
@@ -48,9 +48,9 @@ def join_columns(columns: Sequence[Column], name: str = "the whole record") -> C
     """
     # Arrow's own skipping of nulls loses the rows that have nothing else.
     texts = [column.values.take(pa.array(column.codes, mask=column.codes < 0)).fill_null("") for column in columns]
-    spaced = pc.binary_join_element_wise(*texts, pa.scalar(" ", pa.large_string()))
+    spaced = pc.binary_join_element_wise(*texts, text_scalar(" "))
     whole = pc.utf8_trim_whitespace(pc.replace_substring_regex(spaced, " +", " "))
-    encoded = pc.if_else(pc.equal(whole, ""), pa.scalar(None, pa.large_string()), whole).dictionary_encode()
+    encoded = pc.if_else(pc.equal(whole, ""), text_scalar(None), whole).dictionary_encode()
     return Column(name, "text", to_numpy(encoded.indices.fill_null(-1)).astype(np.int32), encoded.dictionary)
 
 

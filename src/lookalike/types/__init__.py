@@ -18,6 +18,7 @@ from lookalike.types.arrays import (
     stretch_by_stretch,
     strings_to_arrow,
     text_arrays,
+    text_scalar,
     to_arrow,
     to_numpy,
 )
@@ -66,6 +67,7 @@ __all__ = [
     "stretch_by_stretch",
     "strings_to_arrow",
     "text_arrays",
+    "text_scalar",
     "to_arrow",
     "to_numpy",
     "total_bytes",

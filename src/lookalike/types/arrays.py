@@ -141,6 +141,19 @@ def strings_to_arrow(values: Sequence[str]) -> pa.Array:
     return pa.Array.from_buffers(pa.large_string(), len(stored), buffers)
 
 
+def text_scalar(value: str | None) -> pa.Scalar:
+    """A string or null as an Arrow scalar of large_string; like `pa.scalar`, without pandas.
+
+    Examples
+    --------
+    >>> text_scalar("a").as_py(), text_scalar(None).as_py()
+    ('a', None)
+    """
+    import pyarrow as pa
+
+    return pa.nulls(1, pa.large_string())[0] if value is None else strings_to_arrow([value])[0]
+
+
 def text_arrays(texts: pa.Array) -> tuple[UInt8, Int64]:
     """Text as kernels read it: the UTF-8 bytes of all strings, and the offsets between them. A null counts as empty.
 

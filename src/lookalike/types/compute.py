@@ -44,11 +44,17 @@ def _make(name: str) -> Callable[..., Any]:
     options_class: Any = getattr(_compute, function._doc.options_class or "", None)
 
     def call(*arguments: Any, **options: Any) -> Any:
-        arrays = arguments if arity is Ellipsis else arguments[:arity]
-        more = arguments[len(arrays) :]
+        count = len(arguments) if arity is Ellipsis else arity
+        arrays = [_scalar(one) if isinstance(one, str | int | float) else one for one in arguments[:count]]
+        more = arguments[count:]
         return function.call(arrays, options_class(*more, **options) if more or options else None)
 
     return call
+
+
+def _scalar(value: str | float) -> pa.Scalar:
+    """A value of Python's as an Arrow scalar; Arrow itself imports pandas to make one."""
+    return cast(strings_to_arrow([value]), pa.string())[0] if isinstance(value, str) else to_arrow(np.array([value]))[0]
 
 
 def cast(values: Values, kind: pa.DataType, *, safe: bool = True) -> Values:
@@ -97,6 +103,5 @@ def fill_null(values: Values, value: str | float | pa.Scalar) -> Values:
     (['a', ''], [0, 2])
     """
     if not isinstance(value, pa.Scalar):  # `pa.scalar` imports pandas
-        one = strings_to_arrow([value]) if isinstance(value, str) else to_arrow(np.array([value]))
-        value = cast(one, values.type)[0]
+        value = cast(_scalar(value), values.type)
     return _compute.call_function("coalesce", [values, value])

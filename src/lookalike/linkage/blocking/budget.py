@@ -14,6 +14,7 @@ import numpy as np
 from lookalike.candidates.bands import join_band
 from lookalike.errors import ResourceError
 from lookalike.kernels import blocking as kernels
+from lookalike.kernels.sorting import sort_bits
 from lookalike.linkage.blocking.keys import BlockingHash
 from lookalike.types import Bool, Buckets, Int32, Int64, Mapper, UInt8, UInt64
 from lookalike.types.frozen import frozen
@@ -257,7 +258,10 @@ class PairCollector:
 
     def _merge(self, filled: int) -> None:
         """Merge the words added since the last call, up to `filled`, so that each pair occurs once."""
-        new = np.sort(self.words[self.filled : filled])
+        added = self.words[self.filled : filled]
+        new = added.copy()
+        if sort_bits(new, added, 0, -(-(2 * self.bits + kernels.MARK_BITS) // 8)):
+            new[:] = added
         kernels.merge_runs(self.words, self.filled, new)
         self.filled = kernels.merge_words(self.words[:filled], self.groups)
 

@@ -81,15 +81,21 @@ class FindingSteps(Protocol):
         ...
 
 
-def default_budget(records: int) -> int:
+def default_budget(records: int, two_tables: bool = False) -> int:
     """The default for the largest number of pairs: 100 per record for small tables, 15 for millions.
+
+    Between these, two tables have less than one, in which a record can have several copies. More found nothing else
+    (docs/log.md).
 
     Examples
     --------
     >>> default_budget(5_000), default_budget(2_000_000)
     (500000, 30000000)
+    >>> default_budget(200_000), default_budget(200_000, two_tables=True)
+    (8400000, 4000000)
     """
-    return min(100 * records, 300_000 + 50 * records, 6_000_000 + 12 * records)
+    most = min(100 * records, 300_000 + 50 * records, 6_000_000 + 12 * records)
+    return min(most, 1_000_000 + 15 * records) if two_tables else most
 
 
 def find_pairs(
@@ -134,7 +140,7 @@ def find_pairs(
     if not columns:
         raise UsageError("no field to find candidates by; name at least one with --fields")
     records = len(columns[0])
-    most_pairs = default_budget(records) if most_pairs is None else most_pairs
+    most_pairs = default_budget(records, split < records) if most_pairs is None else most_pairs
     if most_pairs < 0:
         raise UsageError(f"the budget of pairs must not be negative: {most_pairs}")
     collector = PairCollector(records, split, most_pairs, each)

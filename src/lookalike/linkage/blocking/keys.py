@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.kernels import blocking as kernels
+from lookalike.kernels.sorting import sort_bits
 from lookalike.linkage.fields.columns import Column
 from lookalike.types import (
     Bool,
@@ -201,8 +202,11 @@ def order_of(codes: Int32, ranks: UInt64, beside: tuple[Int32, UInt64] | None = 
         places = np.append(places, np.uint64(len(places))) >> np.uint64(wide - bits)
         words = words << np.uint64(bits) | places[others[known]]
     words = words << np.uint64(record_bits) | known.astype(np.uint64)
-    words.sort()
-    return (words & np.uint64((1 << record_bits) - 1)).astype(np.int32)
+    # Records are in order already, and a stable sort keeps them so.
+    highest = int(words.max(initial=0)).bit_length()
+    other = np.empty_like(words)
+    swapped = sort_bits(words, other, record_bits, -(-max(0, highest - record_bits) // 8))
+    return ((other if swapped else words) & np.uint64((1 << record_bits) - 1)).astype(np.int32)
 
 
 def rank_values(column: Column, reverse: bool = False) -> UInt64:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from lookalike.types import Float64, Int32, strings_to_arrow, to_numpy
+from lookalike.types import Float64, Int32, strings_to_arrow, text_scalar, to_numpy
 from lookalike.types import compute as pc
 from lookalike.types.frozen import frozen
 
@@ -43,7 +43,7 @@ REAL = r"^(?:1[5-9]|20)\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$"
 
 
 def _text(value: str) -> pa.Scalar:
-    return pa.scalar(value, pa.large_string())
+    return text_scalar(value)
 
 
 def _join(*parts: pa.Array) -> pa.Array:

@@ -16,7 +16,7 @@ from lookalike.errors import BadDataError, UsageError
 from lookalike.linkage.fields.columns import Column, WordGroups
 from lookalike.linkage.fields.normalise import fold_texts
 from lookalike.read.small_lines import read_small_lines
-from lookalike.types import Bool, Int64, strings_to_arrow, to_arrow, to_numpy
+from lookalike.types import Bool, Int64, strings_to_arrow, text_scalar, to_arrow, to_numpy
 from lookalike.types import compute as pc
 
 LISTS = {"english": Path(__file__).with_name("nicknames_english.txt")}
@@ -86,7 +86,7 @@ class Nicknames:
             chosen, of_word = pc.filter(lists, to_arrow(touched)), names[np.repeat(touched, np.diff(starts))]
             words = pc.coalesce(pc.take(firsts, to_arrow(of_word)), chosen.flatten())
             values = pa.ListArray.from_arrays(to_arrow(_starts(chosen).astype(np.int32)), words)
-            joined = pc.binary_join(values, pa.scalar(" ", pa.large_string()))
+            joined = pc.binary_join(values, text_scalar(" "))
             name = f"{column.name} by nickname" + (f" ({lane + 1})" if lane else "")
             coarse = _shared(column, name, np.flatnonzero(touched), joined)
             if len(coarse.values):

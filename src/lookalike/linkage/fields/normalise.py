@@ -19,7 +19,7 @@ from lookalike.errors import BadDataError
 from lookalike.features.unicode import folding_table
 from lookalike.kernels.values import LETTER_BITS, LONGEST_WORD, fold_words, replace_words
 from lookalike.linkage.fields.dates import find_order, iso_dates
-from lookalike.types import Int64, UInt8, strings_to_arrow, text_arrays
+from lookalike.types import Int64, UInt8, strings_to_arrow, text_arrays, text_scalar
 from lookalike.types import compute as pc
 
 PLACEHOLDERS = strings_to_arrow(
@@ -34,7 +34,7 @@ PLACEHOLDERS = strings_to_arrow(
 FILLER = rf"^(?:00+|9{{5,}}|{'|'.join(f'{digit}{{7,}}' for digit in range(1, 9))}|0?123456789|1234567890|1234567)$"
 """Dummy codes and phones: one digit repeated, or the digits in order."""
 NO_DATE = r"^(?:0000|9999)"
-_NONE = pa.scalar(None, pa.large_string())
+_NONE = text_scalar(None)
 
 # Country calling codes of one and two digits; all others have three.
 _SHORT_COUNTRIES = r"1|7|20|27|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]"
@@ -127,7 +127,7 @@ def write_strings(values: pa.Array, place: str) -> pa.Array:
     """
     kind = values.type
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        values = pc.binary_join(_cast(values, pa.list_(pa.large_string()), place), pa.scalar(" ", pa.large_string()))
+        values = pc.binary_join(_cast(values, pa.list_(pa.large_string()), place), text_scalar(" "))
     elif pa.types.is_timestamp(kind):
         values = pc.cast(pc.cast(values, pa.timestamp("us", kind.tz), safe=False), pa.date32(), safe=False)
     elif pa.types.is_floating(kind):
@@ -245,7 +245,7 @@ def _normal_email(values: pa.Array) -> pa.Array:
 def _normal_date(values: pa.Array, order: str) -> pa.Array:
     lower = _replace(pc.utf8_lower(values), r"\s+", " ")
     digits = _replace(lower, r"\D", "")
-    other = pc.if_else(pc.equal(digits, pa.scalar("", pa.large_string())), fold_texts(lower), digits)
+    other = pc.if_else(pc.equal(digits, text_scalar("")), fold_texts(lower), digits)
     return pc.coalesce(iso_dates(lower, order or "dmy"), other)
 
 
@@ -311,7 +311,7 @@ def normalise(kind: str, values: pa.Array, convention: str = "") -> pa.Array:
     else:
         written = {"code": _normal_code, "phone": _normal_phone, "email": _normal_email}[kind]
         normal = _change(values, written, _unlike(values, _DONE[kind]))
-    none = pc.equal(normal, pa.scalar("", pa.large_string()))
+    none = pc.equal(normal, text_scalar(""))
     if kind == "date":
         none = pc.or_(none, pc.match_substring_regex(normal, NO_DATE))
     return pc.if_else(none, _NONE, normal)
