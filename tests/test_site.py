@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import subprocess
@@ -9,6 +10,7 @@ import sys
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import nbformat
 import pytest
 import yaml
 from selectolax.lexbor import LexborHTMLParser
@@ -87,6 +89,22 @@ def test_the_reference_has_every_command_and_every_name(site):
     assert [name for name in la.__all__ if f'id="lookalike.{name}"' not in python] == ["__version__"]
     leaves = (site / "reference" / "families.html").read_text("utf-8")
     assert [name for name in families.__all__ if f'id="lookalike.families.{name}"' not in leaves] == []
+
+
+def test_notebooks_of_the_course_run(site, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    places = sorted((site / "course").glob("*.ipynb"))
+    assert len(places) == 6
+    for place in places:
+        notebook, names = nbformat.read(place, as_version=4), {}
+        nbformat.validate(notebook)
+        for cell in (one for one in notebook.cells if one.cell_type == "code" and not one.source.startswith("!")):
+            *steps, last = ast.parse(cell.source).body
+            shown = isinstance(last, ast.Expr)
+            exec(compile(ast.Module(steps if shown else [*steps, last], []), place.name, "exec"), names)
+            value = eval(compile(ast.Expression(last.value), place.name, "eval"), names) if shown else None
+            printed = capsys.readouterr().out + ("" if value is None else f"{value!r}\n")
+            assert printed == "".join(output.text for output in cell.outputs), cell.source
 
 
 def entries(nav: object) -> set[str]:

@@ -12,6 +12,7 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 
 from commands import command_pages
+from notebooks import lessons, notebook_files
 from python_names import python_pages
 
 ROOT = Path(__file__).parents[1]
@@ -36,7 +37,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that are not in `docs/`."""
     for source, place in OUTSIDE.items():
         files.append(File.generated(config, place, abs_src_path=str(ROOT / source)))
-    generated = {**command_pages(), **python_pages(), "decisions/README.md": decisions_page()}
+    generated = {**command_pages(), **python_pages(), **notebook_files(), "decisions/README.md": decisions_page()}
     for place, text in generated.items():
         files.append(File.generated(config, place, content=text))
     return files
@@ -51,6 +52,10 @@ def on_page_markdown(markdown: str, *, page: Any, files: Files, **_: Any) -> str
     def lead(match: re.Match[str]) -> str:
         return _lead(match, posixpath.dirname(here), page.file.src_uri, known)
 
+    if page.file.src_uri in {f"course/{lesson.name}" for lesson in lessons()}:
+        title, _, rest = markdown.partition("\n")
+        name = posixpath.basename(page.file.src_uri).replace(".md", ".ipynb")
+        markdown = f"{title}\n\n[Download as a notebook]({name}){{ .md-button }}\n{rest}"
     parts = FENCE.split(markdown)
     parts[::2] = [LINK.sub(lead, part) for part in parts[::2]]
     return "".join(parts).replace("```python\n>>>", "```pycon\n>>>")

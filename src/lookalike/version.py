@@ -1,3 +1,3 @@
 """The version of the package, on its own so that nothing heavy is imported to read it."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
