@@ -23,6 +23,7 @@ COMMANDS = {
     "pairs": "List all similar pairs.",
     "neighbors": "List the most similar items of each item.",
     "index": "Keep items, and ask what is similar to new ones.",
+    "serve": "Answer over HTTP, with a web page.",
     "link": "Find records that are the same entity.",
     "faces": "Find who has nearly the same measurements.",
     "fingerprints": "Find which prints come from the same finger.",

@@ -51,13 +51,24 @@ def parse_memory(text: str | int | None) -> int:
     """
     if text is None:
         return max(LEAST_BYTES, machine_memory() // 2)
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?\s*", str(text).lower())
-    if not match:
-        raise UsageError(f"--memory must be a size such as 4GiB or 800MB, not {text!r}")
-    found = int(min(float(match[1]) * UNITS[match[2] or ""], float(sys.maxsize)))
+    found = parse_size(text, "memory")
     if found < LEAST_BYTES:
         raise UsageError(f"--memory must be at least {LEAST_BYTES >> 20} MiB, not {text}")
     return found
+
+
+def parse_size(text: str | int, option: str) -> int:
+    """Bytes, from 4GiB, 800MB or a number, given as this option.
+
+    Examples
+    --------
+    >>> parse_size("32MiB", "max-body")
+    33554432
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?\s*", str(text).lower())
+    if not match:
+        raise UsageError(f"--{option} must be a size such as 4GiB or 800MB, not {text!r}")
+    return int(min(float(match[1]) * UNITS[match[2] or ""], float(sys.maxsize)))
 
 
 def machine_memory() -> int:

@@ -142,6 +142,9 @@ class Store(Protocol):
     def compact(self) -> None:
         """Free the space of removed items."""
 
+    def outline(self) -> dict[str, int]:
+        """The part of `describe` that takes no time: segments and log_bytes, if there are any."""
+
     def bucket_sizes(self) -> dict[int, int]:
         """How many buckets have 1 item, 2 or 3, 4 to 7, ...: by the smallest size of each class."""
 

@@ -357,6 +357,10 @@ class Folder:
             self.reopen()
             raise
 
+    def outline(self) -> dict[str, int]:
+        """How many segments there are, and the size of the log."""
+        return {"segments": len(self.manifest.segments), "log_bytes": self._log_end - FIRST}
+
     def bucket_sizes(self) -> dict[int, int]:
         """How many buckets of each class of sizes there are, in each segment by itself; the log is left out."""
         classes = np.zeros(64, np.int64)

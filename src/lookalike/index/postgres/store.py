@@ -234,6 +234,10 @@ class Database:
                 self.change(name, version=version)
         self.change("vacuum")
 
+    def outline(self) -> dict[str, int]:
+        """A database has no segments and no log of its own."""
+        return {}
+
     def bucket_sizes(self) -> dict[int, int]:
         """How many buckets of each class of sizes there are, removed items included."""
         found = dict(self.execute("buckets"))

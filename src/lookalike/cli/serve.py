@@ -1,0 +1,70 @@
+"""`lookalike serve`: the HTTP API and the web page of an index."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from lookalike.cli.options import CONTEXT, talking_options
+
+_EXAMPLES = """\b
+Examples:
+  lookalike serve seen
+  lookalike serve seen --keys keys.txt --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem
+  lookalike serve seen --read-only --port 8379
+"""
+_path = click.Path(path_type=Path)
+
+
+@click.command("serve", epilog=_EXAMPLES, context_settings=CONTEXT)
+@click.argument("index", metavar="INDEX")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--port", default=8378, show_default=True, help="The port; 0 takes a free one.")
+@click.option("--keys", type=_path, metavar="FILE", help="Who may ask: lines `read KEY name` or `write KEY name`.")
+@click.option("--read-only", is_flag=True, help="Only answer questions, and follow the process that writes.")
+@click.option("--allow-origin", "allow_origins", multiple=True, metavar="ORIGIN", help="Let pages of this site ask.")
+@click.option("--tls-cert", type=_path, metavar="FILE", help="Certificate for HTTPS.")
+@click.option("--tls-key", type=_path, metavar="FILE", help="Private key for HTTPS.")
+@click.option("--max-body", default="32MiB", show_default=True, help="Largest JSON body, and largest line of NDJSON.")
+@click.option("--max-items", default=10_000, show_default=True, help="Most items in a JSON array.")
+@click.option("--max-text", default="4MiB", show_default=True, help="Longest text.")
+@click.option("--max-requests", default=256, show_default=True, help="Most requests in progress.")
+@click.option("--max-k", default=1000, show_default=True, help="Most matches of a question.")
+@click.option("--timeout", default=30.0, show_default=True, help="Seconds in which a body must arrive.")
+@click.option("--refresh", default=1.0, show_default=True, help="Seconds between looks for changes, with --read-only.")
+@click.option(
+    "--log", default="all", show_default=True, metavar="[all|errors|none]", help="Requests to log on stderr, as JSON."
+)
+@click.option("--no-batching", is_flag=True, help="Answer each question by itself, to measure the difference.")
+@talking_options
+def command(
+    index: str, max_body: str, max_text: str, no_batching: bool, as_json: bool, quiet: bool, **options: Any
+) -> None:
+    """Serve an index over HTTP, with a web page to ask, explore and review.
+
+    Without --keys, only programs on this machine can connect. SIGTERM finishes requests in progress. One process writes
+    to an index in a folder; others serve it with --read-only. With --json, the address is printed as an object.
+    """
+    from lookalike.cli.output import print_record
+    from lookalike.cli.progress import open_progress
+    from lookalike.engine.memory import parse_size
+    from lookalike.errors import UsageError
+
+    try:
+        from lookalike.server.options import Limits, ServerOptions
+        from lookalike.server.serve import serve
+    except ImportError as error:
+        raise UsageError(f"serving needs a web server ({error}); pip install 'lookalike[server]'") from None
+    limits = Limits(
+        body_bytes=parse_size(max_body, "max-body"),
+        items=options.pop("max_items"),
+        text_bytes=parse_size(max_text, "max-text"),
+        requests=options.pop("max_requests"),
+        seconds=options.pop("timeout"),
+        k=options.pop("max_k"),
+    )
+    refresh = options.pop("refresh")
+    told = ServerOptions(**options, limits=limits, batching=not no_batching, refresh_seconds=refresh)
+    serve(index, told, open_progress(quiet).say, print_record if as_json else lambda _: None)

@@ -1,0 +1,140 @@
+"""Request bodies: a JSON document within its limit, or NDJSON a few lines at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+from starlette.requests import ClientDisconnect, Request
+
+from lookalike.server.options import Limits
+from lookalike.server.problems import Problem
+
+NDJSON = "application/x-ndjson"
+_LINES = {NDJSON, "application/ndjson", "application/jsonl", "application/x-jsonlines", "application/jsonlines"}
+GROUP_LINES, GROUP_BYTES = 512, 1 << 20
+"""Lines that are answered together."""
+
+
+def is_ndjson(request: Request) -> bool:
+    """Whether the body is NDJSON rather than JSON; anything else is refused."""
+    given = request.headers.get("content-type", "application/json")
+    name, *parameters = (part.strip().lower() for part in given.split(";"))
+    if request.headers.get("content-encoding", "identity").lower() != "identity":
+        raise Problem(415, "compressed bodies are not supported; send the body as it is")
+    if any(one.startswith("charset=") and one[8:].strip('"') not in ("utf-8", "utf8") for one in parameters):
+        raise Problem(415, "the body must be UTF-8")
+    if name in _LINES:
+        return True
+    if name != "application/json" and not (name.startswith("application/") and name.endswith("+json")):
+        raise Problem(415, f"content type {given[:80]!r}: send application/json or {NDJSON}")
+    return False
+
+
+async def _pieces(request: Request, seconds: float) -> AsyncIterator[bytes]:
+    """The body as it comes, with a limit on the time between two pieces."""
+    stream = request.stream()
+    while True:
+        try:
+            piece = await asyncio.wait_for(anext(stream), seconds)
+        except StopAsyncIteration:
+            return
+        except TimeoutError:
+            raise Problem(408, f"nothing came for {seconds:g} seconds", {"Connection": "close"}) from None
+        if piece:
+            yield piece
+
+
+async def read_json_body(request: Request, limits: Limits) -> bytearray:
+    """A body within the limits of size and time."""
+    length = request.headers.get("content-length", "0")
+    too_large = Problem(
+        413,
+        f"the body is larger than {limits.body_bytes:,} bytes; send fewer items at a time, or NDJSON",
+        {"Connection": "close"},
+    )
+    if length.isascii() and length.isdigit() and int(length) > limits.body_bytes:
+        raise too_large
+    body = bytearray()
+    try:
+        async with asyncio.timeout(limits.seconds):
+            async for piece in _pieces(request, limits.seconds):
+                body += piece
+                if len(body) > limits.body_bytes:
+                    raise too_large
+    except TimeoutError:
+        raise Problem(408, f"the body took longer than {limits.seconds:g} seconds", {"Connection": "close"}) from None
+    except ClientDisconnect:
+        raise Problem(400, "the connection ended before the body did") from None
+    return body
+
+
+class LineSplitter:
+    r"""Cuts pieces of a body into lines; one that is too long is dropped, and stands for itself as a problem.
+
+    Lines end with a newline, or with carriage return and newline; the last one may end with the body. Blank lines are
+    left out.
+
+    Examples
+    --------
+    >>> splitter = LineSplitter(8)
+    >>> splitter.add(b"12\r\n\n345"), splitter.add(b"6\n"), splitter.end()
+    ([b'12'], [b'3456'], [])
+    """
+
+    def __init__(self, largest: int) -> None:
+        self._largest = largest
+        self._rest = bytearray()
+        self._dropping = False
+
+    def add(self, piece: bytes) -> list[bytes | Problem]:
+        """The lines that a piece completes."""
+        *whole, rest = piece.split(b"\n")
+        found: list[bytes | Problem] = []
+        for part in whole:
+            found += self._complete(part)
+        self._append(rest)
+        return found
+
+    def end(self) -> list[bytes | Problem]:
+        """The last line, if it has no newline."""
+        return self._complete(b"")
+
+    def _append(self, part: bytes) -> None:
+        if not self._dropping:
+            self._rest += part
+            if len(self._rest) > self._largest:
+                self._dropping = True
+                self._rest = bytearray()
+
+    def _complete(self, part: bytes) -> list[bytes | Problem]:
+        self._append(part)
+        line, dropped = bytes(self._rest), self._dropping
+        self._rest, self._dropping = bytearray(), False
+        if dropped:
+            return [Problem(413, f"the line is longer than {self._largest:,} bytes")]
+        line = line.removesuffix(b"\r")
+        return [line] if line.strip(b" \t\r") else []
+
+
+async def read_lines(request: Request, limits: Limits) -> AsyncIterator[list[Any]]:
+    """Lines of an NDJSON body in groups: what has come, but not more than is answered together."""
+    splitter = LineSplitter(limits.body_bytes)
+    async for piece in _pieces(request, limits.seconds):
+        for group in _groups(splitter.add(piece)):
+            yield group
+    if last := splitter.end():
+        yield last
+
+
+def _groups(lines: list[bytes | Problem]) -> list[list[bytes | Problem]]:
+    groups: list[list[bytes | Problem]] = []
+    size = GROUP_BYTES
+    for line in lines:
+        if size >= GROUP_BYTES or len(groups[-1]) >= GROUP_LINES:
+            groups.append([])
+            size = 0
+        groups[-1].append(line)
+        size += len(line) if isinstance(line, bytes) else 0
+    return groups

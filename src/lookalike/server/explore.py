@@ -1,0 +1,121 @@
+"""The routes that show what is in the index, and why items are similar."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+from fastapi import FastAPI, Request
+from fastapi.responses import Response
+
+from lookalike.index.contract import Lookup
+from lookalike.index.stored_items import find_items, neighbors_of, read_items
+from lookalike.server import models
+from lookalike.server.bodies import is_ndjson, read_json_body
+from lookalike.server.comparing import compare
+from lookalike.server.contents import parse_json
+from lookalike.server.problems import Problem
+from lookalike.server.routes import answers, query_id, reply, shown
+from lookalike.server.state import ServerState
+
+BINS = 48
+"""Bars of the chart of additions."""
+TRIES = 200
+"""Items that are looked at to find one with neighbours."""
+
+
+def explore_routes(app: FastAPI, state: ServerState) -> None:
+    """Statistics, neighbours, and comparisons."""
+
+    @app.post(
+        "/v1/compare", summary="Compare two texts", response_model=None,
+        responses=answers(models.CompareAnswer, 404, 408, 413, 415, 422),
+        openapi_extra={"requestBody": {"required": True, "content": {
+            "application/json": {"schema": models.CompareIn.model_json_schema()}}}},
+    )  # fmt: skip
+    async def compare_two(request: Request) -> Response:
+        """How similar two texts (or items of the index) are, and which passages they share."""
+        if is_ndjson(request):
+            raise Problem(415, "send one object as application/json")
+        given = parse_json(await read_json_body(request, state.options.limits))
+        return reply(await state.run(compare, state, given))
+
+    @app.get("/v1/stats", summary="Sizes and options", response_model=None, responses=answers(None))
+    async def stats() -> Response:
+        """Items, bytes, segments, options and plan of the index."""
+        found = await state.run(state.index.store.describe)
+        more = {"read_only": state.options.read_only, "review": state.options.run is not None}
+        kind = state.index.kind
+        vectors = kind.settings.items.vectors
+        held = "undecided" if not kind.decided else "sets" if vectors is None else "vectors"
+        if vectors is not None and vectors.scalar == "bits":
+            held = "bits"
+        dimension = None if vectors is None else vectors.dimension
+        told = {"column": kind.measure.column, "holds": held, "dimension": dimension}
+        return reply({**found, "server": more, "kind": told})
+
+    @app.get("/v1/additions", summary="Additions over time", response_model=None, responses=answers(None))
+    async def additions() -> Response:
+        """How many items were added in each of some stretches of time."""
+        return reply(await state.run(_additions, state.index.store.lookup))
+
+    @app.get("/v1/buckets", summary="Sizes of buckets", response_model=None, responses=answers(None))
+    async def buckets() -> Response:
+        """How many buckets have 1 item, 2 or 3, 4 to 7, ..."""
+        sizes = await state.run(state.index.store.bucket_sizes)
+        return reply([{"from": size, "to": 2 * size - 1, "buckets": count} for size, count in sizes.items()])
+
+    @app.get("/v1/neighbors", summary="Neighbours of an item", response_model=None, responses=answers(None, 404, 422))
+    async def neighbors(request: Request) -> Response:
+        """An item of the index, and the items that are similar to it."""
+        k = int(state.defaults(request.query_params)["k"])
+        return reply(await state.run(_with_neighbors, state, query_id(request), k))
+
+    @app.get("/v1/random", summary="A random item", response_model=None, responses=answers(None, 404))
+    async def some() -> Response:
+        """A random item with its neighbours: one that has some, if one is found soon."""
+        return reply(await state.run(_random, state))
+
+
+def _additions(lookup: Lookup) -> list[dict[str, Any]]:
+    times = lookup.times(lookup.numbers())
+    if not len(times):
+        return []
+    counts, edges = np.histogram(times / 1e6, BINS if times.max() > times.min() else 1)
+    return [
+        {"from": float(low), "to": float(high), "items": count}
+        for count, low, high in zip(counts.tolist(), edges[:-1], edges[1:])
+    ]
+
+
+def _with_neighbors(state: ServerState, id: str, k: int) -> dict[str, Any]:
+    lookup = state.index.store.lookup
+    number = find_items(lookup, [id])[0]
+    if number is None:
+        raise Problem(404, f"the index has no item {id!r}")
+    return _described(lookup, number, k)
+
+
+def _described(lookup: Lookup, number: int, k: int) -> dict[str, Any]:
+    near = neighbors_of(lookup, number, k)
+    item, *others = read_items(lookup, [number, *near.right.tolist()])
+    column = lookup.kind.measure.column
+    matches = [{**shown(other), column: value} for other, value in zip(others, near.similarity.tolist())]
+    return {"item": shown(item), "matches": matches}
+
+
+def _random(state: ServerState) -> dict[str, Any]:
+    lookup = state.index.store.lookup
+    found = None
+    for _ in range(TRIES):
+        start = random.randrange(lookup.total) if lookup.total else 0
+        number = lookup.next_from(start)
+        number = lookup.next_from(0) if number is None else number
+        if number is None:
+            raise Problem(404, "the index has no items")
+        found = number
+        if len(neighbors_of(lookup, number, 1).right):
+            break
+    assert found is not None
+    return _described(lookup, found, 10)

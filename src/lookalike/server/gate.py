@@ -1,0 +1,135 @@
+"""What every request passes: its id, who asks, how many at once, headers of the answer, log and metrics."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+import traceback
+import uuid
+from collections.abc import MutableMapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from lookalike.server.access import check_access, check_origin, cors_headers, is_open
+from lookalike.server.keys import Keys
+from lookalike.server.logs import RequestLog
+from lookalike.server.metrics import Metrics
+from lookalike.server.options import ServerOptions
+from lookalike.server.problems import PROBLEM_TYPE, Problem
+
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
+SECURITY_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; font-src 'self'; manifest-src 'self'; form-action 'none'; base-uri 'none'; "
+    "frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+
+
+@dataclass(slots=True)
+class Passage:
+    """One request on its way."""
+
+    scope: MutableMapping[str, Any]
+    request_id: str
+    origin: str | None
+    started: float = field(default_factory=time.perf_counter)
+    status: int = 0
+    sent_bytes: int = 0
+    key: str | None = None
+    state: str = ""
+
+
+class Gate:
+    """An ASGI application around the routes."""
+
+    def __init__(
+        self, app: ASGIApp, options: ServerOptions, keys: Keys | None, metrics: Metrics, log: RequestLog
+    ) -> None:
+        self._app, self._options, self._keys, self._metrics, self._log = app, options, keys, metrics, log
+        self._in_progress = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request through, or answer it here."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        given = headers.get("x-request-id", "")
+        request_id = given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
+        passage = Passage(scope, request_id, headers.get("origin"))
+        limited = not is_open(scope["path"])
+        self._in_progress += limited
+        self._metrics.in_progress.set(self._in_progress)
+        try:
+            await self._pass(passage, headers, limited, receive, self._sender(passage, send))
+        finally:
+            self._in_progress -= limited
+            self._tell(passage)
+
+    async def _pass(self, passage: Passage, headers: Headers, limited: bool, receive: Receive, send: Send) -> None:
+        try:
+            if limited and self._in_progress > self._options.limits.requests:
+                raise Problem(429, "too many requests in progress; try again shortly", {"Retry-After": "1"})
+            preflight = check_origin(passage.scope, headers, self._options)
+            if preflight is not None:
+                await _answer(send, 204, b"", {})
+                return
+            passage.key = check_access(passage.scope, headers, self._keys)
+            inner = dict(passage.scope)
+            inner["state"] = {**passage.scope.get("state", {}), "request_id": passage.request_id}
+            if inner["method"] == "HEAD":
+                inner["method"] = "GET"  # the protocol leaves out the body
+            await self._app(inner, receive, send)
+        except Problem as problem:
+            await self._refuse(passage, problem, send)
+        except Exception:
+            sys.stderr.write(f"lookalike: request {passage.request_id}: {traceback.format_exc()}")
+            if passage.status:
+                raise  # the answer has begun: only the end of the connection tells that it is not complete
+            await self._refuse(passage, Problem(500, "the server has a fault; its log says which"), send)
+
+    async def _refuse(self, passage: Passage, problem: Problem, send: Send) -> None:
+        headers = {"Content-Type": PROBLEM_TYPE, **problem.headers}
+        await _answer(send, problem.status, problem.body(passage.request_id), headers)
+
+    def _sender(self, passage: Passage, send: Send) -> Send:
+        async def sender(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                passage.status = message["status"]
+                headers = MutableHeaders(scope=message)
+                headers["X-Request-ID"] = passage.request_id
+                for name, value in SECURITY_HEADERS.items():
+                    headers[name] = value
+                if "cache-control" not in headers:
+                    headers["Cache-Control"] = "no-store"
+                for name, value in cors_headers(passage.scope, passage.origin, self._options).items():
+                    headers[name] = value
+            else:
+                passage.sent_bytes += len(message.get("body", b""))
+            await send(message)
+
+        return sender
+
+    def _tell(self, passage: Passage) -> None:
+        seconds = time.perf_counter() - passage.started
+        self._metrics.in_progress.set(self._in_progress)
+        self._metrics.count(passage.scope["method"], passage.scope["path"], passage.status, seconds)
+        self._log.write(passage, seconds)
+
+
+async def _answer(send: Send, status: int, body: bytes, headers: dict[str, str]) -> None:
+    listed = [(name.lower().encode(), value.encode("latin-1", "replace")) for name, value in headers.items()]
+    if status != 204:
+        listed.append((b"content-length", str(len(body)).encode()))
+    await send({"type": "http.response.start", "status": status, "headers": listed})
+    await send({"type": "http.response.body", "body": body})

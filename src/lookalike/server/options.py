@@ -1,0 +1,104 @@
+"""What a server is told when it starts, and the limits that it keeps."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lookalike.errors import UsageError
+
+PORT = 8378
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a request may ask for. Larger ones are refused, with the limit in the message."""
+
+    body_bytes: int = 32 << 20
+    """A JSON body; of NDJSON, one line. NDJSON as a whole is streamed and has no limit."""
+    items: int = 10_000
+    """Items in a JSON array."""
+    text_bytes: int = 4 << 20
+    """One text, in UTF-8."""
+    requests: int = 256
+    """Requests in progress; further ones get 429."""
+    seconds: float = 30.0
+    """To send a JSON body, and between two pieces of NDJSON."""
+    k: int = 1000
+    """Matches of one question."""
+
+    def check(self) -> Limits:
+        """Refuse limits that allow nothing."""
+        for name in ("body_bytes", "items", "text_bytes", "requests", "seconds", "k"):
+            if not getattr(self, name) > 0:
+                raise UsageError(f"--max-{name.replace('_', '-')} must be above 0, not {getattr(self, name)}")
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOptions:
+    """Where to listen, who may ask, and how the server runs."""
+
+    host: str = "127.0.0.1"
+    port: int = PORT
+    keys: Path | None = None
+    read_only: bool = False
+    allow_origins: tuple[str, ...] = ()
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    log: str = "all"
+    """Requests that are logged: "all", "errors" or "none"."""
+    batching: bool = True
+    """Answer concurrent questions together."""
+    refresh_seconds: float = 1.0
+    """How often a read-only server looks for changes."""
+    run: Path | None = None
+    """The output folder of a run to review."""
+    limits: Limits = field(default_factory=Limits)
+
+    def check(self) -> ServerOptions:
+        """Refuse what would be unsafe or cannot work.
+
+        Examples
+        --------
+        >>> ServerOptions(host="0.0.0.0").check()
+        Traceback (most recent call last):
+        lookalike.errors.UsageError: --host 0.0.0.0: without --keys, anyone who can reach this machine could read and \
+change the index; use --keys FILE, or leave --host at 127.0.0.1
+        """
+        self.limits.check()
+        if self.keys is None and not is_loopback(self.host):
+            raise UsageError(
+                f"--host {self.host}: without --keys, anyone who can reach this machine could read and change the "
+                "index; use --keys FILE, or leave --host at 127.0.0.1"
+            )
+        if (self.tls_cert is None) != (self.tls_key is None):
+            raise UsageError("--tls-cert and --tls-key belong together; give both or neither")
+        if not 0 <= self.port <= 65535:
+            raise UsageError(f"--port must be from 0 to 65535, not {self.port}")
+        if self.log not in ("all", "errors", "none"):
+            raise UsageError(f"--log {self.log!r}: write all, errors or none")
+        for origin in self.allow_origins:
+            _check_origin(origin)
+        return self
+
+
+def _check_origin(origin: str) -> None:
+    scheme, mark, rest = origin.partition("://")
+    if origin != "*" and (scheme not in ("http", "https") or not mark or not rest or "/" in rest):
+        raise UsageError(f"--allow-origin {origin!r}: write scheme and host, such as https://news.example, or *")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address.
+
+    Examples
+    --------
+    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("localhost"), is_loopback("0.0.0.0")
+    (True, True, True, False)
+    """
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,56 @@
+"""Errors as callers see them: application/problem+json (RFC 9457) with a status that means what it says."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+import orjson
+
+from lookalike.errors import BadDataError, LookalikeError, ResourceError, UsageError
+
+PROBLEM_TYPE = "application/problem+json"
+
+
+class Problem(Exception):  # noqa: N818 - the name that the standard gives it
+    """An answer that is an error.
+
+    Examples
+    --------
+    >>> Problem(404, "no such item").described()
+    {'type': 'about:blank', 'title': 'Not Found', 'status': 404, 'detail': 'no such item'}
+    """
+
+    def __init__(self, status: int, detail: str, headers: dict[str, str] | None = None) -> None:
+        super().__init__(detail)
+        self.status, self.detail, self.headers = status, detail, headers or {}
+
+    def described(self, request_id: str | None = None) -> dict[str, Any]:
+        """As an object."""
+        found = {
+            "type": "about:blank",
+            "title": HTTPStatus(self.status).phrase,
+            "status": self.status,
+            "detail": self.detail,
+        }
+        return found if request_id is None else {**found, "request_id": request_id}
+
+    def body(self, request_id: str) -> bytes:
+        """As JSON."""
+        return orjson.dumps(self.described(request_id))
+
+
+def problem_of(error: LookalikeError) -> Problem:
+    """What an error of the index means for who asked.
+
+    Examples
+    --------
+    >>> problem_of(UsageError("--threshold 0.1 is below that of the index")).detail
+    'threshold 0.1 is below that of the index'
+    """
+    text = str(error)
+    if isinstance(error, ResourceError):
+        return Problem(503, text, {"Retry-After": "5"})
+    if isinstance(error, UsageError | BadDataError):
+        return Problem(422, text.removeprefix("--").replace(" --", " "))
+    return Problem(500, text)

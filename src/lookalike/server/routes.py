@@ -1,0 +1,179 @@
+"""The routes of the API on items and questions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+import orjson
+from fastapi import FastAPI, Request
+from fastapi.responses import Response
+
+from lookalike.index.stored_items import StoredItem, find_items, read_items
+from lookalike.server import models
+from lookalike.server.bodies import NDJSON, is_ndjson, read_json_body
+from lookalike.server.collection import Addition, Removal
+from lookalike.server.contents import parse_json
+from lookalike.server.problems import PROBLEM_TYPE, Problem
+from lookalike.server.state import ServerState
+from lookalike.server.streaming import StreamedAnswers, Submit, answer_each
+
+ON_CONFLICT = ("replace", "skip", "error")
+ITEMS = "/v1/items/"
+_PROBLEM = {"model": models.ProblemAnswer, "content": {PROBLEM_TYPE: {}}}
+
+
+def answers(model: type[Any] | None, *codes: int) -> dict[int | str, dict[str, Any]]:
+    """What a route answers, and its errors, for its description."""
+    good: dict[int | str, dict[str, Any]] = {} if model is None else {200: {"model": model}}
+    return good | dict.fromkeys((401, 403, *codes, 429, 503), _PROBLEM)
+
+
+def body_of(model: type[Any]) -> dict[str, Any]:
+    """The description of a body: one object, a list of them, or one on each line."""
+    schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
+    either = {"oneOf": [schema, {"type": "array", "items": schema}]}
+    content = {"application/json": {"schema": either}, NDJSON: {"schema": {"type": "string"}}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+def reply(found: Any) -> Response:
+    """An answer as JSON."""
+    return Response(orjson.dumps(found), media_type="application/json")
+
+
+def flag(request: Request, name: str, default: bool) -> bool:
+    """A parameter that is true or false."""
+    given = request.query_params.get(name)
+    if given is None:
+        return default
+    if given.lower() not in ("true", "false", "1", "0"):
+        raise Problem(422, f"{name} must be true or false, not {given[:40]!r}")
+    return given.lower() in ("true", "1")
+
+
+async def answer_body(state: ServerState, request: Request, parse: Callable[[Any], Any], submit: Submit) -> Response:
+    """Answer one object, a list, or NDJSON."""
+    limits = state.options.limits
+    if is_ndjson(request):
+        return StreamedAnswers(request, limits, parse, submit)
+    given = parse_json(await read_json_body(request, limits))
+    if not isinstance(given, list):
+        (answer,) = await submit([parse(given)])
+        if isinstance(answer, Problem):
+            raise answer
+        return reply(answer)
+    if len(given) > limits.items:
+        raise Problem(413, f"the list has {len(given):,} items; at most {limits.items:,} at a time, or send NDJSON")
+    return reply(await answer_each(given, parse, submit))
+
+
+def shown(item: StoredItem) -> dict[str, Any]:
+    """A stored item as callers see it."""
+    when = datetime.fromtimestamp(item.added_at / 1e6, UTC).isoformat(timespec="microseconds")
+    found = {"id": item.id, "added_at": when.replace("+00:00", "Z"), "size": item.size}
+    values = {"text": item.text, "vector": item.vector, "bits": item.bits}
+    return found | {name: value for name, value in values.items() if value is not None}
+
+
+def path_id(request: Request) -> str:
+    """The id in a path, percent-decoded; or the parameter `id`, for ids that a path cannot hold, such as `..`."""
+    raw: bytes = request.scope.get("raw_path") or request.scope["path"].encode()
+    raw = raw.partition(b"?")[0]
+    given = raw[len(ITEMS) :] if raw.startswith(ITEMS.encode()) else None
+    try:
+        if given is not None:
+            return unquote_to_bytes(given).decode()
+        return query_id(request)
+    except UnicodeDecodeError:
+        raise Problem(422, "the id in the path is not UTF-8") from None
+
+
+def query_id(request: Request) -> str:
+    """The parameter `id`."""
+    found = request.query_params.get("id")
+    if found is None:
+        raise Problem(422, "give an id: /v1/items/ID, or ?id=ID")
+    if "\ufffd" in found or not _is_unicode(found):
+        _check_raw(request)
+    return found
+
+
+def _check_raw(request: Request) -> None:
+    unquote_to_bytes(request.scope["query_string"]).decode()
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def stored_item(state: ServerState, id: str) -> StoredItem:
+    """An item of the index, or 404."""
+    lookup = state.index.store.lookup
+    number = find_items(lookup, [id])[0]
+    if number is None:
+        raise Problem(404, f"the index has no item {id!r}")
+    return read_items(lookup, [number])[0]
+
+
+def add_routes(app: FastAPI, state: ServerState) -> None:
+    """The routes that add, ask, get and remove."""
+
+    @app.post(
+        "/v1/items", summary="Add items", openapi_extra=body_of(models.ItemIn), response_model=None,
+        responses=answers(models.ItemAnswer, 408, 409, 413, 415, 422),
+    )  # fmt: skip
+    async def add_items(request: Request) -> Response:
+        """Add one item, a list, or NDJSON. With `if_new=true`, only items that resemble nothing in the index."""
+        state.check_writing()
+        if_new, conflict = flag(request, "if_new", False), request.query_params.get("on_conflict", "replace")
+        if conflict not in ON_CONFLICT:
+            raise Problem(422, f"on_conflict must be {', '.join(ON_CONFLICT)}, not {conflict[:40]!r}")
+
+        def parse(given: Any) -> Addition:
+            return Addition(state.contents.item(given), if_new, conflict)
+
+        return await answer_body(state, request, parse, state.writer.submit_all)
+
+    @app.post(
+        "/v1/query", summary="Ask what is similar", openapi_extra=body_of(models.QuestionIn), response_model=None,
+        responses=answers(models.QuestionAnswer, 408, 413, 415, 422),
+    )  # fmt: skip
+    async def query(request: Request) -> Response:
+        """One question, a list, or NDJSON. `k` and `threshold` can also be parameters, as defaults for all."""
+        defaults = state.defaults(request.query_params) if request.scope["query_string"] else state.plain_defaults
+        with_text = flag(request, "text", True) if request.scope["query_string"] else True
+
+        def parse(given: Any) -> Any:
+            return state.contents.question(given, defaults), with_text
+
+        return await answer_body(state, request, parse, state.reader.submit_all)
+
+    @app.get(
+        "/v1/items/{id:path}", summary="Get an item", response_model=None,
+        responses=answers(models.StoredItemAnswer, 404, 422),
+    )  # fmt: skip
+    @app.get("/v1/items", summary="Get an item by ?id=", response_model=None, responses=answers(None, 404, 422))
+    async def get_item(request: Request) -> Response:
+        """What is stored of an item."""
+        id = path_id(request)
+        return reply(shown(await state.run(stored_item, state, id)))
+
+    @app.delete(
+        "/v1/items/{id:path}", summary="Remove an item", response_model=None, status_code=204,
+        responses=answers(None, 404, 422),
+    )  # fmt: skip
+    @app.delete("/v1/items", summary="Remove an item by ?id=", response_model=None, status_code=204)
+    async def remove_item(request: Request) -> Response:
+        """Remove an item."""
+        state.check_writing()
+        answer = await state.writer.submit(Removal(path_id(request)))
+        if isinstance(answer, Problem):
+            raise answer
+        return Response(status_code=204)

@@ -1,0 +1,158 @@
+"""Start a server on an index, and stop it in good order."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import ssl
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import uvicorn
+
+from lookalike.errors import LookalikeError, UsageError
+from lookalike.index.index import StoredIndex
+from lookalike.server.app import create_app
+from lookalike.server.contents import Item, Question
+from lookalike.server.keys import Keys
+from lookalike.server.options import ServerOptions
+from lookalike.server.state import ServerState
+
+Say = Callable[[str], None]
+Announce = Callable[[dict[str, Any]], None]
+DRAIN_SECONDS = 30
+"""How long requests in progress may take once the server is told to stop."""
+
+
+def serve(place: str | Path, options: ServerOptions, say: Say, announce: Announce = lambda _: None) -> None:
+    """Serve an index until a signal ends it; requests in progress are finished first.
+
+    Parameters
+    ----------
+    say
+        Told what people should know.
+    announce
+        Told once where the server listens, as a record.
+
+    Raises
+    ------
+    UsageError
+        If it is not an index, another process writes to it, or the address is taken.
+    """
+    options.check()
+    keys = None if options.keys is None else Keys.load(options.keys)
+    index = _open(place, options)
+    state = ServerState(index, options)
+    try:
+        _Server(_config(state, keys), state, say, announce).run()
+    finally:
+        state.close()
+
+
+def _open(place: str | Path, options: ServerOptions) -> StoredIndex:
+    try:
+        return StoredIndex.open(place, read_only=options.read_only)
+    except UsageError as error:
+        if "another process" in str(error):
+            raise UsageError(f"{error}; start this server with --read-only to follow it") from None
+        raise
+
+
+def _config(state: ServerState, keys: Keys | None) -> uvicorn.Config:
+    options = state.options
+    app: Any = create_app(state, keys)
+    config = uvicorn.Config(
+        app, host=options.host.strip("[]"), port=options.port, log_level="critical", access_log=False,
+        server_header=False, date_header=True, lifespan="off", timeout_graceful_shutdown=DRAIN_SECONDS,
+        timeout_keep_alive=75, ws="none", proxy_headers=False,
+        ssl_certfile=options.tls_cert and str(options.tls_cert), ssl_keyfile=options.tls_key and str(options.tls_key),
+    )  # fmt: skip
+    try:
+        config.load()
+    except (OSError, ssl.SSLError) as error:
+        raise UsageError(f"--tls-cert {options.tls_cert}, --tls-key {options.tls_key}: {error}") from None
+    return config
+
+
+class _Server(uvicorn.Server):
+    """uvicorn, with the work that goes on beside requests."""
+
+    def __init__(self, config: uvicorn.Config, state: ServerState, say: Say, announce: Announce) -> None:
+        super().__init__(config)
+        self._state, self._say, self._announce = state, say, announce
+
+    def run(self, sockets: Any = None) -> None:
+        """Serve until a signal comes."""
+        try:
+            listening = sockets or [self.config.bind_socket()]
+        except SystemExit:
+            host, port = self.config.host, self.config.port
+            raise UsageError(f"--port {port}: {host}:{port} cannot be used; is another server running there?") from None
+        with contextlib.suppress(KeyboardInterrupt):
+            super().run(listening)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Any:
+        """Signals end the server, and no more than that."""
+        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Take no new requests, and end when those in progress are done."""
+        self._state.not_ready = "the server is stopping"
+        super().handle_exit(sig, frame)
+
+    async def startup(self, sockets: Any = None) -> None:
+        """Listen, and make ready meanwhile."""
+        await super().startup(sockets)
+        self._beside = asyncio.create_task(self._prepare())
+        port = self.servers[0].sockets[0].getsockname()[1]
+        self._tell(port)
+
+    async def shutdown(self, sockets: Any = None) -> None:
+        """Finish requests in progress."""
+        self._beside.cancel()
+        await super().shutdown(sockets)
+
+    def _tell(self, port: int) -> None:
+        options = self._state.options
+        scheme = "https" if options.tls_cert else "http"
+        host = f"[{options.host.strip('[]')}]" if ":" in options.host else options.host
+        index = self._state.index
+        mode = ", read-only" if options.read_only else ""
+        url = f"{scheme}://{host}:{port}/"
+        self._say(f"{index.store.name}: {len(index):,} items{mode}, at {url}")
+        self._announce({"url": url, "items": len(index), "read_only": options.read_only})
+        if options.keys is None:
+            self._say("Only programs on this machine can reach it, and they need no key; --keys FILE is for others.")
+
+    async def _prepare(self) -> None:
+        """Load the kernels by asking once; then, as a reader, follow the writer."""
+        state = self._state
+        item = Item("text", "one question, so that everything is loaded before the first request comes")
+        with contextlib.suppress(LookalikeError):
+            await state.reader.submit((Question(item, 1, None), False))
+        if state.not_ready == "the server is starting":
+            state.not_ready = None
+        if state.options.read_only:
+            async for _ in _every(state.options.refresh_seconds):
+                await self._follow()
+
+    async def _follow(self) -> None:
+        try:
+            await asyncio.get_running_loop().run_in_executor(None, self._state.index.refresh)
+        except LookalikeError as error:
+            self._say(f"The changes of the writer cannot be read, and will be tried again: {error}")
+
+
+async def _every(seconds: float) -> AsyncIterator[None]:
+    while True:
+        await asyncio.sleep(seconds)
+        yield
