@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import errno
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from lookalike.errors import ResourceError, UsageError
-from lookalike.write import OutputFolder, output_file, outputs, whole_file
+from lookalike.write import OutputFolder, flushing, output_file, outputs, whole_file
 from lookalike.write.ownership import LOCK_TEXT
 
 
@@ -130,7 +131,8 @@ def test_arrow_tells_a_full_disk_too(tmp_path: Path) -> None:
 
 def test_everything_is_flushed_before_it_gets_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     flushed = []
-    monkeypatch.setattr(outputs, "flush", lambda path: flushed.append((path.name, (tmp_path / "out").exists())))
+    for module in (outputs, flushing):
+        monkeypatch.setattr(module, "flush", lambda path: flushed.append((path.name, (tmp_path / "out").exists())))
     with OutputFolder(tmp_path / "out") as folder:
         fill(folder)
     before = [name for name, published in flushed if not published]
@@ -140,7 +142,8 @@ def test_everything_is_flushed_before_it_gets_its_name(tmp_path: Path, monkeypat
 
 def test_files_of_an_output_are_flushed_once_with_all_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     flushed = []
-    monkeypatch.setattr(outputs, "flush", lambda path: flushed.append(path.name))
+    for module in (outputs, flushing):
+        monkeypatch.setattr(module, "flush", lambda path: flushed.append(path.name))
     with OutputFolder(tmp_path / "out") as folder:
         fill(folder)
         with whole_file(folder / "b.txt") as partial:
@@ -157,7 +160,7 @@ def test_an_error_while_flushing_is_raised(tmp_path: Path, monkeypatch: pytest.M
     def fail(path: Path) -> None:
         raise OSError(errno.ENOSPC, "no space", str(path))
 
-    monkeypatch.setattr(outputs, "flush", fail)
+    monkeypatch.setattr(flushing, "flush", fail)
     with pytest.raises(ResourceError, match="no space left"), OutputFolder(tmp_path / "out") as folder:
         fill(folder)
     assert not (tmp_path / "out").exists()
@@ -165,10 +168,35 @@ def test_an_error_while_flushing_is_raised(tmp_path: Path, monkeypatch: pytest.M
 
 def test_many_files_are_flushed_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced = []
-    monkeypatch.setattr(outputs.os, "sync", lambda: synced.append((tmp_path / "out").exists()))
+
+    flush_file_system = flushing.flush_file_system
+
+    def note(folder: Path) -> bool:
+        synced.append((tmp_path / "out").exists())
+        return flush_file_system(folder)
+
+    monkeypatch.setattr(flushing, "flush_file_system", note)
     with OutputFolder(tmp_path / "out", many_files=3) as folder:
         fill(folder)
     assert synced == [False]
+
+
+def test_where_a_file_system_cannot_be_flushed_each_file_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flushed = []
+    monkeypatch.setattr(flushing, "flush_file_system", lambda folder: False)
+    monkeypatch.setattr(flushing, "flush", lambda path: flushed.append(path.name))
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep/a.txt").write_text("a")
+    (tmp_path / "b.txt").write_text("b")
+    flushing.flush_tree(tmp_path, many_files=1)
+    assert sorted(flushed) == ["a.txt", "b.txt", "deep", tmp_path.name]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux can flush one file system")
+def test_a_file_system_is_flushed_and_a_missing_folder_is_an_error(tmp_path: Path) -> None:
+    assert flushing.flush_file_system(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        flushing.flush_file_system(tmp_path / "none")
 
 
 def test_a_parent_that_cannot_be_written(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ import tempfile
 import time
 import zlib
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -21,6 +20,7 @@ from typing import Any, TypeGuard
 
 from lookalike.errors import ResourceError, UsageError
 from lookalike.types import KEPT, RUN_FILE, parse_record
+from lookalike.write.flushing import MANY_FILES, flush, flush_tree
 from lookalike.write.locks import FileLock, LockedError
 from lookalike.write.ownership import LOCK_TEXT, check_replaceable, check_work_folders
 
@@ -30,14 +30,9 @@ WORK = "work"
 """Where a run keeps pieces of its work, inside the folder that it writes to."""
 MANIFEST = "manifest.jsonl"
 """What a run has finished, in the work folder."""
-MANY_FILES = 200
-"""With more files than this, all are flushed at once instead of one by one."""
-FLUSHED_AT_ONCE = 8
-"""So many files are flushed at the same time: the disk then commits them together."""
 TABLE_SUFFIXES = (".parquet", ".csv", ".jsonl", ".tsv")
 """The suffixes that a table can be written to."""
 
-_WINDOWS = os.name == "nt"
 _unpublished: set[Path] = set()
 """Folders that are being filled: files in them are flushed together before the folder is renamed."""
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
@@ -385,26 +380,3 @@ def free_bytes(path: Path) -> int:
     """Free space on the disk of a path, which need not exist yet."""
     there = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
     return shutil.disk_usage(there).free
-
-
-def flush_tree(folder: Path, many_files: int = MANY_FILES) -> None:
-    """Make sure that everything in a folder is on disk."""
-    found = [Path(parent, name) for parent, _, files in os.walk(folder, topdown=False) for name in (*files, ".")]
-    if len(found) > many_files and hasattr(os, "sync"):
-        # one by one, each file would wait for the disk
-        os.sync()
-        return
-    with ThreadPoolExecutor(min(FLUSHED_AT_ONCE, len(found))) as pool:
-        for _ in pool.map(flush, found):
-            pass  # an error is raised here
-
-
-def flush(path: Path) -> None:
-    """Make sure that a file, or the names in a folder, are on disk."""
-    if _WINDOWS and path.is_dir():
-        return  # folders cannot be flushed there
-    handle = os.open(path, os.O_RDWR if _WINDOWS else os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -22,8 +22,9 @@ import pyarrow as pa
 
 from lookalike.errors import UsageError
 from lookalike.write.checksums import checksum
+from lookalike.write.flushing import flush
 from lookalike.write.kept_file import Saved
-from lookalike.write.outputs import MANIFEST, disk_errors, flush, whole_lines
+from lookalike.write.outputs import MANIFEST, disk_errors, whole_lines
 
 SAVE_SECONDS = 5.0
 """After so long, what was done since the last piece is saved as another one."""

@@ -28,8 +28,8 @@ from lookalike.index.table import Table
 from lookalike.index.view import View
 from lookalike.types import Int64
 from lookalike.write import disk_errors
+from lookalike.write.flushing import flush
 from lookalike.write.locks import FileLock
-from lookalike.write.outputs import flush
 
 LOG_BYTES, LOG_RECORDS = 8 << 20, 2048
 """From this size on, the log becomes a segment: it is read whenever the index is opened."""

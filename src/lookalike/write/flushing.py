@@ -1,0 +1,55 @@
+"""Makes sure that files are on disk, not only in memory. What is written, and why, is not known here."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+MANY_FILES = 200
+"""With more files than this, their whole file system is flushed instead of one file after the other."""
+FLUSHED_AT_ONCE = 8
+"""Files that are flushed at the same time: the disk then commits them together."""
+_WINDOWS = os.name == "nt"
+
+
+def flush_tree(folder: Path, many_files: int = MANY_FILES) -> None:
+    """Make sure that everything in a folder is on disk."""
+    found = [Path(parent, name) for parent, _, files in os.walk(folder, topdown=False) for name in (*files, ".")]
+    if len(found) > many_files and flush_file_system(folder):
+        return
+    with ThreadPoolExecutor(min(FLUSHED_AT_ONCE, len(found))) as pool:
+        for _ in pool.map(flush, found):
+            pass  # an error is raised here
+
+
+def flush(path: Path) -> None:
+    """Make sure that a file, or the names in a folder, are on disk."""
+    if _WINDOWS and path.is_dir():
+        return  # folders cannot be flushed there
+    handle = os.open(path, os.O_RDWR if _WINDOWS else os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def flush_file_system(folder: Path) -> bool:
+    """Make sure that all files of the file system of a folder are on disk; return False where that cannot be asked.
+
+    For many small files this takes a third of the time of flushing each. Unlike `os.sync`, it does not wait for other
+    disks, and reports errors.
+    """
+    try:
+        syncfs = ctypes.CDLL(None, use_errno=True).syncfs
+    except (AttributeError, OSError, TypeError):  # only Linux has it
+        return False
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        if syncfs(handle):
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number), str(folder))
+    finally:
+        os.close(handle)
+    return True
