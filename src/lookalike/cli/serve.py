@@ -14,12 +14,13 @@ Examples:
   lookalike serve seen
   lookalike serve seen --keys keys.txt --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem
   lookalike serve seen --read-only --port 8379
+  lookalike serve --run out
 """
 _path = click.Path(path_type=Path)
 
 
 @click.command("serve", epilog=_EXAMPLES, context_settings=CONTEXT)
-@click.argument("index", metavar="INDEX")
+@click.argument("index", required=False, metavar="[INDEX]")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", default=8378, show_default=True, help="The port; 0 takes a free one.")
 @click.option("--keys", type=_path, metavar="FILE", help="Who may ask: lines `read KEY name` or `write KEY name`.")
@@ -27,6 +28,7 @@ _path = click.Path(path_type=Path)
 @click.option("--allow-origin", "allow_origins", multiple=True, metavar="ORIGIN", help="Let pages of this site ask.")
 @click.option("--tls-cert", type=_path, metavar="FILE", help="Certificate for HTTPS.")
 @click.option("--tls-key", type=_path, metavar="FILE", help="Private key for HTTPS.")
+@click.option("--run", type=_path, metavar="OUT", help="Review the output of dedup or link on the page.")
 @click.option("--max-body", default="32MiB", show_default=True, help="Largest JSON body, and largest line of NDJSON.")
 @click.option("--max-items", default=10_000, show_default=True, help="Most items in a JSON array.")
 @click.option("--max-text", default="4MiB", show_default=True, help="Longest text.")
@@ -40,7 +42,7 @@ _path = click.Path(path_type=Path)
 @click.option("--no-batching", is_flag=True, help="Answer each question by itself, to measure the difference.")
 @talking_options
 def command(
-    index: str, max_body: str, max_text: str, no_batching: bool, as_json: bool, quiet: bool, **options: Any
+    index: str | None, max_body: str, max_text: str, no_batching: bool, as_json: bool, quiet: bool, **options: Any
 ) -> None:
     """Serve an index over HTTP, with a web page to ask, explore and review.
 

@@ -16,6 +16,8 @@ from lookalike.server.gate import Gate
 from lookalike.server.keys import Keys
 from lookalike.server.logs import RequestLog
 from lookalike.server.problems import PROBLEM_TYPE, Problem
+from lookalike.server.review import review_routes
+from lookalike.server.reviewed_run import ReviewedRun
 from lookalike.server.routes import add_routes
 from lookalike.server.state import ServerState
 from lookalike.server.website import page_routes
@@ -25,7 +27,7 @@ _ABOUT = """Ask an index what is similar, and add to it. Every similarity is exa
 (RFC 9457) with a request id."""
 
 
-def create_app(state: ServerState, keys: Keys | None) -> Gate:
+def create_app(state: ServerState, keys: Keys | None, reviewed: ReviewedRun | None = None) -> Gate:
     """The ASGI application of a server."""
     app = FastAPI(
         title="lookalike", version=__version__, description=_ABOUT, docs_url=None, redoc_url=None,
@@ -33,6 +35,8 @@ def create_app(state: ServerState, keys: Keys | None) -> Gate:
     )  # fmt: skip
     add_routes(app, state)
     explore_routes(app, state)
+    if reviewed is not None:
+        review_routes(app, state, reviewed)
     page_routes(app, state)
     app.add_exception_handler(Problem, _problem_reply)
     app.add_exception_handler(HTTPException, _http_reply)

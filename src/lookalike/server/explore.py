@@ -46,6 +46,7 @@ def explore_routes(app: FastAPI, state: ServerState) -> None:
         """Items, bytes, segments, options and plan of the index."""
         found = await state.run(state.index.store.describe)
         more = {"read_only": state.options.read_only, "review": state.options.run is not None}
+        more["index"] = not state.options.without_index
         kind = state.index.kind
         vectors = kind.settings.items.vectors
         held = "undecided" if not kind.decided else "sets" if vectors is None else "vectors"

@@ -55,6 +55,8 @@ class ServerOptions:
     """How often a read-only server looks for changes."""
     run: Path | None = None
     """The output folder of a run to review."""
+    without_index: bool = False
+    """Only a run is reviewed; the index is empty."""
     limits: Limits = field(default_factory=Limits)
 
     def check(self) -> ServerOptions:

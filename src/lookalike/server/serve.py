@@ -6,20 +6,25 @@ import asyncio
 import contextlib
 import signal
 import ssl
+import tempfile
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import uvicorn
 
+from lookalike.engine.settings import Settings
 from lookalike.errors import LookalikeError, UsageError
 from lookalike.index.index import StoredIndex
 from lookalike.server.app import create_app
 from lookalike.server.contents import Item, Question
 from lookalike.server.keys import Keys
 from lookalike.server.options import ServerOptions
+from lookalike.server.reviewed_run import ReviewedRun
 from lookalike.server.state import ServerState
+from lookalike.types import TEMPORARY
 
 Say = Callable[[str], None]
 Announce = Callable[[dict[str, Any]], None]
@@ -27,7 +32,7 @@ DRAIN_SECONDS = 30
 """How long requests in progress may take once the server is told to stop."""
 
 
-def serve(place: str | Path, options: ServerOptions, say: Say, announce: Announce = lambda _: None) -> None:
+def serve(place: str | Path | None, options: ServerOptions, say: Say, announce: Announce = lambda _: None) -> None:
     """Serve an index until a signal ends it; requests in progress are finished first.
 
     Parameters
@@ -42,14 +47,24 @@ def serve(place: str | Path, options: ServerOptions, say: Say, announce: Announc
     UsageError
         If it is not an index, another process writes to it, or the address is taken.
     """
-    options.check()
+    options = replace(options, without_index=place is None).check()
     keys = None if options.keys is None else Keys.load(options.keys)
-    index = _open(place, options)
-    state = ServerState(index, options)
-    try:
-        _Server(_config(state, keys), state, say, announce).run()
-    finally:
-        state.close()
+    reviewed = None if options.run is None else ReviewedRun.open(options.run)
+    with contextlib.ExitStack() as stack:
+        if place is None:
+            place = _empty_index(stack, reviewed)
+        state = ServerState(_open(place, options), options)
+        stack.callback(state.close)
+        _Server(_config(state, keys, reviewed), state, say, announce).run()
+
+
+def _empty_index(stack: contextlib.ExitStack, reviewed: ReviewedRun | None) -> Path:
+    """Where only a run is reviewed, there is nothing to ask."""
+    if reviewed is None:
+        raise UsageError("name an INDEX to serve, or a run to review with --run OUT")
+    place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=TEMPORARY)), "empty")
+    StoredIndex.create(place, Settings.parse(method="lsh")).close()
+    return place
 
 
 def _open(place: str | Path, options: ServerOptions) -> StoredIndex:
@@ -61,9 +76,9 @@ def _open(place: str | Path, options: ServerOptions) -> StoredIndex:
         raise
 
 
-def _config(state: ServerState, keys: Keys | None) -> uvicorn.Config:
+def _config(state: ServerState, keys: Keys | None, reviewed: ReviewedRun | None) -> uvicorn.Config:
     options = state.options
-    app: Any = create_app(state, keys)
+    app: Any = create_app(state, keys, reviewed)
     config = uvicorn.Config(
         app, host=options.host.strip("[]"), port=options.port, log_level="critical", access_log=False,
         server_header=False, date_header=True, lifespan="off", timeout_graceful_shutdown=DRAIN_SECONDS,
@@ -128,7 +143,10 @@ class _Server(uvicorn.Server):
         index = self._state.index
         mode = ", read-only" if options.read_only else ""
         url = f"{scheme}://{host}:{port}/"
-        self._say(f"{index.store.name}: {len(index):,} items{mode}, at {url}")
+        if options.run is not None:
+            self._say(f"Review {options.run} at {url}#review")
+        if not options.without_index:
+            self._say(f"{index.store.name}: {len(index):,} items{mode}, at {url}")
         self._announce({"url": url, "items": len(index), "read_only": options.read_only})
         if options.keys is None:
             self._say("Only programs on this machine can reach it, and they need no key; --keys FILE is for others.")

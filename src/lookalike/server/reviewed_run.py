@@ -1,0 +1,249 @@
+"""A finished run that people look through: its clusters or links, and what was decided about them."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from lookalike.engine.run_record import read_run
+from lookalike.errors import UsageError
+from lookalike.features.passages import compare_texts
+from lookalike.features.shingles import Shingling
+from lookalike.jobs.run_inputs import RunInputs, open_inputs_of
+from lookalike.types import Float64, Int64
+
+DECISIONS = ("keep", "remove", "unsure")
+SHOWN_CHARACTERS = 100_000
+"""Of longer texts, passages are not marked."""
+
+
+@dataclass(slots=True)
+class ReviewedRun:
+    """Groups of rows of a result: a kept item with those removed for it, or a link of two records."""
+
+    folder: Path
+    run: Mapping[str, Any]
+    kind: str
+    """dedup or link."""
+    rows: pa.Table
+    """Removed items with their keepers, or links; the rows of a group stand together."""
+    starts: Int64
+    """Where each group begins, and the end."""
+    doubt: Float64
+    """For each group, how close its most doubtful row is to the threshold: 0 is closest."""
+    inputs: RunInputs | None = None
+    decisions: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """By group and row."""
+    _writing: threading.Lock = field(default_factory=threading.Lock)
+
+    @classmethod
+    def open(cls, folder: Path) -> ReviewedRun:
+        """The output folder of dedup or link.
+
+        Raises
+        ------
+        UsageError
+            If it is not one.
+        """
+        run = read_run(folder)
+        if (folder / "removed.parquet").is_file():
+            rows = pq.read_table(folder / "removed.parquet")
+            value = "similarity" if "similarity" in rows.column_names else "distance"
+            found = cls._grouped(folder, run, "dedup", rows, ["kept_file", "kept_row"], value)
+            found.inputs = open_inputs_of(folder, run)
+        elif (folder / "links.parquet").is_file():
+            rows = pq.read_table(folder / "links.parquet")
+            value = "probability" if rows["probability"].null_count < len(rows) else "score"
+            found = cls._grouped(folder, run, "link", rows, [], value)
+        else:
+            raise UsageError(
+                f"--run {folder}: has neither removed.parquet nor links.parquet; name the output of dedup or link"
+            )
+        found._load_decisions()
+        return found
+
+    @classmethod
+    def _grouped(
+        cls, folder: Path, run: Mapping[str, Any], kind: str, rows: pa.Table, keys: Sequence[str], value: str
+    ) -> ReviewedRun:
+        values = np.asarray(rows[value].to_numpy(zero_copy_only=False), np.float64)
+        nearness = np.nan_to_num(np.abs(values - _limit(run, kind)), nan=np.inf)
+        if not keys or not len(rows):
+            return cls(folder, run, kind, rows, np.arange(len(rows) + 1), nearness)
+        joined = [rows[key].combine_chunks().dictionary_encode().indices.to_numpy() for key in keys]
+        order = np.lexsort([*reversed(joined)])
+        stacked = np.stack([one[order] for one in joined])
+        edges = np.flatnonzero(np.concatenate([[True], (stacked[:, 1:] != stacked[:, :-1]).any(axis=0)]))
+        starts = np.concatenate([edges, [len(rows)]])
+        doubt = np.minimum.reduceat(nearness[order], edges)
+        return cls(folder, run, kind, rows.take(pa.array(order)), starts, doubt)
+
+    @property
+    def sizes(self) -> Int64:
+        """How many items each group has."""
+        return np.diff(self.starts) + 1
+
+    def sources(self) -> list[str]:
+        """The files of the items."""
+        names = [name for name in ("file", "kept_file") if name in self.rows.column_names]
+        return sorted({file for name in names for file in self.rows[name].unique().to_pylist()})
+
+    def summary(self) -> dict[str, Any]:
+        """What there is to review."""
+        return {
+            "kind": self.kind,
+            "folder": str(self.folder),
+            "groups": len(self.doubt),
+            "threshold": _limit(self.run, self.kind),
+            "sources": self.sources(),
+            "decided": len(self.decisions),
+            "decisions_file": str(self.decisions_path),
+            "problems": list(self.inputs.problems) if self.inputs else [],
+        }
+
+    def groups(self, sort: str, source: str | None, first: int, count: int) -> dict[str, Any]:
+        """Some of the groups, in an order: by size, or by doubt."""
+        order = np.argsort(-self.sizes, kind="stable") if sort == "size" else np.argsort(self.doubt, kind="stable")
+        if source is not None and "file" in self.rows.column_names:
+            there = np.zeros(len(self.rows), np.bool_)
+            for name in ("file", "kept_file"):
+                there |= np.array([one == source for one in self.rows[name].to_pylist()], np.bool_)
+            order = order[np.logical_or.reduceat(there, self.starts[:-1])[order]] if len(order) else order
+        return {"total": len(order), "groups": [self.outline(int(one)) for one in order[first : first + count]]}
+
+    def outline(self, group: int) -> dict[str, Any]:
+        """A group in a line."""
+        rows = self._rows(group)
+        value = self._value
+        values = [row[value] for row in rows if row[value] is not None]
+        title = rows[0]["kept_id"] if self.kind == "dedup" else f"{rows[0]['left']} - {rows[0]['right']}"
+        decided = sum(self._name(group, at) in self.decisions for at in range(-1, len(rows)))
+        return {
+            "group": group,
+            "title": str(title),
+            "size": len(rows) + 1,
+            "lowest": min(values, default=None),
+            "highest": max(values, default=None),
+            "decided": decided,
+        }
+
+    def group(self, group: int, first: int, count: int) -> dict[str, Any]:
+        """The items of a group with their texts, and where they agree."""
+        rows = self._rows(group)[first : first + count]
+        found = {**self.outline(group), "value": self._value, "members": []}
+        if self.kind == "link":
+            found["members"] = [{"fields": row, "decision": self._decision(group, 0), "row": 0} for row in rows]
+            return found
+        keeper = (rows[0]["kept_file"], rows[0]["kept_row"])
+        assert self.inputs is not None
+        texts, problem = self.inputs.fetch([keeper, *((row["file"], row["row"]) for row in rows)])
+        text = _text(texts.get(keeper))
+        found["keeper"] = {"id": str(rows[0]["kept_id"]), "file": keeper[0], "text": text}
+        found["keeper"]["decision"] = self._decision(group, -1)
+        found["problem"] = problem
+        for at, row in enumerate(rows, first):
+            found["members"].append(self._member(group, at, row, text, _text(texts.get((row["file"], row["row"])))))
+        return found
+
+    def _member(self, group: int, at: int, row: dict[str, Any], kept: str | None, text: str | None) -> dict[str, Any]:
+        shared: dict[str, Any] = {"left_shared": [], "right_shared": []}
+        if kept is not None and text is not None and len(kept) + len(text) <= SHOWN_CHARACTERS:
+            compared = compare_texts(kept, text, self._shingling)
+            shared = {"left_shared": compared.left_spans, "right_shared": compared.right_spans}
+        about = {"row": at, "id": str(row["id"]), "file": row["file"], "text": text, self._value: row[self._value]}
+        return {**about, **shared, "decision": self._decision(group, at)}
+
+    @property
+    def _shingling(self) -> Shingling:
+        options = self.run["options"]
+        return Shingling.parse(options["shingle"], bag=options["bag"], language=options["language"])
+
+    @property
+    def _value(self) -> str:
+        names = ("similarity", "distance") if self.kind == "dedup" else ("probability", "score")
+        return next(name for name in names if name in self.rows.column_names)
+
+    def _rows(self, group: int) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.rows.slice(
+            self.starts[group], self.starts[group + 1] - self.starts[group]
+        ).to_pylist()
+        return found
+
+    # Decisions
+
+    @property
+    def decisions_path(self) -> Path:
+        """A file of their own, beside the output folder, which can be replaced by another run."""
+        return self.folder.with_name(self.folder.name + ".decisions.jsonl")
+
+    def _name(self, group: int, row: int) -> str:
+        """What a decision is about, in words that do not depend on the order of groups."""
+        rows = self._rows(group)
+        if self.kind == "link":
+            return json.dumps([rows[0]["left"], rows[0]["right"]])
+        one = rows[max(row, 0)]
+        return json.dumps([one["kept_file"], one["kept_row"]] if row < 0 else [one["file"], one["row"]])
+
+    def _decision(self, group: int, row: int) -> str | None:
+        found = self.decisions.get(self._name(group, row))
+        return found["decision"] if found else None
+
+    def decide(self, group: int, row: int, decision: str | None) -> dict[str, Any]:
+        """Note a decision, or take it back; it is on disk when this returns."""
+        rows = self._rows(group)
+        one = rows[max(row, 0)]
+        if self.kind == "link":
+            about = {"left": one["left"], "right": one["right"]}
+        else:
+            side = "kept_" if row < 0 else ""
+            about = {name: one[f"{side}{name}"] for name in ("id", "file", "row")}
+        line = {**about, "decision": decision, "at": datetime.now(UTC).isoformat(timespec="seconds")}
+        with self._writing:
+            with self.decisions_path.open("ab") as file:
+                file.write(json.dumps(line).encode() + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+            self._note(self._name(group, row), line)
+        return line
+
+    def _note(self, name: str, line: dict[str, Any]) -> None:
+        if line["decision"] is None:
+            self.decisions.pop(name, None)
+        else:
+            self.decisions[name] = line
+
+    def _load_decisions(self) -> None:
+        """What was decided before; a line that a full disk has cut short does not count."""
+        if not self.decisions_path.exists():
+            return
+        for line in self.decisions_path.read_bytes().splitlines():
+            try:
+                found = json.loads(line)
+                name = [found["left"], found["right"]] if self.kind == "link" else [found["file"], found["row"]]
+            except (ValueError, KeyError, TypeError):
+                continue
+            self._note(json.dumps(name), found)
+
+
+def _limit(run: Mapping[str, Any], kind: str) -> float:
+    """The threshold that decided."""
+    options = run["options"]
+    given = options.get("threshold") if kind == "dedup" else options.get("probability", 0.5)
+    top, _, bottom = str(0.5 if given is None else given).partition("/")
+    return float(top) / float(bottom or 1)
+
+
+def _text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
