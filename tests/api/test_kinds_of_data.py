@@ -153,14 +153,16 @@ def test_fingerprints(form, tmp_path):
     rows = [{"y": y, "x": x, "print": f"finger {n}"} for n, one in enumerate(PRINTS.tolist()) for x, y in one]
     gallery = FORMS[form](rows, tmp_path)
     probe = FORMS[form]([row | {"print": "latent"} for row in rows[120:160]], tmp_path / "probes")
-    wanted = la.fingerprints([PRINTS[3]], list(PRINTS)).to_pylist()
+    wanted = la.fingerprints([PRINTS[3]], list(PRINTS), triples=200).to_pylist()
     assert wanted == [{"left": 0, "right": 3, "score": 1.0, "rank": 1}]
-    assert la.fingerprints(probe, gallery).to_pylist() == [wanted[0] | {"left": "latent", "right": "finger 3"}]
-    assert la.fingerprints(PRINTS[[3]], gallery)["right"].to_pylist() == ["finger 3"]
+    assert la.fingerprints(probe, gallery, triples=200).to_pylist() == [
+        wanted[0] | {"left": "latent", "right": "finger 3"}
+    ]
+    assert la.fingerprints(PRINTS[[3]], gallery, triples=200)["right"].to_pylist() == ["finger 3"]
     if form in IN_MEMORY:  # a table for each print; its columns go by name
         tables = [FORMS[form]([{"y": y, "x": x} for x, y in one], tmp_path) for one in PRINTS.tolist()]
-        assert la.fingerprints(tables[3:4], tables).to_pylist() == wanted
-        assert la.fingerprints(tables[3], tables).to_pylist() == wanted
+        assert la.fingerprints(tables[3:4], tables, triples=200).to_pylist() == wanted
+        assert la.fingerprints(tables[3], tables, triples=200).to_pylist() == wanted
 
 
 def test_a_list_of_str_is_texts_and_a_list_of_path_is_files(tmp_path):

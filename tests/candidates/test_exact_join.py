@@ -89,7 +89,7 @@ def join_way(sets, rule, way, pairs=1 << 19, chunks=64, **options):
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("threads", [1, 2])
 @given(collections, thresholds, measures, st.booleans(), st.sampled_from([0, 1, 1 << 19]), st.randoms())
-@settings(max_examples=150)
+@settings(max_examples=80)  # of each way and number of threads
 def test_pairs_are_those_of_brute_force(way, threads, rows, threshold, measure, two_sided, pairs, random):
     threshold, rule = arguments(measure, threshold)
     sets, rows = number(rows)

@@ -96,7 +96,7 @@ thresholds = st.sampled_from([None, "1/3", "1/2", "0.55", "1"])
     data=st.data(),
     threads=st.sampled_from([1, 2]),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_the_nearest_are_those_of_brute_force(measure, signed, items, k, threshold, data, threads):
     if threshold is not None:
         threshold = Fraction(data.draw(st.integers(1, 4)) if measure == "overlap" else threshold)

@@ -3,6 +3,7 @@
 import json
 import signal
 import subprocess
+import os
 import sys
 import time
 
@@ -29,9 +30,11 @@ def python(code):
 def test_help_answers_at_once():
     seconds = []
     for _ in range(5):
-        started = time.perf_counter()
+        before = os.times()
         assert process("--help").code == 0
-        seconds.append(time.perf_counter() - started)
+        after = os.times()  # processor time does not depend on what else the machine does
+        used = after.children_user - before.children_user + after.children_system - before.children_system
+        seconds.append(used)
     assert min(seconds[1:]) < 0.3  # 0.06 where this was written
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import lookalike as la
 from corpora import corpus
-from lookalike.engine.method import Sampled, choose, predict, sample
+from lookalike.engine.method import SAMPLE_BYTES, Sampled, choose, first_features, predict, sample
 from lookalike.engine.settings import Settings
 from lookalike.errors import BadDataError
 from lookalike.read import open_data, open_inputs
@@ -111,3 +111,14 @@ def test_bad_lines_are_still_found_after_a_look_at_the_sample(tmp_path):
     sources = open_inputs([path])
     choose(sources, auto())
     assert la.pairs(path, method="auto", on_error="skip").num_rows > 0
+
+
+@pytest.mark.parametrize("files", [1, 3])
+def test_a_sample_of_long_items_is_small(tmp_path, files):
+    """Whatever the files: as many of the first items as have so many bytes."""
+    texts = [chr(ord("a") + number) * 500_000 for number in range(24)]
+    for number in range(files):
+        rows = texts[24 // files * number : 24 // files * (number + 1)]
+        (tmp_path / f"{number}.txt").write_text("\n".join(rows) + "\n")
+    sampled = list(first_features(open_inputs(sorted(tmp_path.glob("*.txt"))), "text"))
+    assert [one for some in sampled for one in some.to_pylist()] == texts[: SAMPLE_BYTES // 500_000 + 1]

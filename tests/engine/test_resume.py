@@ -16,7 +16,7 @@ from lookalike.jobs.dedup import DedupOptions, dedup_to_folder
 from lookalike.read import lines
 from lookalike.types import ReadLimits
 
-TEXTS = corpus(600, seed=21)
+TEXTS = corpus(400, seed=21)
 
 
 def parse(**options):

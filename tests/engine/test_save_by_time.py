@@ -19,7 +19,7 @@ from lookalike.linkage.settings import LinkSettings
 from lookalike.types import ReadLimits
 from lookalike.write.outputs import MANIFEST
 
-TEXTS = corpus(400, seed=22)
+TEXTS = corpus(250, seed=22)
 PART = ["part-numbered", "part-pairs", "part-keepers"]
 EXACT = ["digests", "copies", "sets", *PART, "graph", "settled", "kept/in.jsonl"]
 OUTPUTS = ("removed.parquet", "clusters.parquet", "kept/in.jsonl", "graph/links.parquet", "graph/items.parquet")

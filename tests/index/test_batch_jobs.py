@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lookalike as la
@@ -76,6 +76,7 @@ def test_vectors_and_bit_strings_as_reference(place, measure, threshold):
 ROWS = st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=7).map(" ".join), min_size=1, max_size=12)
 
 
+@settings(max_examples=40)
 @given(items=ROWS, stream=ROWS)
 def test_adding_what_is_new_keeps_what_dedup_keeps(tmp_path_factory, items, stream):
     """One by one, at once, and by a batch job: the same items are kept, and then in the index."""

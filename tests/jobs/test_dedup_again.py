@@ -1,6 +1,8 @@
 """A finished run asked again gives what a new run would give, without reading the text."""
 
 import json
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -18,8 +20,9 @@ TEXTS = corpus(400, seed=31)
 TEXTS += [TEXTS[5] + " !", TEXTS[6].upper(), "", "   "]
 
 
-@pytest.fixture
-def source(tmp_path):
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    tmp_path = tmp_path_factory.mktemp("again")
     rows = [{"id": f"n{i}", "text": text, "score": i * 7919 % 101} for i, text in enumerate(TEXTS)]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows) + "broken\n")
     (tmp_path / "ref.jsonl").write_text("".join(json.dumps({"text": row["text"]}) + "\n" for row in rows[:300:3]))
@@ -34,6 +37,24 @@ def result(out):
     return *tables, (out / "kept/in.jsonl").read_bytes(), counts, kinds
 
 
+@pytest.fixture(scope="module")
+def finished(source):
+    """Runs with some settings and options; each is made once."""
+    made = {}
+
+    def run(settings, options):
+        name = f"{sorted(settings.items())} {sorted(options.items())}"
+        if name not in made:
+            made[name] = source.with_name(f"run{len(made)}")
+            reference = [source.with_name("ref.jsonl")]
+            dedup_to_folder(
+                [source], made[name], Settings.parse(**settings), DedupOptions(**options), reference=reference
+            )
+        return made[name]
+
+    return run
+
+
 @pytest.mark.parametrize("size", [-1, 2, 10_000])
 @pytest.mark.parametrize("options", [{}, {"measure": "dice"}, {"measure": "containment"}, {"bag": True}])
 @pytest.mark.parametrize("asked", [
@@ -45,18 +66,16 @@ def result(out):
     {"policy": "connected"},
     {"policy": "connected", "keep": "shortest", "threshold": 0.95},
 ])  # fmt: skip
-def test_asked_again_it_is_as_a_new_run(tmp_path, source, size, options, asked):
+def test_asked_again_it_is_as_a_new_run(tmp_path, finished, size, options, asked):
     """By brute force, all pairs are candidates at every threshold: both runs must agree."""
     common = {"method": "brute", "on_error": "skip", "threads": 2, **options}
-    before = Settings.parse(**common, threshold=0.7)
-    saved = DedupOptions(pairs_per_set=size)  # all pairs are saved, or all buckets, or some of both
-    dedup_to_folder([source], tmp_path / "out", before, saved, reference=[tmp_path / "ref.jsonl"])
+    # all pairs are saved, or all buckets, or some of both
+    before = finished({**common, "threshold": 0.7}, {"pairs_per_set": size})
+    dedup_again(before, tmp_path / "again", **asked)
     again = {"keep": "first", "policy": "direct", "threshold": 0.7, **asked}
-    dedup_again(tmp_path / "out", tmp_path / "again", **asked)
-    settings = Settings.parse(**common, threshold=again.pop("threshold"))
-    dedup_to_folder([source], tmp_path / "new", settings, DedupOptions(**again), reference=[tmp_path / "ref.jsonl"])
-    assert result(tmp_path / "again") == result(tmp_path / "new")
-    assert len(result(tmp_path / "new")[0]) > 50
+    new = finished({**common, "threshold": again.pop("threshold")}, again)
+    assert result(tmp_path / "again") == result(new)
+    assert len(result(new)[0]) > 50
 
 
 @pytest.mark.parametrize("size", [-1, 1, 10_000])
@@ -95,6 +114,7 @@ def test_no_text_is_read_if_pairs_are_saved(tmp_path, source, monkeypatch):
 
 
 def test_what_cannot_be_asked_is_refused(tmp_path, source):
+    source = Path(shutil.copy(source, tmp_path))
     dedup_to_folder([source], tmp_path / "out", Settings.parse(on_error="skip"))
     with pytest.raises(UsageError, match=r"was run at 0.8"):
         dedup_again(tmp_path / "out", tmp_path / "again", threshold=0.79)

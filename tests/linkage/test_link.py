@@ -473,6 +473,7 @@ def test_the_folder_holds_the_same_and_a_report(people, linked, tmp_path):
         la.link(tmp_path / "left.parquet", fields=FIELDS, out=out)
 
 
+@pytest.mark.slow
 def test_payments_are_validated_by_their_dates(data_folder):
     """The estimated precision at every cut from 10% on lies within 3 points of the true one."""
     folder = data_folder / "transactions"

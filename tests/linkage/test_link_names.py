@@ -72,7 +72,7 @@ def agreements(links, name):
 
 def test_people_called_by_a_nickname_are_found():
     without, known = [], []
-    for seed in range(3):
+    for seed in range(2):
         tables = make_people(seed, nicknames=0.1)
         without.append(score(la.link(*tables, FIELDS).links))
         result = la.link(*tables, FIELDS, nicknames="english")

@@ -16,7 +16,7 @@ FIELDS = ["title:text", "description:text", "maker", "price"]
 
 @pytest.fixture(scope="module")
 def products():
-    left, right = make_products(1000, 1000, 0.3)
+    left, right = make_products(600, 600, 0.3)
     return left, right, la.link(left, right, FIELDS, id="id", threads=1)
 
 
@@ -47,9 +47,9 @@ def test_a_single_field_does_not_collapse():
     assert judge_products(found.links, left, right)[0] > 0.7
 
 
-@pytest.mark.parametrize("shared", [0.05, 0.2])
-def test_few_matches(shared):
-    left, right = make_products(1500, 1500, shared)
+@pytest.mark.parametrize(("shared", "count"), [(0.05, 1500), (0.2, 900)])
+def test_few_matches(shared, count):
+    left, right = make_products(count, count, shared)
     found = la.link(left, right, FIELDS, id="id", threads=1)
     f1, precision, _ = judge_products(found.links, left, right)
     assert f1 > 0.5
@@ -77,7 +77,7 @@ def judge_stacked(links, left, right):
 
 @pytest.mark.parametrize("shared", [0.25, 0.8])
 def test_one_table_of_products(shared):
-    left, right = make_products(600, 600, shared)
+    left, right = make_products(400, 400, shared)
     found = la.link(stack(left, right), fields=FIELDS, id="id", threads=1)
     f1, precision, _ = judge_stacked(found.links, left, right)
     assert f1 > 0.5
@@ -99,7 +99,8 @@ def read(path):
 
 
 @pytest.mark.parametrize(("name", "fields", "least"), [
-    ("software", "title:text,description:text,manufacturer,price", 0.69), ("movies", "title:text,name:person", 0.88),
+    pytest.param("software", "title:text,description:text,manufacturer,price", 0.69, marks=pytest.mark.slow),
+    ("movies", "title:text,name:person", 0.88),
 ])  # fmt: skip
 def test_real_catalogues(data_folder, name, fields, least):
     folder = data_folder / "texts_records"

@@ -73,9 +73,16 @@ def holds(measure, left, right, threshold):
     both, n, m = len(left & right), len(left), len(right)
     if not both:
         return False
+    over, under = threshold.as_integer_ratio()
     if measure == "cosine":
-        return both * both >= threshold * threshold * n * m
-    return exact(measure, left, right) >= threshold
+        return (both * under) ** 2 >= over**2 * n * m
+    part, whole = {
+        "jaccard": (both, n + m - both),
+        "dice": (2 * both, n + m),
+        "containment": (both, n),
+        "overlap": (both, 1),
+    }[measure]
+    return part * under >= over * whole
 
 
 def exact(measure, left, right):

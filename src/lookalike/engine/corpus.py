@@ -215,8 +215,7 @@ def read_corpus(
     """
     budget = run.settings.execution.budget
     digests = Digests(digesting.bands, run.work, run.piece_bytes)
-    for source in sources:
-        source.item_memory = budget.item_memory(settings.shingling.bag, settings.characters)
+    budget.limit_items(sources, settings.shingling.bag, settings.characters)
     done = {(record.source, record.block): record for record in digests.blocks}
 
     def digest(job: tuple[int, int, Block, Wanted]) -> tuple[DigestedBlock, Items | None, int]:

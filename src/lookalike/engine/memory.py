@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from lookalike.errors import ResourceError, UsageError
-from lookalike.types import ItemMemory
+from lookalike.types import ItemMemory, Source
 from lookalike.types.frozen import frozen
 
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
@@ -151,6 +152,11 @@ class Budget:
     def item_memory(self, bag: bool, characters: bool) -> ItemMemory:
         """What one document may take; its repeats are numbered in a table of all its shingles."""
         return ItemMemory(self.total_bytes, BESIDE_LONG_BYTES, BAG_FACTORS[characters] if bag else 0.0)
+
+    def limit_items(self, sources: Iterable[Source], bag: bool, characters: bool) -> None:
+        """Let sources refuse, before it is read, an item that does not fit."""
+        for source in sources:
+            source.item_memory = self.item_memory(bag, characters)
 
     def check_items(self, items: int) -> None:
         """Refuse more items than fit: an eighth of the memory must remain for joining bands and comparing sets."""

@@ -6,7 +6,6 @@ number of pairs of sets examined. Reading and writing cost the same for all.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -26,11 +25,12 @@ from lookalike.kernels.minhash import digest_sets
 from lookalike.kernels.sets import fingerprint_sets
 from lookalike.tuning.plan import Plan, TooFewHashesError, tune
 from lookalike.tuning.thresholds import written
-from lookalike.types import Sets, Source, VectorKind, Wanted
+from lookalike.types import Int64, Sets, Source, VectorKind, Wanted, to_arrow, to_numpy
+from lookalike.types import compute as pc
 from lookalike.types.frozen import frozen
 
-SAMPLE = 2000
-"""Items that are sampled."""
+SAMPLE, SAMPLE_BYTES = 2000, 8 << 20
+"""Items that are sampled, and bytes of their text: sets and joins of a sample take about 13 times its size."""
 LONG_BYTES, HIGH_FLOOR = 1024, Fraction(3, 4)
 """Items at least this long, compared at least at this Jaccard similarity, need no sample: the exact join costs several
 times as much per element as sketching, and buckets hold few dissimilar items."""
@@ -227,6 +227,7 @@ def with_method(settings: Settings, method: str) -> Settings:
 def sample(sources: list[Source], settings: Settings) -> Sampled:
     """Estimate sizes and candidates from the first items."""
     items, _ = count_items(sources)
+    settings.execution.budget.limit_items(sources, settings.items.shingling.bag, settings.items.characters)
     parts = [sets_of(some, settings.items.shingling) for some in first_features(sources, settings.items.column)]
     total = sum(len(part) for part in parts)
     sets = _distinct(Sets.joined(parts))
@@ -239,24 +240,39 @@ def sample(sources: list[Source], settings: Settings) -> Sampled:
     return Sampled(there, size, _meetings(sets, settings) * scale, candidates, refined)
 
 
-def first_features(sources: list[Source], column: str, most_bytes: float = math.inf) -> Iterator[pa.Array]:
-    """The first items in input order, so that what follows from them does not depend on how files are split.
-
-    With `most_bytes`, no further block is read after so much text.
-    """
+def first_features(sources: list[Source], column: str) -> Iterator[pa.Array]:
+    """The first items in input order, so that what follows from them does not depend on how files are split."""
     wanted = Wanted(column, (), True)
-    left, left_bytes = SAMPLE, most_bytes
+    left, left_bytes = SAMPLE, SAMPLE_BYTES
     for source in sources:
         for block in source.blocks():
             found = block.items(wanted).features[:left]
+            ends = np.cumsum(_text_bytes(found))
+            found = found[: int(np.searchsorted(ends, left_bytes)) + 1]  # and the one that exceeds it
             yield found
             left -= len(found)
-            left_bytes -= found.nbytes
-            if not left or left_bytes <= 0:
+            left_bytes -= int(ends[len(found) - 1]) if len(found) else 0
+            if left <= 0 or left_bytes <= 0:
                 break
         source.rejected_rows.clear()  # what is bad in it is found again when it is read
-        if not left or left_bytes <= 0:
+        if left <= 0 or left_bytes <= 0:
             return
+
+
+def _text_bytes(features: pa.Array) -> Int64:
+    """The size of each text; of sets and vectors, that of 8 bytes per element.
+
+    Examples
+    --------
+    >>> _text_bytes(pa.array(["ab", None, "ä"])).tolist(), _text_bytes(pa.array([[1, 2, 3], []])).tolist()
+    ([2, 0, 2], [24, 0])
+    """
+    if pa.types.is_null(features.type):
+        return np.zeros(len(features), np.int64)
+    text = pa.types.is_string(features.type) or pa.types.is_large_string(features.type)
+    lengths = pc.cast(pc.binary_length(features) if text else pc.list_value_length(features), pa.int64())
+    found = to_numpy(pc.coalesce(lengths, to_arrow(np.zeros(len(features), np.int64))))
+    return found if text else 8 * found
 
 
 def _about(count: float) -> int:

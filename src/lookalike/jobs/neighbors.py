@@ -36,7 +36,6 @@ from lookalike.verify.measures import Measure
 
 SURELY = 2
 """By how much the estimate from the first items must exceed the memory, for a run to be refused before it reads."""
-SAMPLE_BYTES = 1 << 22
 
 
 @frozen
@@ -227,7 +226,8 @@ def _check_beforehand(sources: list[Source], settings: NeighborSettings, kind: V
     if kind:
         needed = BASE_BYTES + _vector_bytes(items * kind.dimension, items)
     else:
-        features = first_features(sources, settings.items.column, SAMPLE_BYTES)
+        settings.execution.budget.limit_items(sources, settings.items.shingling.bag, settings.items.characters)
+        features = first_features(sources, settings.items.column)
         sizes = np.concatenate([sets_of(some, settings.items.shingling).sizes for some in features])
         elements = int(sizes.sum() / max(1, len(sizes)) * items)
         needed = BASE_BYTES + about_bytes(elements, items, settings.execution.threads)
