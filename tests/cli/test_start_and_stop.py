@@ -1,11 +1,10 @@
 """How fast it answers, what it imports, how it is interrupted, and the demo."""
 
 import json
+import os
 import signal
 import subprocess
-import os
 import sys
-import time
 
 import pytest
 
