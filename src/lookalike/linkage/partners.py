@@ -24,7 +24,7 @@ PARTNERS = 10
 """Partners proposed for each record by each field, from the other table or from the same."""
 CLUSTERED = 100
 """Partners proposed by the whole record within one table, where an entity may have many records."""
-NEAREST = 2
+NEAREST = 3
 """Partners looked up within a table, to see what chance makes."""
 DISTINCT = 0.2
 """A field proposes partners only if it has this many distinct values per record that has one."""

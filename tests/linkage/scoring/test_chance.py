@@ -5,6 +5,9 @@ import pytest
 
 from lookalike.linkage.scoring.chance import Best, Chance, judge_alone, judge_partners
 
+NO_OTHERS = np.empty(0)
+"""Without other pairs, similarity within and between the tables is not compared."""
+
 
 def test_best_partners_by_definition():
     draw = np.random.default_rng(1)
@@ -31,18 +34,32 @@ def test_precision_is_estimated_without_labels(share, apart):
     pairs = np.arange(0, size, 2, dtype=np.int32)
     chance = Chance(np.append(pairs, pairs + size), np.append(pairs, pairs + size) + np.int32(1), (size, size))
     inside = np.append(draw.normal(1 + apart, 1, size // 2), draw.normal(1 - apart, 1, size // 2))
-    likely = judge_partners(score, chance, inside)
+    likely = judge_partners(score, NO_OTHERS, chance, inside)
     chosen = likely > 0.5
     assert chosen.any()
     truth = np.arange(len(score)) < matches
     assert abs(likely[chosen].mean() - truth[chosen].mean()) < 0.1
 
 
+@pytest.mark.parametrize("apart", [-2.0, 2.0])
+def test_records_of_a_table_may_be_more_alike_than_those_of_two(apart):
+    # Six other pairs per record show by how much.
+    draw, size, matches = np.random.default_rng(2), 2000, 200
+    score = scores_of(draw, matches, size - matches, 1.0)
+    pairs, left = np.arange(0, 2 * size, 2, dtype=np.int32), np.repeat(np.arange(2 * size, dtype=np.int32), 6)
+    right = (np.where(left < size, 0, size) + draw.integers(0, size, len(left))).astype(np.int32)
+    chance = Chance(np.append(left, pairs), np.append(right, pairs + np.int32(1)), (size, size))
+    inside = np.append(draw.normal(-2, 1, len(left)), draw.normal(1, 1, size)) + apart
+    others = draw.normal(-2, 1, len(left))
+    likely = judge_partners(score, others, chance, inside)
+    assert abs(likely.sum() - matches) < 0.15 * matches
+
+
 def test_nothing_stands_out_if_the_tables_share_nothing():
     draw, size = np.random.default_rng(3), 1000
     pairs = np.arange(0, size, 2, dtype=np.int32)
     chance = Chance(np.append(pairs, pairs + size), np.append(pairs, pairs + size) + np.int32(1), (size, size))
-    likely = judge_partners(draw.normal(1, 1, size // 2), chance, draw.normal(1, 1, size))
+    likely = judge_partners(draw.normal(1, 1, size // 2), NO_OTHERS, chance, draw.normal(1, 1, size))
     assert likely.sum() < 0.1 * size
 
 
@@ -56,7 +73,7 @@ def test_wrong_partners_that_beat_the_match_are_counted():
     pairs = np.arange(0, size, 2, dtype=np.int32)
     chance = Chance(np.append(pairs, pairs + size), np.append(pairs, pairs + size) + np.int32(1), (size, size))
     inside = np.tile(np.sort(wrong)[::-1][::2], 2)
-    likely = judge_partners(score, chance, inside)
+    likely = judge_partners(score, NO_OTHERS, chance, inside)
     assert right.mean() < 0.88
     assert abs(likely.mean() - right.mean()) < 0.1
 

@@ -44,7 +44,7 @@ def _score_words(
     agreement: Agreement,
     run: Run[LinkSettings],
 ) -> Scores:
-    evidence = Evidence(columns, agreement.random)
+    evidence = Evidence(columns, agreement.random, agreement.level_names, agreement.exchanged)
     if [(columns[one.field].name, one.what) for one in evidence.features] != known.features:
         raise BadDataError(
             "the finished run compared texts in another way than this version does; link all records again"

@@ -3,7 +3,8 @@
 Between two tables, a match is usually the best partner of both its records. Records without a match have best partners
 too: the nearest of the wrong ones. How similar those are is seen *within* each table, where (nearly) no two records are
 the same entity. One table may describe its records at length and the other in a few words, so the similarity of pairs
-between them is taken to lie in the middle, rank by rank. Only a record without a match, or with one less similar, can
+between them is taken to lie in the middle, rank by rank, once the difference between pairs within a table and between
+the tables is allowed for. Only a record without a match, or with one less similar, can
 have a partner by chance, so that few are expected where most records match.
 """
 
@@ -26,9 +27,12 @@ SMOOTH = 0.5
 LEAST_VISIBLE = 0.2
 """At most four in five matches of a score are taken to be hidden by better partners."""
 LESS_THAN_CHANCE = 1.0
-"""Fewer pairs than expected by chance count against more of them at a better score, at most as many as are seen there.
-
-Only within one table: two tables may be more alike within than between."""
+"""Fewer pairs than expected by chance count against more at a better score, at most as many as are seen there."""
+COMPARED = (0.5, 2.0)
+"""Pairs per record (of the larger table) by which similarity within and between the tables is compared: matches, of
+which a record has one, are a small part of these."""
+FEW_PAIRS = 20
+"""With fewer pairs, the similarity within and between tables is not compared."""
 GRID = 500
 """Shares of pairs at which the scores within the two tables are compared."""
 
@@ -66,29 +70,63 @@ class Chance(NamedTuple):
     sizes: tuple[int, int]
     """The number of records in each table."""
 
-    def rates(self, score: Float64, edges: Float64) -> Float64:
+    def rates(self, score: Float64, between: Float64, edges: Float64) -> Float64:
         """The share of pairs between the tables that are best partners by chance, by bin of their score.
 
         As similar as one pair in a thousand within the left table, on average with one in a thousand within the right,
-        is one pair in a thousand between them.
+        is one pair in a thousand between them. `between` are the scores of pairs between the tables that are not each
+        other's best partners.
         """
-        found, records = [], sum(self.sizes)
-        for first, size in ((0, self.sizes[0]), (self.sizes[0], self.sizes[1])):
-            inside = (self.left >= first) & (self.left < first + size)
-            left, right, own = self.left[inside], self.right[inside], score[inside]
-            pairs = np.sort(own[Best.find(left, right, own, records).mutual(left, right)])[::-1]
-            found.append((pairs, (np.arange(len(pairs)) + SMOOTH) / max(1.0, size * (size - 1) / 2)))
-        if not all(len(pairs) for pairs, _ in found):
+        found = [one for first, size in self._spans() if len((one := self._within(score, between, first, size))[0])]
+        if not found:
             return np.zeros(len(edges) - 1)
         ends = [rates[place] for _, rates in found for place in (0, -1)]
         grid = np.geomspace(min(ends), max(ends), GRID)
-        between = np.mean([np.interp(np.log(grid), np.log(rates), pairs) for pairs, rates in found], axis=0)
-        from_edge = np.exp(np.interp(-edges, -between, np.log(grid)))
-        from_edge[edges > between[0]] = 0.0
+        # A small table does not show what is rarer than one of its pairs.
+        seen = np.array([grid >= 0.99 * rates[0] for _, rates in found])
+        likely = np.array([np.interp(np.log(grid), np.log(rates), pairs) for pairs, rates in found])
+        scores = np.minimum.accumulate(np.average(likely, axis=0, weights=seen))
+        from_edge = np.exp(np.interp(-edges, -scores, np.log(grid)))
+        from_edge[edges > scores[0]] = 0.0
         return np.maximum(-np.diff(from_edge), 0.0)
 
+    def _spans(self) -> list[tuple[int, int]]:
+        """The first record of each table, and its number of records."""
+        return [(0, self.sizes[0]), (self.sizes[0], self.sizes[1])]
 
-def judge_partners(score: Float64, chance: Chance, chance_score: Float64) -> Float64:
+    def _within(self, score: Float64, between: Float64, first: int, size: int) -> tuple[Float64, Float64]:
+        """Scores that best partners within a table would have between the tables, descending, and their rates.
+
+        Records of one table are written alike, which makes them more similar than those of two tables, or, if one is
+        terse, less. By how much is seen where matches are too few to matter: among pairs that are not best partners.
+        """
+        inside = (self.left >= first) & (self.left < first + size)
+        left, right, own = self.left[inside], self.right[inside], score[inside]
+        mutual, pairs = (
+            Best.find(left, right, own, sum(self.sizes)).mutual(left, right),
+            max(1.0, size * (size - 1) / 2),
+        )
+        (best, rates), others = _rates(own[mutual], pairs), _rates(own[~mutual], pairs)
+        return best + self._shift(others, _rates(between, float(np.prod(self.sizes)))), rates
+
+    def _shift(self, within: tuple[Float64, Float64], between: tuple[Float64, Float64]) -> float:
+        """By how much pairs between the tables score more than pairs within a table that are as rare."""
+        if min(len(within[0]), len(between[0])) < FEW_PAIRS:
+            return 0.0
+        grid = np.geomspace(*COMPARED, 9) / max(self.sizes)
+        grid = grid[(grid >= within[1][3]) & (grid <= min(within[1][-1], between[1][-1]))]
+        if not len(grid):
+            return 0.0
+        own, other = (np.interp(np.log(grid), np.log(rates), scores) for scores, rates in (within, between))
+        return float(np.mean(other - own))
+
+
+def _rates(scores: Float64, pairs: float) -> tuple[Float64, Float64]:
+    """Scores in descending order, and which share of all pairs reaches each."""
+    return np.sort(scores)[::-1], (np.arange(len(scores), dtype=np.float64) + SMOOTH) / pairs
+
+
+def judge_partners(score: Float64, between: Float64, chance: Chance, chance_score: Float64) -> Float64:
     """The probability that each of these pairs, which are each other's best partners, is a match.
 
     A partner by chance is the best of a record that has no match, or one that is better than the match. So matches are
@@ -98,6 +136,8 @@ def judge_partners(score: Float64, chance: Chance, chance_score: Float64) -> Flo
     ----------
     score
         Of the pairs.
+    between
+        Scores of the other pairs between the tables.
     chance, chance_score
         Pairs within the tables, and their scores.
 
@@ -108,14 +148,14 @@ def judge_partners(score: Float64, chance: Chance, chance_score: Float64) -> Flo
     >>> inside = np.arange(0, 100, 2, dtype=np.int32)
     >>> chance = Chance(np.append(inside, inside + 100), np.append(inside, inside + 100) + np.int32(1), (100, 100))
     >>> score = np.append(np.linspace(8, 9, 50), np.linspace(0, 1, 25))
-    >>> found = judge_partners(score, chance, np.tile(np.linspace(0, 1, 50), 2))
+    >>> found = judge_partners(score, np.empty(0), chance, np.tile(np.linspace(0, 1, 50), 2))
     >>> bool(found[:50].mean() > 0.95), bool(found[50:].mean() < 0.3)
     (True, True)
     """
     if not len(score):
         return np.empty(0)
     edges = _edges(score)
-    rates, sizes = chance.rates(chance_score, edges), chance.sizes
+    rates, sizes = chance.rates(chance_score, between, edges), chance.sizes
     visible = np.ones(len(rates))
 
     def by_chance(matches: Float64) -> Float64:
@@ -129,7 +169,7 @@ def judge_partners(score: Float64, chance: Chance, chance_score: Float64) -> Flo
         visible = np.maximum(np.exp(rivals / 2 - np.cumsum(rivals[::-1])[::-1]), LEAST_VISIBLE)
         return np.asarray(rates * free[0] * free[1])
 
-    return _settle(score, edges, by_chance, 0.0)
+    return _settle(score, edges, by_chance)
 
 
 def judge_alone(left: Int32, right: Int32, score: Float64, records: int) -> tuple[Bool, Float64]:
@@ -163,7 +203,7 @@ def judge_alone(left: Int32, right: Int32, score: Float64, records: int) -> tupl
         share = min(1.0, 2 * float(matches.sum()) / records)
         return np.asarray(share * matched + (1 - share) * free)
 
-    return mutual, _settle(seen, edges, by_chance, LESS_THAN_CHANCE)
+    return mutual, _settle(seen, edges, by_chance)
 
 
 def _drops(left: Int32, right: Int32, score: Float64, records: int) -> Float64:
@@ -183,13 +223,13 @@ def _edges(score: Float64) -> Float64:
     return np.concatenate([[-np.inf], edges, [np.inf]])
 
 
-def _settle(score: Float64, edges: Float64, by_chance: Callable[[Float64], Float64], less: float) -> Float64:
+def _settle(score: Float64, edges: Float64, by_chance: Callable[[Float64], Float64]) -> Float64:
     """The probability of each pair, such that matches and pairs by chance add up to the pairs seen in each bin."""
     seen = np.histogram(score, edges)[0].astype(np.float64)
     weight, matches = np.maximum(seen, 1e-9), np.zeros(len(seen))
     share = matches
     for _ in range(ROUNDS):
-        excess = np.maximum(1 - by_chance(matches) / weight, -less)
+        excess = np.maximum(1 - by_chance(matches) / weight, -LESS_THAN_CHANCE)
         share = np.clip(rising(excess, weight), 0.0, 1.0)
         now = share * seen
         if np.abs(now - matches).sum() < 1e-3 * len(score):

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from lookalike.linkage.compare.levels import Comparer, measure_records
-from lookalike.linkage.compare.texts import TextComparer
+from lookalike.linkage.compare.swapped_names import insert_exchanged
+from lookalike.linkage.compare.texts import FEATURES, TextComparer
 from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.partners import WORDY
 from lookalike.types import Float32, Float64, Int8, Int32, Int64, Mapper
@@ -21,6 +22,11 @@ from lookalike.types import Float32, Float64, Int8, Int32, Int64, Mapper
 MOST_CODES = 2.0
 """The rarity of shared codes counts up to that of two codes that only one record has."""
 SMOOTH = 0.5
+START = {
+    "trigrams": 1.0, "words": 0.5, "words of the shorter": 0.5, "conflicting numbers": -0.3, "codes": 0.5,
+    "agreement": 0.8, "both known": -0.3,
+}  # fmt: skip
+"""Weights before anything has been learned: about the proportions of those learned from tables with many matches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,33 +37,30 @@ class Feature:
     what: str
     helps: bool
     """Whether a greater number speaks for a match; otherwise it speaks against one."""
-    plain: bool = False
-    """Whether it is part of the sum that is used before anything has been learned."""
+
+    @property
+    def start(self) -> float:
+        """Its weight before anything has been learned."""
+        return START[self.what]
 
 
 class FieldEvidence:
     """Measures how well pairs agree in one field."""
 
-    def __init__(self, place: int, column: Column, random: Int8) -> None:
+    def __init__(self, place: int, column: Column, random: Int8, size: int) -> None:
         self._column, self._records = column, max(2, len(column))
         self.texts = TextComparer(column) if column.kind in WORDY else None
-        self._levels = _information(random, len(Comparer(column).levels) if column.kind != "text" else 0, self._records)
+        self._levels = _information(random, size, self._records)
         known = column.codes[column.codes >= 0]
         self._often = np.bincount(known, minlength=len(column.values)).astype(np.float64)
         self._numbers = measure_records(column) if column.kind == "number" else None
         self.features = [Feature(place, *one) for one in self._list()]
 
-    def _list(self) -> list[tuple[str, bool] | tuple[str, bool, bool]]:
+    def _list(self) -> list[tuple[str, bool]]:
         if self._column.kind == "text":
-            kinds: list[tuple[str, bool] | tuple[str, bool, bool]] = [
-                ("trigrams", True, True), ("words", True), ("words of the shorter", True),
-                ("conflicting numbers", False), ("codes", True),
-            ]  # fmt: skip
-        else:
-            kinds = [("agreement", True, True)]
-            if self.texts is not None:
-                kinds += [("trigrams", True), ("words of the shorter", True)]
-        return [*kinds, ("both known", False)]
+            return [*((one, one != "conflicting numbers") for one in FEATURES), ("both known", False)]
+        words = [("trigrams", True), ("words of the shorter", True)] if self.texts is not None else []
+        return [("agreement", True), *words, ("both known", False)]
 
     def measure(self, left: Int32 | Int64, right: Int32 | Int64, levels: Int8, each: Mapper = map) -> Float32:
         """float32[pairs, features]; `levels` of the pairs in this field."""
@@ -113,11 +116,32 @@ def _nearness(numbers: Float64, left: Int32 | Int64, right: Int32 | Int64) -> Fl
 
 
 class Evidence:
-    """Measures how well pairs agree in every field."""
+    """Measures how well pairs agree in every field.
 
-    def __init__(self, columns: Sequence[Column], random: Int8) -> None:
-        self._columns = columns
-        self._fields = [FieldEvidence(place, column, random[:, place]) for place, column in enumerate(columns)]
+    Parameters
+    ----------
+    columns
+        The fields.
+    random
+        int8[pairs, fields], the levels of random pairs.
+    level_names
+        By field, the names of its levels.
+    exchanged
+        Fields whose values may be exchanged, which have a level for it.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        random: Int8,
+        level_names: Sequence[Sequence[str]],
+        exchanged: Sequence[tuple[int, int]] = (),
+    ) -> None:
+        self._columns, self._exchanged = columns, exchanged
+        self._fields = [
+            FieldEvidence(place, column, random[:, place], len(level_names[place]))
+            for place, column in enumerate(columns)
+        ]
         self.features = [feature for one in self._fields for feature in one.features]
         self.texts = [one.texts for one in self._fields]
         """The comparer of each field that is made of words."""
@@ -133,4 +157,5 @@ class Evidence:
         for place, column in enumerate(self._columns):
             if column.kind not in ("text", "number"):
                 Comparer(column).compare(left, right, each, levels[place])
+        insert_exchanged(self._columns, [(left, right)], [levels], each, known=self._exchanged)
         return levels.T

@@ -57,7 +57,8 @@ def score_words(
 
     None if the records of one table seem to form large clusters, in which best partners tell little.
     """
-    each, evidence = run.workers.map, Evidence(columns, agreement.random)
+    each = run.workers.map
+    evidence = Evidence(columns, agreement.random, agreement.level_names, agreement.exchanged)
     measured = evidence.measure(pairs.left, pairs.right, agreement.levels, each)
     one, records = sizes[1] is None, len(columns[0])
     if one and _typical_drop(pairs, measured, evidence, records) > LARGE_CLUSTER:
@@ -97,7 +98,7 @@ def _typical_drop(pairs: CandidatePairs, measured: Float32, evidence: Evidence, 
 
     Where most entities have many records, that is the number of the others.
     """
-    plain = np.array([one.plain for one in evidence.features])
+    plain = np.diff([one.field for one in evidence.features], prepend=-1) > 0  # the first feature of each field
     score = measured @ plain.astype(np.float32)
     ends, scores = np.concatenate([pairs.left, pairs.right]), np.concatenate([score, score])
     order = np.lexsort((-scores, ends))

@@ -104,7 +104,7 @@ def judge_two(left: Int32, right: Int32, chance: Chance, chance_measured: Float3
 
     def judge(score: Float64, weights: Float64, start: float) -> tuple[Bool, Float64]:
         mutual = Best.find(left, right, score, sum(chance.sizes)).mutual(left, right)
-        return mutual, judge_partners(score[mutual], chance, chance_measured @ weights + start)
+        return mutual, judge_partners(score[mutual], score[~mutual], chance, chance_measured @ weights + start)
 
     return judge
 
@@ -123,8 +123,8 @@ def learn_weights(
     left: Int32, right: Int32, measured: Float32, features: list[Feature], records: int, judge: Judge
 ) -> Learned:
     """Weights by which as many best partners as possible stand out from chance."""
-    plain, signs = np.array([one.plain for one in features]), [one.helps for one in features]
-    weights, start, kept = plain.astype(np.float64), 0.0, None
+    signs = [one.helps for one in features]
+    weights, start, kept = np.array([one.start for one in features]), 0.0, None
     for turn in range(ROUNDS + 1):
         mutual, likely = judge(measured @ weights + start, weights, start)
         if kept is not None and likely.sum() < LOST * kept.likely.sum():

@@ -1,0 +1,131 @@
+"""F1 and estimated precision of links between records made of words, on known and generated data.
+
+Known data are read from LOOKALIKE_DATA. Partners are dropped so that only a share of the records has a match. Labels
+are used to score only.
+
+    python benchmarks/word_quality.py --shares 1,0.2,0.05 --only films,CDs
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import random
+import sys
+import time
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+
+import pyarrow as pa
+
+import lookalike as la
+
+sys.path.insert(0, str(Path(__file__).parent))
+from catalogues import KINDS, Case
+
+SHARES = (1.0, 0.5, 0.2, 0.1, 0.05)
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """The rows of a CSV file."""
+    try:
+        text = path.read_text("utf-8-sig")
+    except UnicodeDecodeError:
+        text = path.read_text("latin-1")
+    return list(csv.DictReader(text.splitlines(keepends=True)))
+
+
+def _table(path: Path) -> pa.Table:
+    return pa.Table.from_pylist([{key: value for key, value in row.items() if key} for row in read_rows(path)])
+
+
+def _pairs(path: Path) -> set[tuple[str, str]]:
+    return {(first, second) for first, second, *_ in (row.values() for row in read_rows(path))}
+
+
+def known_cases(data: Path) -> Iterator[tuple[str, Case]]:
+    """The known data sets, with all of their matches."""
+    texts = data / "texts_records"
+    for name, fields in (("software", "title:text,description:text,manufacturer,price"),
+                         ("movies", "title:text,name:person")):  # fmt: skip
+        both = _table(texts / f"{name}_a.csv"), _table(texts / f"{name}_b.csv")
+        yield name, Case(*both, fields, _pairs(texts / f"{name}_truth.csv"))
+    folder = data / "dblp_acm"
+    both = _table(folder / "DBLP2.csv"), _table(folder / "ACM.csv")
+    yield "DBLP-ACM", Case(*both, "title:text,authors:text,venue,year", _pairs(folder / "DBLP-ACM_perfectMapping.csv"))
+    yield "papers", Case(_table(texts / "papers.csv"), None, "author:text,title:text,venue:text,year,pages",
+                         _pairs(texts / "papers_truth.csv"))  # fmt: skip
+    if more := os.environ.get("LOOKALIKE_MORE"):  # the restaurants of Fodor's and Zagat's guides
+        both = _table(Path(more) / "fodors.csv"), _table(Path(more) / "zagats.csv")
+        truth = _pairs(Path(more) / "matches_fodors_zagats.csv")
+        yield "restaurants", Case(*both, "name:text,addr,city,phone,type", truth)
+
+
+def thin(case: Case, share: float, seed: int = 1) -> Case:
+    """The case with only this share of its matches left: the others lose their right record."""
+    if case.right is None or share >= 1:
+        return case
+    draw = random.Random(seed)
+    kept = {pair for pair in sorted(case.truth) if draw.random() < share}
+    gone = {right for _, right in case.truth} - {right for _, right in kept}
+    keep = [str(one) not in gone for one in case.right["id"].to_pylist()]
+    return Case(case.left, case.right.filter(pa.array(keep)), case.fields, {p for p in case.truth if p[1] not in gone})
+
+
+def judge(case: Case) -> dict[str, float]:
+    """Link, and compare with the truth."""
+    started = time.process_time()
+    result = la.link(case.left, case.right, fields=case.fields, id="id")
+    seconds = time.process_time() - started
+    links = {(str(a), str(b)) for a, b in zip(result.links["left"].to_pylist(), result.links["right"].to_pylist())}
+    if case.right is None:
+        groups: dict[int, list[str]] = {}
+        for row in result.clusters.to_pylist():
+            groups.setdefault(row["cluster"], []).append(str(row["id"]))
+        links = {(min(pair), max(pair)) for ids in groups.values() for pair in combinations(ids, 2)}
+    truth = case.truth if case.right is not None else {(min(pair), max(pair)) for pair in case.truth}
+    right = len(links & truth)
+    estimate = (result.run["precision"] or {}).get("estimate")
+    return {
+        "matches": len(truth), "links": len(links), "f1": 2 * right / max(1, len(links) + len(truth)),
+        "precision": right / max(1, len(links)), "recall": right / max(1, len(truth)),
+        "estimate": float("nan") if estimate is None else estimate, "seconds": seconds,
+    }  # fmt: skip
+
+
+def cases(shares: list[float], records: int, only: list[str]) -> Iterator[tuple[str, float, Case]]:
+    """Every data set at every share of matches."""
+
+    def wanted(name: str) -> bool:
+        return not only or name in only
+
+    data = os.environ.get("LOOKALIKE_DATA")
+    for name, case in known_cases(Path(data)) if data else ():
+        for share in shares if wanted(name) and case.right is not None else [1.0] * wanted(name):
+            yield name, share, thin(case, share)
+    for name, make in KINDS.items():
+        for share in shares if wanted(name) else ():
+            yield f"generated {name}", share, make(records, share, 1)
+
+
+def main() -> None:
+    """Print a table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--shares", default=",".join(map(str, SHARES)))
+    parser.add_argument("--records", type=int, default=2_000)
+    parser.add_argument("--only", default="")
+    given = parser.parse_args()
+    print("| data | share | matches | links | F1 | recall | precision | estimated | processor s |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    shares = [float(one) for one in given.shares.split(",")]
+    for name, share, case in cases(shares, given.records, [one for one in given.only.split(",") if one]):
+        found = judge(case)
+        shown = [f"{found[key]:.3f}" for key in ("f1", "recall", "precision", "estimate")]
+        counts = [f"{share:.0%}", f"{found['matches']:,}", f"{found['links']:,}"]
+        print("|", " | ".join([name, *counts, *shown, f"{found['seconds']:.1f}"]), "|", flush=True)
+
+
+if __name__ == "__main__":
+    main()
