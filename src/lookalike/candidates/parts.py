@@ -49,7 +49,13 @@ class Packing:
         return self.batches[-1].stop if self.batches else 0
 
 
-def pack_parts(part_of: Int32, nbytes: Int64, limit: int, name_of: Callable[[int], str] = "item {}".format) -> Packing:
+def pack_parts(
+    part_of: Int32,
+    nbytes: Int64,
+    limit: int,
+    name_of: Callable[[int], str] = "item {}".format,
+    goal: int | None = None,
+) -> Packing:
     """Combine whole parts to blocks of at most `limit` bytes, and split larger parts.
 
     Parameters
@@ -60,6 +66,8 @@ def pack_parts(part_of: Int32, nbytes: Int64, limit: int, name_of: Callable[[int
         The memory that each takes.
     name_of
         How a message names a member.
+    goal
+        Stop filling a block at this size already; a larger part that is within the limit is a block of its own.
 
     Examples
     --------
@@ -73,11 +81,13 @@ def pack_parts(part_of: Int32, nbytes: Int64, limit: int, name_of: Callable[[int
     batches: list[range] = []
     start = block = 0
     while start < len(by_part):
-        fitting = ends[: np.searchsorted(taken[ends], taken[start] + limit, side="right")]
+        fitting = ends[: np.searchsorted(taken[ends], taken[start] + min(limit, goal or limit), side="right")]
+        end = int(ends[np.searchsorted(ends, start, side="right")])
         if len(fitting) and fitting[-1] > start:
             cuts = [start, int(fitting[-1])]
+        elif taken[end] - taken[start] <= limit:
+            cuts = [start, end]
         else:
-            end = int(ends[np.searchsorted(ends, start, side="right")])
             cuts = _cut(taken, start, end, limit // 2, lambda k: name_of(int(by_part[k])))
         for first, last in pairwise(cuts):
             block_of[by_part[first:last]] = block

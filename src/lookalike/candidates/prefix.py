@@ -12,8 +12,9 @@ import numpy as np
 
 from lookalike.candidates.buckets import group_keys, select
 from lookalike.kernels import prefix as kernels
-from lookalike.types import Bool, Buckets, Int64, UInt64
+from lookalike.types import Bool, Buckets, Int32, Int64, UInt64
 
+_ODD = np.uint64(0x9E3779B97F4A7C15)
 OVERSIZE = 200
 """A bucket with more members is refined. The pairs are the same for any value, and the time nearly so (docs/log.md)."""
 
@@ -39,8 +40,9 @@ def join_prefixes(
     den: int,
     floor: tuple[int, int],
     limit: int = OVERSIZE,
+    parts: Int32 | None = None,
 ) -> Buckets:
-    """Buckets in which every similar pair of `items` meets.
+    """Buckets in which every similar pair of `items` (of one part, if they have parts) meets.
 
     Parameters
     ----------
@@ -52,11 +54,13 @@ def join_prefixes(
         The least share (numerator, denominator) of its elements that a set has in common with a similar one.
     limit
         Entries with more members are checked for members that cannot be in a similar pair.
+    parts : int32[items], optional
+        Items of different parts need not meet.
     """
     counters = kernels.count_elements(items, begins, ends, elements)
     starts, symbols, places = kernels.list_prefixes(items, begins, ends, elements, counters, *floor)
     owners = np.repeat(np.arange(len(items)), np.diff(starts))
-    entries = group_keys(symbols)
+    entries = group_keys(symbols if parts is None else symbols + parts[owners].astype(np.uint64) * _ODD)
     entry_items = owners[entries.members]
     sizes = (ends - begins)[items][entry_items]
     useful = kernels.useful_entries(

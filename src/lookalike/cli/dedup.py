@@ -112,12 +112,14 @@ def _dedup(
     progress: Progress,
 ) -> dict[str, Any]:
     """Check everything that can be wrong with the command before the kernels are compiled, then run it."""
+    from lookalike.cli.engines import open_stages, take_engine
     from lookalike.errors import UsageError
     from lookalike.index.places import is_index
     from lookalike.jobs.dedup import DedupOptions, dedup_to_folder
     from lookalike.read import check_inputs
     from lookalike.write import OutputFolder
 
+    master = take_engine(options)
     settings = settings_from(options)
     choices = DedupOptions.parse(settings.matching.method, *own_options)
     if not inputs:
@@ -126,7 +128,10 @@ def _dedup(
     OutputFolder(out, places["overwrite"])
     into = places["into"]
     if into is None and not any(map(is_index, places["reference"])):
-        return dedup_to_folder(inputs, out, settings, choices, progress=progress, **places)
+        with open_stages(master, settings) as stages:
+            return dedup_to_folder(inputs, out, settings, choices, progress=progress, stages=stages, **places)
+    if master is not None:
+        raise UsageError("--engine spark: an index as --reference or --into is for --engine local")
     from lookalike.index.bulk import JobIndexes
 
     with JobIndexes(settings) as indexes:

@@ -73,7 +73,7 @@ def command() -> None:
 @command.command("create", epilog=_CREATE, context_settings=CONTEXT)
 @_index
 @click.argument("inputs", nargs=-1, metavar="[INPUT]...")
-@shared_options(without=("method",))
+@shared_options(without=("method", "engine", "master"))
 @click.option(
     "--store", default="sets", show_default=True, metavar="[sets|text]", help="What is kept of each item to verify."
 )

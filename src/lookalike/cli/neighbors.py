@@ -50,7 +50,7 @@ Examples:
     help="For sets: jaccard, dice, cosine, containment (of the item in its neighbour), overlap. For vectors: "
     "cosine, euclidean, hamming.",
 )
-@shared_options(without=("threshold", "measure", "method", "recall", "hashes", "seed"))
+@shared_options(without=("threshold", "measure", "method", "recall", "hashes", "seed", "engine", "master"))
 @transpose_option
 @click.option("--overwrite", is_flag=True, help="Replace FILE if it exists.")
 @talking_options

@@ -43,6 +43,10 @@ _SHARED: dict[str, Callable[[Any], Any]] = {
     "encoding": click.option("--encoding", default="utf-8", show_default=True, help="Encoding of text files."),
     "memory": click.option(
         "--memory", metavar="SIZE", help="Memory to use, such as 4GiB. [default: half of the machine's]"),
+    "engine": click.option(
+        "--engine", default="local", show_default=True, metavar="[local|spark]",
+        help="Where the work is done: on this machine, or on a Spark cluster with the same result."),
+    "master": click.option("--master", metavar="URL", help="For --engine spark: local[2], spark://HOST:7077 or yarn."),
     "threads": click.option("--threads", type=int, help="Number of threads. [default: all processors]"),
 }  # fmt: skip
 _TALKING = [

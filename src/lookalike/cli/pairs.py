@@ -83,6 +83,7 @@ def command(
     in right; for overlap, the threshold is a number of shared shingles.
     """
     from lookalike.candidates.exact import JoinStats
+    from lookalike.cli.engines import open_stages, take_engine
     from lookalike.cli.output import TableOutput, print_record
     from lookalike.cli.progress import open_progress
     from lookalike.cli.summary import summarize_join, summarize_pairs
@@ -94,6 +95,7 @@ def command(
     from lookalike.types import TEMPORARY
 
     check_transpose(transpose, against, options)
+    master = take_engine(options)
     settings = settings_from(options)
     join = JoinOptions(index, check_join(settings.matching.method, index, common), stats=JoinStats())
     check_inputs([*inputs, *against])
@@ -102,8 +104,9 @@ def command(
         return
     output = TableOutput.check(out, overwrite, as_json, "pairs", [*inputs, *against], options["on_error"] == "skip")
     progress = open_progress(quiet)
-    with tempfile.TemporaryDirectory(prefix=TEMPORARY) as spool:
-        found, run = pairs_of_files(inputs, settings, Path(spool), progress, against, join, transpose)
+    shared = str(Path(out).absolute().parent) if master and out else None  # all machines of a cluster need the folder
+    with tempfile.TemporaryDirectory(prefix=TEMPORARY, dir=shared) as spool, open_stages(master, settings) as stages:
+        found, run = pairs_of_files(inputs, settings, Path(spool), progress, against, join, transpose, stages)
         with progress.stage("writing", len(found.pairs), "pairs"):
             output.write(found.tables())
     run |= used(progress)

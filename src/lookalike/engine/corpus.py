@@ -220,19 +220,12 @@ def read_corpus(
 
     def digest(job: tuple[int, int, Block, Wanted]) -> tuple[DigestedBlock, Items | None, int]:
         number, index, block, wanted = job
-        items: Items = block.items(wanted)
-        try:
-            made = digest_block(items.features, digesting)
-        except VectorError as error:
-            place = f"{sources[number].name}: row {getattr(block, 'first_row', 0) + error.row}"
-            raise BadDataError(f"{place}: column {settings.column!r} {error}") from error
-        aside = sources[number].rejected_rows.get(index)
-        part = DigestedBlock(number, index, made, items.columns, items.rejected, aside)
+        part, items = digest_source_block(sources[number], number, index, block, wanted, digesting)
         return part, None if block.exclusive else items, block.nbytes
 
     def jobs() -> Iterator[tuple[int, int, Block, Wanted]]:
         for number, source in enumerate(sources):
-            wanted = _wanted(source, settings, rank_column if number >= references else None)
+            wanted = wanted_of(source, settings, rank_column if number >= references else None)
             for index, block in enumerate(source.blocks()):
                 if (number, index) in done:
                     source.rejected_rows[index] = np.array(done[number, index].set_aside, np.int64)
@@ -254,14 +247,41 @@ def read_corpus(
         run.progress.advance(nbytes)
     digests.finish()
     pa.default_memory_pool().release_unused()
+    return make_corpus(sources, settings, digesting, digests, held)
+
+
+def make_corpus(
+    sources: list[Source],
+    settings: ItemSettings,
+    digesting: DigestSettings,
+    digests: Digests,
+    held: dict[tuple[int, int], Items] | None = None,
+) -> Corpus:
+    """The items whose digests are complete; `held` are blocks that need not be read again."""
     counts = digests.numbers("count", np.int32)
-    corpus = Corpus(sources, settings, digesting, digests, *lay_out(len(sources), digests.blocks), counts, held)
+    layout = lay_out(len(sources), digests.blocks)
+    corpus = Corpus(sources, settings, digesting, digests, *layout, counts, {} if held is None else held)
     if settings.id is not None and len(corpus) and digests.missing(settings.id) == len(corpus):
         raise BadDataError(f"no item has a value in column {settings.id!r}, which --id names")
     return corpus
 
 
-def _wanted(source: Source, settings: ItemSettings, rank_column: str | None) -> Wanted:
+def digest_source_block(
+    source: Source, number: int, index: int, block: Block, wanted: Wanted, digesting: DigestSettings
+) -> tuple[DigestedBlock, Items]:
+    """Read and digest a block, which is the `index`-th of the source with this number; the items come along."""
+    items: Items = block.items(wanted)
+    try:
+        made = digest_block(items.features, digesting)
+    except VectorError as error:
+        place = f"{source.name}: row {getattr(block, 'first_row', 0) + error.row}"
+        raise BadDataError(f"{place}: column {wanted.features!r} {error}") from error
+    aside = source.rejected_rows.get(index)
+    return DigestedBlock(number, index, made, items.columns, items.rejected, aside), items
+
+
+def wanted_of(source: Source, settings: ItemSettings, rank_column: str | None) -> Wanted:
+    """The columns of a source that a job needs: what is compared, ids if it has any, and what ranks its items."""
     names = source.column_names()
     columns = []
     if settings.id is not None or names is None or DEFAULT_ID in names:

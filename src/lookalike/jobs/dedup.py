@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lookalike.cluster.priority import order_by_column, order_by_rule, split_references
-from lookalike.engine.corpus import Corpus, read_corpus
+from lookalike.engine.corpus import Corpus
 from lookalike.engine.destination import Destination
 from lookalike.engine.forecast import check_forecast, forecast_run
 from lookalike.engine.method import choose, tell_plan
@@ -29,9 +29,8 @@ from lookalike.errors import UsageError
 from lookalike.jobs.dedup_into import adding_kept, finish_committed
 from lookalike.jobs.dedup_result import Deduplicated, kept_table, write_result
 from lookalike.kernels.pack import expect
-from lookalike.matching.decide import decide_candidates
-from lookalike.matching.find import find_candidates
 from lookalike.matching.pair_graph import PAIRS_PER_SET, PairGraph, write_graph
+from lookalike.matching.stages import LOCAL, Stages
 from lookalike.read import LINE_FILES, identity_of, line_files, open_inputs
 from lookalike.types import RUN_FILE, Int32, ReadLimits, Source, to_arrow, total_bytes
 from lookalike.types import compute as pc
@@ -97,7 +96,13 @@ class DedupResult:
 
 
 def find_duplicates(
-    run: Run[Settings], sources: list[Source], references: list[Source], options: DedupOptions, *, save_graph: bool
+    run: Run[Settings],
+    sources: list[Source],
+    references: list[Source],
+    options: DedupOptions,
+    *,
+    save_graph: bool,
+    stages: Stages = LOCAL,
 ) -> Deduplicated:
     """The recipe: read and sketch, join the bands, fetch the sets, verify and decide; audit if asked to."""
     settings, progress = run.settings, run.progress
@@ -105,13 +110,13 @@ def find_duplicates(
     everything = references + sources
     nbytes = total_bytes(everything)
     with progress.stage("reading", nbytes, "B"):
-        corpus = read_corpus(run, everything, settings.items, settings.digesting, rank_column=column,
+        corpus = stages.read(run, everything, settings.items, settings.digesting, rank_column=column,
                              references=len(references))  # fmt: skip
     reference_items = int(corpus.starts[len(references)])
     order = _order_items(corpus, rule, column, reference_items)
-    candidates = find_candidates(run, corpus, order, references=reference_items)
+    candidates = stages.find(run, corpus, order, references=reference_items)
     graph = PairGraph(run, options.pairs_per_set) if save_graph else None
-    collected = decide_candidates(run, candidates, options.policy, graph)
+    collected = stages.decide(run, candidates, options.policy, graph)
     outcome = collected.finish(reference_items)
     measured = None
     if options.audit_items:
@@ -155,11 +160,12 @@ def dedup_to_folder(
     resume: bool = False,
     work_folder: str | Path | None = None,
     progress: Progress | None = None,
+    stages: Stages = LOCAL,
 ) -> dict[str, Any]:
     """Deduplicate files into an output folder; returns what run.json holds.
 
     With `resume`, a killed run continues after the last piece of work that it finished. `into` gets the kept items,
-    all of them when the output folder is complete, or none.
+    all of them when the output folder is complete, or none. `stages` is the engine.
     """
     progress, options = progress or Progress(), options or DedupOptions()
     asked = {
@@ -187,17 +193,18 @@ def dedup_to_folder(
         expect(f"dedup {settings.matching.method}")
         tell_plan(settings, choice, progress)
         seconds = settings.execution.save_seconds
-        work = open_work(output, folder, settings.to_dict(), asked, references + sources, seconds)
+        engine = {} if stages is LOCAL else {"engine": stages.name}  # engines leave different pieces of work
+        work = open_work(output, folder, settings.to_dict(), {**asked, **engine}, references + sources, seconds)
         forecast = forecast_run(sources, references, settings)
         progress.say(forecast.describe())
         if warning := check_forecast(forecast, settings, output.work, output.path):
             progress.say(warning)
         tell_reused(work, progress)
         with open_run(settings, progress, work, nbytes=total_bytes(references + sources)) as run:
-            saving = not settings.items.vectors and len(paths) == len(reference)
-            found = find_duplicates(run, sources, references, options, save_graph=saving)
+            saving = stages.saves_graph and not settings.items.vectors and len(paths) == len(reference)
+            found = find_duplicates(run, sources, references, options, save_graph=saving, stages=stages)
             added = stack.enter_context(adding_kept(run, found, into))
-            write_result(run, found, folder)
+            write_result(run, found, folder, stages)
         saved: dict[str, Any] = {}
         if found.graph is not None:
             with progress.stage("saving pair graph"):
@@ -208,6 +215,8 @@ def dedup_to_folder(
         record |= {"reused": work.reused, "forecast": forecast.to_dict(), LINE_FILES: line_files(sources)}
         record["choice"] = choice.to_dict() if choice else None
         record |= {**saved, **count_kept(folder)}
+        if described := stages.describe():
+            record["engine"] = described
         if added is not None:
             record["into"] = added.record
         write_json(folder / RUN_FILE, record)

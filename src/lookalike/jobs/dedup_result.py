@@ -13,15 +13,15 @@ import pyarrow as pa
 from lookalike.engine.corpus import Corpus
 from lookalike.engine.run import Run
 from lookalike.engine.settings import Settings
-from lookalike.engine.workers import Workers
 from lookalike.errors import BadDataError
 from lookalike.jobs.dedup_alarms import InputFile, find_alarms
 from lookalike.matching.decisions import CollectedDecisions, Outcome
 from lookalike.matching.pair_graph import PairGraph
-from lookalike.types import Block, Bool, Int64, Items, Wanted, strings_to_arrow, to_arrow
+from lookalike.matching.stages import LOCAL, Stages
+from lookalike.types import Bool, Int64, Wanted, strings_to_arrow, to_arrow
 from lookalike.types import compute as pc
 from lookalike.types.frozen import frozen
-from lookalike.write import KEPT, LARGE_BYTES, open_kept, write_rejected, write_tables
+from lookalike.write import write_rejected, write_tables
 
 TABLE_ROWS = 1 << 20
 """Rows of a result that are assembled at a time."""
@@ -114,51 +114,12 @@ class Deduplicated:
             )
 
 
-def _write_kept(run: Run[Settings], found: Deduplicated, folder: Path) -> None:
-    """The kept rows of every source, in its own format: picked on threads, written in order."""
-    keep = found.outcome.kept(len(found.corpus))
-
-    def pick(job: tuple[int, int, Block, Items | None]) -> tuple[Any, int]:
-        first, last, block, held = job
-        return block.kept_rows(keep[first:last], held.decoded if held else None), block.nbytes
-
-    def jobs(number: int, done: int) -> Iterator[tuple[int, int, Block, Items | None]]:
-        for index, (first, last, block) in enumerate(found.corpus.blocks(number)):
-            held = found.corpus.held.pop((number, index), None)
-            if index >= done:
-                yield first, last, block, held
-            else:
-                progress.advance(block.nbytes)
-
-    work, progress = run.work, run.progress
-    with Workers(run.workers.threads, beside=True) as workers:
-        for number in range(found.reference_sources, len(found.corpus.sources)):
-            source = found.corpus.sources[number]
-            name = f"{KEPT}/{source.kept_path}"
-            if work is not None and work.has(name):
-                progress.advance(source.nbytes)
-                continue
-            saved = None if work is None else work.begun(name)
-            first, ahead = saved.blocks if saved else 0, run.settings.execution.blocks_ahead()
-            with open_kept(folder, source, saved=saved) as writer:
-                for stored, nbytes in workers.map(pick, jobs(number, first), ahead):
-                    large = getattr(stored, "nbytes", 0) >= LARGE_BYTES
-                    writer.write(stored)
-                    stored = None  # free large rows before the next are read
-                    if large:
-                        pa.default_memory_pool().release_unused()  # Arrow would keep the memory otherwise
-                    progress.advance(nbytes)
-                    if work is not None and work.due and (reached := writer.save()):
-                        work.keep_begun(name, reached)
-            if work is not None and work.wanted and (folder / name).is_file():
-                work.keep(name)
-
-
-def write_result(run: Run[Settings], found: Deduplicated, folder: Path) -> None:
+def write_result(run: Run[Settings], found: Deduplicated, folder: Path, stages: Stages = LOCAL) -> None:
     """Write kept/, removed.parquet, clusters.parquet, and rejected.jsonl if bad lines are skipped."""
     sources = found.corpus.sources[found.reference_sources :]
     with run.progress.stage("writing", sum(source.nbytes for source in sources), "B"):
-        _write_kept(run, found, folder)
+        keep = found.outcome.kept(len(found.corpus))
+        stages.write_kept(run, found.corpus, keep, found.reference_sources, folder)
         write_tables(folder / "removed.parquet", found.removed())
         write_tables(folder / "clusters.parquet", found.clusters())
         if run.settings.items.skip_errors:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.engine.corpus import Corpus, read_corpus
+from lookalike.engine.corpus import Corpus
 from lookalike.engine.method import Choice, choose, tell_plan
 from lookalike.engine.progress import Progress
 from lookalike.engine.run import open_run
@@ -19,9 +19,9 @@ from lookalike.engine.sources import open_files
 from lookalike.engine.stores.pairs import PAIR, PairStore
 from lookalike.jobs.dedup_result import TABLE_ROWS
 from lookalike.kernels.pack import expect
-from lookalike.matching.find import find_candidates
 from lookalike.matching.join import JoinOptions
-from lookalike.matching.list_pairs import Listing, ListLimits, list_similar
+from lookalike.matching.list_pairs import Listing, ListLimits
+from lookalike.matching.stages import LOCAL, Stages
 from lookalike.types import Int32, Source, to_arrow, total_bytes
 from lookalike.types.frozen import frozen
 
@@ -82,6 +82,7 @@ def find_similar_pairs(
     against: Sequence[Source] = (),
     options: JoinOptions | None = None,
     limits: ListLimits | None = None,
+    stages: Stages = LOCAL,
 ) -> FoundPairs:
     """The recipe: read and sketch, find the candidates, fetch the sets, verify."""
     everything = [*sources, *against]
@@ -94,13 +95,13 @@ def find_similar_pairs(
     nbytes = total_bytes(everything)
     with open_run(settings, progress, spool=options.folder, nbytes=nbytes) as run:
         with progress.stage("reading", nbytes, "B"):
-            corpus = read_corpus(run, everything, settings.items, settings.digesting)
+            corpus = stages.read(run, everything, settings.items, settings.digesting)
         second = int(corpus.starts[len(sources)]) if against else None
         by_band = settings.items.vectors is not None and settings.matching.method == "lsh"
         order = _order(corpus, settings.matching.method)
-        candidates = find_candidates(run, corpus, order, second=second, by_band=by_band)
+        candidates = stages.find(run, corpus, order, second=second, by_band=by_band)
         store = PairStore(len(corpus), settings.execution.budget.sets_bytes, options.folder, repeated=by_band)
-        listing = list_similar(run, candidates, store, options, limits)
+        listing = stages.list_pairs(run, candidates, store, options, limits)
     return FoundPairs(corpus, settings, store, listing, second, choice)
 
 
@@ -120,12 +121,13 @@ def pairs_of_files(
     against: Sequence[str | Path] = (),
     join: JoinOptions | None = None,
     transposed: bool = False,
+    stages: Stages = LOCAL,
 ) -> tuple[FoundPairs, dict[str, Any]]:
     """The similar pairs in files, and the record of the run; with `transposed`, pairs of elements of their sets."""
     sources, others = open_files(inputs, against, settings, spool, progress, transposed)
     join = join or JoinOptions()
     join.folder = spool
-    found = find_similar_pairs(sources, settings, progress, others, join)
+    found = find_similar_pairs(sources, settings, progress, others, join, stages=stages)
     options: dict[str, Any] = {"inputs": [str(path) for path in inputs], "against": [str(path) for path in against]}
     options |= {
         "transpose": transposed,
@@ -137,4 +139,6 @@ def pairs_of_files(
         {**chosen.to_dict(), **options}, chosen.matching.plan, found.counts, found.listing.alarms, progress
     )
     record["choice"] = found.choice.to_dict() if found.choice else None
+    if described := stages.describe():
+        record["engine"] = described
     return found, record

@@ -8,6 +8,7 @@ does not fit in memory is cut into blocks: each block is compared with every ear
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,7 @@ from lookalike.engine.stores.sets import SetStore
 from lookalike.features.vectors import fingerprints
 from lookalike.kernels.sets import fingerprint_sets
 from lookalike.matching.comparable import Comparable, CutPart, EqualSets
-from lookalike.types import Bool, Int32, Int64, Sets, UInt64
+from lookalike.types import Bool, Int32, Int64, Sets, UInt64, VectorKind
 from lookalike.types.frozen import frozen
 
 
@@ -96,7 +97,7 @@ class Candidates:
     def parts(self, limit: int) -> tuple[Int32, Bool]:
         """By place: the connected part that it belongs to; and by part, whether its sets take more than `limit`."""
         part_of = connected_parts(self.bands, len(self.order))
-        nbytes = _set_bytes(self.corpus, self.order[self.members], 1 if self.by_band else len(self.bands))
+        nbytes = set_bytes(self.corpus, self.order[self.members], 1 if self.by_band else len(self.bands))
         return part_of, np.bincount(part_of[self.members], nbytes, minlength=len(self.order)) > limit
 
     def _compare_blocks(self, run: Run[Settings], blocks: range, removed: Bool) -> Iterator[Comparable]:
@@ -143,10 +144,7 @@ class Candidates:
         return LoadedBlock(mine, rows, self.sets.read(block))
 
     def _prints(self, block: LoadedBlock) -> UInt64:
-        """Fingerprints that are equal only for equal sets; for vectors the order counts."""
-        sets = block.sets
-        prints = fingerprints(sets) if self.corpus.settings.vectors else fingerprint_sets(sets.indptr, sets.elements)
-        return np.asarray(prints[:, block.rows])
+        return np.asarray(prints_of(block.sets, self.corpus.settings.vectors)[:, block.rows])
 
     def _collapse(self, mine: Int64, prints: UInt64) -> tuple[Bool, EqualSets | None]:
         """By member: is it the first with its set? And which places have a set equal to an earlier one's."""
@@ -210,26 +208,36 @@ def plan_batches(
     return Candidates(corpus, order, reference_places, first, bands, members, packing, sets, second, by_band)
 
 
-def _set_bytes(corpus: Corpus, items: Int32, at_once: int) -> Int64:
+def set_bytes(corpus: Corpus, items: Int32, at_once: int) -> Int64:
+    """The memory that the sets of items take while they are compared, with so many bands at a time."""
     return 8 * corpus.counts[items].astype(np.int64) + MEMBER_BYTES * at_once
 
 
 def _pack(bands: BucketStore, members: Int64, corpus: Corpus, order: Int32, at_once: int, limit: int) -> Packing:
     """What is compared together, with `at_once` bands in memory. Counts include repeats, so sets are no larger."""
-    nbytes = _set_bytes(corpus, order[members], at_once)
+    nbytes = set_bytes(corpus, order[members], at_once)
     if nbytes.sum() <= limit:
         return Packing(np.zeros(len(members), np.int32), [range(1)] if len(members) else [])
 
-    def name_of(member: int) -> str:
-        files, rows = corpus.locate(order[members[member : member + 1]].astype(np.int64))
-        return f"{files[0].as_py()}: row {rows[0]}"
-
+    name_of = partial(name_member, corpus, order, members)
     return pack_parts(connected_parts(bands, len(order))[members], nbytes, limit, name_of)
+
+
+def name_member(corpus: Corpus, order: Int32, members: Int64, member: int) -> str:
+    """How a message names a member: its file and row."""
+    files, rows = corpus.locate(order[members[member : member + 1]].astype(np.int64))
+    return f"{files[0].as_py()}: row {rows[0]}"
 
 
 def piece_prefix(run: Run[Settings], batch: int) -> str:
     """How the names of pieces of work about parts of a batch begin."""
     return f"part-{run.settings.execution.budget.batch_name}-{batch:05}"
+
+
+def prints_of(sets: Sets, kind: VectorKind | None) -> UInt64:
+    """Fingerprints that are equal only for equal sets; for vectors the order counts: uint64[2, sets]."""
+    found = fingerprints(sets) if kind else fingerprint_sets(sets.indptr, sets.elements)
+    return np.asarray(found)
 
 
 def follow_equal(first: Int32, equal: list[EqualSets]) -> Int32:

@@ -17,6 +17,7 @@ from lookalike.matching.comparable import Comparable, EqualSets
 from lookalike.matching.refine import Refined, merge_refined
 from lookalike.types import Bool, Float64, Int32, Int64, to_arrow, to_numpy
 from lookalike.types.frozen import frozen
+from lookalike.verify.measures import Measure
 
 
 class Links(NamedTuple):
@@ -81,6 +82,20 @@ class BatchDecisions:
     pairs: int = 0
     refined: Refined = field(default_factory=Refined)
 
+    def add(
+        self, found: Comparable, decided: PartDecisions, refined: Refined, measure: Measure, *, connected: bool
+    ) -> None:
+        """Add what was decided about some sets."""
+        self.compared += decided.compared
+        self.pairs += decided.pairs
+        self.refined = merge_refined([self.refined, refined])
+        if measure.name == "overlap":
+            self.own.append(Links(found.places, found.places, found.own_values(measure)))
+        places = found.places[decided.removed]
+        self.keeper.append(Links(places, found.places[decided.keeper], decided.similarity))
+        if connected:
+            self.partner.append(Links(places, found.places[decided.partner], decided.partner_similarity))
+
     def to_table(self) -> pa.Table:
         """As a piece of work."""
         equal = [Links(places, to, np.ones(len(to))) for places, to in self.equal]
@@ -126,22 +141,17 @@ class CollectedDecisions:
         """Note the equal sets that were found when these sets were put together."""
         if found.equal is not None:
             self._batch.equal.append(found.equal)
-            places, firsts = found.equal
-            self.copied[firsts[self.copied[places] | (places >= self.candidates.references)]] = True
+            mark_copied(self.copied, found.equal, self.candidates.references)
 
     def add(self, found: Comparable, decided: PartDecisions, refined: Refined) -> None:
         """Add what was decided about some sets."""
-        self._batch.compared += decided.compared
-        self._batch.pairs += decided.pairs
-        self._batch.refined = merge_refined([self._batch.refined, refined])
-        if self._measure.name == "overlap":
-            self._batch.own.append(Links(found.places, found.places, found.own_values(self._measure)))
-        places = found.places[decided.removed]
-        self._batch.keeper.append(Links(places, found.places[decided.keeper], decided.similarity))
-        if self.connected:
-            self._batch.partner.append(Links(places, found.places[decided.partner], decided.partner_similarity))
-        else:
-            self.removed[places] = True
+        self._batch.add(found, decided, refined, self._measure, connected=self.connected)
+        if not self.connected:
+            self.removed[found.places[decided.removed]] = True
+
+    def take(self, batch: BatchDecisions) -> None:
+        """Add what was decided about a batch elsewhere."""
+        self._batches.append(batch)
 
     def add_links(self, links: Links, compared: int) -> None:
         """Add links that are known without comparing sets."""
@@ -216,6 +226,12 @@ class CollectedDecisions:
         going = np.flatnonzero(items >= references)
         going = going[np.argsort(items[going])]
         return Links(items[going], order[links.to[going]].astype(np.int64), links.similarity[going])
+
+
+def mark_copied(copied: Bool, equal: EqualSets, references: int) -> None:
+    """By place: a set of which an equal one has copies, or is no reference item, has copies itself."""
+    places, firsts = equal
+    copied[firsts[copied[places] | (places >= references)]] = True
 
 
 def _copied(first: Int32, references: int) -> Bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import astuple, dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from lookalike.engine.run import Run
 from lookalike.engine.settings import Settings
@@ -14,10 +16,10 @@ from lookalike.engine.stores.pairs import PAIR, PairStore, Rows
 from lookalike.errors import ResourceError
 from lookalike.kernels import pairs as kernels
 from lookalike.matching.batches import Candidates, follow_equal
-from lookalike.matching.comparable import Comparable
+from lookalike.matching.comparable import Comparable, EqualSets
 from lookalike.matching.join import JoinOptions, join_sets
 from lookalike.matching.refine import Refined, merge_refined
-from lookalike.types import Float64, Int32, Int64
+from lookalike.types import Bool, Float64, Int32, Int64, to_arrow, to_numpy
 from lookalike.types.frozen import frozen
 
 EXPANDED = 1 << 20
@@ -50,6 +52,37 @@ class Groups(NamedTuple):
     items: Int32
 
 
+class ListedPart(NamedTuple):
+    """The similar pairs of some sets that were compared on their own."""
+
+    similar: Similar
+    own: Similar
+    """Places, and the similarity of each to an equal set."""
+    equal: list[EqualSets]
+    compared: int
+    """Pairs that are not similar, if bands were compared together."""
+    refined: Refined
+
+    def to_table(self) -> pa.Table:
+        """As a piece of work."""
+        equal = [Similar(*pair, np.ones(len(pair.places))) for pair in self.equal]
+        kinds = [[self.similar], [self.own], equal]
+        columns = [np.concatenate([one[k] for kind in kinds for one in kind]) for k in range(3)]
+        sizes = [sum(len(one.left) for one in kind) for kind in kinds]
+        kind = to_arrow(np.repeat(np.arange(3, dtype=np.uint8), sizes))
+        table = pa.table([kind, *map(to_arrow, columns)], ["kind", *Similar._fields])
+        counted = json.dumps([self.compared, astuple(self.refined)])
+        return table.replace_schema_metadata({"counted": counted})
+
+    @classmethod
+    def from_table(cls, table: pa.Table) -> ListedPart:
+        """From a piece of work."""
+        compared, refined = json.loads(table.schema.metadata[b"counted"])
+        kind, *columns = (to_numpy(column) for column in table.columns)
+        similar, own, equal = (Similar(*(column[kind == number] for column in columns)) for number in range(3))
+        return cls(similar, own, [EqualSets(equal.left, equal.right)], compared, Refined(*refined))
+
+
 @frozen
 class ListLimits:
     """How many pairs are made at a time, and how many are listed at most."""
@@ -70,6 +103,17 @@ def list_similar(
     Of two collections, only pairs of an item of the first, on the left, with one of the second.
     """
     return _Lister(run, candidates, store, options, limits or ListLimits()).list_all()
+
+
+def take_listed(
+    run: Run[Settings],
+    candidates: Candidates,
+    store: PairStore,
+    parts: Sequence[Callable[[], ListedPart]],
+    limits: ListLimits | None = None,
+) -> Listing:
+    """As `list_similar`, for parts whose similar sets were listed elsewhere."""
+    return _Lister(run, candidates, store, JoinOptions(), limits or ListLimits()).take_all(parts)
 
 
 class _Lister:
@@ -104,12 +148,28 @@ class _Lister:
                 with run.progress.stage("verifying"):
                     self._add(found)
         candidates.sets.clear()
-        if candidates.second is None:
+        return self._finish()
+
+    def _finish(self) -> Listing:
+        if self._candidates.second is None:
             self._add_copies()
         self._store.settle()
         # Sets were compared once for all their copies; the report counts items.
-        compared = self._compared + (0 if candidates.by_band else len(self._store))
+        compared = self._compared + (0 if self._candidates.by_band else len(self._store))
         return Listing(compared, self._refined.alarms())
+
+    def take_all(self, parts: Sequence[Callable[[], ListedPart]]) -> Listing:
+        """What was listed elsewhere; each part is loaded twice, first for the equal sets that were found."""
+        for load in parts:
+            listed = load()
+            self._first = follow_equal(self._first, listed.equal)
+            self._own[listed.own.left] = listed.own.similarity
+        self._groups = _group_items(self._candidates.order, self._first)
+        for load in parts:
+            listed = load()
+            self._count(listed.compared, listed.refined)
+            self._keep(listed.similar)
+        return self._finish()
 
     def _add(self, found: Comparable) -> None:
         """The similar pairs of some distinct sets."""
@@ -120,12 +180,19 @@ class _Lister:
         self._own[found.places] = found.own_values(self._measure)
         second = candidates.second
         apart = None if second is None else candidates.order[found.places] >= second
-        for part, refined in join_sets(self._run, found, apart, self._options):
-            self._refined = merge_refined([self._refined, refined])
-            self._compared += part.compared - (0 if candidates.by_band else len(part.left))
-            similarity = found.values(self._measure, part.left, part.right, part.overlaps)
-            similar = Similar(found.places[part.left], found.places[part.right], similarity)
-            self._save(similar if second is None else self._across(similar, second))
+        for similar, compared, refined in similar_sets(
+            self._run, found, apart, self._options, by_band=candidates.by_band
+        ):
+            self._count(compared, refined)
+            self._keep(similar)
+
+    def _count(self, compared: int, refined: Refined) -> None:
+        self._refined = merge_refined([self._refined, refined])
+        self._compared += compared
+
+    def _keep(self, similar: Similar) -> None:
+        second = self._candidates.second
+        self._save(similar if second is None else self._across(similar, second))
 
     def _across(self, found: Similar, second: int) -> Similar:
         """The pairs with an item of each collection; for containment, with one of the first on the left."""
@@ -150,6 +217,17 @@ class _Lister:
             )
         for rows in _expand(found, groups, directed, self._limits.expanded):
             self._store.add(rows)
+
+
+def similar_sets(
+    run: Run[Settings], found: Comparable, apart: Bool | None, options: JoinOptions, *, by_band: bool
+) -> Iterator[tuple[Similar, int, Refined]]:
+    """The similar pairs of some distinct sets, as they are found: how many others were compared, what was refined."""
+    measure = run.settings.matching.measure
+    for part, refined in join_sets(run, found, apart, options):
+        similarity = found.values(measure, part.left, part.right, part.overlaps)
+        compared = part.compared - (0 if by_band else len(part.left))
+        yield Similar(found.places[part.left], found.places[part.right], similarity), compared, refined
 
 
 def _group_items(order: Int32, first: Int32) -> Groups:

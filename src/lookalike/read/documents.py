@@ -89,6 +89,8 @@ class DocumentsSource:
         self.item_memory: ItemMemory | None = None
         self.rejected_rows: dict[int, Int64] = {}
         """Files that could not be read: by block, their numbers in the block."""
+        self.first_block = 0
+        """The number of the first block, if the files are only some of an input."""
         self._items: Int64 | None = None
 
     def column_names(self) -> Sequence[str]:
@@ -107,9 +109,10 @@ class DocumentsSource:
         """The item's file; its row is always 0."""
         rejected = sum(map(len, self.rejected_rows.values()))
         if self._items is None or len(self._items) != len(self.files) - rejected:
-            parts = [np.arange(start, stop) for _, start, stop in self._spans()]
+            parts = {index: np.arange(start, stop) for index, start, stop in self._spans()}
             bad = [parts[index][numbers] for index, numbers in self.rejected_rows.items()]
-            self._items = np.setdiff1d(np.concatenate(parts), np.concatenate([np.zeros(0, np.int64), *bad]), True)
+            everything = np.concatenate(list(parts.values()))
+            self._items = np.setdiff1d(everything, np.concatenate([np.zeros(0, np.int64), *bad]), True)
         return self.files[int(self._items[row])].name, 0
 
     def blocks(self) -> Iterator[Block]:
@@ -121,7 +124,7 @@ class DocumentsSource:
 
     def _spans(self) -> Iterator[tuple[int, int, int]]:
         """Block number, first file, and one past the last file."""
-        limits, index, start, nbytes = self.limits, 0, 0, 0
+        limits, index, start, nbytes = self.limits, self.first_block, 0, 0
         for number, file in enumerate(self.files):
             full = number - start >= limits.block_files or nbytes + _text_bytes(file) > limits.block_bytes
             if number > start and full:

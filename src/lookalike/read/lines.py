@@ -7,7 +7,7 @@ rows are separated and parsed; it knows neither blocks nor files.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -19,7 +19,7 @@ from lookalike.errors import BadDataError
 from lookalike.read.columns import BadRow, check_length, find_bad_utf8, join_column, one_array
 from lookalike.read.files import File
 from lookalike.read.long import LongBlock, LongRow, check_row, largest_row
-from lookalike.read.streams import Piece, TextStream, TooLongError, cut_pieces, last_line_end
+from lookalike.read.streams import Piece, Span, TextStream, TooLongError, cut_pieces, last_line_end
 from lookalike.types import (
     READ_LIMITS,
     Block,
@@ -38,6 +38,8 @@ from lookalike.types import compute as pc
 from lookalike.types.frozen import frozen
 
 NEWLINE = ord("\n")
+SPAN_BLOCKS = 1 << 32
+"""Blocks are numbered from the number of their span times this, so that a span can be read without those before."""
 SAMPLED_BYTES = 1 << 20
 """How much of a file is read to estimate its number of rows."""
 
@@ -116,6 +118,12 @@ class LineSource(ABC):
         """Bad rows, by block: found when a block is first parsed, needed whenever its rows are counted."""
         self.stored_encoding = encoding
         """The encoding, byte order included once blocks have been read."""
+        self.spans: tuple[Span, ...] = ()
+        """The file is read span by span, no block crossing from one to the next; empty: as a whole."""
+        self.lines_before = 0
+        """Lines before the first span, if that is not the first of the file."""
+        self.lines = 0
+        """Lines in all blocks of the last reading that has ended."""
         self._encoding = encoding
         self._layout: Layout | None = None
 
@@ -191,15 +199,27 @@ class LineSource(ABC):
         assert self._layout is not None
         return self._layout
 
+    @property
+    def is_splittable(self) -> bool:
+        """Whether it can be read from any position on: stored as UTF-8 lines, each of them a row."""
+        return not (self.has_head or self.file.compression) and self._encoding == "utf-8"
+
     def blocks(self) -> Iterator[Block]:
         """The rows of the file, about `limits.block_bytes` at a time."""
         self.file.check_unchanged()
-        with self.file.reading(), closing(TextStream(self.file, self._encoding)) as stream:
-            line = 1
+        line = 1 + self.lines_before
+        for span in self.spans or (None,):
+            line = yield from self._blocks_of(span, line)
+        self.lines = line - 1 - self.lines_before
+        self.file.check_unchanged()
+
+    def _blocks_of(self, span: Span | None, line: int) -> Generator[Block, None, int]:
+        """The blocks of one span, or of the whole file; returns the number of the line after the last."""
+        with self.file.reading(), closing(TextStream(self.file, self._encoding, span)) as stream:
             self.stored_encoding = stream.encoding
             if self._layout is None:
                 self._layout = Layout("lines", stream.mark, self.file.compression)
-            for index, piece in enumerate(self._pieces(stream)):
+            for index, piece in enumerate(self._pieces(stream), span.number * SPAN_BLOCKS if span else 0):
                 start = self._skip_head(piece, stream) if index == 0 else 0
                 line += piece.data.count(b"\n", 0, start)
                 following = line + piece.data.count(b"\n", start, piece.end)
@@ -211,7 +231,7 @@ class LineSource(ABC):
                     data = pa.py_buffer(piece.data).slice(start, piece.end - start)
                     yield LineBlock(self, index, line, data, piece.stored_bytes)
                 line = following
-        self.file.check_unchanged()
+        return line
 
     def _pieces(self, stream: TextStream) -> Iterator[Piece]:
         line = 1

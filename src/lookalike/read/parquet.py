@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Generator, Iterator, Sequence
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -34,9 +35,21 @@ class ParquetSource:
         self.nbytes = file.nbytes
         self.item_memory: ItemMemory | None = None
         self.rejected_rows: dict[int, Int64] = {}
+        self.groups: range | None = None
+        """The row groups to read; None for all."""
         self._lock = threading.Lock()
         self._footer: tuple[pq.FileMetaData, pa.Schema] | None = None
         self._long_pages: LongPages | None = None
+
+    def part(self, groups: range) -> ParquetSource:
+        """The same file, of which only some row groups are read; blocks keep their numbers."""
+        found = ParquetSource(self.file, limits=self.limits)
+        found.groups = groups
+        return found
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # for another process: open nothing yet
+        return ParquetSource, (self.file, "utf-8", self.limits), {"groups": self.groups}
 
     def footer(self) -> tuple[pq.FileMetaData, pa.Schema]:
         """Metadata and schema, read once."""
@@ -88,9 +101,12 @@ class ParquetSource:
             found = metadata.row_group(number)
             if found.num_rows == 0:
                 continue
+            rows = slice_rows(found.num_rows, found.total_byte_size, self.limits)
+            if self.groups is not None and number not in self.groups:
+                index, first_row = index - (-found.num_rows // rows), first_row + found.num_rows
+                continue
             place = f"{self.name}: rows {first_row} to {first_row + found.num_rows - 1}"
             exclusive = self.long_pages.check(number, place, self.item_memory)
-            rows = slice_rows(found.num_rows, found.total_byte_size, self.limits)
             group = RowGroup(self, number, rows)
             stored = sum(found.column(column).total_compressed_size for column in range(found.num_columns))
             for start in range(0, found.num_rows, rows):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -59,15 +60,43 @@ def resolve_byte_order(encoding: str, start: bytes) -> str:
     return next((order for mark, order in _MARKS[encoding] if start.startswith(mark)), encoding + "-le")
 
 
+class Span(NamedTuple):
+    """The lines of a file that begin within start..stop-1."""
+
+    number: int
+    """Which of the spans of its file it is."""
+    start: int
+    stop: int
+
+
+def _line_start(stored: pa.NativeFile, at: int) -> int:
+    """Where the first line begins that does not begin before `at`."""
+    if at == 0:
+        return 0
+    stored.seek(at - 1)
+    position = at - 1
+    while more := stored.read(1 << 16):
+        if found := more.find(b"\n") + 1:
+            return position + int(found)
+        position += len(more)
+    return position
+
+
 class TextStream:
     """The text of a file as UTF-8, without its byte order mark. Bad bytes stay invalid, to be found later."""
 
-    def __init__(self, file: File, encoding: str) -> None:
+    def __init__(self, file: File, encoding: str, span: Span | None = None) -> None:
         self._stored = file.open()
         self._bytes = self._stored
         if file.compression:
             self._bytes = pa.CompressedInputStream(self._stored, file.compression)
-        self._start: bytes = self._bytes.read(1 << 16)
+        self._first, self._left = 0, None if span is None else 0
+        """Where the span begins, and stored bytes up to its end; None without one."""
+        if span is not None:
+            self._first, last = (_line_start(self._stored, at) for at in (span.start, span.stop))
+            self._stored.seek(self._first)
+            self._left = last - self._first
+        self._start: bytes = self._take(1 << 16)
         self.encoding = resolve_byte_order(encoding, self._start)
         """The encoding, byte order included."""
         self._decoder = None
@@ -81,7 +110,7 @@ class TextStream:
 
     def position(self) -> int:
         """Number of stored bytes read so far."""
-        return int(self._stored.tell())
+        return int(self._stored.tell()) - self._first
 
     def read(self, nbytes: int) -> bytes:
         """About `nbytes` more of the file (in UTF-8 it may be longer); nothing at the end."""
@@ -89,13 +118,20 @@ class TextStream:
             return b""
         stored, self._start = self._start[:nbytes], self._start[nbytes:]
         if len(stored) < nbytes:
-            stored += self._bytes.read(nbytes - len(stored))
+            stored += self._take(nbytes - len(stored))
         self._ended = not stored
         if self._decoder is None:
             return stored
         text = self._decoder.decode(stored, final=self._ended).encode("utf-8", "surrogatepass")
         # a decoder may withhold an incomplete character: only the end of the file is empty
         return text or self.read(nbytes)
+
+    def _take(self, nbytes: int) -> bytes:
+        if self._left is None:
+            return bytes(self._bytes.read(nbytes))
+        found: bytes = self._bytes.read(min(nbytes, self._left))
+        self._left -= len(found)
+        return found
 
     def close(self) -> None:
         """Close the file."""

@@ -76,13 +76,12 @@ class Digests:
     def _take_over(self) -> None:
         """Reuse the pieces of a killed run, up to the first that is missing."""
         while self._work is not None and self._work.has(name := self._name(len(self._pieces))):
-            details = json.loads(self._work.load(name).schema.metadata[_DETAILS])
-            self.blocks += [BlockRecord(*record) for record in details]
+            self.blocks += records_in(self._work.load(name))
             self._pieces.append(name)
 
     @staticmethod
     def _name(number: int) -> str:
-        return f"digests-{number:06}.arrow"
+        return piece_name(number)
 
     def add(self, block: DigestedBlock) -> None:
         """Add the next block."""
@@ -95,8 +94,8 @@ class Digests:
         """Make a piece of the blocks added since the last one: in memory if there is little and it took little time."""
         if not self._waiting:
             return
-        table = self._table(self._waiting)
-        self.blocks += [BlockRecord(*record) for record in json.loads(table.schema.metadata[_DETAILS])]
+        table = digest_table(self._waiting, self.bands)
+        self.blocks += records_in(table)
         large = self._waiting_bytes >= self._piece_bytes
         self._waiting, self._waiting_bytes = [], 0
         if self._work is not None and (large or self._work.wanted):
@@ -105,19 +104,6 @@ class Digests:
             self._pieces.append(name)
         else:
             self._pieces.append(table)
-
-    def _table(self, blocks: list[DigestedBlock]) -> pa.Table:
-        digests = [block.digest for block in blocks]
-        columns = {f"key {band}": _joined([one.keys[band] for one in digests]) for band in range(self.bands)}
-        columns["print 0"] = _joined([one.prints[0] for one in digests])
-        columns["print 1"] = _joined([one.prints[1] for one in digests])
-        columns["count"] = _joined([one.counts.astype(np.int32) for one in digests])
-        columns["length"] = _joined([one.lengths for one in digests])
-        for name in dict.fromkeys(name for block in blocks for name in block.columns):
-            pieces = [block.columns.get(name, pa.nulls(len(block.digest.counts))) for block in blocks]
-            columns[f"column {name}"] = join_column(pieces)
-        details = json.dumps([_record(block) for block in blocks]).encode()
-        return pa.table(columns).replace_schema_metadata({_DETAILS: details})
 
     def _tables(self) -> Iterator[pa.Table]:
         for piece in self._pieces:
@@ -195,6 +181,31 @@ class Digests:
         )
 
 
+def piece_name(number: int) -> str:
+    """The name of a piece of digests."""
+    return f"digests-{number:06}.arrow"
+
+
+def records_in(table: pa.Table) -> list[BlockRecord]:
+    """The blocks whose digests are in a piece."""
+    return [BlockRecord(*record) for record in json.loads(table.schema.metadata[_DETAILS])]
+
+
+def digest_table(blocks: list[DigestedBlock], bands: int) -> pa.Table:
+    """Blocks as a piece of digests, with the bucket keys of so many bands."""
+    digests = [block.digest for block in blocks]
+    columns = {f"key {band}": _joined([one.keys[band] for one in digests], np.uint64) for band in range(bands)}
+    columns["print 0"] = _joined([one.prints[0] for one in digests], np.uint64)
+    columns["print 1"] = _joined([one.prints[1] for one in digests], np.uint64)
+    columns["count"] = _joined([one.counts.astype(np.int32) for one in digests], np.int32)
+    columns["length"] = _joined([one.lengths for one in digests], np.int64)
+    for name in dict.fromkeys(name for block in blocks for name in block.columns):
+        pieces = [block.columns.get(name, pa.nulls(len(block.digest.counts))) for block in blocks]
+        columns[f"column {name}"] = join_column(pieces)
+    details = json.dumps([_record(block) for block in blocks]).encode()
+    return pa.table(columns).replace_schema_metadata({_DETAILS: details})
+
+
 def rejected_in(blocks: Iterable[BlockRecord]) -> list[Rejected]:
     """The bad lines of all blocks."""
     return [
@@ -220,5 +231,5 @@ def _one(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
-def _joined(pieces: list[Any]) -> pa.Array:
-    return to_arrow(np.concatenate(pieces))
+def _joined(pieces: list[Any], kind: type) -> pa.Array:
+    return to_arrow(np.concatenate(pieces) if pieces else np.empty(0, kind))

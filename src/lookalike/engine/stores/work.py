@@ -153,6 +153,11 @@ class WorkFolder:
             partial.rename(path)
         self._add(line)
 
+    def adopt(self, name: str, nbytes: int, crc32: int) -> None:
+        """Record a piece that another process has written to the folder, flushed and named."""
+        self._begin()
+        self._add({"name": name, "bytes": nbytes, "crc32": crc32})
+
     def _begin(self) -> None:
         """Create the folder with the first piece: small runs need none."""
         if not (self.folder / MANIFEST).exists():

@@ -1,0 +1,57 @@
+"""Write the rows that are kept, in the format of their source. Knows nothing about why they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from lookalike.engine.corpus import Corpus
+from lookalike.engine.run import Run
+from lookalike.engine.workers import Workers
+from lookalike.types import Block, Bool, Items
+from lookalike.write import KEPT, LARGE_BYTES, open_kept
+
+
+def write_kept(run: Run[Any], corpus: Corpus, keep: Bool, first_source: int, folder: Path) -> None:
+    """The kept rows of all sources from `first_source` on, in their own formats: picked on threads, written in order.
+
+    What a killed run has written is not written again.
+    """
+
+    def pick(job: tuple[int, int, Block, Items | None]) -> tuple[Any, int]:
+        first, last, block, held = job
+        return block.kept_rows(keep[first:last], held.decoded if held else None), block.nbytes
+
+    def jobs(number: int, done: int) -> Iterator[tuple[int, int, Block, Items | None]]:
+        for index, (first, last, block) in enumerate(corpus.blocks(number)):
+            held = corpus.held.pop((number, index), None)
+            if index >= done:
+                yield first, last, block, held
+            else:
+                progress.advance(block.nbytes)
+
+    work, progress = run.work, run.progress
+    with Workers(run.workers.threads, beside=True) as workers:
+        for number in range(first_source, len(corpus.sources)):
+            source = corpus.sources[number]
+            name = f"{KEPT}/{source.kept_path}"
+            if work is not None and work.has(name):
+                progress.advance(source.nbytes)
+                continue
+            saved = None if work is None else work.begun(name)
+            first, ahead = saved.blocks if saved else 0, run.settings.execution.blocks_ahead()
+            with open_kept(folder, source, saved=saved) as writer:
+                for stored, nbytes in workers.map(pick, jobs(number, first), ahead):
+                    large = getattr(stored, "nbytes", 0) >= LARGE_BYTES
+                    writer.write(stored)
+                    stored = None  # free large rows before the next are read
+                    if large:
+                        pa.default_memory_pool().release_unused()  # Arrow would keep the memory otherwise
+                    progress.advance(nbytes)
+                    if work is not None and work.due and (reached := writer.save()):
+                        work.keep_begun(name, reached)
+            if work is not None and work.wanted and (folder / name).is_file():
+                work.keep(name)

@@ -1,0 +1,102 @@
+"""The steps of a job that an engine carries out. A job's recipe is the same for all engines.
+
+`LOCAL` is this process with its threads; `lookalike.spark` has those of a cluster.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Protocol
+
+from lookalike.engine.corpus import Corpus, read_corpus
+from lookalike.engine.digest import DigestSettings
+from lookalike.engine.kept import write_kept
+from lookalike.engine.run import Run
+from lookalike.engine.settings import ItemSettings, Settings
+from lookalike.engine.stores.pairs import PairStore
+from lookalike.matching.batches import Candidates
+from lookalike.matching.decide import decide_candidates
+from lookalike.matching.decisions import CollectedDecisions
+from lookalike.matching.find import find_candidates
+from lookalike.matching.join import JoinOptions
+from lookalike.matching.list_pairs import Listing, ListLimits, list_similar
+from lookalike.matching.pair_graph import PairGraph
+from lookalike.types import Bool, Int32, Source
+
+
+class Stages(Protocol):
+    """Where the work of a job is done. All of them give the same results."""
+
+    name: str
+    saves_graph: bool
+    """Whether the pair graph of a run can be saved for `dedup --from`."""
+
+    def read(
+        self,
+        run: Run[Settings],
+        sources: list[Source],
+        settings: ItemSettings,
+        digesting: DigestSettings,
+        *,
+        rank_column: str | None = None,
+        references: int = 0,
+    ) -> Corpus:
+        """Read and digest all items; see `engine.corpus.read_corpus`."""
+        ...
+
+    def find(
+        self,
+        run: Run[Settings],
+        corpus: Corpus,
+        order: Int32,
+        *,
+        references: int = 0,
+        second: int | None = None,
+        by_band: bool = False,
+    ) -> Candidates:
+        """Find who shares a bucket; see `matching.find.find_candidates`."""
+        ...
+
+    def decide(
+        self, run: Run[Settings], candidates: Candidates, policy: str, graph: PairGraph | None
+    ) -> CollectedDecisions:
+        """Decide which sets are removed; see `matching.decide.decide_candidates`."""
+        ...
+
+    def list_pairs(
+        self,
+        run: Run[Settings],
+        candidates: Candidates,
+        store: PairStore,
+        options: JoinOptions,
+        limits: ListLimits | None,
+    ) -> Listing:
+        """List all similar pairs; see `matching.list_pairs.list_similar`."""
+        ...
+
+    def write_kept(self, run: Run[Settings], corpus: Corpus, keep: Bool, first_source: int, folder: Path) -> None:
+        """Write the kept rows; see `engine.kept.write_kept`."""
+        ...
+
+    def describe(self) -> dict[str, Any] | None:
+        """What run.json says about the engine; None for nothing."""
+        ...
+
+
+class LocalStages:
+    """The threads of this process."""
+
+    name = "local"
+    saves_graph = True
+    read = staticmethod(read_corpus)
+    find = staticmethod(find_candidates)
+    decide = staticmethod(decide_candidates)
+    list_pairs = staticmethod(list_similar)
+    write_kept = staticmethod(write_kept)
+
+    def describe(self) -> dict[str, Any] | None:
+        """Nothing."""
+        return None
+
+
+LOCAL: Stages = LocalStages()

@@ -1,0 +1,127 @@
+"""Run tasks on a cluster: rows in, one task for each, rows out; with progress, and errors in terms of the user."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from lookalike.engine.progress import Progress
+from lookalike.errors import LookalikeError, ResourceError
+from lookalike.spark.pieces import SCHEMA, Written, raise_failure
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    Step = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
+POLL_SECONDS = 0.1
+"""How often progress is reported."""
+
+
+class Cluster:
+    """A session, the work folder that all machines share, and what the tasks have used."""
+
+    def __init__(self, session: SparkSession, folder: Path, progress: Progress) -> None:
+        self.session, self.folder, self._progress = session, folder, progress
+
+    @property
+    def slots(self) -> int:
+        """About how many tasks run at the same time."""
+        context = _context(self.session)
+        return 4 if context is None else max(1, int(context.defaultParallelism))
+
+    def tasks(self, given: list[Any]) -> DataFrame:
+        """One task for each; a task receives it pickled, in the column `given`."""
+        payload = [pickle.dumps(one) for one in given]
+        table = pa.table({"task": pa.array(range(len(given)), pa.int32()), "given": pa.array(payload, pa.binary())})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            rows = self.session.createDataFrame(table)
+        return self.send(rows, "task", len(given))
+
+    def send(self, rows: DataFrame, column: str, partitions: int) -> DataFrame:
+        """Each row to the partition with the number in a column."""
+        from pyspark.sql.functions import col
+
+        return rows.repartitionById(max(1, partitions), col(column))
+
+    def map(self, rows: DataFrame, step: Step, schema: str) -> DataFrame:
+        """A step of a job: batches of rows in, batches of rows out."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about versions of pandas, which is not used
+            return rows.mapInArrow(step, schema)
+
+    def run(self, rows: DataFrame, step: Step, prefix: str, sizes: list[int]) -> list[Written]:
+        """Carry out the last step of a job, whose tasks write pieces, and return those.
+
+        Progress follows the files in the work folder whose names begin with `prefix`: each stands for one of `sizes`.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        job = self.map(rows, step, SCHEMA)
+        with ThreadPoolExecutor(1) as pool:
+            future = pool.submit(_collect, job)
+            try:
+                self._follow(future, prefix, sizes)
+                found = future.result()
+            except KeyboardInterrupt:
+                self._cancel()
+                raise
+            except LookalikeError:
+                raise
+            except Exception as error:
+                raise_failure(self.folder)
+                raise ResourceError(f"Spark gave up: {_last_line(error)}") from error
+        raise_failure(self.folder)
+        columns = [found.column(name).to_pylist() for name in ("name", "bytes", "crc32")]
+        return [Written(*one) for one in zip(*columns)]
+
+    def _follow(self, future: Future[Any], prefix: str, sizes: list[int]) -> None:
+        """Report progress until the job is finished."""
+        done = 0
+        while not future.done():
+            wait([future], POLL_SECONDS)
+            names = os.listdir(self.folder)  # noqa: PTH208
+            finished = sum(1 for name in names if name.startswith(prefix) and name.endswith(".arrow"))
+            self._progress.advance(sum(sizes[done:finished]))
+            done = max(done, finished)
+        self._progress.advance(sum(sizes[done:]))
+
+    def _cancel(self) -> None:
+        context = _context(self.session)
+        if context is not None:
+            context.cancelAllJobs()
+
+
+def _collect(job: DataFrame) -> pa.Table:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return job.toArrow()
+
+
+def _context(session: SparkSession) -> Any:
+    """The Spark context; None for Spark Connect, which has none."""
+    try:
+        return session.sparkContext
+    except Exception:
+        return None
+
+
+def _last_line(error: BaseException) -> str:
+    """The exception of the task that failed, without the stack."""
+    lines = [line.strip() for line in str(error).split("\n") if line.strip()]
+    telling = [line for line in lines if "Error:" in line or "Exception:" in line] or lines[:1]
+    return telling[-1] if telling else type(error).__name__
+
+
+def payloads(batches: Iterator[pa.RecordBatch]) -> Iterator[Any]:
+    """What the tasks of a partition were given."""
+    for batch in batches:
+        for given in batch.column("given"):
+            yield pickle.loads(given.as_py())

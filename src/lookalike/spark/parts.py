@@ -1,0 +1,66 @@
+"""The parts of the input, each read by one task, and where their items are in the corpus."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+import numpy as np
+
+from lookalike.engine.corpus import Corpus, wanted_of
+from lookalike.engine.settings import ItemSettings
+from lookalike.engine.stores.digests import Digests, piece_name, records_in
+from lookalike.engine.stores.work import WorkFolder
+from lookalike.read.split import split_source
+from lookalike.spark.reading import LINES, Part
+from lookalike.types import Int64, Source
+
+
+class InputParts:
+    """All parts, in input order. Where their blocks begin is known once they have been read."""
+
+    def __init__(
+        self, sources: list[Source], settings: ItemSettings, rank_column: str | None, references: int, part_bytes: int
+    ) -> None:
+        self._sources = sources
+        self.parts: list[Part] = []
+        self.block_starts: list[Int64] = []
+        """For each part, the first item of each of its blocks, followed by that after its last."""
+        for number, source in enumerate(sources):
+            wanted = wanted_of(source, settings, rank_column if number >= references else None)
+            for one in split_source(source, part_bytes):
+                self.parts.append(Part(len(self.parts), number, one, wanted))
+
+    def take_digests(self, work: WorkFolder, digests: Digests) -> None:
+        """Learn from the digests of all parts where blocks begin, and which rows are no items."""
+        at = start = 0
+        for _, parts in groupby(self.parts, lambda part: part.source_number):
+            lines = 0
+            for part in parts:
+                table = work.load(piece_name(part.number))
+                records = digests.blocks[at : at + len(records_in(table))]
+                cuts = start + np.cumsum([0, *(record.items for record in records)], dtype=np.int64)
+                self.block_starts.append(cuts)
+                at, start = at + len(records), int(cuts[-1])
+                rejected = self._sources[part.source_number].rejected_rows
+                for record in records:
+                    rejected[record.block] = np.array(record.set_aside, np.int64)
+                    for bad in record.rejected:  # lines are counted from the beginning of the part
+                        bad["line"] += lines
+                lines += int(table.schema.metadata[LINES])
+
+    @property
+    def starts(self) -> Int64:
+        """The first item of each part."""
+        return np.array([cuts[0] for cuts in self.block_starts] or [0], np.int64)
+
+    def sendable(self, part: Part, corpus: Corpus) -> Source:
+        """The source of a part, which must know which of its rows are no items."""
+        whole = corpus.sources[part.source_number]
+        if part.source is not whole:
+            part.source.rejected_rows = whole.rejected_rows
+        return part.source
+
+    def by_source(self, first_source: int) -> dict[int, list[Part]]:
+        """The parts of each source from `first_source` on."""
+        grouped = groupby(self.parts, lambda part: part.source_number)
+        return {number: list(parts) for number, parts in grouped if number >= first_source}

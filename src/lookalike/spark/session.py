@@ -1,0 +1,131 @@
+"""A Spark session: what it needs, how it is configured, and where its own log goes."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lookalike.errors import ResourceError, UsageError
+from lookalike.types import TEMPORARY
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+OLDEST_JAVA = 17
+CONFIGURATION = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "WARN",
+}
+"""For a session that is started here; spark-defaults.conf and PYSPARK_SUBMIT_ARGS can add to it."""
+RUNTIME = {
+    # the number of partitions is chosen from the size of the data, and a partition is a task of known content
+    "spark.sql.adaptive.enabled": "false",
+    # rows are few and large: each holds the keys or sets of many items
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "16",
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(64 << 20),
+}
+
+
+def check_installed() -> None:
+    """Refuse to start without PySpark or Java, and say what to do."""
+    if importlib.util.find_spec("pyspark") is None:
+        raise UsageError("--engine spark needs PySpark, which is not installed: pip install 'lookalike[spark]'")
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java", path=str(Path(home, "bin"))) if home else shutil.which("java")
+    what_to_do = f"install Java {OLDEST_JAVA} or newer (make java), or set JAVA_HOME"
+    if java is None:
+        place = f"in JAVA_HOME ({home})" if home else "on PATH"
+        raise UsageError(f"--engine spark needs Java, which is not {place}; {what_to_do}")
+    told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
+    version = re.search(r'version "(\d+)', told.stderr + told.stdout)
+    if version is None or int(version[1]) < OLDEST_JAVA:
+        raise UsageError(f"--engine spark: {java} is Java {version[1] if version else '?'}; {what_to_do}")
+
+
+@contextmanager
+def open_session(master: str, memory_bytes: int) -> Iterator[SparkSession]:
+    """A session on this master; one that is active already is used as it is, and stays.
+
+    What Spark and its workers print goes to a file, which is named if Spark cannot be started.
+    """
+    check_installed()
+    from pyspark.sql import SparkSession
+
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        _configure(active)
+        yield active
+        return
+    log = Path(tempfile.mkdtemp(prefix=TEMPORARY)) / "spark.log"
+    session = _start(master, memory_bytes, log)
+    try:
+        _configure(session)
+        yield session
+    finally:
+        with suppress(Exception):
+            session.stop()
+        shutil.rmtree(log.parent, ignore_errors=True)
+
+
+def _start(master: str, memory_bytes: int, log: Path) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYTHONWARNINGS", "ignore")
+    builder: Any = SparkSession.builder.appName("lookalike")
+    if master.startswith("sc://"):
+        builder = builder.remote(master)
+    else:
+        builder = builder.master(master)
+        for name, value in CONFIGURATION.items():
+            builder = builder.config(name, value)
+        if master.startswith("local"):  # tasks run in the driver's process then
+            megabytes = min(4096, max(1024, memory_bytes >> 22))
+            builder = builder.config("spark.driver.memory", f"{megabytes}m")
+    with _output_to(log):
+        try:
+            session: SparkSession = builder.getOrCreate()
+        except Exception as error:
+            raise ResourceError(f"--master {master}: Spark could not be started: {_reason(error, log)}") from error
+    return session
+
+
+def _configure(session: SparkSession) -> None:
+    for name, value in RUNTIME.items():
+        session.conf.set(name, value)
+
+
+@contextmanager
+def _output_to(log: Path) -> Iterator[None]:
+    """Processes that are started meanwhile write both their outputs to a file: our own stay data and messages."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    with log.open("ab") as file:
+        saved = [os.dup(number) for number in (1, 2)]
+        try:
+            for number in (1, 2):
+                os.dup2(file.fileno(), number)
+            yield
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            for number, before in zip((1, 2), saved):
+                os.dup2(before, number)
+                os.close(before)
+
+
+def _reason(error: BaseException, log: Path) -> str:
+    """The most telling line of an error of Spark."""
+    lines = [line.strip() for line in log.read_text(errors="replace").splitlines()] if log.exists() else []
+    telling = [line for line in lines if "Exception" in line or line.startswith("Error")]
+    return (telling or [str(error).strip().split("\n")[0] or type(error).__name__])[-1]

@@ -1,0 +1,137 @@
+"""Spark gives what the local engine gives, byte for byte, however the work is cut into tasks."""
+
+import gzip
+import json
+import random
+from dataclasses import replace
+from itertools import count
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engines import SMALL, dedup_on_both, pairs_on_both
+from lookalike.jobs.dedup import DedupOptions
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+
+def make_texts(number, seed=1, copies=0.5):
+    """Random texts, many of them near copies of earlier ones, some equal, some empty."""
+    draw = random.Random(seed)
+    words = [f"w{k}" for k in range(300)]
+    made = []
+    for _ in range(number):
+        if made and draw.random() < copies:
+            text = list(draw.choice(made))
+            for _ in range(draw.randrange(4)):
+                if text:
+                    text[draw.randrange(len(text))] = draw.choice(words)
+        else:
+            text = [draw.choice(words) for _ in range(draw.randrange(0, 40))]
+        made.append(text)
+    return [" ".join(text) for text in made]
+
+
+def write_lines(path, texts, **more):
+    rows = [{"id": f"{path.stem}{k}", "text": text, "n": k % 7} for k, text in enumerate(texts)]
+    path.write_text("".join(json.dumps({**row, **more}) + "\n" for row in rows))
+    return path
+
+
+def test_formats_policies_and_references(session, tmp_path):
+    texts = make_texts(420)
+    folder = tmp_path / "in"
+    folder.mkdir()
+    write_lines(folder / "a.jsonl", texts[:120])
+    (folder / "b.jsonl.gz").write_bytes(gzip.compress(write_lines(tmp_path / "b.jsonl", texts[120:180]).read_bytes()))
+    rows = {"id": [f"p{k}" for k in range(100)], "text": texts[180:280], "n": list(range(100))}
+    pq.write_table(pa.table(rows), folder / "c.parquet", row_group_size=10)
+    quoted = "".join(f'"{k}\nx","{text}",{k}\n' for k, text in enumerate(texts[280:340]))
+    (folder / "d.csv").write_text("id,text,n\n" + quoted)
+    for k, text in enumerate(texts[340:380]):
+        (folder / "pages").mkdir(exist_ok=True)
+        (folder / "pages" / f"{k:02}.html").write_text(f"<p>{text}</p>")
+    reference = write_lines(tmp_path / "old.jsonl", texts[380:])
+    made = dedup_on_both(session, tmp_path, [folder], reference=[reference], threshold=0.6, method="lsh")
+    assert made[1]["counts"]["removed"] > 50
+    assert made[0]["counts"] == made[1]["counts"]
+    assert made[0]["alarms"] == made[1]["alarms"]
+    assert made[1]["engine"]["tasks"] > 10
+
+
+@pytest.mark.parametrize("rules", [("longest", "direct"), ("max:n", "connected")])
+def test_keep_rules(session, tmp_path, rules):
+    path = write_lines(tmp_path / "a.jsonl", make_texts(200, seed=5))
+    made = dedup_on_both(session, tmp_path, [path], options=DedupOptions(*rules), threshold=0.7, method="lsh")
+    assert made[0]["counts"] == made[1]["counts"]
+
+
+def test_part_larger_than_a_task(session, tmp_path):
+    """One part of all items, cut into blocks: its pairs are decided in one pass."""
+    path = write_lines(tmp_path / "a.jsonl", make_texts(150, seed=7, copies=0.95))
+    reference = write_lines(tmp_path / "old.jsonl", make_texts(170, seed=7, copies=0.95)[130:])
+    sizes = replace(SMALL, task_sets_bytes=30_000)
+    made = dedup_on_both(session, tmp_path, [path], sizes, reference=[reference], threshold=0.5, method="lsh")
+    assert made[1]["counts"]["removed"] > 50
+
+
+def test_pairs_between_two_collections(session, tmp_path):
+    one, two = (write_lines(tmp_path / f"{k}.jsonl", make_texts(90, seed=9)[k::2]) for k in range(2))
+    local, spark = pairs_on_both(session, tmp_path, [one], against=[two], threshold=0.5, method="lsh")
+    assert len(local[0]) > 10
+    assert local[1]["counts"] == spark[1]["counts"]
+
+
+def test_exact_method_of_small_input(session, tmp_path):
+    path = write_lines(tmp_path / "a.jsonl", make_texts(60, seed=3))
+    made = dedup_on_both(session, tmp_path, [path], threshold=0.4)
+    assert made[1]["options"]["method"] == "exact"
+
+
+def test_nothing_and_little(session, tmp_path):
+    (tmp_path / "none.jsonl").write_text("")
+    one = write_lines(tmp_path / "one.jsonl", ["a single item of some words"])
+    made = dedup_on_both(session, tmp_path, [tmp_path / "none.jsonl", one], method="lsh")
+    assert made[1]["counts"]["kept"] == 1
+
+
+def test_bad_lines_are_set_aside(session, tmp_path):
+    path = write_lines(tmp_path / "a.jsonl", make_texts(100, seed=4))
+    lines = path.read_text().splitlines()
+    for at in (3, 40, 41, 90):
+        lines.insert(at, "{broken")
+    path.write_text("\n".join(lines) + "\n")
+    made = dedup_on_both(session, tmp_path, [path], method="lsh", on_error="skip")
+    assert made[1]["counts"]["rejected"] == 4
+
+
+numbers = count()
+TEXTS = st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=12).map(" ".join), max_size=25)
+
+
+@pytest.mark.slow
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    texts=TEXTS,
+    old=TEXTS,
+    keep=st.sampled_from(["first", "last", "longest", "shortest", "max:n", "min:n"]),
+    policy=st.sampled_from(["direct", "connected"]),
+    threshold=st.sampled_from(["0.3", "0.5", "0.8", "1"]),
+    matching=st.sampled_from(
+        [("jaccard", "lsh"), ("dice", "lsh"), ("cosine", "lsh"), ("jaccard", "exact"), ("containment", "exact")]
+    ),
+    shingle=st.sampled_from(["word:1", "word:2", "char:3"]),
+    bag=st.booleans(),
+)
+def test_any_small_corpus(session, tmp_path, texts, old, keep, policy, threshold, matching, shingle, bag):
+    folder = tmp_path / str(next(numbers))
+    folder.mkdir()
+    path, other = write_lines(folder / "a.jsonl", [*texts, "x"]), write_lines(folder / "old.jsonl", old)
+    options = {"measure": matching[0], "method": matching[1], "shingle": shingle, "bag": bag, "threshold": threshold}
+    rules = DedupOptions(keep, policy)
+    dedup_on_both(session, folder, [path], options=rules, reference=[other] if old else [], **options)
+    (folder / "pairs").mkdir()
+    pairs_on_both(session, folder / "pairs", [path], **options)
