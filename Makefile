@@ -11,7 +11,7 @@ WORKERS ?= $(shell $(PYTHON) -c "import os; print(min(4, os.cpu_count()) + 1)")
 PARALLEL := -n $(WORKERS) --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo test test-slow test-benchmarks fuzz lint format docs docs-serve bench bench-exact bench-records bench-vectors bench-rivals bench-scale bench-memory bench-small bench-index clean
+.PHONY: install java demo test test-slow test-benchmarks fuzz lint format docs docs-serve bench bench-exact bench-records bench-vectors bench-rivals bench-scale bench-memory bench-small bench-index clean
 
 install: $(STAMP) $(PACKS)/.built
 
@@ -26,6 +26,11 @@ $(PACKS)/.built: $(STAMP) $(wildcard $(KERNELS)/*.py $(KERNELS)/pack/*.py)
 	$(BIN)/python -m lookalike.kernels.pack.provide --here
 	@$(BIN)/python -m compileall -q src/lookalike
 	@touch $@
+
+# Java 17 for --engine spark, where it is missing and may be installed.
+java:
+	@java -version 2>/dev/null || apt-get install -y --no-install-recommends openjdk-17-jre-headless || \
+	  { echo "install Java 17 or newer, or set JAVA_HOME"; exit 1; }
 
 demo: install
 	$(BIN)/lookalike demo --overwrite

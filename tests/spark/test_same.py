@@ -1,8 +1,6 @@
 """Spark gives what the local engine gives, byte for byte, however the work is cut into tasks."""
 
 import gzip
-import json
-import random
 from dataclasses import replace
 from itertools import count
 
@@ -12,33 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engines import SMALL, dedup_on_both, pairs_on_both
+from engines import SMALL, dedup_on_both, make_texts, pairs_on_both, write_lines
 from lookalike.jobs.dedup import DedupOptions
 
 pytestmark = pytest.mark.xdist_group("spark")
-
-
-def make_texts(number, seed=1, copies=0.5):
-    """Random texts, many of them near copies of earlier ones, some equal, some empty."""
-    draw = random.Random(seed)
-    words = [f"w{k}" for k in range(300)]
-    made = []
-    for _ in range(number):
-        if made and draw.random() < copies:
-            text = list(draw.choice(made))
-            for _ in range(draw.randrange(4)):
-                if text:
-                    text[draw.randrange(len(text))] = draw.choice(words)
-        else:
-            text = [draw.choice(words) for _ in range(draw.randrange(0, 40))]
-        made.append(text)
-    return [" ".join(text) for text in made]
-
-
-def write_lines(path, texts, **more):
-    rows = [{"id": f"{path.stem}{k}", "text": text, "n": k % 7} for k, text in enumerate(texts)]
-    path.write_text("".join(json.dumps({**row, **more}) + "\n" for row in rows))
-    return path
 
 
 def test_formats_policies_and_references(session, tmp_path):

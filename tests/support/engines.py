@@ -1,5 +1,7 @@
 """Run a job on both engines and compare all that they write."""
 
+import json
+import random
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -48,3 +50,27 @@ def pairs_on_both(session, folder, inputs, sizes=SMALL, *, against=(), **setting
         found[name] = [row for table in listed.tables() for row in table.to_pylist()], record
     assert found["local"][0] == found["spark"][0]
     return found["local"], found["spark"]
+
+
+def make_texts(number, seed=1, copies=0.5):
+    """Random texts, many of them near copies of earlier ones, some equal, some empty."""
+    draw = random.Random(seed)
+    words = [f"w{k}" for k in range(300)]
+    made = []
+    for _ in range(number):
+        if made and draw.random() < copies:
+            text = list(draw.choice(made))
+            for _ in range(draw.randrange(4)):
+                if text:
+                    text[draw.randrange(len(text))] = draw.choice(words)
+        else:
+            text = [draw.choice(words) for _ in range(draw.randrange(0, 40))]
+        made.append(text)
+    return [" ".join(text) for text in made]
+
+
+def write_lines(path, texts, **more):
+    """A JSONL file with ids, texts and small numbers."""
+    rows = [{"id": f"{path.stem}{k}", "text": text, "n": k % 7} for k, text in enumerate(texts)]
+    path.write_text("".join(json.dumps({**row, **more}) + "\n" for row in rows))
+    return path

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lookalike.engine.corpus import Corpus, read_corpus
-from lookalike.engine.digest import item_sets
+from lookalike.engine.digest import item_sets, keys_of_sets
 from lookalike.engine.method import choose
 from lookalike.engine.progress import Progress
 from lookalike.engine.run import Run, open_run
@@ -49,7 +49,7 @@ def audit(run: Run[Settings], corpus: Corpus, sample_size: int) -> dict[str, Any
     owners, others, similarity = similar_to(run, corpus, sets)
     apart = sample[owners] != others
     owners, others, similarity = owners[apart], others[apart], similarity[apart]
-    found = _share_a_key(corpus, sample[owners], others)
+    found = _share_a_key(run, corpus, sample[owners], others)
     predicted = float(np.mean(matching.plan.curve(similarity))) if matching.plan and len(owners) else 1.0
     groups = _groups(sample[owners], others)
     low, high = grouped_interval(np.bincount(groups, found).astype(np.int64), np.bincount(groups))
@@ -158,12 +158,16 @@ def _groups(left: Int64, right: Int64) -> Int64:
     return np.asarray(parent[ends[0]], np.int64)
 
 
-def _share_a_key(corpus: Corpus, left: Int64, right: Int64) -> Bool:
-    """Which pairs share a bucket; without bands all pairs are compared."""
+def _share_a_key(run: Run[Settings], corpus: Corpus, left: Int64, right: Int64) -> Bool:
+    """Which pairs share a bucket; without bands all pairs are compared. Keys that were not stored are made again."""
     found = np.full(len(left), corpus.digesting.plan is None)
     if not len(found):  # without any item, the keys have no type
         return found
     both = np.concatenate([left, right])
+    if corpus.digesting.plan is not None and not corpus.digests.bands:
+        items, numbers = np.unique(both, return_inverse=True)
+        made, _ = keys_of_sets(corpus.fetch_all_sets(run, items), corpus.digesting)
+        return np.asarray((made[:, numbers[: len(left)]] == made[:, numbers[len(left) :]]).any(axis=0))
     for band in range(corpus.digests.bands):
         keys = to_numpy(corpus.digests.pick(f"key {band}", both))
         found |= keys[: len(left)] == keys[len(left) :]

@@ -82,16 +82,16 @@ def _start(master: str, memory_bytes: int, log: Path) -> SparkSession:
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYTHONWARNINGS", "ignore")
-    builder: Any = SparkSession.builder.appName("lookalike")
     if master.startswith("sc://"):
-        builder = builder.remote(master)
-    else:
-        builder = builder.master(master)
-        for name, value in CONFIGURATION.items():
-            builder = builder.config(name, value)
-        if master.startswith("local"):  # tasks run in the driver's process then
-            megabytes = min(4096, max(1024, memory_bytes >> 22))
-            builder = builder.config("spark.driver.memory", f"{megabytes}m")
+        raise UsageError(
+            f"--master {master}: Spark Connect is not supported; name the master itself, such as spark://..."
+        )
+    builder: Any = SparkSession.builder.appName("lookalike").master(master)
+    for name, value in CONFIGURATION.items():
+        builder = builder.config(name, value)
+    if master.startswith("local"):  # tasks run in the driver's process then
+        megabytes = min(4096, max(1024, memory_bytes >> 22))
+        builder = builder.config("spark.driver.memory", f"{megabytes}m")
     with _output_to(log):
         try:
             session: SparkSession = builder.getOrCreate()
