@@ -25,6 +25,7 @@ OUTSIDE = {
     "benchmarks/results/records.md": "benchmarks/records.md",
     "benchmarks/results/index.md": "benchmarks/index-results.md",
     "benchmarks/results/scale.svg": "images/scale.svg",
+    "src/lookalike/run.schema.json": "reference/run.schema.json",
 }
 """Files of the repository that are part of the site, and where they are there."""
 ELSEWHERE = {"README.md": "README.md", "docs/decisions": "decisions/README.md"}
