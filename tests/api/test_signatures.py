@@ -20,6 +20,7 @@ from lookalike.verify.measures import NUMBERS
 
 FUNCTIONS = [name for name in dir(la) if inspect.isfunction(getattr(la, name))]
 POSITIONAL = {
+    "connect": ["url", "key"],
     "dedup": ["data", "column"],
     "dedup_again": ["earlier", "out"],
     "faces": ["probes", "gallery"],

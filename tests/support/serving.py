@@ -10,7 +10,15 @@ import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import lookalike as la
 from calling import start
+
+TEXTS = {
+    "rose": "a rose is a rose is a rose and nothing else but a rose, said the gardener to the rain",
+    "roses": "a rose is a rose is a rose and nothing else but a rose, said the gardener to the sun",
+    "fox": "the quick brown fox jumps over the lazy dog and runs into the deep dark wood behind the house",
+    "é/%2F ?#&+.": "an id may hold every kind of character, and still be found, asked for and removed again",
+}
 
 
 class Answer:
@@ -83,3 +91,9 @@ class Serving:
     def __exit__(self, *_):
         self.stop(signal.SIGKILL if self.process.poll() is None else signal.SIGTERM)
         self._log.close()
+
+
+def make_index(path, texts=TEXTS, **options):
+    options = {"threshold": 0.6, "store": "text"} | options
+    la.Index.create(path, [{"id": id, "text": text} for id, text in texts.items()], **options).close()
+    return path

@@ -7,6 +7,7 @@ from lookalike.api.duplicates import dedup, dedup_again
 from lookalike.api.linking import link
 from lookalike.api.lookups import faces, fingerprints
 from lookalike.api.persistent import Index
+from lookalike.api.remote import RemoteIndex, connect
 from lookalike.api.sets import hamming_lsh, jaccard, sketch, transpose
 from lookalike.api.similar import kernel, neighbors, pairs
 from lookalike.families.minhash import MinHash
@@ -23,6 +24,8 @@ __all__ = [
     "LinkResult",
     "MinHash",
     "Plan",
+    "RemoteIndex",
+    "connect",
     "dedup",
     "dedup_again",
     "faces",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -13,6 +14,8 @@ from lookalike.server.problems import Problem
 
 NDJSON = "application/x-ndjson"
 _LINES = {NDJSON, "application/ndjson", "application/jsonl", "application/x-jsonlines", "application/jsonlines"}
+DISCARDED_BYTES, DISCARDING_SECONDS = 1 << 30, 10.0
+"""What is read of a body that is refused."""
 GROUP_LINES, GROUP_BYTES = 512, 1 << 20
 """Lines that are answered together."""
 
@@ -46,6 +49,20 @@ async def _pieces(request: Request, seconds: float) -> AsyncIterator[bytes]:
             yield piece
 
 
+async def _discard(request: Request) -> None:
+    """Read on for a while: clients that send all of the body before they read would not see why it was refused."""
+    if "expect" in request.headers:  # this client asks before it sends
+        return
+    left = DISCARDED_BYTES
+    with contextlib.suppress(TimeoutError, ClientDisconnect):
+        async with asyncio.timeout(DISCARDING_SECONDS):
+            while left > 0:
+                message = await request.receive()
+                left -= len(message.get("body", b""))
+                if message["type"] == "http.disconnect" or not message.get("more_body"):
+                    return
+
+
 async def read_json_body(request: Request, limits: Limits) -> bytearray:
     """A body within the limits of size and time."""
     length = request.headers.get("content-length", "0")
@@ -55,6 +72,7 @@ async def read_json_body(request: Request, limits: Limits) -> bytearray:
         {"Connection": "close"},
     )
     if length.isascii() and length.isdigit() and int(length) > limits.body_bytes:
+        await _discard(request)
         raise too_large
     body = bytearray()
     try:
@@ -62,6 +80,8 @@ async def read_json_body(request: Request, limits: Limits) -> bytearray:
             async for piece in _pieces(request, limits.seconds):
                 body += piece
                 if len(body) > limits.body_bytes:
+                    body.clear()
+                    await _discard(request)
                     raise too_large
     except TimeoutError:
         raise Problem(408, f"the body took longer than {limits.seconds:g} seconds", {"Connection": "close"}) from None
