@@ -205,7 +205,7 @@ def write_graph(
     names[copies] = True
     names[first[copies]] = True
     write_tables(folder / FOLDER / ITEMS, _items(candidates, first, np.flatnonzero(names)))
-    write_json(folder / FOLDER / SOURCES, known)
+    write_json(folder / FOLDER / SOURCES, known, indent=None)
     return {FOLDER: {name: checksum(folder / FOLDER / name) for name in (LINKS, ITEMS, SOURCES)}}
 
 

@@ -9,7 +9,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -79,7 +78,7 @@ class File:
         if self.stamp is None:
             return
         try:
-            same = stamp(Path(self.path)) == self.stamp
+            same = stamp(self.path) == self.stamp
         except OSError:
             same = False
         if not same:
@@ -97,9 +96,9 @@ class File:
             raise BadDataError(f"{self.name}: cannot be read: {first_line(error)}") from error
 
 
-def stamp(path: Path) -> tuple[int, int]:
+def stamp(path: str) -> tuple[int, int]:
     """Size and modification time of a local file."""
-    found = path.stat()
+    found = os.stat(path)
     return found.st_size, found.st_mtime_ns
 
 

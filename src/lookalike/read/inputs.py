@@ -233,13 +233,14 @@ def _find_local(given: str, how: Finding) -> Iterator[InputFile]:
 def _find_in_folder(folder: str, given: str, how: Finding) -> Iterator[InputFile]:
     """Every file below a folder except hidden ones, sorted by path."""
     base = Path(folder, KEPT) if read_record(Path(folder)) else Path(folder)
+    within = 0 if base == Path() else len(str(base).rstrip(os.sep)) + 1
     for path, whole, error in sorted(walk(folder, how), key=lambda one: one.path.parts):
         if error:
             yield _unreadable(str(path), given, error, how)
             continue
         try:
             if is_regular(path):
-                yield InputFile(_local(str(path), path.relative_to(base).as_posix()), given, whole)
+                yield InputFile(_local(str(path), str(path)[within:].replace(os.sep, "/")), given, whole)
         except (OSError, UsageError) as failure:
             why = failure.strerror or "" if isinstance(failure, OSError) else "Permission denied"
             yield _unreadable(str(path), given, why, how)
@@ -255,7 +256,7 @@ def _unreadable(name: str, given: str, why: str, how: Finding) -> InputFile:
 
 def _local(name: str, kept_path: str) -> File:
     try:
-        found = stamp(Path(name))
+        found = stamp(name)
     except OSError as error:
         raise UsageError(f"{name}: cannot be read: {error.strerror}") from error
     if not os.access(name, os.R_OK):
@@ -340,7 +341,7 @@ def spool_stdin(spool: Path | None) -> File:
             f"standard input could not be copied to {folder}: {error.strerror}; free some space or pass a file"
         ) from error
     temporary = None if spool else TemporaryFolder(folder)
-    return File("stdin", "stdin.jsonl", str(path), path.stat().st_size, stamp(path), keep_alive=temporary)
+    return File("stdin", "stdin.jsonl", str(path), path.stat().st_size, stamp(str(path)), keep_alive=temporary)
 
 
 class TemporaryFolder:

@@ -51,7 +51,7 @@ def clean_path(path: str) -> str:
 
 def _numbered(names: list[str]) -> list[str]:
     """Number the names that are taken, or that are also the folder of another file."""
-    parents = {PurePosixPath(posixpath.dirname(name)) for name in names}
+    parents = map(PurePosixPath, {posixpath.dirname(name) for name in names})
     folders = {str(folder) for parent in parents for folder in (parent, *parent.parents)}
     taken: set[str] = set()
     wished = set(names)

@@ -16,11 +16,11 @@ _WINDOWS = os.name == "nt"
 
 def flush_tree(folder: Path, many_files: int = MANY_FILES) -> None:
     """Make sure that everything in a folder is on disk."""
-    found = [Path(parent, name) for parent, _, files in os.walk(folder, topdown=False) for name in (*files, ".")]
+    found = [(parent, name) for parent, _, files in os.walk(folder, topdown=False) for name in (*files, ".")]
     if len(found) > many_files and flush_file_system(folder):
         return
     with ThreadPoolExecutor(min(FLUSHED_AT_ONCE, len(found))) as pool:
-        for _ in pool.map(flush, found):
+        for _ in pool.map(lambda one: flush(Path(*one)), found):
             pass  # an error is raised here
 
 
