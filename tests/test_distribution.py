@@ -1,0 +1,71 @@
+"""What is published: a wheel and a source archive that install and work in a fresh environment."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from lookalike.cli.main import COMMANDS
+from lookalike.version import __version__
+
+ROOT = Path(__file__).parents[1]
+TEXTS = ROOT / "docs" / "data" / "texts.jsonl"
+
+
+def run(*command: object, **options: object) -> str:
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, **options)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+def test_versions_agree():
+    cited = re.search(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text("utf-8"), re.MULTILINE)
+    changes = re.findall(r"^## (\d\S*)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    assert cited[1] == changes[0] == __version__
+
+
+def test_completion_of_the_shell_lists_commands_and_options():
+    program = Path(sys.executable).with_name("lookalike")
+    asked = {"_LOOKALIKE_COMPLETE": "bash_complete", "COMP_CWORD": "1"}
+    commands = run(program, env=os.environ | asked | {"COMP_WORDS": "lookalike "})
+    assert {line.partition(",")[2] for line in commands.splitlines()} == set(COMMANDS)
+    options = run(program, env=os.environ | asked | {"COMP_WORDS": "lookalike dedup --thr", "COMP_CWORD": "2"})
+    assert options.splitlines() == ["plain,--threshold", "plain,--threads"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["wheel", "sdist"])
+def test_what_is_built_installs_and_runs(kind, tmp_path):
+    run(sys.executable, "-m", "build", f"--{kind}", "--outdir", tmp_path / "dist", ROOT)
+    (built,) = (tmp_path / "dist").iterdir()
+    if kind == "sdist":
+        with tarfile.open(built) as archive:
+            names = {name.partition("/")[2] for name in archive.getnames()}
+        wanted = {"LICENSE", "CHANGELOG.md", "docs/README.md", "mkdocs.yml", "tests/test_docs.py", "build_packs.py"}
+        assert wanted - names == set()
+        return  # the wheel is built from what the archive holds
+    with zipfile.ZipFile(built) as archive:
+        names = set(archive.namelist())
+    assert {"lookalike/py.typed", "lookalike/run.schema.json"} <= names
+    assert any(name.endswith(".pack") for name in names)
+    run(sys.executable, "-m", "venv", tmp_path / "fresh")
+    fresh = tmp_path / "fresh" / "bin"
+    run(fresh / "pip", "install", "-c", ROOT / "constraints.txt", built)
+    assert run(fresh / "lookalike", "--version", cwd=tmp_path).split() == ["lookalike", __version__]
+    run(fresh / "lookalike", "dedup", TEXTS, "-o", "out", "--threshold", "0.7", "--quiet", cwd=tmp_path)
+    counts = json.loads((tmp_path / "out" / "run.json").read_text("utf-8"))["counts"]
+    assert (counts["kept"], counts["removed"]) == (13, 6)
+    run(
+        fresh / "python",
+        "-c",
+        "import lookalike as la; assert la.pairs(['a b c', 'A B c']).num_rows == 1",
+        cwd=tmp_path,
+    )
