@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from itertools import combinations
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
+import lookalike as la
 from corpora import corpus
 from lookalike.cli.main import run
 
@@ -25,7 +27,7 @@ def finished(tmp_path_factory):
     lines = [json.dumps({"id": f"d{n}", "text": text, "site": f"s{n % 3}"}) for n, text in enumerate(texts)]
     (folder / "in.jsonl").write_text("\n".join(lines))
     assert run(["dedup", str(folder / "in.jsonl"), "-o", str(folder / "out"), "--shingle", "word:3",
-                "--threshold", "0.6", "--audit", "50", "--quiet"]) == 0  # fmt: skip
+                "--threshold", "0.7", "--method", "lsh", "--audit", "50", "--quiet"]) == 0  # fmt: skip
     assert run(["report", str(folder / "out"), "--quiet"]) == 0
     return folder
 
@@ -158,7 +160,7 @@ def test_small_and_unusual_runs_have_a_page(tmp_path, name, rows):
 def test_an_output_of_something_else_is_refused(tmp_path, capfd):
     assert run(["report", str(tmp_path)]) == 2
     (tmp_path / "run.json").write_text("{}")
-    assert run(["report", str(tmp_path)]) == 3
+    assert run(["report", str(tmp_path)]) == 2
     assert len(capfd.readouterr().err.splitlines()) == 2
 
 
@@ -177,7 +179,7 @@ def test_many_files_are_counted_by_folder(tmp_path):
 
 def test_a_large_run_has_a_small_page(tmp_path):
     """Ten thousand clusters, long ids and texts full of what must be escaped."""
-    from lookalike.jobs.report import facts_of_tables
+    from lookalike.jobs.reports.dedup_report import facts_of_tables
     from lookalike.jobs.run_inputs import RunInputs
     from lookalike.read import open_data
     from lookalike.report.dedup.page import dedup_page
@@ -200,3 +202,96 @@ def test_a_large_run_has_a_small_page(tmp_path):
               "plan": {"bands": 0}, "seconds": {}, "peak_memory_bytes": 0}  # fmt: skip
     page = dedup_page(facts_of_tables(record, rows, clusters, RunInputs([source], Wanted("text"))))
     assert len(page.encode()) < 2_000_000
+
+
+def test_dedup_writes_the_same_page_during_the_run(finished, tmp_path):
+    arguments = ["dedup", str(finished / "in.jsonl"), "-o", str(tmp_path / "out"), "--threshold", "0.6", "--quiet"]
+    assert run([*arguments, "--report"]) == 0
+    during = (tmp_path / "out" / "report.html").read_bytes()
+    assert run(["report", str(tmp_path / "out"), "--quiet"]) == 0
+    assert (tmp_path / "out" / "report.html").read_bytes() == during
+
+
+def test_the_closest_kept_pairs_are_those_of_an_exhaustive_search(finished):
+    tree, _ = read(finished / "out" / "report.html")
+    texts = {line["id"]: line["text"] for line in map(json.loads, (finished / "in.jsonl").read_text().splitlines())}
+    gone = set(pq.read_table(finished / "out" / "removed.parquet")["id"].to_pylist())
+    kept = [name for name in texts if name not in gone]
+    sets = {name: la.shingles(texts[name], "word:3") for name in kept}
+    near = [(la.jaccard(sets[one], sets[other]), one, other) for one, other in combinations(kept, 2)]
+    near = [f"similarity {round(value, 4):g}: {one} and {other}" for value, one, other in near if value >= 0.54]
+    said = [one.text() for one in tree.css("#closest summary")]
+    assert said
+    assert set(said) <= set(near)
+    assert all(float(one.split()[1].rstrip(":")) < 0.7 for one in said)
+
+
+def test_pairs_have_a_page_beside_their_file(finished, tmp_path):
+    arguments = [
+        "pairs",
+        str(finished / "in.jsonl"),
+        "-o",
+        str(tmp_path / "found.csv"),
+        "--threshold",
+        "0.6",
+        "--quiet",
+    ]
+    assert run([*arguments, "--shingle", "word:3", "--report"]) == 0
+    tree, said = read(tmp_path / "found.report.html")
+    lines = (tmp_path / "found.csv").read_text().splitlines()[1:]
+    assert f"{len(lines):,} similar pairs" in said
+    assert len(tree.css("#examples .text")) == 20
+    assert "not available" not in said
+    assert run(["report", str(tmp_path / "found.csv"), "--quiet"]) == 0
+    again, _ = read(tmp_path / "found.report.html")
+    numbers = [table.text() for table in again.css("figure details table")]
+    assert numbers == [table.text() for table in tree.css("figure details table")]
+    assert len(again.css("svg.graph")) == min(6, int(again.css(".tile b")[2].text()))
+
+
+@pytest.mark.parametrize("name", ["none.csv", "none.jsonl", "none.parquet", "none.tsv"])
+def test_no_pairs_have_a_page_too(tmp_path, name):
+    (tmp_path / "in.txt").write_text("one two three four five six\nseven eight nine ten\n")
+    assert run(["pairs", str(tmp_path / "in.txt"), "-o", str(tmp_path / name), "--quiet", "--report"]) == 0
+    assert run(["report", str(tmp_path / name), "--quiet"]) == 0
+    assert "No similar pairs" in (tmp_path / "none.report.html").read_text()
+
+
+def test_a_report_of_pairs_needs_a_file(finished, tmp_path, capfd):
+    assert run(["pairs", str(finished / "in.jsonl"), "--report"]) == 2
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n")
+    assert run(["report", str(tmp_path / "other.csv")]) == 2
+    assert run(["report", str(tmp_path / "missing.csv")]) == 2
+    assert run(["report", str(finished / "in.jsonl"), "--by", "site"]) == 2
+    assert len(capfd.readouterr().err.splitlines()) == 4
+
+
+def test_results_in_memory_have_a_page(tmp_path):
+    result = la.dedup(["the cat sat on the mat today", "The cat sat on the mat, today", "a dog barked at the moon"])
+    page = result.report(tmp_path / "cats.html")
+    tree, said = read(page)
+    assert "1 removed" in said.replace("  ", " ")
+    assert [one.text() for one in tree.css("#doubtful .text")] == [
+        "The cat sat on the mat, today", "the cat sat on the mat today"
+    ]  # fmt: skip
+    assert "data:1" in said
+
+
+def test_results_in_a_folder_have_their_page_there(finished, tmp_path):
+    result = la.dedup(finished / "in.jsonl", out=tmp_path / "out", threshold=0.6)
+    assert result.report() == tmp_path / "out" / "report.html"
+    assert result.report(by="site") == tmp_path / "out" / "report.html"
+
+
+def test_vectors_and_lists_are_shown(tmp_path):
+    import numpy as np
+
+    vectors = np.random.default_rng(1).normal(size=(50, 8)).astype(np.float32)
+    vectors[1] = vectors[0] + 0.001
+    result = la.dedup(vectors, measure="euclidean", threshold=0.5)
+    tree, _ = read(result.report(tmp_path / "vectors.html"))
+    assert len(tree.css("#doubtful del")) == 8
+    words = la.dedup([["a", "b", "c", "d"], ["a", "b", "c", "d", "e"], ["z"]], threshold=0.7)
+    tree, said = read(words.report(tmp_path / "lists.html"))
+    assert tree.css_first("#doubtful del").text() == "e"
+    assert "4 shared elements" in said

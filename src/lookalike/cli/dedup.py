@@ -23,7 +23,7 @@ Examples:
 """
 _CHANGEABLE = ("threshold", "keep", "policy", "threads", "memory")
 """Options of a finished run that --from can change."""
-_WITH_FROM = {*_CHANGEABLE, "out", "earlier", "overwrite", "as_json", "quiet"}
+_WITH_FROM = {*_CHANGEABLE, "out", "earlier", "overwrite", "report", "as_json", "quiet"}
 
 
 @click.command("dedup", epilog=_EXAMPLE, context_settings=CONTEXT)
@@ -59,6 +59,7 @@ _WITH_FROM = {*_CHANGEABLE, "out", "earlier", "overwrite", "as_json", "quiet"}
     help="Re-threshold a finished run (a higher --threshold), or apply another --keep or --policy, without "
     "reading the texts again; its --length-ratio stays.",
 )
+@click.option("--report", is_flag=True, help="Also write OUT/report.html: what was removed and why, and what to check.")
 @click.option("--resume", is_flag=True, help="Continue a run into OUT that was interrupted or ran out of disk space.")
 @click.option("--work", metavar="DIR", help="Folder for work files during the run. [default: beside OUT]")
 @click.option("--overwrite", is_flag=True, help="Replace the output folder of an earlier run.")
@@ -74,6 +75,7 @@ def command(
     reference: tuple[str, ...],
     into: str | None,
     audit: int,
+    report: bool,
     resume: bool,
     work: str | None,
     overwrite: bool,
@@ -94,13 +96,14 @@ def command(
 
     progress = open_progress(quiet)
     if earlier is not None:
-        run = _dedup_again(earlier, out, overwrite, _changes(context), progress)
+        run = _dedup_again(earlier, out, {"overwrite": overwrite, "report": report}, _changes(context), progress)
     else:
         places = {"reference": reference, "into": into, "overwrite": overwrite, "resume": resume, "work_folder": work}
+        places["report"] = report
         run = _dedup(inputs, out, options, (keep, policy, audit), places, progress)
     if as_json:
         print_record(run)
-    summarize_dedup(run, out, progress)
+    summarize_dedup(run, out, progress, report)
 
 
 def _dedup(
@@ -154,8 +157,8 @@ def _changes(context: click.Context) -> dict[str, Any]:
 
 
 def _dedup_again(
-    earlier: str, out: str, overwrite: bool, changes: dict[str, Any], progress: Progress
+    earlier: str, out: str, places: dict[str, Any], changes: dict[str, Any], progress: Progress
 ) -> dict[str, Any]:
     from lookalike.jobs.dedup_again import dedup_again
 
-    return dedup_again(earlier, out, overwrite=overwrite, progress=progress, **changes)
+    return dedup_again(earlier, out, progress=progress, **places, **changes)

@@ -20,7 +20,9 @@ from lookalike.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from lookalike.cli.output import TableOutput
     from lookalike.engine.settings import Settings
+    from lookalike.jobs.pairs import FoundPairs
 
 _EXAMPLE = """\b
 Examples:
@@ -61,6 +63,7 @@ Examples:
 )
 @click.option("--stats", is_flag=True, help="For --method exact: report how many pairs passed each filter.")
 @click.option("--explain", is_flag=True, help="Only report what each method would cost.")
+@click.option("--report", is_flag=True, help="Also write a page beside FILE: pairs.report.html for pairs.csv.")
 @click.option("--overwrite", is_flag=True, help="Replace FILE if it exists.")
 @talking_options
 def command(
@@ -71,6 +74,7 @@ def command(
     common: str | None,
     stats: bool,
     explain: bool,
+    report: bool,
     overwrite: bool,
     as_json: bool,
     quiet: bool,
@@ -103,19 +107,44 @@ def command(
         _explain([*inputs, *against], settings, transpose, as_json)
         return
     output = TableOutput.check(out, overwrite, as_json, "pairs", [*inputs, *against], options["on_error"] == "skip")
+    page = _check_page(output) if report else None
     progress = open_progress(quiet)
     shared = str(Path(out).absolute().parent) if master and out else None  # all machines of a cluster need the folder
     with tempfile.TemporaryDirectory(prefix=TEMPORARY, dir=shared) as spool, open_stages(master, settings) as stages:
         found, run = pairs_of_files(inputs, settings, Path(spool), progress, against, join, transpose, stages)
         with progress.stage("writing", len(found.pairs), "pairs"):
             output.write(found.tables())
-    run |= used(progress)
+        run |= used(progress)
+        if page is not None:
+            _write_page(found, run, output, page)
     rejected = output.write_rejected(found.corpus.rejected)
     if as_json:
         print_record(run)
     summarize_pairs(run, out, rejected, progress)
+    if page is not None:
+        progress.say(f"Report: {page}")
     if stats and join.stats is not None:
         summarize_join(join.stats, progress)
+
+
+def _check_page(output: TableOutput) -> Path:
+    """Where the report goes; refused before any work if it cannot."""
+    from lookalike.errors import UsageError
+    from lookalike.jobs.reports.pairs_report import page_beside
+    from lookalike.report.page_file import check_page
+
+    if output.path is None:
+        raise UsageError("--report writes a page beside the file of pairs; name that file with -o")
+    page = page_beside(output.path)
+    check_page(page)
+    return page
+
+
+def _write_page(found: FoundPairs, run: dict[str, Any], output: TableOutput, page: Path) -> None:
+    from lookalike.jobs.reports.pairs_report import report_found_pairs
+
+    assert output.path is not None
+    report_found_pairs(found, run, output.path, page)
 
 
 def _explain(inputs: list[str], settings: Settings, transpose: bool, as_json: bool) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from lookalike.cli.options import CONTEXT, talking_options
@@ -10,25 +12,61 @@ _EXAMPLE = """\b
 Examples:
   lookalike report out
   lookalike report out --by source -o news.html
+  lookalike report pairs.parquet
 """
 
 
 @click.command("report", epilog=_EXAMPLE, context_settings=CONTEXT)
-@click.argument("out")
-@click.option("-o", "--page", metavar="FILE", help="Write the page to this file. [default: report.html in OUT]")
+@click.argument("out", metavar="OUT")
+@click.option(
+    "-o",
+    "--page",
+    metavar="FILE",
+    help="Write the page to this file. [default: report.html in OUT, or beside the file of pairs]",
+)
 @click.option("--by", metavar="COLUMN", help="Count kept and removed items by the values of a column, not by file.")
 @talking_options
 def command(out: str, page: str | None, by: str | None, as_json: bool, quiet: bool) -> None:
-    """Write report.html for the finished run in OUT: what was removed and why, how certain that is, what to check.
+    """Write a page about a finished run: what was found, how certain it is, what to check.
 
-    The page is one file that needs no network and no JavaScript. Texts come from the inputs of the run, if they are
-    still in their place and unchanged.
+    OUT is the output folder of dedup or link, or the file of pairs. The page is one file that needs no network and no
+    JavaScript. Texts come from the inputs of the run, if they are still in their place and unchanged.
     """
     from lookalike.cli.output import print_record
-    from lookalike.jobs.report import report_folder
 
-    path = report_folder(out, page, by)
+    path = _report(out, page, by)
     if as_json:
         print_record({"out": out, "page": str(path), "bytes": path.stat().st_size})
     elif not quiet:
         click.echo(f"Report: {path}", err=True)
+
+
+def _report(out: str, page: str | None, by: str | None) -> Path:
+    """The page of a run of dedup, pairs or link, by what OUT holds."""
+    from lookalike.errors import UsageError
+    from lookalike.types import RUN_FILE, parse_record
+
+    folder = Path(out)
+    if not folder.is_dir():
+        from lookalike.jobs.reports.pairs_report import report_pairs
+
+        _refuse_by(by)
+        return report_pairs(out, page)
+    record = parse_record((folder / RUN_FILE).read_bytes()) if (folder / RUN_FILE).is_file() else None
+    if record is None:
+        raise UsageError(f"{out}: is not an output of lookalike (it has no {RUN_FILE} of ours); name the OUT of a run")
+    if "reference" in record["options"]:
+        from lookalike.jobs.reports.dedup_report import report_folder
+
+        return report_folder(out, page, by)
+    _refuse_by(by)
+    from lookalike.linkage.report_page import report_links
+
+    return report_links(out, page)
+
+
+def _refuse_by(by: str | None) -> None:
+    from lookalike.errors import UsageError
+
+    if by is not None:
+        raise UsageError(f"--by {by}: only the report of a dedup run counts items by a column")

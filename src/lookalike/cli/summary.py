@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from lookalike.candidates.exact import JoinStats
 
 
-def summarize_dedup(run: dict[str, Any], out: str, progress: Progress) -> None:
+def summarize_dedup(run: dict[str, Any], out: str, progress: Progress, report: bool = False) -> None:
     """Say what dedup found."""
     progress.finish()
     counts = run["counts"]
@@ -28,6 +28,8 @@ def summarize_dedup(run: dict[str, Any], out: str, progress: Progress) -> None:
     if added := run.get("into"):
         progress.say(f"Added to {added['index']}: {count(added['items'], 'item')}.")
     progress.say(f"Results: {out}/kept, {out}/removed.parquet (the reasons), {out}/clusters.parquet, {out}/run.json")
+    if report:
+        progress.say(f"Report: {out}/report.html")
 
 
 def _outcome(counts: dict[str, int]) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, field
 from functools import partial
 from itertools import groupby, pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -29,13 +29,17 @@ from lookalike.errors import UsageError
 from lookalike.jobs.dedup_into import adding_kept, finish_committed
 from lookalike.jobs.dedup_result import Deduplicated, kept_table, write_result
 from lookalike.kernels.pack import expect
+from lookalike.matching.near_misses import NEAR_FROM, relax
 from lookalike.matching.pair_graph import PAIRS_PER_SET, PairGraph, write_graph
 from lookalike.matching.stages import LOCAL, Stages
 from lookalike.read import LINE_FILES, identity_of, line_files, open_inputs
-from lookalike.types import RUN_FILE, Int32, ReadLimits, Source, to_arrow, total_bytes
+from lookalike.types import RUN_FILE, Int32, ReadLimits, Source, Wanted, to_arrow, total_bytes
 from lookalike.types import compute as pc
 from lookalike.types.frozen import frozen
 from lookalike.write import count_kept, write_json
+
+if TYPE_CHECKING:
+    from lookalike.jobs.run_inputs import RunInputs
 
 
 @frozen
@@ -84,6 +88,37 @@ class DedupResult:
     """id, cluster, size, kept of the items of clusters with two or more members."""
     run: dict[str, Any]
     """As run.json: options, plan, counts, seconds by stage."""
+    origin: Path | RunInputs | None = field(default=None, repr=False, compare=False)
+    """The output folder, or the data of a run in memory: what the report shows texts from."""
+
+    def report(self, page: str | Path | None = None, by: str | None = None) -> Path:
+        """Write a page that shows what was removed and why, how certain that is, and what to check.
+
+        Parameters
+        ----------
+        page : str or Path, optional
+            The file to write. By default report.html, in the output folder if there is one.
+        by : str, optional
+            A column by which kept and removed items are counted, instead of by file.
+
+        Returns
+        -------
+        Path
+            The page: one HTML file that needs nothing else.
+
+        Examples
+        --------
+        >>> import lookalike as la, tempfile
+        >>> result = la.dedup(["the cat sat on the mat", "The cat sat on the mat!"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     "1 removed" in result.report(f"{folder}/cats.html").read_text().replace("</b> <span>", " ")
+        True
+        """
+        from lookalike.jobs.reports.dedup_report import report_folder, report_tables
+
+        if isinstance(self.origin, Path):
+            return report_folder(self.origin, page, by)
+        return report_tables(self.run, self.removed, self.clusters, self.origin, page or "report.html", by)
 
     def __repr__(self) -> str:
         counts = self.run["counts"]
@@ -159,13 +194,15 @@ def dedup_to_folder(
     overwrite: bool = False,
     resume: bool = False,
     work_folder: str | Path | None = None,
+    report: bool = False,
     progress: Progress | None = None,
     stages: Stages = LOCAL,
 ) -> dict[str, Any]:
     """Deduplicate files into an output folder; returns what run.json holds.
 
     With `resume`, a killed run continues after the last piece of work that it finished. `into` gets the kept items,
-    all of them when the output folder is complete, or none. `stages` is the engine.
+    all of them when the output folder is complete, or none. With `report`, the folder also gets report.html. `stages`
+    is the engine.
     """
     progress, options = progress or Progress(), options or DedupOptions()
     asked = {
@@ -220,6 +257,8 @@ def dedup_to_folder(
         if added is not None:
             record["into"] = added.record
         write_json(folder / RUN_FILE, record)
+        if report:
+            write_report(folder, record, found, str(out), progress)
         if added is not None:
             output.flush()
             output.complete = True
@@ -241,8 +280,26 @@ def open_references(
 def _known(found: Deduplicated, sources: list[Source], limits: ReadLimits) -> dict[str, Any]:
     """What the saved pair graph must know about the input."""
     files, blocks = identity_of(sources), found.corpus.digests.blocks
-    facts = {"references": found.references, "empty": found.empty, "limits": asdict(limits)}
+    facts: dict[str, Any] = {"references": found.references, "empty": found.empty, "limits": asdict(limits)}
+    facts[NEAR_FROM] = float(relax(found.collected.measure).threshold)
     return {"files": files, "blocks": blocks, **facts}
+
+
+def write_report(folder: Path, record: dict[str, Any], found: Deduplicated, out: str, progress: Progress) -> None:
+    """Write report.html into the folder of a run that is about to end."""
+    from lookalike.jobs.reports.dedup_report import write_run_report
+
+    with progress.stage("writing report"):
+        write_run_report(folder, record, _inputs_of(found), out)
+
+
+def _inputs_of(found: Deduplicated) -> RunInputs:
+    """The inputs of a run, to show some of their items."""
+    from lookalike.jobs.run_inputs import sources_of_run
+
+    corpus = found.corpus
+    wanted = Wanted(corpus.settings.column, (), corpus.settings.skip_errors)
+    return sources_of_run(corpus.sources, found.reference_sources, corpus.digests.blocks, wanted)
 
 
 def read_result(folder: Path) -> DedupResult:
@@ -252,6 +309,7 @@ def read_result(folder: Path) -> DedupResult:
         pq.read_table(folder / "removed.parquet"),
         pq.read_table(folder / "clusters.parquet"),
         json.loads((folder / RUN_FILE).read_text("utf-8")),
+        folder,
     )
 
 
@@ -283,4 +341,4 @@ def dedup_in_memory(
     record["choice"] = choice.to_dict() if choice else None
     if added is not None:
         record["into"] = added.record
-    return DedupResult(kept, removed, clusters, record)
+    return DedupResult(kept, removed, clusters, record, _inputs_of(found))

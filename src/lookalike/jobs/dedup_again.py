@@ -24,7 +24,7 @@ from lookalike.engine.settings import Settings, settings_of_run
 from lookalike.engine.stores.buckets import BucketStore
 from lookalike.engine.stores.digests import BlockRecord, Digests
 from lookalike.errors import BadDataError, UsageError
-from lookalike.jobs.dedup import DedupOptions
+from lookalike.jobs.dedup import DedupOptions, write_report
 from lookalike.jobs.dedup_result import Deduplicated, write_result
 from lookalike.kernels.graph import settle_pairs
 from lookalike.matching.batches import plan_batches
@@ -105,6 +105,7 @@ def dedup_again(
     threads: int | None = None,
     memory: str | int | None = None,
     overwrite: bool = False,
+    report: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Deduplicate again into another folder, from the pair graph that `earlier` holds; returns what run.json holds."""
@@ -130,6 +131,8 @@ def dedup_again(
         record[LINE_FILES] = line_files(corpus.sources[references:])
         record |= count_kept(folder)
         write_json(folder / RUN_FILE, record)
+        if report:
+            write_report(folder, record, found, str(out), progress)
     return record
 
 

@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from lookalike.errors import LookalikeError
 from lookalike.matching.pair_graph import FOLDER, SOURCES
 from lookalike.read import fetch_items, identity_of, open_inputs
@@ -44,10 +46,21 @@ class RunInputs:
             return {}, f"The texts could not be read again: {error}."
         return {(names[file], row): value for (file, row), value in found.items()}, ""
 
+    def locate(self, source: int, row: int) -> Place:
+        """The place of a row of a source of the run; without a file if not all sources are as they were."""
+        if self.known is None or source >= len(self.sources):
+            return "", row
+        file, row = self.sources[source].locate(row)
+        return self.shown(file), row
+
+    def shown(self, name: str) -> str:
+        """The name of a file without what was put before it to find it."""
+        return name.removeprefix(f"{self.prefix}/") if self.prefix else name
+
 
 def sources_of_run(sources: Sequence[Source], references: int, blocks: Iterable[Any], wanted: Wanted) -> RunInputs:
     """The inputs of a run that has just ended, whose sources are still open; `blocks` are its block records."""
-    return RunInputs(sources, wanted, references, _known(blocks))
+    return RunInputs(sources, wanted, references, _known(blocks, sources))
 
 
 def open_inputs_of(out: Path, run: Mapping[str, Any]) -> RunInputs:
@@ -94,12 +107,17 @@ def _checked(out: Path, inputs: RunInputs, saved: Mapping[str, Any]) -> RunInput
             kept.append(source)
     words = [f"{', '.join(changed[:3])}{' and others' * (len(changed) > 3)} changed after the run."] if changed else []
     same = saved and json.loads(json.dumps(identity_of(inputs.sources))) == known_files
-    known = _known(saved["blocks"]) if same else None
+    known = _known(saved["blocks"], inputs.sources) if same else None
     return RunInputs(kept, inputs.wanted, inputs.references, known, inputs.prefix, [*inputs.problems, *words])
 
 
-def _known(blocks: Iterable[Any]) -> dict[tuple[int, int], tuple[int, Sequence[int]]]:
-    return {(source, block): (items, aside) for source, block, items, aside, *_ in blocks}
+def _known(blocks: Iterable[Any], sources: Sequence[Source]) -> dict[tuple[int, int], tuple[int, Sequence[int]]]:
+    """What is known about the blocks; the sources are told which of their rows are no items."""
+    found = {}
+    for source, block, items, aside, *_ in blocks:
+        found[source, block] = items, aside
+        sources[source].rejected_rows[block] = np.array(aside, np.int64)
+    return found
 
 
 def _saved(out: Path) -> dict[str, Any]:

@@ -28,13 +28,13 @@ from lookalike.linkage.memory import check_records
 from lookalike.linkage.output import clusters_of, joined_ids, links_of, number_records, record_of
 from lookalike.linkage.read_labels import read_labels
 from lookalike.linkage.report_facts import facts_of
+from lookalike.linkage.report_page import write_link_report
 from lookalike.linkage.review import review_pairs
 from lookalike.linkage.scoring.model import Model
 from lookalike.linkage.settings import LinkSettings
 from lookalike.linkage.tables import RecordTable
 from lookalike.read import join_column, open_inputs, refuse_input_as_output
 from lookalike.report.linkage.facts import LinkReport
-from lookalike.report.linkage.page import links_page
 from lookalike.report.notebook import links_html
 from lookalike.types import Int64
 from lookalike.types import compute as pc
@@ -137,9 +137,8 @@ def write_results(
         write_tables(folder / "clusters.parquet", iter([clusters]))
         if changes is not None:
             write_tables(folder / "changes.parquet", iter([changes]))
-        report = _report(found, left, right, clusters)
-        (folder / "report.html").write_text(links_page(report), "utf-8")
         finish(found, left, right, numbers, used).save(folder)
+        write_link_report(folder, _report(found, left, right, clusters), folder / "model")
     record = record_of(found, clusters, progress)
     record["options"] |= inputs
     record["reused"] = reused

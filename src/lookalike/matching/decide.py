@@ -118,7 +118,7 @@ def decide_candidates(
             with run.progress.stage("verifying"):
                 collected.add(found, _decide(run, candidates, collected, found), refined)
                 if graph is not None:
-                    graph.add(run, candidates, found)
+                    graph.add(run, candidates, found, None if collected.connected else collected.removed)
         if graph is not None:
             graph.close(batch, candidates)
         collected.close(batch)

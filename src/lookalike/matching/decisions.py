@@ -130,7 +130,7 @@ class CollectedDecisions:
         """By place: is its keeper known? Only with the direct policy."""
         self.copied = _copied(candidates.first, candidates.references)
         """By place: has a later item that is not a reference item an equal set?"""
-        self._measure = run.settings.matching.measure
+        self.measure = run.settings.matching.measure
         self._batches: list[BatchDecisions] = []
         self._batch = BatchDecisions()
         self._work = run.work
@@ -145,7 +145,7 @@ class CollectedDecisions:
 
     def add(self, found: Comparable, decided: PartDecisions, refined: Refined) -> None:
         """Add what was decided about some sets."""
-        self._batch.add(found, decided, refined, self._measure, connected=self.connected)
+        self._batch.add(found, decided, refined, self.measure, connected=self.connected)
         if not self.connected:
             self.removed[found.places[decided.removed]] = True
 
@@ -202,7 +202,7 @@ class CollectedDecisions:
         order, first = self.candidates.order, self.first
         copies = np.flatnonzero((first != np.arange(len(first))) & (order >= references))
         own = self._own_values()[first[copies]]
-        enough = self._measure.reached_by(own)
+        enough = self.measure.reached_by(own)
         copied = Links(copies[enough], first[copies[enough]].astype(np.int64), own[enough])
         keeper = self._to_items(_follow(_joined(one.keeper for one in self._batches), copied, onward=True), references)
         identical = len(copied.places)
@@ -214,7 +214,7 @@ class CollectedDecisions:
 
     def _own_values(self) -> Float64:
         """By place: the similarity to an equal set."""
-        values = np.full(len(self.candidates.order), 1.0 if self._measure.name == "overlap" else self._measure.of_equal)
+        values = np.full(len(self.candidates.order), 1.0 if self.measure.name == "overlap" else self.measure.of_equal)
         for links in (links for one in self._batches for links in one.own):
             values[links.places] = links.similarity
         return values

@@ -21,17 +21,19 @@ from lookalike.engine.settings import Settings
 from lookalike.matching.batches import Candidates
 from lookalike.matching.comparable import Comparable, CutPart
 from lookalike.matching.decisions import CollectedDecisions
-from lookalike.types import Bool, Buckets, Int32, Int64, to_arrow, to_numpy
+from lookalike.matching.near_misses import list_near_misses, rank
+from lookalike.types import Bool, Buckets, Int32, Int64, UInt8, to_arrow, to_numpy
 from lookalike.types import compute as pc
+from lookalike.verify.measures import Measure
 from lookalike.verify.pairs import all_pairs, list_pairs
 from lookalike.write import checksum, write_json, write_tables
 
 FOLDER = "graph"
 """Its folder within an output folder."""
 LINKS, ITEMS, SOURCES = "links.parquet", "items.parquet", "sources.json"
-PAIR, SIZE, BUCKET = range(3)
+PAIR, SIZE, BUCKET, NEAR = range(4)
 """Kinds of rows: (left, right, overlap) of a similar pair; (item, size) of a set; (item, 1 if a bucket begins there,
-otherwise 0) of the buckets of large parts."""
+otherwise 0) of the buckets of large parts; (left, right, overlap) of two kept sets that were close to the threshold."""
 NAMES = ["kind", "left", "right", "value"]
 ROWS = 1 << 20
 """Items that are written at a time."""
@@ -68,8 +70,11 @@ class PairGraph:
         self._batches[batch] = None
         return True
 
-    def add(self, run: Run[Settings], candidates: Candidates, found: Comparable) -> None:
-        """Add sets that were compared: pairs, sizes and large buckets. A part cut into blocks is added once."""
+    def add(self, run: Run[Settings], candidates: Candidates, found: Comparable, removed: Bool | None) -> None:
+        """Add sets that were compared: pairs, sizes and large buckets. A part cut into blocks is added once.
+
+        `removed` are the places whose sets are removed, if that is known: it tells which pairs were kept.
+        """
         if found.cut is not None:
             if found.cut is not self._cut:
                 self._cut = found.cut
@@ -86,6 +91,10 @@ class PairGraph:
         listed = list_pairs(chosen, found.sets, matching.measure.arguments, 0, run.workers.map, ratio)
         left, right, overlaps, _ = all_pairs(listed)
         self._add(PAIR, found.places[np.minimum(left, right)], found.places[np.maximum(left, right)], overlaps)
+        if removed is not None:
+            references = int(np.count_nonzero(found.places < candidates.references))
+            near = list_near_misses(run, found, chosen, ~removed[found.places], references)
+            self._add(NEAR, found.places[near.left], found.places[near.right], near.overlaps)
         self._add(SIZE, found.places[~coarse], found.sizes[~coarse])
         large = select(found.buckets, ~small[heads] & ~coarse[heads])
         self._add_buckets(Buckets(large.starts, found.places[large.members].astype(np.int32)))
@@ -153,8 +162,13 @@ def _order_rows(table: pa.Table, part_of: Int32) -> Int64:
     lengths = np.diff(np.append(head, len(kind)))
     parts = np.repeat(part_of[left[head]], lengths)
     buckets = kind == BUCKET
-    first, second = np.where(buckets, np.arange(len(kind)), left), np.where(kind == PAIR, right, 0)
+    first, second = np.where(buckets, np.arange(len(kind)), left), np.where(_are_pairs(kind), right, 0)
     return np.lexsort((second, first, kind, parts)).astype(np.int64)
+
+
+def _are_pairs(kind: UInt8) -> Bool:
+    """Which rows name two items."""
+    return np.asarray((kind == PAIR) | (kind == NEAR))
 
 
 def _in_row_groups(tables: Iterator[pa.Table], rows: int) -> Iterator[pa.Table]:
@@ -188,17 +202,25 @@ def write_graph(
     Returns what run.json says about it: checksums.
     """
     candidates, first = collected.candidates, collected.first
-    order = candidates.order
+    order, measure = candidates.order, collected.measure
     names = np.zeros(len(order), np.bool_)
     (folder / FOLDER).mkdir()
 
     def links() -> Iterator[pa.Table]:
         yield pa.table([pa.nulls(0, pa.uint8()), *(pa.nulls(0, pa.int32()) for _ in range(3))], NAMES)
+        near: list[pa.Table] = []
+        sizes = np.zeros(len(order), np.int64)
         for table in graph.tables():
             kind, left, right, value = (to_numpy(column) for column in table.columns)
             names[left] = True
-            to = np.where(kind == PAIR, order[np.where(kind == PAIR, right, 0)], right) if len(kind) else right
-            yield pa.table([to_arrow(kind), to_arrow(order[left]), to_arrow(to), to_arrow(value)], NAMES)
+            sizes[left[kind == SIZE]] = right[kind == SIZE]
+            pairs = _are_pairs(kind)
+            to = np.where(pairs, order[np.where(pairs, right, 0)], right) if len(kind) else right
+            made = pa.table([to_arrow(kind), to_arrow(order[left]), to_arrow(to), to_arrow(value)], NAMES)
+            near.append(pc.filter(table, to_arrow(kind == NEAR)))
+            yield pc.filter(made, to_arrow(kind != NEAR))
+        if near:
+            yield _closest(pa.concat_tables(near), order, sizes, measure)
 
     write_tables(folder / FOLDER / LINKS, _in_row_groups(links(), ROWS))
     copies = np.flatnonzero(first != np.arange(len(order)))
@@ -207,6 +229,15 @@ def write_graph(
     write_tables(folder / FOLDER / ITEMS, _items(candidates, first, np.flatnonzero(names)))
     write_json(folder / FOLDER / SOURCES, known, indent=None)
     return {FOLDER: {name: checksum(folder / FOLDER / name) for name in (LINKS, ITEMS, SOURCES)}}
+
+
+def _closest(near: pa.Table, order: Int32, sizes: Int64, measure: Measure) -> pa.Table:
+    """Of the pairs of all batches that were close to the threshold, the closest."""
+    kind, left, right, value = (to_numpy(column.combine_chunks()) for column in near.columns)
+    values = measure.of_overlaps(value.astype(np.int64), sizes[left], sizes[right])
+    best = rank(values, order[left], order[right])
+    columns = (kind[best], order[left[best]], order[right[best]], value[best])
+    return pa.table([to_arrow(np.ascontiguousarray(column)) for column in columns], NAMES)
 
 
 def _items(candidates: Candidates, first: Int32, places: Int64) -> Iterator[pa.Table]:

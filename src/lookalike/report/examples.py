@@ -7,6 +7,7 @@ from typing import Any
 
 from lookalike.report.differences import Sides, compare_texts, compare_tokens, compare_vectors
 from lookalike.report.html import Markup, join, tag
+from lookalike.report.shown import ShownItem, ShownPair
 
 LONGEST = 120
 """Characters of an id or a file name that are shown."""
@@ -68,3 +69,34 @@ def shorten(text: object, most: int = LONGEST) -> str:
     words = str(text)
     half = (most - 1) // 2
     return words if len(words) <= most else f"{words[:half]}…{words[-half:]}"
+
+
+def show_pair(one: ShownPair, value_name: str, words: tuple[str, str], is_open: bool) -> Markup:
+    """A pair that can be opened: names and similarity in one line, the contents below; `words` say what each is."""
+    line = [tag("b", f"{value_name} {show_value(one.value)}"), ": ", name_item(one.left), " and ", name_item(one.right)]
+    heads = _head(words[0], one.left), _head(words[1], one.right)
+    content = side_by_side(one.left.content, one.right.content, heads)
+    return tag("details", tag("summary", *line), content, class_="example", open=is_open)
+
+
+def name_item(one: ShownItem) -> Markup:
+    """Its id."""
+    return tag("bdi", shorten(one.id))
+
+
+def _head(word: str, one: ShownItem) -> Markup:
+    place = f"{shorten(one.file)}, row {one.row:,}" if one.file and str(one.id) != f"{one.file}:{one.row}" else ""
+    parts = [tag("b", word), " ", name_item(one)]
+    return join([*parts, *([tag("span", " ", tag("bdi", place), class_="soft")] if place else [])])
+
+
+def show_value(value: float) -> str:
+    """At most four decimals, but never rounded up to 1.
+
+    Examples
+    --------
+    >>> show_value(0.99999), show_value(0.7), show_value(12.0)
+    ('0.99999', '0.7', '12')
+    """
+    rounded = round(value, 4)
+    return f"{value:.8g}" if rounded in (0, 1) and value != rounded else f"{rounded:,.10g}"

@@ -32,7 +32,7 @@ _OUTPUT_NAMES = {
 _DESKTOP_NAMES = {".DS_Store", "Thumbs.db", "desktop.ini"}
 """What file managers leave in any folder."""
 _GRAPH_NAMES = {"links.parquet", "items.parquet", "sources.json"}
-_MODEL_NAMES = {"model.json", "left.parquet", "right.parquet"}
+_MODEL_NAMES = {"model.json", "report.json", "left.parquet", "right.parquet"}
 _WORK_NAMES = ("manifest.jsonl*", "*.arrow", "*.arrow.partial", "stdin.jsonl", "lookalike-*")
 _NAMED = 3
 """How many files an error names."""

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from lookalike.report.dedup.facts import DedupReport, SimilarityBin, SizeBin, SourceCount
+from lookalike.report.dedup.facts import DedupReport, SourceCount
+from lookalike.report.distributions import chart_bins, chart_sizes, no_chart
 from lookalike.report.frame import figure
 from lookalike.report.html import Markup, join, show_interval, show_share, table, tag
 from lookalike.report.plot import Axis, Dot, plot
-from lookalike.report.svg import Column, Marker, Scale, axis, bar, histogram, legend
+from lookalike.report.svg import Marker, Scale, axis, bar, legend
 from lookalike.tuning.plan import Plan
 from lookalike.types.wording import count
 
@@ -71,57 +72,32 @@ def _number(value: int | None) -> str:
 def chart_values(report: DedupReport) -> Markup:
     """The similarities (or distances) of removed items, with the threshold."""
     if not report.bins:
-        return tag("p", "Nothing was removed, so there are no similarities to show.", class_="soft")
+        return no_chart("Nothing was removed, so there are no similarities to show.")
     name = report.value_name
-    columns = [Column(one.low, one.high, one.removed, "taken", _describe(one, name)) for one in report.bins]
-    chart = histogram(
-        columns,
-        f"{name} of a removed item to the item kept for it",
-        counted="removed items",
-        description=f"Removed items by {name}; the table below has the numbers",
-        marker=Marker(report.threshold, f"threshold {report.threshold:g}"),
+    label = f"{name} of a removed item to the item kept for it"
+    return chart_bins(
+        report.bins, _say_values(report), value_name=name, label=label, noun="removed item", threshold=report.threshold
     )
-    rows = [[f"{one.low:g}", f"{one.high:g}", f"{one.removed:,}"] for one in report.bins]
-    numbers = table([f"{name} from", "below (the last: up to)", "removed items"], rows, numeric=range(3),
-                    caption=f"Removed items by {name}")  # fmt: skip
-    return figure(_say_values(report), chart, numbers)
-
-
-def _describe(one: SimilarityBin, name: str) -> str:
-    return f"{name} {one.low:g} to {one.high:g}: {count(one.removed, 'removed item')}"
 
 
 def _say_values(report: DedupReport) -> str:
     """How many removals are close calls: in the fifth of the range next to the threshold."""
-    removed = sum(one.removed for one in report.bins)
+    removed = sum(one.count for one in report.bins)
     far = report.bins[0].low if report.is_distance else report.bins[-1].high
     limit = report.threshold + (far - report.threshold) / 5
     if report.is_distance:
-        near = sum(one.removed for one in report.bins if one.low >= limit - 1e-12)
+        near = sum(one.count for one in report.bins if one.low >= limit - 1e-12)
         return f"{show_share(near / removed)} of the removed items are at a distance above {limit:g}"
-    near = sum(one.removed for one in report.bins if one.high <= limit + 1e-12)
+    near = sum(one.count for one in report.bins if one.high <= limit + 1e-12)
     if far == report.threshold:
         return "All removed items are at the threshold"
     return f"{show_share(near / removed)} of the removed items are close to the threshold (below {limit:.4g})"
 
 
-def chart_sizes(report: DedupReport) -> Markup:
-    """Clusters by size, on logarithmic scales."""
+def chart_clusters(report: DedupReport) -> Markup:
+    """Clusters by size."""
     if not report.sizes:
-        return tag("p", "There are no clusters: nothing was removed.", class_="soft")
-    most = max(one.clusters for one in report.sizes)
-    high = max(report.sizes[-1].high, 20)
-    dots = [
-        Dot(_middle(one), one.clusters, f"{_size(one)} items: {count(one.clusters, 'cluster')}") for one in report.sizes
-    ]
-    chart = plot(
-        Axis(1.8, high * 1.1, "items in a cluster, logarithmic scale", logarithmic=True),
-        Axis(0.8, max(most, 10) * 1.2, "clusters, logarithmic scale", logarithmic=True),
-        description="Clusters by size; the table below has the numbers",
-        dots=dots,
-    )
-    rows = [[_size(one), f"{one.clusters:,}"] for one in report.sizes]
-    numbers = table(["items in a cluster", "clusters"], rows, numeric=range(2), caption="Clusters by size")
+        return no_chart("There are no clusters: nothing was removed.")
     twos = sum(one.clusters for one in report.sizes if one.high == 2)
     title = (
         f"{show_share(twos / report.clusters)} of {count(report.clusters, 'cluster')} are pairs; the largest has "
@@ -129,15 +105,9 @@ def chart_sizes(report: DedupReport) -> Markup:
         if report.clusters > 1
         else f"There is 1 cluster, of {report.largest_size:,} items"
     )
-    return figure(title, chart, numbers, note="A cluster is a kept item with the items removed for it.")
-
-
-def _middle(one: SizeBin) -> float:
-    return float(np.sqrt(one.low * one.high))
-
-
-def _size(one: SizeBin) -> str:
-    return f"{one.low:,}" if one.low == one.high else f"{one.low:,} to {one.high:,}"
+    return chart_sizes(
+        report.sizes, title, noun="cluster", note="A cluster is a kept item with the items removed for it."
+    )
 
 
 def chart_recall(report: DedupReport) -> Markup:

@@ -1,6 +1,6 @@
 """The facts shown in the report of `lookalike dedup`: plain numbers and texts.
 
-`jobs/dedup_facts.py` collects them, `page.py` turns them into HTML. They know neither Arrow nor HTML.
+`jobs/reports/` collects them, `page.py` turns them into HTML. They know neither Arrow nor HTML.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from lookalike.report.distributions import SimilarityBin, SizeBin
+from lookalike.report.shown import ShownItem, ShownPair
 from lookalike.types.frozen import frozen
 
 
@@ -23,44 +25,6 @@ class SourceCount:
     def kept(self) -> int | None:
         """How many stay."""
         return None if self.items is None else self.items - self.removed
-
-
-@frozen
-class SimilarityBin:
-    """The removed items whose similarity (or distance) is at least `low` and below `high`; the last bin includes it."""
-
-    low: float
-    high: float
-    removed: int
-
-
-@frozen
-class SizeBin:
-    """The clusters that have from `low` to `high` items."""
-
-    low: int
-    high: int
-    clusters: int
-
-
-@frozen
-class ShownItem:
-    """An item that the page shows."""
-
-    id: object
-    file: str
-    row: int
-    content: Any = None
-    """Its text, tokens or vector; None if it is not available."""
-
-
-@frozen
-class ShownPair:
-    """Two items with their similarity or distance. Of a removal, the left one is removed and the right one kept."""
-
-    left: ShownItem
-    right: ShownItem
-    value: float
 
 
 @frozen

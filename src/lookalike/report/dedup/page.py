@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lookalike.report.dedup.charts import chart_recall, chart_sizes, chart_sources, chart_values
-from lookalike.report.dedup.facts import DedupReport, ShownCluster, ShownItem, ShownPair
+from lookalike.report.dedup.charts import chart_clusters, chart_recall, chart_sources, chart_values
+from lookalike.report.dedup.facts import DedupReport, ShownCluster
 from lookalike.report.dedup.warnings import list_warnings
-from lookalike.report.examples import shorten, side_by_side
+from lookalike.report.examples import name_item, show_pair
 from lookalike.report.frame import Section, frame
 from lookalike.report.html import Markup, join, show_share, tag
+from lookalike.report.shown import ShownPair
 from lookalike.report.stages import list_stages
 from lookalike.types.wording import count
 
@@ -44,7 +45,7 @@ def dedup_page(report: DedupReport) -> str:
     sections = [
         Section("sources", f"Kept and removed by {report.by}", chart_sources(report)),
         Section("values", f"{report.value_name.capitalize()} of removed items", chart_values(report)),
-        Section("clusters", "Cluster sizes", chart_sizes(report)),
+        Section("clusters", "Cluster sizes", chart_clusters(report)),
         Section("recall", "Recall", chart_recall(report)),
         Section("doubtful", "Most doubtful removals", _doubtful(report)),
         Section("closest", "Closest pairs that were kept", _closest(report)),
@@ -117,14 +118,7 @@ def _closest(report: DedupReport) -> Markup:
 
 
 def _list_pairs(pairs: Sequence[ShownPair], report: DedupReport, words: tuple[str, str]) -> list[Markup]:
-    return [_pair(one, report, words, number < _OPEN) for number, one in enumerate(pairs)]
-
-
-def _pair(one: ShownPair, report: DedupReport, words: tuple[str, str], is_open: bool) -> Markup:
-    line = [tag("b", f"{report.value_name} {_value(one.value)}"), ": ", _name(one.left), " and ", _name(one.right)]
-    heads = _head(words[0], one.left), _head(words[1], one.right)
-    content = side_by_side(one.left.content, one.right.content, heads)
-    return tag("details", tag("summary", *line), content, class_="example", open=is_open)
+    return [show_pair(one, report.value_name, words, number < _OPEN) for number, one in enumerate(pairs)]
 
 
 def _largest(report: DedupReport) -> Markup:
@@ -139,37 +133,17 @@ def _largest(report: DedupReport) -> Markup:
 
 def _cluster(one: ShownCluster, report: DedupReport, is_open: bool) -> Markup:
     share = one.size / max(1, report.run["counts"]["items"])
-    line = [tag("b", count(one.size, "item")), f" ({show_share(share)} of all), kept: ", _name(one.keeper)]
+    line = [tag("b", count(one.size, "item")), f" ({show_share(share)} of all), kept: ", name_item(one.keeper)]
     hidden = one.size - 1 - len(one.members)
-    members = [_pair(pair, report, ("removed", "kept"), place < 1) for place, pair in enumerate(one.members)]
+    members = [
+        show_pair(pair, report.value_name, ("removed", "kept"), place < 1) for place, pair in enumerate(one.members)
+    ]
     more = (
         [tag("p", f"{count(hidden, 'other member')} not shown; see clusters.parquet.", class_="soft")]
         if hidden > 0
         else []
     )
     return tag("details", tag("summary", *line), *members, *more, class_="example cluster", open=is_open)
-
-
-def _name(one: ShownItem) -> Markup:
-    return tag("bdi", shorten(one.id))
-
-
-def _head(word: str, one: ShownItem) -> Markup:
-    place = f"{shorten(one.file)}, row {one.row:,}" if str(one.id) != f"{one.file}:{one.row}" else ""
-    parts = [tag("b", word), " ", _name(one), *([tag("span", " ", tag("bdi", place), class_="soft")] if place else [])]
-    return join(parts)
-
-
-def _value(value: float) -> str:
-    """At most four decimals, but never rounded up to 1.
-
-    Examples
-    --------
-    >>> _value(0.99999), _value(0.7), _value(12.0)
-    ('0.99999', '0.7', '12')
-    """
-    rounded = round(value, 4)
-    return f"{value:.8g}" if rounded in (0, 1) and value != rounded else f"{rounded:,.10g}"
 
 
 def _about_run(report: DedupReport) -> Markup:

@@ -42,7 +42,7 @@ def _about_result(report: DedupReport, counts: Mapping[str, int]) -> list[str]:
             "be too low, or the shingles too short."
         )
     close = [] if report.is_distance or report.threshold >= 0.97 else report.bins
-    near = sum(one.removed for one in close if one.high <= report.threshold + 0.0201)
+    near = sum(one.count for one in close if one.high <= report.threshold + 0.0201)
     if removed >= FEW and near > CLOSE_CALLS * removed:
         found.append(
             f"{show_share(near / removed)} of the removed items are within 0.02 of the threshold: the outcome depends "

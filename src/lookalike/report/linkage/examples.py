@@ -99,7 +99,10 @@ def _example(one: PairExample, report: LinkReport, is_open: bool) -> Markup:
     words += [tag("bdi", one.left_id), " and ", tag("bdi", one.right_id)]
     if against:
         words += [" ", tag("span", f"(against: {', '.join(against)})", class_="soft")]
-    return tag("details", tag("summary", *words), _waterfall(one, report), class_="example", open=is_open)
+    content = _waterfall(one, report)
+    return tag(
+        "details", tag("summary", *words), content, class_="example", open=is_open, data_score=f"{one.score:.6g}"
+    )
 
 
 def _waterfall(one: PairExample, report: LinkReport) -> Markup:
@@ -185,6 +188,7 @@ def _tools() -> Markup:
     return tag(
         "div",
         tag("input", type="search", placeholder="Filter pairs …", aria_label="Show only pairs that contain this text"),
+        tag("label", "score at least ", tag("input", type="number", step="any", class_="least")),
         tag("button", "Open all", type="button"),
         tag("button", "Close all", type="button"),
         class_="tools",

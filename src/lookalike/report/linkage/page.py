@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lookalike.report.html import Markup, join, page, show_interval, show_number, show_share, table, tag
+from lookalike.report.frame import Section, frame
+from lookalike.report.html import Markup, join, show_interval, show_number, show_share, table, tag
 from lookalike.report.linkage.examples import list_around, list_chosen
 from lookalike.report.linkage.facts import Bin, LevelWeight, LinkReport
-from lookalike.report.linkage.summary import summarize
+from lookalike.report.linkage.summary import list_warnings, sum_up, summarize, tiles_of
 from lookalike.report.svg import Column, Line, Marker, Point, Scale, axis, bar, histogram, legend
 from lookalike.types.wording import count
 
@@ -53,13 +54,15 @@ def links_page(report: LinkReport) -> str:
         "fields": _fields(report),
         "notes": _notes(report),
     }
-    links = [tag("a", heading, href=f"#{name}") for name, heading in _SECTIONS.items()]
-    sections = [
-        tag("section", tag("h2", _SECTIONS[name]), content, id=name, aria_label=_SECTIONS[name])
-        for name, content in contents.items()
-    ]
-    top = [tag("h1", report.title), summarize(report), tag("nav", *links, aria_label="Contents")]
-    return page(report.title, tag("main", join([*top, *sections], "\n")))
+    return frame(
+        report.title,
+        sum_up(report),
+        [Section(name, _SECTIONS[name], content) for name, content in contents.items()],
+        kind="Linkage report",
+        tiles=tiles_of(report),
+        warnings=list_warnings(report),
+        lead=summarize(report),
+    )
 
 
 def _weights(report: LinkReport) -> Markup:

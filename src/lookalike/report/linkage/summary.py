@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lookalike.report.html import Markup, join, show_interval, show_number, show_share, tag
+from lookalike.report.html import Markup, show_interval, show_number, show_share, tag
 from lookalike.report.linkage.facts import MODEL_ALONE, LinkReport
 from lookalike.types.wording import count
 
@@ -10,7 +10,7 @@ _GOOD_RECALL = 0.95  # below this, the next steps say how to improve it
 
 
 def summarize(report: LinkReport) -> Markup:
-    """The key figures, and the same in words."""
+    """The outcome in words."""
     entries: list[tuple[str, object]] = [
         ("Compared", _compared(report)),
         ("Found", _found(report)),
@@ -19,8 +19,39 @@ def summarize(report: LinkReport) -> Markup:
         ("Recall", _recall(report)),
         ("Next steps", tag("ul", *(tag("li", step) for step in _next_steps(report)))),
     ]
-    words = tag("dl", *(part for name, text in entries for part in (tag("dt", name), tag("dd", text))))
-    return join([_tiles(report), words])
+    return tag("dl", *(part for name, text in entries for part in (tag("dt", name), tag("dd", text))))
+
+
+def sum_up(report: LinkReport) -> str:
+    """The outcome in one sentence.
+
+    Examples
+    --------
+    >>> sum_up(LinkReport("a and b", [("a.csv", 3), ("b.csv", 2)], links=1))
+    '1 link was found between a.csv (3 records) and b.csv (2 records); its precision is unknown.'
+    """
+    tables = [f"{name} ({count(records, 'record')})" for name, records in report.tables]
+    among = f"between {list_words(tables)}" if len(tables) > 1 else f"among the records of {''.join(tables)}"
+    was, its = ("was", "its") if report.links == 1 else ("were", "their")
+    precision = estimate_precision(report)
+    known = "unknown" if precision is None else f"about {show_share(precision[0])}"
+    return f"{count(report.links, 'link')} {was} found {among}; {its} precision is {known}."
+
+
+def list_warnings(report: LinkReport) -> list[str]:
+    """What makes the result doubtful, in plain words."""
+    found = []
+    if report.converged is False:
+        found.append("The weights did not converge: use more or better fields before relying on any number here.")
+    if report.links == 0:
+        found.append("Nothing was linked. Check the scores and fields below: is the cut too high, or a field empty?")
+    if report.source_of_precision == MODEL_ALONE and report.links and report.precision is not None:
+        found.append("The precision is the model's own estimate: nothing outside the model confirms it (see Evidence).")
+    if report.recall is not None and report.recall[1] < _GOOD_RECALL:
+        found.append(
+            f"Only about {show_share(report.recall[0])} of the matches were compared; the others cannot be linked."
+        )
+    return found
 
 
 def estimate_precision(report: LinkReport) -> tuple[float, float | None, float | None, float] | None:
@@ -65,7 +96,8 @@ def list_words(words: list[str]) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
 
 
-def _tiles(report: LinkReport) -> Markup:
+def tiles_of(report: LinkReport) -> list[tuple[str, str]]:
+    """The key figures, each with its name."""
     figures = [(f"{report.links:,}", "link" if report.links == 1 else "links")]
     if report.clusters is not None:
         figures.append((f"{report.clusters:,}", "entities with several records"))
@@ -78,8 +110,7 @@ def _tiles(report: LinkReport) -> Markup:
     figures.append(
         ("unknown" if report.recall is None else show_share(report.recall[0]), "of the matches were compared")
     )
-    return tag("div", *(tag("div", tag("b", figure), tag("span", name), class_="tile") for figure, name in figures),
-               class_="tiles")  # fmt: skip
+    return figures
 
 
 def _compared(report: LinkReport) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from lookalike.errors import UsageError
-from lookalike.jobs.dedup_facts import Batches
+from lookalike.jobs.reports.dedup_facts import Batches
 from lookalike.jobs.run_inputs import RunInputs
 from lookalike.report.dedup.facts import SourceCount
 from lookalike.types import Int64, Wanted
@@ -51,18 +51,13 @@ def _items_by_file(run: Mapping[str, Any], inputs: RunInputs) -> dict[str, int] 
         rows = [about for (owner, _), about in sorted(inputs.known.items()) if owner == number]
         files = getattr(source, "files", None)
         if files is None:
-            found[_shown(source.name, inputs)] += sum(items for items, _ in rows)
+            found[inputs.shown(source.name)] += sum(items for items, _ in rows)
         else:  # a file is an item
             for row in range(sum(items for items, _ in rows)):
-                found[_shown(source.locate(row)[0], inputs)] += 1
+                found[inputs.locate(number, row)[0]] += 1
     if not found:
         found.update({one["file"]: one["items"] for one in run.get("sources", ())})
     return dict(found) if found.total() == run["counts"]["items"] else None
-
-
-def _shown(name: str, inputs: RunInputs) -> str:
-    """The name without what was put before it to find the file."""
-    return name.removeprefix(f"{inputs.prefix}/") if inputs.prefix else name
 
 
 def _folders(files: set[str]) -> dict[str, str]:
@@ -90,7 +85,7 @@ def count_by_column(run: Mapping[str, Any], inputs: RunInputs, removed: Batches,
     wanted = Wanted(column, (), run["options"].get("on_error") == "skip", any_type=True)
     for source in inputs.sources[inputs.references :]:
         start = 0
-        rows = gone.get(_shown(source.name, inputs), np.empty(0, np.int64))
+        rows = gone.get(inputs.shown(source.name), np.empty(0, np.int64))
         for block in source.blocks():
             values = [_word(one) for one in block.items(wanted).features.to_pylist()]
             totals.update(values)

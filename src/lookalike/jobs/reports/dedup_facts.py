@@ -11,7 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lookalike.report.dedup.facts import ShownCluster, ShownItem, ShownPair, SimilarityBin, SizeBin
+from lookalike.report.dedup.facts import ShownCluster
+from lookalike.report.distributions import SimilarityBin, SizeBin
+from lookalike.report.shown import ShownItem, ShownPair
 from lookalike.types import Float64, Int64, to_arrow, to_numpy
 from lookalike.types import compute as pc
 
@@ -50,7 +52,7 @@ def bin_values(removed: Batches, name: str, threshold: float) -> list[Similarity
     Examples
     --------
     >>> table = pa.table({"similarity": [0.8, 0.95, 1.0]})
-    >>> [(one.low, one.high, one.removed) for one in bin_values(batches_of(table), "similarity", 0.8)][-2:]
+    >>> [(one.low, one.high, one.count) for one in bin_values(batches_of(table), "similarity", 0.8)][-2:]
     [(0.99, 0.995, 0), (0.995, 1.0, 1)]
     """
     low, high = np.inf, -np.inf
@@ -102,11 +104,17 @@ def count_sizes(clusters: Batches) -> tuple[list[SizeBin], int, list[tuple[int, 
         rows = pc.take(heads, to_arrow(first)).to_pylist()
         largest += [(-row["size"], row["cluster"], row["id"]) for row in rows]
         largest = sorted(largest, key=lambda one: one[:2])[:SHOWN]
-    return _bin_sizes(counted), max(counted, default=0), [(-size, name) for size, _, name in largest]
+    return bin_sizes(counted), max(counted, default=0), [(-size, name) for size, _, name in largest]
 
 
-def _bin_sizes(counted: Mapping[int, int]) -> list[SizeBin]:
-    """Small sizes one by one; from there on, each bin ends at twice where it starts."""
+def bin_sizes(counted: Mapping[int, int]) -> list[SizeBin]:
+    """Small sizes one by one; from there on, each bin ends at twice where it starts.
+
+    Examples
+    --------
+    >>> bin_sizes({2: 7, 30: 1, 40: 1})
+    [SizeBin(low=2, high=2, clusters=7), SizeBin(low=25, high=48, clusters=2)]
+    """
     bins: Counter[tuple[int, int]] = Counter()
     for size, clusters in counted.items():
         low = high = size

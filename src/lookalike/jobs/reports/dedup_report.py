@@ -11,7 +11,9 @@ import pyarrow as pa
 
 from lookalike.engine.run_record import read_run
 from lookalike.errors import UsageError
-from lookalike.jobs.dedup_facts import (
+from lookalike.jobs.reports.closest_kept import find_closest
+from lookalike.jobs.reports.dedup_facts import (
+    SHOWN,
     Batches,
     batches_of,
     bin_values,
@@ -20,16 +22,14 @@ from lookalike.jobs.dedup_facts import (
     find_doubtful,
     find_members,
 )  # fmt: skip
-from lookalike.jobs.dedup_sources import count_by_column, count_by_file, title_of
+from lookalike.jobs.reports.dedup_sources import count_by_column, count_by_file, title_of
 from lookalike.jobs.run_inputs import Place, RunInputs, open_inputs_of
 from lookalike.report.command import command_of
-from lookalike.report.dedup.facts import DedupReport, ShownCluster, ShownItem, ShownPair
+from lookalike.report.dedup.facts import DedupReport, ShownCluster
 from lookalike.report.dedup.page import dedup_page
-from lookalike.report.html import OURS
-from lookalike.write import whole_file
-
-PAGE = "report.html"
-"""Its name in an output folder."""
+from lookalike.report.page_file import PAGE, check_page, write_page
+from lookalike.report.shown import ShownItem, ShownPair
+from lookalike.types import Wanted
 
 
 def report_folder(out: str | Path, page: str | Path | None = None, by: str | None = None) -> Path:
@@ -50,6 +50,28 @@ def report_folder(out: str | Path, page: str | Path | None = None, by: str | Non
     return write_page(target, dedup_page(facts))
 
 
+def write_run_report(folder: Path, run: Mapping[str, Any], inputs: RunInputs, out: str) -> None:
+    """Write the page of a run that is about to end into its folder; `out` is what the folder will be called."""
+    write_page(folder / PAGE, dedup_page(facts_of_folder(folder, run, inputs, None, out)))
+
+
+def report_tables(
+    run: Mapping[str, Any],
+    removed: pa.Table,
+    clusters: pa.Table,
+    inputs: RunInputs | None,
+    page: str | Path,
+    by: str | None = None,
+) -> Path:
+    """Write the page of a run in memory."""
+    target = Path(page)
+    check_page(target)
+    inputs = inputs or RunInputs(
+        [], Wanted(run["options"]["column"]), problems=["The data of the run are not at hand."]
+    )
+    return write_page(target, dedup_page(facts_of_tables(run, removed, clusters, inputs, by)))
+
+
 def facts_of_folder(
     folder: Path, run: Mapping[str, Any], inputs: RunInputs, by: str | None = None, out: str | None = None
 ) -> DedupReport:
@@ -58,20 +80,24 @@ def facts_of_folder(
         if not (folder / name).is_file():
             raise UsageError(f"{folder}: {name} is missing, so it is not a finished output of lookalike dedup")
     tables = batches_of(folder / "removed.parquet"), batches_of(folder / "clusters.parquet")
-    return facts_of(run, *tables, inputs, by, out or str(folder))
+    facts = facts_of(run, *tables, inputs, by, out or str(folder))
+    closest, missing = find_closest(folder, run, inputs, SHOWN)
+    return fill_in(replace(facts, closest=closest, closest_missing=missing), inputs)
 
 
 def facts_of_tables(
     run: Mapping[str, Any], removed: pa.Table, clusters: pa.Table, inputs: RunInputs, by: str | None = None
 ) -> DedupReport:
     """What the page says about a run in memory."""
-    return facts_of(run, batches_of(removed), batches_of(clusters), inputs, by, "OUT")
+    facts = facts_of(run, batches_of(removed), batches_of(clusters), inputs, by, "OUT")
+    missing = "Not known: runs in memory save no pair graph. With files and out=, they do."
+    return fill_in(replace(facts, closest_missing=missing), inputs)
 
 
 def facts_of(
     run: Mapping[str, Any], removed: Batches, clusters: Batches, inputs: RunInputs, by: str | None, out: str
 ) -> DedupReport:
-    """Collect everything that the page shows."""
+    """What the tables of a run say; the items in it have no content yet."""
     name = "distance" if run["options"]["measure"] in ("euclidean", "hamming") else "similarity"
     facts = DedupReport(run, title_of(run), command_of("dedup", run, out))
     if by is None:
@@ -79,7 +105,7 @@ def facts_of(
     else:
         kind, sources = by, count_by_column(run, inputs, removed, by)
     sizes, largest_size, largest = count_sizes(clusters)
-    facts = replace(
+    return replace(
         facts,
         by=kind,
         sources=sources,
@@ -91,7 +117,6 @@ def facts_of(
         doubtful=find_doubtful(removed, name),
         notes=list(inputs.problems),
     )
-    return fill_in(facts, inputs)
 
 
 def fill_in(facts: DedupReport, inputs: RunInputs) -> DedupReport:
@@ -122,25 +147,3 @@ def _filled(pairs: Iterable[ShownPair], contents: Mapping[Place, Any]) -> Sequen
 
 def _item(one: ShownItem, contents: Mapping[Place, Any]) -> ShownItem:
     return replace(one, content=contents.get((one.file, one.row)))
-
-
-def check_page(target: Path) -> None:
-    """Refuse to replace a file that is not a page of ours."""
-    if target.is_symlink() or (target.exists() and not target.is_file()):
-        raise UsageError(f"{target}: is not a file; move it, or name another page with -o")
-    if target.is_file():
-        with target.open("rb") as file:
-            if OURS.encode() not in file.read(1 << 12):
-                raise UsageError(f"{target}: was not written by lookalike; move it, or name another page with -o")
-
-
-def write_page(target: Path, page: str) -> Path:
-    """Write a page, complete or not at all."""
-    if not target.parent.is_dir():
-        raise UsageError(f"{target}: there is no folder {target.parent}")
-    try:
-        with whole_file(target) as partial:
-            partial.write_bytes(page.encode("utf-8"))
-    except PermissionError as error:
-        raise UsageError(f"cannot write {target}: {error.strerror}; name another page with -o") from None
-    return target

@@ -1,0 +1,51 @@
+"""The report of a linking run in its output folder: the page, and the facts in it, so that it can be drawn again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from lookalike.errors import BadDataError, UsageError
+from lookalike.report.linkage.facts import Bin, FieldFact, HashFact, LevelWeight, LinkReport, PairExample, PairField
+from lookalike.report.linkage.page import links_page
+from lookalike.report.page_file import PAGE, check_page, write_page
+from lookalike.write import write_json
+
+FACTS = "report.json"
+"""The facts, in the folder of the model."""
+
+
+def write_link_report(folder: Path, facts: LinkReport, model: Path) -> None:
+    """Write the page into the output folder, and the facts beside the model."""
+    (folder / PAGE).write_text(links_page(facts), "utf-8")
+    write_json(model / FACTS, json.loads(json.dumps(asdict(facts), default=str)))
+
+
+def report_links(out: str | Path, page: str | Path | None = None) -> Path:
+    """Draw the page of a finished linking run again."""
+    folder = Path(out)
+    path = folder / "model" / FACTS
+    if not path.is_file():
+        raise UsageError(f"{out}: holds no facts for a report (model/{FACTS} is missing); run link again")
+    try:
+        facts = _facts(json.loads(path.read_text("utf-8")))
+    except (ValueError, TypeError, KeyError) as error:
+        raise BadDataError(f"{path}: is damaged ({error!r}); run link again") from None
+    target = folder / PAGE if page is None else Path(page)
+    check_page(target)
+    return write_page(target, links_page(facts))
+
+
+def _facts(saved: dict[str, Any]) -> LinkReport:
+    kinds = {"fields": FieldFact, "hashes": HashFact, "weights": LevelWeight, "bins": Bin}
+    for name, kind in kinds.items():
+        saved[name] = [kind(**one) for one in saved[name]]
+    for name in ("chosen", "around"):
+        saved[name] = [_example(one) for one in saved[name]]
+    return LinkReport(**saved)
+
+
+def _example(saved: dict[str, Any]) -> PairExample:
+    return PairExample(**{**saved, "fields": [PairField(**one) for one in saved["fields"]]})

@@ -1,0 +1,79 @@
+"""A small graph as inline SVG. Items that are connected attract each other, all others repel; no chance is involved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from lookalike.report.examples import shorten
+from lookalike.report.html import Markup, tag
+from lookalike.report.pairs.facts import Component
+from lookalike.types import Float64
+
+STEPS = 150
+WIDTH, HEIGHT, MARGIN = 420, 300, 26
+NAMED = 6
+"""Items whose names are drawn; all have theirs as a tooltip."""
+NAME = 16
+"""Characters of a drawn name."""
+
+
+def draw_component(one: Component, value_name: str) -> Markup:
+    """The items of a component as dots, its pairs as lines: the more similar, the thicker."""
+    places = lay_out(len(one.names), [edge[:2] for edge in one.edges])
+    low, high = places.min(axis=0), places.max(axis=0)
+    share = (places - low) / np.where(high > low, high - low, 1)
+    spots = np.round(MARGIN + share * np.array([WIDTH - 2 * MARGIN - 60, HEIGHT - 2 * MARGIN]), 1)
+    values = [value for *_, value in one.edges]
+    parts = []
+    for left, right, value in one.edges:
+        ends = {"x1": spots[left, 0], "y1": spots[left, 1], "x2": spots[right, 0], "y2": spots[right, 1]}
+        words = tag("title", f"{_short(one.names[left])} and {_short(one.names[right])}: {value_name} {value:.4g}")
+        parts.append(tag("line", words, **ends, class_="link", stroke_width=_thickness(value, values, value_name)))
+    for number, name in enumerate(one.names):
+        x, y = spots[number]
+        parts.append(tag("circle", tag("title", _short(name)), cx=x, cy=y, r=5, class_="taken"))
+        if number < NAMED:
+            parts.append(tag("text", shorten(name, NAME), x=x + 8, y=y + 4, class_="start"))
+    label = f"A component of {one.size:,} items and {one.pairs:,} pairs"
+    return tag("svg", *parts, viewBox=f"0 0 {WIDTH} {HEIGHT}", role="img", aria_label=label, class_="graph")
+
+
+def _short(name: object) -> str:
+    return shorten(name, 80)
+
+
+def _thickness(value: float, values: Sequence[float], value_name: str) -> str:
+    low, high = min(values), max(values)
+    share = 1.0 if high == low else (value - low) / (high - low)
+    return f"{1 + 2 * (1 - share if value_name == 'distance' else share):.1f}"
+
+
+def lay_out(items: int, edges: Sequence[tuple[int, int]]) -> Float64:
+    """Places of items: from a circle, moved by springs along the edges and repulsion between all.
+
+    Examples
+    --------
+    >>> places = lay_out(3, [(0, 1)])
+    >>> gaps = np.linalg.norm(places[[0, 0]] - places[[1, 2]], axis=1)
+    >>> bool(gaps[0] < gaps[1])
+    True
+    """
+    angles = 2 * np.pi * np.arange(items) / max(1, items)
+    places = np.stack([np.cos(angles), np.sin(angles)], 1)
+    if items < 3:
+        return places
+    wanted = 1.0 / np.sqrt(items)
+    ends = np.array(edges, np.int64).reshape(-1, 2)
+    for step in range(STEPS):
+        apart = places[:, None] - places[None]
+        gaps = np.maximum(np.linalg.norm(apart, axis=2), 1e-3)
+        force = (apart * (wanted**2 / gaps**2)[..., None]).sum(axis=1)
+        pull = places[ends[:, 0]] - places[ends[:, 1]]
+        pull *= np.linalg.norm(pull, axis=1, keepdims=True) / wanted
+        np.add.at(force, ends[:, 0], -pull)
+        np.add.at(force, ends[:, 1], pull)
+        size = np.maximum(np.linalg.norm(force, axis=1, keepdims=True), 1e-9)
+        places += force / size * np.minimum(size, 0.2 * (1 - step / STEPS))
+    return places

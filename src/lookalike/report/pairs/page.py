@@ -1,0 +1,134 @@
+"""The report of `lookalike pairs`: how similar the pairs are, and which items they connect."""
+
+from __future__ import annotations
+
+from lookalike.report.distributions import chart_bins, chart_sizes, no_chart
+from lookalike.report.examples import shorten, show_pair
+from lookalike.report.frame import Section, frame
+from lookalike.report.html import Markup, join, show_share, table, tag
+from lookalike.report.pairs.facts import Component, PairsReport
+from lookalike.report.pairs.graph import draw_component
+from lookalike.report.stages import list_stages
+from lookalike.types.wording import count
+
+_LARGE = 0.5
+_OPEN = 3
+
+
+def pairs_page(report: PairsReport) -> str:
+    """Make the page; the same report gives the same text.
+
+    Examples
+    --------
+    >>> "<b>3</b> <span>pairs" in pairs_page(PairsReport("a.csv", "similarity", pairs=3, items=4))
+    True
+    """
+    name = report.value_name
+    sections = [
+        Section("values", f"{name.capitalize()} of the pairs", _values(report)),
+        Section("sizes", "Sizes of components", _sizes(report)),
+        Section("components", "Largest components", _components(report)),
+    ]
+    if report.examples:
+        sections.append(Section("examples", "Least similar pairs", _examples(report)))
+    if report.run is not None:
+        sections.append(Section("run", "The run", _about_run(report)))
+    tiles = [(report.pairs, "pairs"), (report.items, "items in pairs"), (report.components, "components")]
+    return frame(
+        report.title,
+        _sum_up(report),
+        sections,
+        kind="Report on similar pairs",
+        tiles=[(f"{number:,}", name) for number, name in tiles],
+        warnings=_warnings(report),
+    )
+
+
+def _values(report: PairsReport) -> Markup:
+    if not report.bins:
+        return no_chart("There are no pairs.")
+    name = report.value_name
+    best = report.bins[0] if name == "distance" else report.bins[-1]
+    title = f"{show_share(best.count / report.pairs)} of the pairs have a {name} from {best.low:g} to {best.high:g}"
+    label = f"{name} of a pair"
+    return chart_bins(report.bins, title, value_name=name, label=label, noun="pair", threshold=report.threshold)
+
+
+def _sizes(report: PairsReport) -> Markup:
+    if not report.sizes:
+        return no_chart("There are no components.")
+    twos = sum(one.clusters for one in report.sizes if one.high == 2)
+    title = (
+        f"{show_share(twos / report.components)} of {count(report.components, 'component')} are single pairs; the "
+        f"largest has {report.largest[0].size:,} items"
+        if report.components > 1
+        else f"There is 1 component, of {report.largest[0].size:,} items"
+    )
+    note = "A component is a set of items that are connected by pairs."
+    return chart_sizes(report.sizes, title, noun="component", note=note)
+
+
+def _sum_up(report: PairsReport) -> str:
+    if not report.pairs:
+        return "No similar pairs were found."
+    among = ""
+    if report.run is not None:
+        among = f" of {count(report.run['counts']['items'], 'item')}"
+    return (
+        f"{count(report.pairs, 'similar pair')} connect {count(report.items, 'item')}{among} in "
+        f"{count(report.components, 'component')}."
+    )
+
+
+def _warnings(report: PairsReport) -> list[str]:
+    found = []
+    largest = report.largest[0].size if report.largest else 0
+    if largest > 20 and largest > _LARGE * report.items:
+        found.append(
+            f"One component holds {show_share(largest / report.items)} of all items in pairs ({largest:,} of "
+            f"{report.items:,}). Boilerplate, or a threshold that is too low?"
+        )
+    if report.run is not None:
+        alarms = [alarm["text"] for alarm in report.run.get("alarms", ())]
+        found += [f"{text[:1].upper()}{text[1:].rstrip('.')}." for text in alarms]
+        if rejected := report.run["counts"].get("rejected"):
+            found.append(f"{count(rejected, 'line or file', 'lines or files')} could not be read and were left out.")
+    return found
+
+
+def _components(report: PairsReport) -> Markup:
+    if not report.largest:
+        return tag("p", "There are none.", class_="soft")
+    words = (
+        f"The {count(len(report.largest), 'largest component')}. A dot is an item and a line a pair, the thicker the "
+        "more similar. Of large components a sample is drawn: the items with the most pairs."
+    )
+    return join([tag("p", words), tag("div", *(_component(one, report) for one in report.largest), class_="graphs")])
+
+
+def _component(one: Component, report: PairsReport) -> Markup:
+    drawn = len(one.names)
+    words = f"{count(one.size, 'item')}, {count(one.pairs, 'pair')}"
+    if drawn < one.size:
+        words += f" ({drawn} items drawn)"
+    rows = [[shorten(one.names[left]), shorten(one.names[right]), f"{value:.6g}"] for left, right, value in one.edges]
+    numbers = table(["left", "right", report.value_name], rows, numeric=[2], caption="Pairs that are drawn")
+    return tag(
+        "figure",
+        tag("figcaption", tag("h3", words)),
+        draw_component(one, report.value_name),
+        tag("details", tag("summary", "Show the pairs as a table"), numbers),
+    )
+
+
+def _examples(report: PairsReport) -> Markup:
+    words = f"A sample: the {len(report.examples)} pairs that are least similar."
+    sides = "left", "right"
+    shown = (show_pair(one, report.value_name, sides, place < _OPEN) for place, one in enumerate(report.examples))
+    return join([tag("p", words), *shown])
+
+
+def _about_run(report: PairsReport) -> Markup:
+    assert report.run is not None
+    code = tag("pre", tag("code", report.command), tabindex="0", role="group", aria_label="Command")
+    return join([list_stages(report.run), tag("p", "To repeat the run:"), code])
