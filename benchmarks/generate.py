@@ -17,18 +17,18 @@ def vocabulary(draw: np.random.Generator, size: int = 50_000) -> np.ndarray:
     return np.hstack([letters, np.full((size, 1), ord(" "), np.uint8)])
 
 
-def batches(items: int, seed: int = 1) -> Iterator[pa.Table]:
-    """Tables of documents; every twentieth copies an earlier one of its batch and changes a word."""
+def batches(items: int, seed: int = 1, length: int = WORDS, batch: int = BATCH) -> Iterator[pa.Table]:
+    """Tables of documents of `length` words; every twentieth copies an earlier one of its batch and changes a word."""
     draw = np.random.default_rng(seed)
     words = vocabulary(draw)
-    for first in range(0, items, BATCH):
-        count = min(BATCH, items - first)
-        chosen = (len(words) * draw.random((count, WORDS)) ** 2).astype(np.int64)
+    for first in range(0, items, batch):
+        count = min(batch, items - first)
+        chosen = (len(words) * draw.random((count, length)) ** 2).astype(np.int64)
         copies = np.arange(20, count, 20)
         chosen[copies] = chosen[(copies * draw.random(len(copies))).astype(np.int64)]
-        chosen[copies, draw.integers(0, WORDS, len(copies))] = draw.integers(0, len(words), len(copies))
+        chosen[copies, draw.integers(0, length, len(copies))] = draw.integers(0, len(words), len(copies))
         data = words[chosen].reshape(-1)
-        offsets = np.arange(count + 1, dtype=np.int64) * WORDS * (LETTERS + 1)
+        offsets = np.arange(count + 1, dtype=np.int64) * length * (LETTERS + 1)
         buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
         text = pa.Array.from_buffers(pa.large_string(), count, buffers)
         yield pa.table({"id": np.arange(first, first + count), "text": text})

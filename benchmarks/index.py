@@ -19,10 +19,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import numpy as np
+import pyarrow.parquet as pq
 
 import lookalike as la
-from generate import vocabulary
+from generate import batches
 from measure import describe_machine, run_measured
 from peer_env import PYTHON, install_packages
 
@@ -33,27 +33,15 @@ QUESTIONS = 1000
 
 
 def documents(count: int, seed: int = 1) -> Iterator[str]:
-    """Documents of 500 words; every twentieth is an earlier one with some words changed."""
-    draw = np.random.default_rng(seed)
-    words = np.array([bytes(row).decode() for row in vocabulary(np.random.default_rng(1))])
-    recent: list[np.ndarray] = []
-    for number in range(count):
-        chosen = words[(len(words) * draw.random(WORDS) ** 2).astype(np.int64)]
-        if number % 20 == 19 and recent:
-            chosen = recent[draw.integers(len(recent))].copy()
-            chosen[draw.integers(0, WORDS, draw.integers(1, 16))] = words[draw.integers(len(words))]
-        if len(recent) < 1000:
-            recent.append(chosen)
-        elif draw.random() < 0.05:
-            recent[draw.integers(1000)] = chosen
-        yield "".join(chosen.tolist()).strip()
+    """Documents of 500 words; every twentieth is an earlier one with a word changed."""
+    for table in batches(count, seed, WORDS, 10_000):
+        yield from (text.strip() for text in table["text"].to_pylist())
 
 
 def questions(path: Path, count: int = QUESTIONS, seed: int = 5) -> list[str]:
     """Half of them copies of documents in which some words are changed, half new."""
     draw, found = random.Random(seed), []
-    with path.open(encoding="utf-8") as file:
-        texts = [json.loads(line)["text"] for _, line in zip(range(count * 5), file)]
+    texts = next(pq.ParquetFile(path).iter_batches(5 * count))["text"].to_pylist()
     fresh = documents(count, seed=99)
     for number in range(count):
         words = next(fresh).split()
@@ -66,10 +54,17 @@ def questions(path: Path, count: int = QUESTIONS, seed: int = 5) -> list[str]:
 
 
 def write_documents(path: Path, count: int) -> None:
-    """As JSONL."""
-    with path.open("w", encoding="utf-8") as file:
-        for number, text in enumerate(documents(count)):
-            file.write(json.dumps({"id": number, "text": text}) + "\n")
+    """As Parquet: generated as for `make bench-scale`, with 500 words each."""
+    if path.exists():
+        return
+    partial = path.with_suffix(".partial")
+    writer = None
+    for table in batches(count, length=WORDS, batch=10_000):
+        writer = writer or pq.ParquetWriter(partial, table.schema, compression="zstd")
+        writer.write_table(table)
+    assert writer is not None
+    writer.close()
+    partial.rename(path)
 
 
 def timed(action: Callable[[], object]) -> float:

@@ -161,6 +161,40 @@ def test_grouped_additions_survive_a_close(tmp_path):
         assert len(index) == 20
 
 
+def test_single_items_that_wait_are_as_good_as_added(tmp_path):
+    la.Index.create(tmp_path / "index", [{"id": "a", "text": "old text"}], threshold=0.5, shingle="word:1").close()
+    with la.Index.open(tmp_path / "index", durability="batch") as index:
+        told = [index.add([{"id": id, "text": text}]) for id, text in (("a", "x y"), ("b", "x z"), ("a", "p q"))]
+        usual = index.add([{"id": "c", "text": "r s"}], on_conflict="skip")
+        assert (told[0].schema, told[0].drop(["id"])) == (usual.schema, usual.drop(["id"]))
+        assert index.query(["p q"])["right"].to_pylist() == ["a"]
+        with pytest.raises(la.BadDataError, match="surrogate"):
+            index.add([{"id": "d", "text": "\ud800"}])
+        index.add([{"id": "d", "text": "old text"}])
+        assert index.add([{"id": "e", "text": "old text"}], if_new=True)["match"].to_pylist() == ["d"]
+        for number in range(300):
+            index.add([{"id": number, "text": f"text {number}"}])
+        index.add([{"id": "f", "text": "f"}])
+        assert (index.remove(["7", "f"]), len(index)) == (2, 4 + 299)
+        assert index._index.ids().to_pylist()[:6] == ["b", "a", "c", "d", "0", "1"]
+        index.add([{"id": "g", "text": "g"}])
+    with la.Index.open(tmp_path / "index", read_only=True) as index:
+        assert "g" in index
+        assert index.check() == []
+
+
+def test_items_that_wait_are_added_when_nobody_closes_the_index(tmp_path):
+    la.Index.create(tmp_path / "index").close()
+    script = """
+import sys, lookalike as la
+index = la.Index.open(sys.argv[1], durability="batch")
+index.add([{"id": 1, "text": "a b c"}])
+"""
+    subprocess.run([sys.executable, "-c", script, tmp_path / "index"], check=True)
+    with la.Index.open(tmp_path / "index", read_only=True) as index:
+        assert index._index.ids().to_pylist() == [1]
+
+
 def test_a_full_disk_leaves_the_index_as_it_was(tmp_path):
     """The file size limit of the process stands for the disk."""
     script = """

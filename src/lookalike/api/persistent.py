@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
+from weakref import finalize
 
 import pyarrow as pa
 
@@ -15,7 +16,9 @@ from lookalike.errors import UsageError
 from lookalike.index.ages import parse_age
 from lookalike.index.contract import Store
 from lookalike.index.index import StoredIndex
+from lookalike.index.places import is_database
 from lookalike.index.stores import check_store
+from lookalike.index.waiting import WaitingItems
 from lookalike.read import looks_like_paths
 from lookalike.types import Source
 
@@ -42,9 +45,18 @@ class Index:
     [{'left': 0, 'right': 'a', 'similarity': 0.6666666666666666, 'rank': 1}]
     """
 
-    def __init__(self, opened: StoredIndex, place: str | Path) -> None:
+    def __init__(self, opened: StoredIndex, place: str | Path, waiting: WaitingItems | None = None) -> None:
         """Use `Index.create` or `Index.open`."""
-        self._index, self._place = opened, place
+        self._opened, self._place, self._waiting = opened, place, waiting
+        if waiting is not None:
+            self._at_exit = finalize(self, waiting.finish)
+
+    @property
+    def _index(self) -> StoredIndex:
+        """The index with all items that were added."""
+        if self._waiting is not None:
+            self._waiting.flush()
+        return self._opened
 
     @classmethod
     def create(
@@ -131,10 +143,12 @@ class Index:
         read_only : bool, default False
             Only read. Otherwise this process becomes the one writer; if another one is, an error names it.
         durability : {"each", "batch"}, default "each"
-            When `add` and `remove` return, the change is on disk; with "batch", after `sync` or `close`.
+            When `add` and `remove` return, the change is on disk; with "batch", after `sync` or `close`. Single items
+            then wait for others, to be added together; every other call, such as `query`, adds them first.
         """
         found = StoredIndex.open(path, read_only=read_only, durability=durability, threads=threads, memory=memory)
-        return cls(found, path)
+        grouped = durability == "batch" and not read_only and not is_database(path)
+        return cls(found, path, WaitingItems(found) if grouped else None)
 
     @property
     def store(self) -> Store:
@@ -142,7 +156,7 @@ class Index:
         return self._index.store
 
     def _sources(self, data: Data) -> tuple[list[Source], bool]:
-        items = self._index.kind.settings.items
+        items = self._opened.kind.settings.items
         return open_sources(data, items.column, items.encoding), not looks_like_paths(data)
 
     def add(self, data: Data, if_new: bool = False, *, on_conflict: OnConflict = "replace") -> pa.Table:
@@ -162,6 +176,10 @@ class Index:
         pyarrow.Table
             id, added, match, similarity (or distance). With `if_new`, match is the most similar item at that moment.
         """
+        if self._waiting is not None and not if_new and on_conflict == "replace":
+            told = self._waiting.accept(data)
+            if told is not None:
+                return told
         sources, numbered = self._sources(data)
         return self._index.add(sources, if_new=if_new, on_conflict=on_conflict, numbered=numbered)
 
@@ -240,13 +258,19 @@ class Index:
 
     def close(self) -> None:
         """Close the index; other processes may then write."""
-        self._index.close()
+        try:
+            if self._waiting is not None:
+                self._at_exit.detach()
+                self._waiting.flush()
+        finally:
+            self._waiting = None
+            self._opened.close()
 
     def __len__(self) -> int:
         return len(self._index)
 
     def __repr__(self) -> str:
-        return f"Index({self._index.store.name!r}, {len(self):,} items)"
+        return f"Index({self._opened.store.name!r}, {len(self):,} items)"
 
     def __enter__(self) -> Index:
         return self

@@ -151,9 +151,9 @@ class Additions:
         similarity = np.concatenate([np.empty(0), *self._similarity])
         added = np.concatenate([np.empty(0, np.bool_), *self._added])
         none: list[Any] = [pa.array([], pa.large_string())]
-        shown = pa.array([], pa.float64()) if not len(similarity) else pc.if_else(
-            to_arrow(~np.isnan(similarity)), to_arrow(similarity), pa.nulls(len(similarity), pa.float64())
-        )  # fmt: skip
+        shown = pa.nulls(len(similarity), pa.float64())
+        if self._if_new and len(similarity):
+            shown = pc.if_else(to_arrow(~np.isnan(similarity)), to_arrow(similarity), shown)
         return pa.table(
             {
                 "id": typed_ids(pa.concat_arrays(none + self._ids), self._integers),

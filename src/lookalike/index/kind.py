@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ OPTIONS = (
 _KNOWN_TEXTS = ["A rose is a rose is a rose.", "Füße 東京 the quick brown fox, the lazy dog", "x", ""]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Kind:
     """The settings of an index, and what it stores of each item."""
 
@@ -93,7 +94,7 @@ class Kind:
             )
         return replace(self, settings=settings.with_matching(plan=plan), decided=True)
 
-    @property
+    @cached_property
     def digesting(self) -> DigestSettings:
         """What the keys of the items depend on."""
         return self.settings.digesting

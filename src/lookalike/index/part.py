@@ -55,9 +55,9 @@ def fetch_sets(part: Part, numbers: Int64, digesting: DigestSettings, text: bool
     return item_sets(content.take(distinct).as_texts(), digesting), which.astype(np.int64)
 
 
-def stretches(collect: Callable[[int, Int64, Int64], tuple[int, int]], asked: int, room: int = ROOM) -> Iterator[Found]:
+def stretches(collect: Callable[[int, Int64, Int64], tuple[int, int]], asked: int) -> Iterator[Found]:
     """Distinct pairs from a kernel that stops when there is no more room; one item with more gets more room."""
-    first = 0
+    first, room = 0, min(ROOM, 256 * asked)
     left, right = np.empty(room, np.int64), np.empty(room, np.int64)
     while first < asked:
         stopped, filled = collect(first, left, right)

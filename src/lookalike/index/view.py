@@ -107,18 +107,20 @@ class View:
 
     def ids(self, numbers: Int64) -> pa.Array:
         """The ids of items, as text."""
+        if len(numbers) == 1:
+            return self._ids_ascending(numbers)
         order = np.argsort(numbers, kind="stable")
-        ordered = numbers[order]
-        pieces = []
-        for first, part in self.each():
-            low, high = np.searchsorted(ordered, [first, first + len(part)])
-            if high > low:
-                pieces.append(part.ids(ordered[low:high] - first))
-        if not pieces:
-            return pa.array([], pa.large_string())
         back = np.empty(len(numbers), np.int64)
         back[order] = np.arange(len(numbers))
-        return pa.concat_arrays(pieces).take(to_arrow(back))
+        return self._ids_ascending(numbers[order]).take(to_arrow(back))
+
+    def _ids_ascending(self, numbers: Int64) -> pa.Array:
+        pieces = []
+        for first, part in self.each():
+            low, high = np.searchsorted(numbers, [first, first + len(part)])
+            if high > low:
+                pieces.append(part.ids(numbers[low:high] - first))
+        return pa.concat_arrays(pieces) if pieces else pa.array([], pa.large_string())
 
     def numbers(self) -> Int64:
         """The numbers of all items, ascending."""

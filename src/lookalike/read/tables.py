@@ -132,7 +132,12 @@ def _from_values(values: list[Any], column: str) -> pa.Table:
     """Texts, token lists, token sets or dicts; None among them is a null item."""
     first = next((value for value in values if value is not None), None)
     if isinstance(first, dict):
-        return pa.Table.from_pylist(_checked(values, dict))
+        try:
+            return pa.Table.from_pylist(_checked(values, dict))
+        except UnicodeEncodeError:
+            for row, value in enumerate(values):
+                _check_dict(row, value)
+            raise
     if first is None or isinstance(first, str):
         return pa.table({column: pa.array(_checked(values, str), pa.large_string())})
     if isinstance(first, set | frozenset):
@@ -152,13 +157,24 @@ def _checked(values: list[Any], kind: type | tuple[type, ...]) -> list[Any]:
         if not isinstance(value, kind):
             raise UsageError(f"data row {row} is a {type(value).__name__}, unlike the rows before it")
         if isinstance(value, str) and not value.isascii():
-            try:
-                value.encode()
-            except UnicodeEncodeError as error:
-                raise BadDataError(
-                    f"data: row {row}: contains half of a surrogate pair; encode the text as UTF-8 again"
-                ) from error
+            _check_text(row, value)
     return values
+
+
+def _check_text(row: int, text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise BadDataError(
+            f"data: row {row}: contains half of a surrogate pair; encode the text as UTF-8 again"
+        ) from error
+
+
+def _check_dict(row: int, value: dict[Any, Any]) -> None:
+    for name, one in value.items():
+        for text in (name, *(one if isinstance(one, list | tuple | set) else [one])):
+            if isinstance(text, str):
+                _check_text(row, text)
 
 
 class TableSource:

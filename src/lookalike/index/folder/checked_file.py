@@ -190,7 +190,7 @@ class CheckedFile:
             return
         about = self._arrays[name]
         size = np.dtype(about["dtype"]).itemsize
-        room = np.empty(min(ROOM, self._left), np.int64)
+        room = np.empty(min(ROOM if len(starts) == 1 else 64 * len(starts), ROOM, self._left), np.int64)
         while count := unchecked_blocks(starts, ends, about["start"], size, BLOCK_BYTES, self._good, room):
             self.check_blocks(np.unique(room[:count]))
 

@@ -1,0 +1,97 @@
+"""Single items that wait until they are added together: one call for a hundred takes as long as three for one."""
+
+from __future__ import annotations
+
+from threading import RLock
+from typing import Any
+
+import pyarrow as pa
+
+from lookalike.index.index import StoredIndex
+from lookalike.read import open_data
+from lookalike.types import DEFAULT_ID
+
+ITEMS, LETTERS = 128, 1 << 18
+"""So many items wait at most, and so many characters."""
+_LARGEST = 1 << 63
+
+
+class WaitingItems:
+    """Items that were accepted, with nothing left to decide, but are not in the index yet; see `Index.open`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from lookalike.engine.settings import Settings
+    >>> with StoredIndex.create(Path(tempfile.mkdtemp(), "seen"), Settings.parse(method="lsh")) as index:
+    ...     waiting = WaitingItems(index)
+    ...     _ = waiting.accept([{"id": "a", "text": "one two three"}])
+    ...     before = len(index)
+    ...     waiting.flush()
+    ...     before, len(index)
+    (0, 1)
+    """
+
+    def __init__(self, index: StoredIndex) -> None:
+        self._index, self._lock = index, RLock()
+        self._rows: list[dict[str, Any]] = []
+        self._letters = 0
+        self._nothing = pa.array([True]), pa.nulls(1, pa.large_string()), pa.nulls(1, pa.float64())
+
+    def accept(self, data: object) -> pa.Table | None:
+        """Let an item wait: what `add` returns for it; or None, if it must be added by itself."""
+        kind = self._index.kind
+        items = kind.settings.items
+        id, column = items.id or DEFAULT_ID, items.column
+        if type(data) is not list or len(data) != 1 or type(data[0]) is not dict or not kind.decided or items.vectors:
+            return None
+        row = data[0]
+        if row.keys() != {id, column} or not (_is_id(row[id]) and _is_text(row[column])):
+            return None
+        with self._lock:
+            if self._rows and type(self._rows[0][id]) is not type(row[id]):
+                self.flush()
+            self._rows.append({**row})
+            self._letters += len(row[column])
+            if len(self._rows) >= ITEMS or self._letters > LETTERS:
+                self.flush()
+        added, match, similarity = self._nothing
+        named = pa.array([row[id]], pa.large_string() if isinstance(row[id], str) else pa.int64())
+        return pa.table([named, added, match, similarity], ["id", "added", "match", kind.measure.column])
+
+    def flush(self) -> None:
+        """Add what waits, in order; after an error it still waits."""
+        if not self._rows:
+            return
+        with self._lock:
+            rows = self._rows
+            if rows:
+                self._index.add([open_data(rows, self._index.kind.settings.items.column)], numbered=True)
+            self._rows, self._letters = [], 0
+
+    def finish(self) -> None:
+        """Add what waits, and wait until it is on disk: for an index that nobody has closed."""
+        self.flush()
+        self._index.sync()
+
+
+def _is_id(given: object) -> bool:
+    if type(given) is int:
+        return -_LARGEST <= given < _LARGEST
+    return type(given) is str and _encodes(given)
+
+
+def _is_text(given: object) -> bool:
+    return type(given) is str and len(given) < LETTERS // 8 and _encodes(given)
+
+
+def _encodes(text: str) -> bool:
+    """Whether it has no half of a surrogate pair, which would be refused."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
