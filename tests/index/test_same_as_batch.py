@@ -78,6 +78,24 @@ def test_add_if_new_keeps_what_dedup_keeps(place, store, step, measure):
     assert all((row["match"] is None) == row["added"] for row in told)
 
 
+def test_boilerplate_in_large_buckets(place):
+    """Batch jobs refine buckets of more than 200 items; which pairs are candidates must not depend on that."""
+    draw = np.random.default_rng(3)
+    shared = [f"b{n}" for n in range(45)]
+    texts = [" ".join([*shared, *(f"u{n}" for n in draw.integers(0, 5000, 15))]) for _ in range(700)]
+    options = {"threshold": 0.6, "shingle": "word:1", "recall": 0.9}
+    items, asked = texts[:600], texts[600:]
+    joined = la.pairs(asked, against=items, method="lsh", **options)
+    with la.Index.create(place, items, **options) as index:
+        assert triples(index.query(asked, k=None)) == triples(joined)
+        assert index.stats()["largest_bucket"] > 200
+        assert index.stats()["oversize_buckets"] > 5
+        told = index.add(asked, if_new=True)["added"].to_pylist()
+    assert 1000 < joined.num_rows < 60_000 * 0.97  # not all of them share a bucket
+    kept = la.dedup([{"id": n, "text": t} for n, t in enumerate(asked)], reference=items, method="lsh", **options)
+    assert [n for n, new in enumerate(told) if new] == kept.kept["id"].to_pylist()
+
+
 def test_a_match_is_the_most_similar_item_at_that_moment(place):
     text = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"]
     near, nearer = " ".join([*text[:-3], "x", "y", "z"]), " ".join([*text[:-1], "z"])

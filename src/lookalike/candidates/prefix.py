@@ -10,13 +10,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from lookalike.candidates.buckets import group_keys, select
+from lookalike.candidates.buckets import concatenate, group_keys, select
 from lookalike.kernels import prefix as kernels
 from lookalike.types import Bool, Buckets, Int32, Int64, UInt64
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 OVERSIZE = 200
 """A bucket with more members is refined. The pairs are the same for any value, and the time nearly so (docs/log.md)."""
+
+SPLIT = 1 << 22
+"""Entries that are split at a time."""
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+"""Odd, so that different keys stay different: grouping expects keys that differ in their upper bits."""
 
 
 def oversize(buckets: Buckets) -> Bool:
@@ -74,3 +79,36 @@ def _keep_entries(entries: Buckets, useful: Bool, members: np.ndarray) -> Bucket
     starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(kept)])
     remaining = Buckets(starts, members[useful])
     return select(remaining, remaining.sizes > 1)
+
+
+def split_by_buckets(entries: Buckets, buckets: Buckets, limit: int = SPLIT) -> Buckets:
+    """Entries in which only those pairs meet that share one of some buckets as well.
+
+    Otherwise which pairs are candidates would depend on what else is compared with them.
+
+    Examples
+    --------
+    >>> entries = Buckets(np.array([0, 3]), np.array([0, 1, 2], np.int32))
+    >>> split_by_buckets(entries, Buckets(np.array([0, 2, 4]), np.array([0, 2, 1, 3], np.int32))).members.tolist()
+    [0, 2]
+    """
+    if len(buckets) < 2:
+        return entries
+    order = np.argsort(buckets.members, kind="stable")
+    owners = np.repeat(np.arange(len(buckets)), buckets.sizes)[order]
+    first = np.searchsorted(buckets.members[order], np.arange(int(buckets.members.max(initial=-1)) + 2))
+    counts = np.diff(first)[entries.members]
+    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])[entries.starts]
+    found, low = [], 0
+    while low < len(entries):
+        high = max(low + 1, int(np.searchsorted(ends, ends[low] + limit, side="right")) - 1)
+        some = slice(entries.starts[low], entries.starts[high])
+        entry = np.repeat(np.arange(low, high), np.diff(entries.starts[low : high + 1]))
+        members, times = entries.members[some], counts[some]
+        steps = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
+        shared = owners[np.repeat(first[members], times) + steps]
+        keys = np.repeat(entry, times) * len(buckets) + shared
+        grouped = group_keys(keys.astype(np.uint64) * _SPREAD)
+        found.append(Buckets(grouped.starts, np.repeat(members, times)[grouped.members]))
+        low = high
+    return concatenate(found)

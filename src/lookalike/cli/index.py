@@ -233,6 +233,8 @@ def stats(index: str, as_json: bool, quiet: bool) -> None:
         click.echo(f"segments        {found['segments']}")
         click.echo(f"log             {log['items']:,} items, {log['bytes']:,} bytes")
     click.echo(f"largest bucket  {found['largest_bucket']:,} items")
+    if found["oversize_buckets"]:
+        click.echo(f"large buckets   {found['oversize_buckets']:,} with more than 200 items: often boilerplate, slower")
 
 
 @command.command("check", context_settings=CONTEXT)

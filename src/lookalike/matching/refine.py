@@ -10,7 +10,7 @@ import numpy as np
 
 from lookalike.candidates.buckets import concatenate, select
 from lookalike.candidates.parts import connected_parts
-from lookalike.candidates.prefix import join_prefixes, oversize
+from lookalike.candidates.prefix import join_prefixes, oversize, split_by_buckets
 from lookalike.engine.settings import MatchSettings
 from lookalike.matching.comparable import Comparable
 from lookalike.types import distinct
@@ -52,7 +52,7 @@ def merge_refined(parts: Iterable[Refined]) -> Refined:
 
 
 def refine(found: Comparable, matching: MatchSettings) -> Refined:
-    """Replace oversize buckets by buckets of rare elements, in which every similar pair still meets.
+    """Replace oversize buckets by buckets of rare elements, in which every similar pair of one of them still meets.
 
     Brute force compares everything anyway, and vectors have no elements. For measures whose threshold does not bound
     the Jaccard similarity, all elements count as rare. Returns what is reported: of a part that is cut into blocks,
@@ -68,7 +68,7 @@ def refine(found: Comparable, matching: MatchSettings) -> Refined:
     parts = connected_parts([found.buckets], len(found))[items]  # what meets must not depend on how parts were batched
     share = (floor.numerator, floor.denominator)
     prefixes = join_prefixes(items, *found.sets, *measure.arguments, share, parts=parts)
-    found.buckets = concatenate([select(found.buckets, ~large), prefixes])
+    found.buckets = concatenate([select(found.buckets, ~large), split_by_buckets(prefixes, chosen)])
     found.crowded = items
     if found.earlier or matching.method != "lsh":
         return Refined()

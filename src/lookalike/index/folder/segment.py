@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from lookalike.candidates.prefix import OVERSIZE
 from lookalike.index.batch import Array, Batch, Content, id_keys, texts_of
 from lookalike.index.folder.checked_file import CheckedFile, CheckedWriter
 from lookalike.index.part import Found, row_ends, stretches
@@ -205,12 +206,13 @@ class Segment:
         return found, there
 
     @cached_property
-    def bucket_sizes(self) -> tuple[Int64, int]:
-        """How many buckets have 1 item, 2 or 3, 4 to 7, ...; and the size of the largest."""
-        classes, largest = np.zeros(64, np.int64), 0
+    def bucket_sizes(self) -> tuple[Int64, int, int]:
+        """How many buckets have 1 item, 2 or 3, 4 to 7, ...; the size of the largest; and how many are oversize."""
+        classes, largest, oversize = np.zeros(64, np.int64), 0, 0
         for row in self.file.load("keys"):
             if len(row):
                 sizes = np.diff(np.flatnonzero(np.concatenate([[True], row[1:] != row[:-1], [True]])))
                 classes += np.bincount(np.frexp(sizes.astype(np.float64))[1] - 1, minlength=64)
                 largest = max(largest, int(sizes.max()))
-        return classes, largest
+                oversize += int(np.count_nonzero(sizes > OVERSIZE))
+        return classes, largest, oversize

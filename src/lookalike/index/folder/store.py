@@ -387,6 +387,7 @@ class Folder:
             "segments": len(manifest.segments),
             "log": {"items": len(view.parts[-1]), "bytes": files[manifest.log] - FIRST, "records": self.records},
             "largest_bucket": max((part.bucket_sizes[1] for part in segments), default=0),
+            "oversize_buckets": sum(part.bucket_sizes[2] for part in segments),
             "options": {**manifest.options, "store": manifest.store},
             "plan": manifest.plan,
             "files": files,

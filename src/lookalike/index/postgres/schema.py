@@ -81,8 +81,8 @@ _STATEMENTS = {
     "sizes": """
         SELECT pg_total_relation_size('{items_name}') + pg_total_relation_size('{removed_name}')
             + pg_total_relation_size('{index_name}'), (SELECT count(*) FROM {removed}),
-            (SELECT coalesce(max(n), 0) FROM
-                (SELECT count(*) AS n FROM {items} i, unnest(i.keys) AS key GROUP BY key) AS buckets)""",
+            coalesce(max(n), 0), count(*) FILTER (WHERE n > %(large)s::bigint) FROM
+                (SELECT count(*) AS n FROM {items} i, unnest(i.keys) AS key GROUP BY key) AS buckets""",
     "buckets": """
         SELECT length(ltrim(n::bit(64)::text, '0')) - 1, count(*) FROM
             (SELECT count(*) AS n FROM {items} i, unnest(i.keys) AS key GROUP BY key) AS buckets GROUP BY 1""",

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import psycopg
 from psycopg.types.json import Jsonb
 
+from lookalike.candidates.prefix import OVERSIZE
 from lookalike.errors import BadDataError, UsageError
 from lookalike.index.kind import Kind
 from lookalike.index.postgres.changes import DatabaseChanges
@@ -246,13 +247,14 @@ class Database:
     def describe(self) -> dict[str, Any]:
         """Items, bytes and the largest bucket."""
         row = self._read()
-        total, removed, largest = self.execute("sizes")[0]
+        total, removed, largest, oversize = self.execute("sizes", large=OVERSIZE)[0]
         return {
             "items": row.items,
             "removed": removed,
             "bytes": total,
             "bytes_per_item": round(total / row.items, 1) if row.items else None,
             "largest_bucket": largest,
+            "oversize_buckets": oversize,
             "version": row.version,
             "options": {**row.described["options"], "store": row.described["store"]},
             "plan": row.described["plan"],
