@@ -20,8 +20,6 @@ OVERSIZE = 200
 
 SPLIT = 1 << 22
 """Entries that are split at a time."""
-_SPREAD = np.uint64(0x9E3779B97F4A7C15)
-"""Odd, so that different keys stay different: grouping expects keys that differ in their upper bits."""
 
 
 def oversize(buckets: Buckets) -> Bool:
@@ -108,7 +106,7 @@ def split_by_buckets(entries: Buckets, buckets: Buckets, limit: int = SPLIT) -> 
         steps = np.arange(times.sum()) - np.repeat(np.cumsum(times) - times, times)
         shared = owners[np.repeat(first[members], times) + steps]
         keys = np.repeat(entry, times) * len(buckets) + shared
-        grouped = group_keys(keys.astype(np.uint64) * _SPREAD)
+        grouped = group_keys(keys.astype(np.uint64) * _ODD)  # grouping expects keys that differ in their upper bits
         found.append(Buckets(grouped.starts, np.repeat(members, times)[grouped.members]))
         low = high
     return concatenate(found)
