@@ -171,3 +171,20 @@ def test_a_list_of_str_is_texts_and_a_list_of_path_is_files(tmp_path):
     assert la.dedup([path]).run["counts"]["items"] == 3
     with pytest.raises(UsageError, match="only the command line"):
         la.pairs("-")
+
+
+def test_categories_of_polars_are_texts_and_ids():
+    kind = pl.Categorical
+    rows = pl.DataFrame({"id": pl.Series(["p", "q"], dtype=kind), "text": pl.Series(["a b c d e f"] * 2, dtype=kind)})
+    assert la.pairs(rows, id="id").to_pylist() == [{"left": "p", "right": "q", "similarity": 1.0}]
+    assert la.dedup(rows, id="id").kept["id"].to_pylist() == ["p"]
+
+
+def test_a_table_with_two_columns_of_one_name_is_refused():
+    with pytest.raises(BadDataError, match="Duplicate column names"):
+        la.pairs(pd.DataFrame([["a", "b"]], columns=["text", "text"]))
+
+
+def test_tokens_that_are_no_unicode_are_refused():
+    with pytest.raises(BadDataError, match="not valid Unicode"):
+        la.MinHash(hashes=4).signatures([["\ud800"]])

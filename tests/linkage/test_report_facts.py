@@ -25,3 +25,8 @@ def test_repeated_ids_are_counted(kind, data):
     numbers = data.draw(st.lists(st.integers(10, 30)) | st.lists(st.integers(10, 30), unique=True).map(sorted))
     ids = pa.array(numbers).cast(kind)
     assert RecordTable("left", pa.table({}), ids).repeated_ids() == len(numbers) - len(set(numbers))
+
+
+def test_repeated_uuids_are_counted():
+    ids = pa.array([bytes([number]) * 16 for number in (1, 2, 1)], pa.uuid())
+    assert RecordTable("left", pa.table({}), ids).repeated_ids() == 1

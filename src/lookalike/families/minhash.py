@@ -127,7 +127,10 @@ def as_sets(collections: Collections) -> Sets:
 
 def _hash_tokens(tokens: list[Any]) -> UInt64:
     if all(isinstance(token, str) for token in tokens):
-        encoded = [token.encode() for token in tokens]
+        try:
+            encoded = [token.encode() for token in tokens]
+        except UnicodeEncodeError as error:
+            raise BadDataError(f"a token is not valid Unicode: {error}") from None
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum([len(one) for one in encoded], dtype=np.int64)])
         offsets.flags.writeable = False  # as the arrays of Arrow, for which the kernels are compiled
         hashed: UInt64 = hash_strings(np.frombuffer(b"".join(encoded) or bytes(1), np.uint8), offsets)

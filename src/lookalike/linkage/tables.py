@@ -75,7 +75,8 @@ class RecordTable:
                 return 0
         if pa.types.is_nested(kind):  # Arrow cannot compare lists
             return len(self.ids) - len(set(map(repr, self.ids.to_pylist())))
-        return len(self.ids) - len(pc.unique(self.ids))
+        ids = self.ids.storage if isinstance(self.ids, pa.ExtensionArray) else self.ids  # such as UUIDs
+        return len(ids) - len(pc.unique(ids))
 
 
 def read_records(

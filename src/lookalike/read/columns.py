@@ -133,9 +133,28 @@ def _as_tokens(column: pa.Array) -> pa.Array:
 
 
 def without_views(table: pa.Table) -> pa.Table:
-    """The table with string views converted to strings, because Arrow cannot filter views yet."""
+    """The table with string views converted to strings, because Arrow cannot filter views yet.
+
+    Examples
+    --------
+    >>> kind = pa.array(["a", "b"], pa.string_view())
+    >>> without_views(pa.table({"kind": pa.DictionaryArray.from_arrays([1, 0, None], kind)}))["kind"].to_pylist()
+    ['b', 'a', None]
+    """
+    for place, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type) and field.type.value_type == pa.string_view():  # categories of polars
+            table = table.set_column(place, field.name, _categories(table.column(place)))
     schema = pa.schema([field.with_type(_without_views(field.type)) for field in table.schema], table.schema.metadata)
     return table if schema.equals(table.schema) else pc.cast_table(table, schema)
+
+
+def _categories(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A dictionary column whose values are strings, not views."""
+    made = [
+        pa.DictionaryArray.from_arrays(chunk.indices, pc.cast(chunk.dictionary, pa.large_string()))
+        for chunk in column.chunks
+    ]
+    return pa.chunked_array(made, pa.dictionary(column.type.index_type, pa.large_string()))
 
 
 def _without_views(kind: pa.DataType) -> pa.DataType:

@@ -120,6 +120,8 @@ def _from_stream(data: Any, column: str) -> pa.Table:
     except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError):
         # a single column (a polars or pandas series) streams arrays instead of batches
         return pa.table({column: pa.chunked_array(data)})
+    except ValueError as error:  # of pandas: two columns of one name
+        raise BadDataError(f"data cannot be read as a table: {error}") from None
 
 
 def _from_pandas(data: Any, column: str) -> pa.Table:
