@@ -19,6 +19,7 @@ from lookalike.linkage.later_job import choose_sides, link_later_files, link_lat
 from lookalike.linkage.settings import LinkSettings
 from lookalike.linkage.tables import RecordTable
 from lookalike.read import looks_like_paths
+from lookalike.types import DEFAULT_ID
 
 
 def link(
@@ -59,7 +60,8 @@ def link(
     fields : str or sequence of str or Field
         The columns to compare: "name"; "surname=last_name" if the tables use different names; with a kind, as in
         "born:date" (person, text, address, code, phone, email, date, number). A str holds names separated by commas.
-        A `Field` can define its own comparison.
+        A `Field` can define its own comparison. "all" is every column, those of two tables matched by name and by
+        values; "record:text" is the whole record as one text.
     against : str, Path or LinkResult, optional
         A finished run, or its output folder. `left` (and `right`) are then new records, which are linked to those of
         that run and to each other, with its fields, options and weights. Clusters keep their numbers.
@@ -224,5 +226,6 @@ def _is_given(data: Any) -> bool:
 
 def _open_side(data: Data, settings: LinkSettings, name: str) -> RecordTable:
     if looks_like_paths(data):
-        return RecordTable.read(open_sources(data, settings.fields[0].left, settings.encoding), settings, name)
+        first = next(iter(settings.columns("left")), DEFAULT_ID)
+        return RecordTable.read(open_sources(data, first, settings.encoding), settings, name)
     return RecordTable.of(data, settings, name)

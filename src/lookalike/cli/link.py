@@ -38,7 +38,8 @@ Examples:
     "--fields",
     metavar="NAMES",
     help="Columns to compare, separated by commas: NAME, or LEFT=RIGHT if the tables name it differently. Add :KIND to "
-    "set its kind (person, text, address, code, phone, email, date, number), which is otherwise recognised.",
+    "set its kind (person, text, address, code, phone, email, date, number), which is otherwise recognised. "
+    "'all' is every column, matched by name and values. 'record:text' is the whole record as one text.",
 )
 @click.option(
     "--against",

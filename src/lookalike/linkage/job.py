@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field as made_by
 from dataclasses import replace
 from functools import partial
@@ -21,6 +21,7 @@ from lookalike.engine.run_record import add_publishing
 from lookalike.errors import UsageError
 from lookalike.kernels.pack import expect
 from lookalike.linkage.changes import count_changes
+from lookalike.linkage.fields.match_columns import match_columns
 from lookalike.linkage.finished import Finished
 from lookalike.linkage.link import link_tables
 from lookalike.linkage.linked import Linked
@@ -238,6 +239,8 @@ def link_records(
 ) -> Linked:
     """Link the records of one table or two, with the model of a finished run if it is given, or with labelled pairs."""
     pairs, said = None, list[str]()
+    if not run.settings.fields:
+        run = replace(run, settings=_choose_fields(left, right, run.settings, said.append))
     if labels is not None:
         pairs = read_labels(labels, left, right, said.append, run.settings.encoding)
     found = link_tables(left.table, right.table if right else None, run, known=known, labels=pairs)
@@ -247,6 +250,15 @@ def link_records(
         if table is not None and (repeated := table.repeated_ids()):
             found.notes.add(f"{table.name}: ids are not unique (repeated: {repeated:,})")
     return found
+
+
+def _choose_fields(
+    left: RecordTable, right: RecordTable | None, settings: LinkSettings, note: Callable[[str], None]
+) -> LinkSettings:
+    """The settings with the fields that both tables have, if all columns are to be compared."""
+    leave_out = settings.others("left") | (settings.others("right") if right is not None else set())
+    other = None if right is None else right.table
+    return replace(settings, fields=tuple(match_columns(left.table, other, leave_out, note)))
 
 
 def _report(found: Linked, left: RecordTable, right: RecordTable | None, clusters: pa.Table) -> LinkReport:

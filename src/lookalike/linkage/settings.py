@@ -10,7 +10,8 @@ from lookalike.engine.execution import Execution
 from lookalike.engine.settings import check_seed
 from lookalike.errors import UsageError
 from lookalike.linkage.fields.nicknames import Nicknames, read_nicknames
-from lookalike.linkage.fields.spec import Field, parse_fields, parse_names
+from lookalike.linkage.fields.spec import ALL, Field, parse_fields, parse_names
+from lookalike.types import DEFAULT_ID
 from lookalike.types.frozen import frozen
 
 DEFAULT_PROBABILITY = 0.5
@@ -23,6 +24,7 @@ class LinkSettings:
     """The settings of a linking run; made by `parse`, which checks them."""
 
     fields: tuple[Field, ...]
+    """Empty until the tables are read, if all columns are compared."""
     id: str | None
     validate: str | None
     precision: float | None
@@ -58,7 +60,8 @@ class LinkSettings:
         >>> LinkSettings.parse("name,born:date", threads=2).execution.threads
         2
         """
-        named = tuple(parse_fields(fields))
+        every = fields == ALL or list(fields) == [ALL]
+        named = () if every else tuple(parse_fields(fields))
         for name, share in (("precision", precision), ("probability", probability)):
             if share is not None and not 0 < share < 1:
                 raise UsageError(f"--{name} must be above 0 and below 1, not {share}")
@@ -120,6 +123,11 @@ class LinkSettings:
         """The columns needed of a table (`left` or `right`)."""
         others = [getattr(parse_names(name), side) for name in (self.id, self.validate) if name is not None]
         return [*(getattr(one, side) for one in self.fields), *others]
+
+    def others(self, side: str) -> set[str]:
+        """The columns of a table that are not compared: ids, and what validates."""
+        names = (self.id, self.validate) if self.id is not None else (DEFAULT_ID, self.validate)
+        return {getattr(parse_names(name), side) for name in names if name is not None}
 
     def id_of(self, side: str) -> str | None:
         """The column of a table that identifies a record; None if none was given."""

@@ -9,6 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.engine.corpus import fill_ids
+from lookalike.errors import UsageError
+from lookalike.linkage.fields.match_columns import join_record
+from lookalike.linkage.fields.spec import RECORD
 from lookalike.linkage.memory import check_records
 from lookalike.linkage.settings import LinkSettings
 from lookalike.read import open_data
@@ -39,10 +42,12 @@ class RecordTable:
             records += more
             check_records(records, len(settings.fields), settings.execution)
 
-        tables = [read_records(source, settings.columns(side), optional, count) for source in sources]
+        names, whole = _columns_to_read(sources[0], settings, side)
+        tables = [read_records(source, names, optional, count) for source in sources]
         table = pa.table(
             {one: join_column([c for t in tables for c in t[one].chunks]) for one in tables[0].column_names}
         )
+        table = _add_record(table, settings, side) if whole else table
         name = sources[0].name if len(sources) == 1 else f"{sources[0].name} and {len(sources) - 1} more"
         ids = one_array(table.column(own))
         if ids.null_count or not len(ids):
@@ -56,9 +61,11 @@ class RecordTable:
         names, own = settings.columns(side), settings.id_of(side) or DEFAULT_ID
         if isinstance(data, list | tuple) and not data:  # an empty list has no columns
             data = pa.table({name: pa.nulls(0) for name in names})
-        source = open_data(data, names[0])
+        source = open_data(data, next(iter(names), DEFAULT_ID))
         source.name = side
+        names, whole = _columns_to_read(source, settings, side)
         table = read_records(source, names, [own] if settings.id is None else [])
+        table = _add_record(table, settings, side) if whole else table
         ids, numbers = one_array(table.column(own)), to_arrow(np.arange(len(table)))
         if ids.null_count == len(ids):
             ids = numbers
@@ -77,6 +84,24 @@ class RecordTable:
             return len(self.ids) - len(set(map(repr, self.ids.to_pylist())))
         ids = self.ids.storage if isinstance(self.ids, pa.ExtensionArray) else self.ids  # such as UUIDs
         return len(ids) - len(pc.unique(ids))
+
+
+def _columns_to_read(source: Source, settings: LinkSettings, side: str) -> tuple[list[str], bool]:
+    """The columns to read, and whether a field is the whole record (`record`, if no column has that name)."""
+    names, present = settings.columns(side), source.column_names()
+    whole = RECORD in names and present is not None and RECORD not in present
+    if settings.fields and not whole:
+        return names, False
+    if present is None:
+        raise UsageError(f"{source.name}: --fields all needs CSV or Parquet; name the columns of this file instead")
+    return list(dict.fromkeys([*(name for name in names if name != RECORD), *present])), whole
+
+
+def _add_record(table: pa.Table, settings: LinkSettings, side: str) -> pa.Table:
+    """The columns in use, with all values of each record as one text."""
+    record = join_record(table, settings.others(side))
+    used = {*settings.columns(side), settings.id_of(side) or DEFAULT_ID}
+    return table.select([name for name in table.column_names if name in used]).append_column(RECORD, record)
 
 
 def read_records(

@@ -11,6 +11,10 @@ import pyarrow as pa
 from lookalike.errors import UsageError
 from lookalike.types.frozen import frozen
 
+ALL = "all"
+"""Stands for all columns, if it is the only field."""
+RECORD = "record"
+"""Stands for all values of a record as one text, if no column has this name."""
 MOST_LEVELS = 12
 KINDS = ("person", "text", "code", "phone", "email", "date", "number", "address")
 

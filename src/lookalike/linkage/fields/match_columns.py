@@ -1,0 +1,132 @@
+"""Which columns of two tables are the same field: by name, and by what values they have in common."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from lookalike.errors import BadDataError
+from lookalike.linkage.fields.kinds import recognise_sample, take_sample
+from lookalike.linkage.fields.normalise import strip_texts, write_strings
+from lookalike.linkage.fields.spec import Field
+from lookalike.types import compute as pc
+
+SAMPLE = 5_000
+"""Distinct values of a column that are compared with those of others."""
+COMMON = 0.2
+"""The share of the words (or values) of the smaller column that two columns must have in common."""
+WORDY = ("text", "person", "address")
+"""Kinds that are compared by words; the others by whole values."""
+
+
+class Summary(NamedTuple):
+    """What is known of a column."""
+
+    name: str
+    kind: str
+    parts: set[str]
+    """Words or values that occur in it."""
+
+
+def match_columns(
+    left: pa.Table, right: pa.Table | None, leave_out: Collection[str], note: Callable[[str], None]
+) -> list[Field]:
+    """The fields of two tables (or all columns of one), without the columns to leave out.
+
+    Columns have the same name but for case and punctuation, or are of one kind and each other's best by the words or
+    values they have in common. `note` receives what was found by values, and the columns that are left over.
+
+    Examples
+    --------
+    >>> a = pa.table({"Name": ["red lamp", "blue chair"], "price": [3.5, 9.25]})
+    >>> b = pa.table({"title": ["a red lamp", "chair, blue", "green box"], "Price": [3.0, 8.5, 2.25]})
+    >>> [(one.left, one.right) for one in match_columns(a, b, (), print)]
+    Name and title are taken for the same field: 100% of the words of one occur in the other
+    [('Name', 'title'), ('price', 'Price')]
+    """
+    tables = [_summaries(table, leave_out) for table in (left, right) if table is not None]
+    if right is None:
+        return _some([Field(one.name) for one in tables[0]])
+    others = {_plain(one.name): one for one in tables[1]}
+    found = {one.name: other.name for one in tables[0] if (other := others.get(_plain(one.name))) is not None}
+    rest = (
+        [one for one in tables[0] if one.name not in found],
+        [one for one in tables[1] if one.name not in found.values()],
+    )
+    for one, other, share in _by_values(*rest):
+        found[one.name] = other.name
+        what = "words" if one.kind in WORDY else "values"
+        said = f"{share:.0%} of the {what} of one occur in the other"
+        note(f"{one.name} and {other.name} are taken for the same field: {said}")
+    alone = [one.name for one in tables[0] if one.name not in found]
+    alone += [one.name for one in tables[1] if one.name not in found.values()]
+    if alone:
+        note(f"columns that only one table has are not compared: {', '.join(alone)}")
+    return _some([Field(one.name, found[one.name]) for one in tables[0] if one.name in found])
+
+
+def _some(fields: list[Field]) -> list[Field]:
+    if not fields:
+        raise BadDataError("--fields all: the tables have no columns with values in common; name them as LEFT=RIGHT")
+    return fields
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\W_]+", "", name).casefold()
+
+
+def _summaries(table: pa.Table, leave_out: Collection[str]) -> list[Summary]:
+    """The columns that have values."""
+    found = []
+    for name in table.column_names:
+        column = table.column(name)
+        if name in leave_out or pa.types.is_nested(column.type) or column.null_count == len(column):
+            continue
+        texts = write_strings(pc.unique(column), f"column {name}")
+        sample = take_sample(texts, len(column) - column.null_count, most=SAMPLE)
+        if len(sample.values):
+            kind, _ = recognise_sample(name, sample)
+            values = (str(one).casefold() for one in sample.values.to_pylist())
+            parts = {word for one in values for word in (re.findall(r"\w+", one) if kind in WORDY else [one])}
+            found.append(Summary(name, kind, parts))
+    return found
+
+
+def _by_values(left: list[Summary], right: list[Summary]) -> list[tuple[Summary, Summary, float]]:
+    """Columns that are each other's best by what they have in common, the best first."""
+    shares = [
+        (len(one.parts & other.parts) / max(1, min(len(one.parts), len(other.parts))), one, other)
+        for one in left
+        for other in right
+        if one.kind == other.kind or {one.kind, other.kind} <= set(WORDY)
+    ]
+    found: list[tuple[Summary, Summary, float]] = []
+    for share, one, other in sorted(shares, key=lambda row: -row[0]):
+        taken = any(one is first or other is second for first, second, _ in found)
+        if share >= COMMON and not taken:
+            found.append((one, other, share))
+    return found
+
+
+def join_record(table: pa.Table, leave_out: Collection[str]) -> pa.Array:
+    """The values of each record as one text; null if it has none.
+
+    Examples
+    --------
+    >>> join_record(pa.table({"id": [1, 2], "a": ["x", None], "b": [3, None]}), ["id"]).to_pylist()
+    ['x 3', None]
+    """
+    empty = pa.scalar("", pa.large_string())
+    names = [name for name in table.column_names if name not in leave_out]
+    texts = [pc.fill_null(strip_texts(write_strings(_whole(table, name), f"column {name}")), empty) for name in names]
+    joined = pc.binary_join_element_wise(*texts, pa.scalar(" ", pa.large_string())) if texts else pa.nulls(len(table))
+    joined = pc.utf8_trim_whitespace(pc.cast(joined, pa.large_string()))
+    return pc.if_else(pc.equal(joined, empty), pa.scalar(None, pa.large_string()), joined)
+
+
+def _whole(table: pa.Table, name: str) -> pa.Array:
+    column = table.column(name)
+    return column.combine_chunks() if len(column) else pa.nulls(0, pa.large_string())

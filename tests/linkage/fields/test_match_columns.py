@@ -1,0 +1,84 @@
+"""Fields that are matched by name and values, and whole records as one text."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pytest
+from tests.support.catalogues import judge_products, make_products
+
+import lookalike as la
+from lookalike.errors import BadDataError, UsageError
+from lookalike.linkage.fields.match_columns import join_record, match_columns
+
+
+def names(fields):
+    return [(one.left, one.right) for one in fields]
+
+
+def test_columns_are_matched_by_name_then_by_values():
+    left = pa.table(
+        {"id": [1, 2], "name": ["red oak table", "white pine shelf"], "sku": ["a1", "b2"], "PRICE": [1.5, 2.5]}
+    )
+    right = pa.table(
+        {"price": [1.25, 9.5], "code": ["b2", "c3"], "title": ["oak table, red", "shelf of pine"], "x": ["", None]}
+    )
+    notes = []
+    assert names(match_columns(left, right, {"id"}, notes.append)) == [
+        ("name", "title"),
+        ("sku", "code"),
+        ("PRICE", "price"),
+    ]
+    assert any("name and title" in note for note in notes)
+
+
+def test_columns_without_anything_in_common_are_left_out():
+    left = pa.table({"name": ["ann", "bob"], "colour": ["mauve", "teal"]})
+    right = pa.table({"name": ["cat", "dan"], "town": ["Ulm", "Bonn"]})
+    notes = []
+    assert names(match_columns(left, right, (), notes.append)) == [("name", "name")]
+    assert notes == ["columns that only one table has are not compared: colour, town"]
+    with pytest.raises(BadDataError, match="no columns with values in common"):
+        match_columns(left.select(["colour"]), right.select(["town"]), (), notes.append)
+
+
+def test_a_record_as_one_text_leaves_out_placeholders():
+    table = pa.table({"id": ["x", "y"], "a": ["one", "n/a"], "b": [2, None], "c": [None, "three"]})
+    assert join_record(table, {"id"}).to_pylist() == ["one 2", "three"]
+
+
+@pytest.fixture(scope="module")
+def products():
+    left, right = make_products(300, 300, 0.5)
+    return left, right.rename_columns(["id", "name", "about", "maker", "cost"])
+
+
+def test_all_columns_of_tables_with_other_names(products):
+    left, right = products
+    found = la.link(left, right, "all", threads=1)
+    assert [(one["left"], one["right"]) for one in found.run["options"]["fields"]][:3] == [
+        ("title", "name"), ("description", "about"), ("maker", "maker"),
+    ]  # fmt: skip
+    assert judge_products(found.links, left, right)[0] > 0.8
+
+
+def test_whole_records_as_text_and_records_that_arrive_later(products, tmp_path):
+    left, right = products
+    found = la.link(left, right.slice(0, 250), "record:text", threads=1)
+    assert judge_products(found.links, left, right.slice(0, 250))[0] > 0.7
+    later = la.link(right.slice(250), against=found, into="right", threads=1)
+    assert judge_products(later.links, left, right)[0] > 0.7
+
+
+def test_files(products, tmp_path, monkeypatch):
+    left, right = products
+    for name, table in (("a", left), ("b", right)):
+        pa_csv.write_csv(table, tmp_path / f"{name}.csv")
+    la.link(tmp_path / "a.csv", tmp_path / "b.csv", "all", out=tmp_path / "out", threads=1)
+    fields = json.loads((tmp_path / "out" / "run.json").read_text())["options"]["fields"]
+    assert fields[0]["right"] == "name"
+    (tmp_path / "c.jsonl").write_text('{"id": 1, "title": "x"}\n')
+    with pytest.raises(UsageError, match="needs CSV or Parquet"):
+        la.link(tmp_path / "c.jsonl", fields="all")
