@@ -11,6 +11,7 @@ import pyarrow as pa
 from lookalike.kernels.tally import count_levels, tally
 from lookalike.linkage.linked import Linked
 from lookalike.linkage.scoring.points import Points
+from lookalike.linkage.shared_words import list_shared
 from lookalike.report.linkage.facts import (
     MODEL_ALONE,
     Bin,
@@ -138,14 +139,18 @@ def _around(score: Float64, cut: float, shown: int = SHOWN, step: int = STEP) ->
 def _examples(found: Linked, places: Int64, values: list[pa.ChunkedArray], ids: pa.Array) -> list[PairExample]:
     """Some candidate pairs with everything that their scores are made of."""
     made = []
-    for place, plain, whole in zip(places.tolist(), *found.parts_of(places)):
-        left, right = int(found.candidates.left[place]), int(found.candidates.right[place])
+    ends = [(int(found.candidates.left[place]), int(found.candidates.right[place])) for place in places.tolist()]
+    shared = {n: list_shared(column, ends) for n, column in enumerate(found.columns) if column.kind == "text"}
+    for at, (place, plain, whole) in enumerate(zip(places.tolist(), *found.parts_of(places))):
+        left, right = ends[at]
         fields = []
         for number, column in enumerate(found.columns):
             name = found.agreements(np.array([place]), number)[0].as_py()
             pair = values[number][left].as_py(), values[number][right].as_py()
             parts = float(plain[number]), float(whole[number] - plain[number])
-            fields.append(PairField(column.name, *pair, name, *parts))
+            fields.append(
+                PairField(column.name, *pair, name, *parts, tuple(shared[number][at]) if number in shared else ())
+            )
         probability = None if found.probability is None else float(found.probability[place])
         both = ids[left].as_py(), ids[right].as_py()
         made.append(PairExample(*both, float(found.score[place]), probability, fields, found.prior))

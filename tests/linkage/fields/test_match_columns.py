@@ -64,7 +64,7 @@ def test_all_columns_of_tables_with_other_names(products):
     assert judge_products(found.links, left, right)[0] > 0.8
 
 
-def test_whole_records_as_text_and_records_that_arrive_later(products, tmp_path):
+def test_whole_records_as_text_and_records_that_arrive_later(products):
     left, right = products
     found = la.link(left, right.slice(0, 250), "record:text", threads=1)
     assert judge_products(found.links, left, right.slice(0, 250))[0] > 0.7
@@ -72,13 +72,14 @@ def test_whole_records_as_text_and_records_that_arrive_later(products, tmp_path)
     assert judge_products(later.links, left, right)[0] > 0.7
 
 
-def test_files(products, tmp_path, monkeypatch):
+def test_files_and_the_words_that_made_a_link(products, tmp_path):
     left, right = products
     for name, table in (("a", left), ("b", right)):
         pa_csv.write_csv(table, tmp_path / f"{name}.csv")
     la.link(tmp_path / "a.csv", tmp_path / "b.csv", "all", out=tmp_path / "out", threads=1)
     fields = json.loads((tmp_path / "out" / "run.json").read_text())["options"]["fields"]
     assert fields[0]["right"] == "name"
+    assert "in common, and in how many records" in (tmp_path / "out" / "report.html").read_text("utf-8")
     (tmp_path / "c.jsonl").write_text('{"id": 1, "title": "x"}\n')
     with pytest.raises(UsageError, match="needs CSV or Parquet"):
         la.link(tmp_path / "c.jsonl", fields="all")

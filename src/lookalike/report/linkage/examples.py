@@ -164,12 +164,20 @@ def _field_row(field: PairField, start: float, scale: Scale, report: LinkReport,
     left, right = compare_values(field.left, field.right)
     return tag(
         "tr",
-        tag("td", field.name, tag("span", field.level, class_="level"), class_="field"),
+        tag("td", field.name, tag("span", field.level, class_="level"), _shared(field), class_="field"),
         tag("td", left),
         tag("td", right),
         tag("td", picture, class_="chart"),
         tag("td", *figure, class_="number weight"),
     )
+
+
+def _shared(field: PairField) -> Markup:
+    """The words in common, with the number of records that have each."""
+    if not field.shared:
+        return join([])
+    words = ", ".join(f"{word} ({count:,})" for word, count in field.shared)
+    return tag("span", f"in common, and in how many records: {words}", class_="level")
 
 
 def _kind(weight: float) -> str:

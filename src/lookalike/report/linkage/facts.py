@@ -108,6 +108,8 @@ class PairField:
         Weight of that level.
     adjusted : float
         Adjustment of `weight` because the value is rare (above 0) or common (below 0).
+    shared : tuple of (str, int)
+        Of texts, the words that both have, each with the number of records that have it, rarest first.
     """
 
     name: str
@@ -116,6 +118,7 @@ class PairField:
     level: str
     weight: float
     adjusted: float = 0.0
+    shared: tuple[tuple[str, int], ...] = ()
 
 
 @frozen
