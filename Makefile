@@ -11,7 +11,7 @@ WORKERS ?= $(shell $(PYTHON) -c "import os; print(min(4, os.cpu_count()) + 1)")
 PARALLEL := -n $(WORKERS) --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install java demo test test-slow test-benchmarks fuzz lint format docs docs-serve bench bench-exact bench-records bench-vectors bench-rivals bench-scale bench-memory bench-small bench-index clean
+.PHONY: install java demo test test-slow test-benchmarks fuzz lint format docs docs-serve bench bench-exact bench-records bench-vectors bench-rivals bench-scale bench-memory bench-small bench-index bench-server browser serve-demo clean
 
 install: $(STAMP) $(PACKS)/.built
 
@@ -95,10 +95,26 @@ bench-memory: install
 bench-small: install
 	$(BIN)/python benchmarks/small.py
 
+# The web page with the files of the demo in an index, and its clusters to review.
+serve-demo: install
+	$(BIN)/lookalike demo --overwrite --quiet
+	rm -rf lookalike-demo-index
+	$(BIN)/lookalike index create lookalike-demo-index 'lookalike-demo/kept/**/*.py' --store text --on-error skip --quiet
+	(sleep 4; $(BIN)/python -m webbrowser -t http://127.0.0.1:8378/ >/dev/null 2>&1) &
+	$(BIN)/lookalike serve lookalike-demo-index --run lookalike-demo
+
+# A browser for the tests of the page, where it is missing and packages may be installed.
+browser:
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || { apt-get update && apt-get install -y chromium; } \
+	  || echo "No browser could be installed: tests of the page will be skipped."
+
+bench-server: install
+	$(BIN)/python benchmarks/server.py --save
+
 bench-index: install
 	$(BIN)/python benchmarks/index.py
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .site lookalike-demo
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .site lookalike-demo lookalike-demo-index
 	rm -rf $(PACKS)
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

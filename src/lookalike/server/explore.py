@@ -16,7 +16,7 @@ from lookalike.server.bodies import is_ndjson, read_json_body
 from lookalike.server.comparing import compare
 from lookalike.server.contents import parse_json
 from lookalike.server.problems import Problem
-from lookalike.server.routes import answers, query_id, reply, shown
+from lookalike.server.routes import BY_ID, answers, query_id, reply, shown
 from lookalike.server.state import ServerState
 
 BINS = 48
@@ -67,7 +67,13 @@ def explore_routes(app: FastAPI, state: ServerState) -> None:
         sizes = await state.run(state.index.store.bucket_sizes)
         return reply([{"from": size, "to": 2 * size - 1, "buckets": count} for size, count in sizes.items()])
 
-    @app.get("/v1/neighbors", summary="Neighbours of an item", response_model=None, responses=answers(None, 404, 422))
+    @app.get(
+        "/v1/neighbors",
+        summary="Neighbours of an item",
+        openapi_extra=BY_ID,
+        response_model=None,
+        responses=answers(None, 404, 422),
+    )
     async def neighbors(request: Request) -> Response:
         """An item of the index, and the items that are similar to it."""
         k = int(state.defaults(request.query_params)["k"])

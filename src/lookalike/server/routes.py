@@ -39,6 +39,28 @@ def body_of(model: type[Any]) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": content}}
 
 
+def parameters(**described: tuple[str, str]) -> dict[str, Any]:
+    """The description of parameters after the question mark: type and meaning of each."""
+    return {
+        "parameters": [
+            {"name": name, "in": "query", "required": False, "schema": {"type": kind}, "description": meaning}
+            for name, (kind, meaning) in described.items()
+        ]
+    }
+
+
+ADDING = parameters(
+    if_new=("boolean", "Add only what resembles nothing in the index."),
+    on_conflict=("string", "If the id exists: replace, skip or error."),
+)
+ASKING = parameters(
+    k=("integer", "Matches at most, for questions that do not say."),
+    threshold=("string", "That of the index, or a stricter one, for questions that do not say."),
+    text=("boolean", "Whether matches have their texts."),
+)
+BY_ID = parameters(id=("string", "The id of an item."))
+
+
 def reply(found: Any) -> Response:
     """An answer as JSON."""
     return Response(orjson.dumps(found), media_type="application/json")
@@ -126,7 +148,7 @@ def add_routes(app: FastAPI, state: ServerState) -> None:
     """The routes that add, ask, get and remove."""
 
     @app.post(
-        "/v1/items", summary="Add items", openapi_extra=body_of(models.ItemIn), response_model=None,
+        "/v1/items", summary="Add items", openapi_extra=body_of(models.ItemIn) | ADDING, response_model=None,
         responses=answers(models.ItemAnswer, 408, 409, 413, 415, 422),
     )  # fmt: skip
     async def add_items(request: Request) -> Response:
@@ -142,8 +164,8 @@ def add_routes(app: FastAPI, state: ServerState) -> None:
         return await answer_body(state, request, parse, state.writer.submit_all)
 
     @app.post(
-        "/v1/query", summary="Ask what is similar", openapi_extra=body_of(models.QuestionIn), response_model=None,
-        responses=answers(models.QuestionAnswer, 408, 413, 415, 422),
+        "/v1/query", summary="Ask what is similar", openapi_extra=body_of(models.QuestionIn) | ASKING,
+        response_model=None, responses=answers(models.QuestionAnswer, 408, 413, 415, 422),
     )  # fmt: skip
     async def query(request: Request) -> Response:
         """One question, a list, or NDJSON. `k` and `threshold` can also be parameters, as defaults for all."""
@@ -159,7 +181,13 @@ def add_routes(app: FastAPI, state: ServerState) -> None:
         "/v1/items/{id:path}", summary="Get an item", response_model=None,
         responses=answers(models.StoredItemAnswer, 404, 422),
     )  # fmt: skip
-    @app.get("/v1/items", summary="Get an item by ?id=", response_model=None, responses=answers(None, 404, 422))
+    @app.get(
+        "/v1/items",
+        summary="Get an item by ?id=",
+        openapi_extra=BY_ID,
+        response_model=None,
+        responses=answers(None, 404, 422),
+    )
     async def get_item(request: Request) -> Response:
         """What is stored of an item."""
         id = path_id(request)
@@ -169,7 +197,9 @@ def add_routes(app: FastAPI, state: ServerState) -> None:
         "/v1/items/{id:path}", summary="Remove an item", response_model=None, status_code=204,
         responses=answers(None, 404, 422),
     )  # fmt: skip
-    @app.delete("/v1/items", summary="Remove an item by ?id=", response_model=None, status_code=204)
+    @app.delete(
+        "/v1/items", summary="Remove an item by ?id=", openapi_extra=BY_ID, response_model=None, status_code=204
+    )
     async def remove_item(request: Request) -> Response:
         """Remove an item."""
         state.check_writing()

@@ -28,7 +28,7 @@ export function similarity(value) {
   return Number.isInteger(value) ? String(value) : value.toFixed(3);
 }
 
-export function marked(text, spans) {
+export function marked(title, text, spans) {
   const characters = Array.from(text);
   const parts = [];
   let at = 0;
@@ -38,11 +38,11 @@ export function marked(text, spans) {
     at = end;
   }
   parts.push(characters.slice(at).join(""));
-  return h("div", { class: "text", tabindex: "0", role: "region", "aria-label": "Text" }, parts);
+  return h("div", { class: "text", tabindex: "0", role: "group", "aria-label": `Text of ${title}` }, parts);
 }
 
 export function side(title, text, spans, missing) {
-  const body = text === null || text === undefined ? h("p", { class: "note" }, missing) : marked(text, spans);
+  const body = text === null || text === undefined ? h("p", { class: "note" }, missing) : marked(title, text, spans);
   return h("div", { class: "side" }, h("h3", {}, title), body);
 }
 

@@ -1,0 +1,160 @@
+"""The web page in a real browser: every flow, light, dark and on a phone, with a keyboard, and nothing foreign."""
+
+import json
+
+import pytest
+from playwright.sync_api import expect
+
+import lookalike as la
+from browsing import WAIT_MS, Visit, browser
+from calling import process
+from serving import TEXTS, Serving, make_index
+
+ROSE, ROSES = TEXTS["rose"], TEXTS["roses"]
+PHONE = {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"}
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with browser() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """An index, and a run to review."""
+    folder = tmp_path_factory.mktemp("site")
+    lines = [{"id": id, "text": text} for id, text in TEXTS.items()]
+    (folder / "in.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert process("dedup", folder / "in.jsonl", "-o", folder / "out", "--threshold", "0.6").code == 0
+    assert process("index", "compact", make_index(folder / "index")).code == 0  # buckets are counted in segments
+    with Serving(folder / "index", "--run", folder / "out") as server:
+        server.folder = folder
+        yield server
+
+
+@pytest.fixture(params=[{"color_scheme": "light"}, PHONE], ids=["light", "dark phone"])
+def visit(request, chromium, site):
+    with Visit(chromium, **request.param) as one:
+        yield one
+        assert one.said == []
+        assert {url.split("/")[2] for url in one.asked if not url.startswith("blob:")} == {site.url.split("/")[2]}
+        wide = "document.documentElement.scrollWidth <= window.innerWidth"
+        assert one.page.evaluate(wide), "the page can be scrolled sideways"
+
+
+def test_ask_compare_and_add_if_new(visit, site):
+    page = visit.page
+    page.goto(f"{site.url}/")
+    page.fill("#text", ROSE + " and wind")
+    page.wait_for_selector(".match")
+    assert page.locator(".match .name").all_inner_texts() == ["rose", "roses"]
+    page.locator(".match").nth(1).click()
+    page.wait_for_selector("#compared")
+    marked = page.locator("#details .side").nth(1).locator("mark").all_inner_texts()
+    assert marked == [ROSES.removesuffix(" sun")]
+    shown = page.locator("#details .legend").inner_text()
+    assert f"{len(la.shingles(ROSE) & la.shingles(ROSES))} shingles shared" in shown
+    assert visit.violations() == []
+    page.locator("#details summary").click()
+    assert "curl" in page.locator("#details pre").inner_text()
+    page.click("text=Add if new")
+    page.wait_for_selector("text=Not added: rose has similarity")
+
+
+def test_the_threshold_slider_and_the_keyboard(visit, site):
+    page = visit.page
+    page.goto(f"{site.url}/")
+    page.wait_for_selector("#text")
+    page.focus("#text")
+    page.keyboard.insert_text(ROSE)
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".match")).to_have_count(2, timeout=WAIT_MS)
+    page.focus("#threshold")
+    page.keyboard.press("End")
+    expect(page.locator(".match")).to_have_count(1, timeout=WAIT_MS)
+    assert page.locator("output").inner_text() == "1"
+    page.focus(".match")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#compared")
+
+
+def test_a_file_is_dropped(visit, site):
+    page = visit.page
+    page.goto(f"{site.url}/")
+    page.wait_for_selector("#text")
+    drop = """text => { const data = new DataTransfer(); data.items.add(new File([text], "fox.txt"));
+        document.getElementById("text").dispatchEvent(new DragEvent("drop", {dataTransfer: data, bubbles: true})) }"""
+    page.evaluate(drop, TEXTS["fox"])
+    page.wait_for_selector(".match .name:text('fox')")
+    assert page.input_value("#new-id") == "fox.txt"
+
+
+def test_explore_items_charts_and_a_random_cluster(visit, site):
+    page = visit.page
+    page.goto(f"{site.url}/#explore")
+    expect(page.locator("svg.chart")).to_have_count(2, timeout=WAIT_MS)
+    assert page.locator(".tiles dd").first.inner_text() == str(len(TEXTS))
+    page.fill("#item-id", "rose")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#found .name:text('roses')")
+    assert visit.violations() == []
+    page.click("text=A random cluster")
+    expect(page.locator("#found h3")).not_to_be_empty(timeout=WAIT_MS)
+
+
+def test_an_unknown_item_is_explained(chromium, site):
+    with Visit(chromium) as visit:
+        visit.page.goto(f"{site.url}/#explore")
+        visit.page.fill("#item-id", "nobody")
+        visit.page.keyboard.press("Enter")
+        visit.page.wait_for_selector("[role=alert]:text('has no item')")
+
+
+def test_review_decisions_are_saved(visit, site):
+    page = visit.page
+    saved = site.folder / "out.decisions.jsonl"
+    saved.unlink(missing_ok=True)
+    page.goto(f"{site.url}/#review")
+    page.locator(".groups button").first.click()
+    page.wait_for_selector("#group-title")
+    assert page.locator("#group .side mark").count() >= 2
+    assert visit.violations() == []
+    button = page.locator("#group .route .decide button", has_text="Unsure")
+    if button.get_attribute("aria-pressed") == "true":  # from the visit before
+        button.click()
+        expect(page.locator("#group .route .decide [aria-pressed=true]")).to_have_count(0, timeout=WAIT_MS)
+    button.click()
+    page.wait_for_selector("#group .route .decide [aria-pressed=true]")
+    last = json.loads(saved.read_text().splitlines()[-1])
+    assert (last["id"], last["decision"]) == ("roses", "unsure")
+
+
+def test_the_description_of_the_api_is_readable_offline(visit, site):
+    visit.page.goto(f"{site.url}/docs")
+    visit.page.wait_for_selector("code:text-is('/v1/query')")
+    assert visit.violations() == []
+
+
+def test_a_key_is_asked_for(chromium, tmp_path):
+    (tmp_path / "keys").write_text("read 0123456789abcdef0123 reader\n")
+    with Serving(make_index(tmp_path / "index"), "--keys", tmp_path / "keys") as server, Visit(chromium) as visit:
+        page = visit.page
+        page.goto(f"{server.url}/")
+        page.fill("#key-input", "0123456789abcdef0123")
+        page.keyboard.press("Enter")
+        page.fill("#text", ROSE)
+        page.wait_for_selector(".match")
+        page.click("text=Add if new")
+        page.wait_for_selector("text=may read, but not write")
+
+
+def test_an_index_of_vectors_makes_sense(chromium, tmp_path):
+    la.Index.create(tmp_path / "v", [[1.0, 0.0, 0.5], [0.0, 1.0, 0.0]], measure="cosine", threshold=0.9).close()
+    with Serving(tmp_path / "v") as server, Visit(chromium) as visit:
+        visit.page.goto(f"{server.url}/")
+        visit.page.fill("#text", "[2, 0, 1]")
+        visit.page.wait_for_selector(".match")
+        visit.page.locator(".match").click()
+        visit.page.wait_for_selector("text=[1,0,0.5]")
+        assert visit.said == []
