@@ -100,7 +100,7 @@ def test_explore_items_charts_and_a_random_cluster(visit, site):
     page.wait_for_selector("#found .name:text('roses')")
     assert visit.violations() == []
     page.click("text=A random cluster")
-    expect(page.locator("#found h3")).not_to_be_empty(timeout=WAIT_MS)
+    expect(page.locator("#found h2").first).not_to_be_empty(timeout=WAIT_MS)
 
 
 def test_an_unknown_item_is_explained(chromium, site):

@@ -41,9 +41,9 @@ export function marked(title, text, spans) {
   return h("div", { class: "text", tabindex: "0", role: "group", "aria-label": `Text of ${title}` }, parts);
 }
 
-export function side(title, text, spans, missing) {
+export function side(title, text, spans, missing, heading = "h3") {
   const body = text === null || text === undefined ? h("p", { class: "note" }, missing) : marked(title, text, spans);
-  return h("div", { class: "side" }, h("h3", {}, title), body);
+  return h("div", { class: "side" }, h(heading, {}, title), body);
 }
 
 export function command(lines) {

@@ -49,7 +49,7 @@ export function exploreView(stats) {
     const content = item.text ?? item.bits ?? (item.vector ? JSON.stringify(item.vector) : null);
     const what = stats.kind.holds === "sets" ? "shingles" : "values";
     found.replaceChildren(h("div", { class: "card" },
-      side(String(item.id), content, [], "The index keeps the set of this item, not its text."),
+      side(String(item.id), content, [], "The index keeps the set of this item, not its text.", "h2"),
       h("p", { class: "note" }, `${count(item.size)} ${what}, added ${when(Date.parse(item.added_at) / 1000)}`),
       h("h2", {}, matches.length ? `${matches.length} neighbour${matches.length > 1 ? "s" : ""}` : "No neighbours"),
       h("ol", { class: "matches" }, matches.map((one) => h("li", {}, h("button", { type: "button", class: "match", "aria-pressed": "false",
