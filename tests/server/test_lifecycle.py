@@ -263,3 +263,19 @@ def test_a_run_is_reviewed(tmp_path):
     saved = [json.loads(line) for line in (tmp_path / "out.decisions.jsonl").read_text().splitlines()]
     assert [(one["id"], one["decision"]) for one in saved] == [("roses", "keep"), ("rose", "unsure")]
     assert "run.json is missing" in process("serve", "--run", make_index(tmp_path / "index")).err
+
+
+def test_links_are_reviewed(tmp_path):
+    (tmp_path / "a.csv").write_text("id,name,city\na1,John Smith,Boston\na2,Mary Jones,Denver\na3,Ann Lee,Reno\n")
+    (tmp_path / "b.csv").write_text("id,name,city\nb1,Jon Smith,Boston\nb2,Mary Jones,Denver\nb9,Zed Quill,Austin\n")
+    out = tmp_path / "out"
+    options = ("--fields", "name,city", "--scoring", "points", "-o", out)
+    assert process("link", tmp_path / "a.csv", tmp_path / "b.csv", *options).code == 0
+    with Serving("--run", out) as server:
+        listed = server.call("GET", "/v1/review/groups").json()
+        assert [one["title"] for one in listed["groups"]] == ["a1 - b1", "a2 - b2"]  # the first is the most doubtful
+        (found,) = server.call("GET", f"/v1/review/groups/{listed['groups'][0]['group']}").json()["members"]
+        name = found["fields"][0]
+        assert (name["field"], name["left"], name["right"]) == ("name", "John Smith", "Jon Smith")
+        assert server.post("/v1/review/decisions", {"group": 0, "row": 0, "decision": "remove"}).status == 200
+    assert json.loads((tmp_path / "out.decisions.jsonl").read_text())["decision"] == "remove"

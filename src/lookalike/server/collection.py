@@ -72,12 +72,12 @@ class Collection:
         try:
             features = as_column([question.item for question, _ in asked])
             lookup, found = self.index.search(features, max(question.k for question, _ in asked), threshold)
+            ids = typed_ids(lookup.ids(found.right), lookup.integers).to_pylist()
+            texts = read_texts(lookup, found.right) if any(wanted for _, wanted in asked) else [None] * len(ids)
         except LookalikeError as error:
             for at in places:
                 answers[at] = problem_of(error)
             return
-        ids = typed_ids(lookup.ids(found.right), lookup.integers).to_pylist()
-        texts = read_texts(lookup, found.right) if any(wanted for _, wanted in asked) else [None] * len(ids)
         column = lookup.kind.measure.column
         matches: list[list[dict[str, Any]]] = [[] for _ in places]
         for row, id, value, text in zip(found.left.tolist(), ids, found.similarity.tolist(), texts):
@@ -101,8 +101,11 @@ class Collection:
 
     def _remove(self, removals: list[Removal]) -> list[Answer]:
         ids = [one.id for one in removals]
-        known = find_items(self.index.store.lookup, ids)
-        self.index.remove(ids)
+        try:
+            known = find_items(self.index.store.lookup, ids)
+            self.index.remove(ids)
+        except LookalikeError as error:
+            return [problem_of(error)] * len(ids)
         seen: set[str] = set()
         answers: list[Answer] = []
         for id, number in zip(ids, known):

@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from lookalike.errors import BadDataError, LookalikeError, ResourceError, UsageError
+from lookalike.index.folder.errors import DamagedError
 
 PROBLEM_TYPE = "application/problem+json"
 
@@ -49,6 +50,8 @@ def problem_of(error: LookalikeError) -> Problem:
     'threshold 0.1 is below that of the index'
     """
     text = str(error)
+    if isinstance(error, DamagedError):
+        return Problem(500, text)
     if isinstance(error, ResourceError):
         return Problem(503, text, {"Retry-After": "5"})
     if isinstance(error, UsageError | BadDataError):

@@ -20,7 +20,7 @@ from lookalike.errors import UsageError
 from lookalike.features.passages import compare_texts
 from lookalike.features.shingles import Shingling
 from lookalike.jobs.run_inputs import RunInputs, open_inputs_of
-from lookalike.types import Float64, Int64
+from lookalike.types import RUN_FILE, Float64, Int64, parse_record
 
 DECISIONS = ("keep", "remove", "unsure")
 SHOWN_CHARACTERS = 100_000
@@ -55,22 +55,33 @@ class ReviewedRun:
         UsageError
             If it is not one.
         """
-        run = read_run(folder)
-        if (folder / "removed.parquet").is_file():
-            rows = pq.read_table(folder / "removed.parquet")
-            value = "similarity" if "similarity" in rows.column_names else "distance"
-            found = cls._grouped(folder, run, "dedup", rows, ["kept_file", "kept_row"], value)
-            found.inputs = open_inputs_of(folder, run)
-        elif (folder / "links.parquet").is_file():
-            rows = pq.read_table(folder / "links.parquet")
-            value = "probability" if rows["probability"].null_count < len(rows) else "score"
-            found = cls._grouped(folder, run, "link", rows, [], value)
-        else:
-            raise UsageError(
-                f"--run {folder}: has neither removed.parquet nor links.parquet; name the output of dedup or link"
-            )
+        links = folder / "links.parquet"
+        found = cls._open_links(folder, links) if links.is_file() else cls._open_dedup(folder)
         found._load_decisions()
         return found
+
+    @classmethod
+    def _open_dedup(cls, folder: Path) -> ReviewedRun:
+        run = read_run(folder)
+        if not (folder / "removed.parquet").is_file():
+            raise UsageError(f"--run {folder}: removed.parquet is missing; name the output folder of dedup or link")
+        rows = pq.read_table(folder / "removed.parquet")
+        value = "similarity" if "similarity" in rows.column_names else "distance"
+        found = cls._grouped(folder, run, "dedup", rows, ["kept_file", "kept_row"], value)
+        found.inputs = open_inputs_of(folder, run)
+        return found
+
+    @classmethod
+    def _open_links(cls, folder: Path, links: Path) -> ReviewedRun:
+        record = folder / RUN_FILE
+        run = parse_record(record.read_bytes()) if record.is_file() else None
+        if run is None:
+            raise UsageError(
+                f"--run {folder}: {RUN_FILE} is missing or damaged; name the output folder of dedup or link"
+            )
+        rows = pq.read_table(links)
+        value = "probability" if rows["probability"].null_count < len(rows) else "score"
+        return cls._grouped(folder, run, "link", rows, [], value)
 
     @classmethod
     def _grouped(
@@ -142,7 +153,7 @@ class ReviewedRun:
         rows = self._rows(group)[first : first + count]
         found = {**self.outline(group), "value": self._value, "members": []}
         if self.kind == "link":
-            found["members"] = [{"fields": row, "decision": self._decision(group, 0), "row": 0} for row in rows]
+            found["members"] = [self._link(group, row) for row in rows]
             return found
         keeper = (rows[0]["kept_file"], rows[0]["kept_row"])
         assert self.inputs is not None
@@ -154,6 +165,27 @@ class ReviewedRun:
         for at, row in enumerate(rows, first):
             found["members"].append(self._member(group, at, row, text, _text(texts.get((row["file"], row["row"])))))
         return found
+
+    def _link(self, group: int, row: dict[str, Any]) -> dict[str, Any]:
+        """A link: both values of each field, and how far they agree."""
+        sides = [self._record(side, row[side]) for side in ("left", "right")]
+        fields = [
+            {"field": name, "left": sides[0].get(name), "right": sides[1].get(name), **value}
+            for name, value in row.items()
+            if isinstance(value, dict)
+        ]
+        about = {name: row[name] for name in ("left", "right", "score", "probability")}
+        return {**about, "fields": fields, "row": 0, "decision": self._decision(group, 0)}
+
+    def _record(self, side: str, id: Any) -> dict[str, Any]:
+        """The record of a table, if the run has kept it."""
+        path = self.folder / "model" / f"{side}.parquet"
+        if not path.is_file():
+            path = path.with_name("left.parquet")
+        if not path.is_file():
+            return {}
+        found = pq.read_table(path, filters=[("record", "==", id)]).to_pylist()
+        return {name: None if value is None else str(value) for name, value in found[0].items()} if found else {}
 
     def _member(self, group: int, at: int, row: dict[str, Any], kept: str | None, text: str | None) -> dict[str, Any]:
         shared: dict[str, Any] = {"left_shared": [], "right_shared": []}
@@ -170,8 +202,9 @@ class ReviewedRun:
 
     @property
     def _value(self) -> str:
-        names = ("similarity", "distance") if self.kind == "dedup" else ("probability", "score")
-        return next(name for name in names if name in self.rows.column_names)
+        if self.kind == "link":
+            return "score" if self.rows["probability"].null_count == len(self.rows) else "probability"
+        return "similarity" if "similarity" in self.rows.column_names else "distance"
 
     def _rows(self, group: int) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self.rows.slice(
@@ -238,8 +271,10 @@ class ReviewedRun:
 def _limit(run: Mapping[str, Any], kind: str) -> float:
     """The threshold that decided."""
     options = run["options"]
-    given = options.get("threshold") if kind == "dedup" else options.get("probability", 0.5)
-    top, _, bottom = str(0.5 if given is None else given).partition("/")
+    given = options.get("threshold") if kind == "dedup" else options.get("probability")
+    if kind == "link" and options.get("scoring") == "points":
+        given = run.get("cut")
+    top, _, bottom = str(given if isinstance(given, int | float | str) else 0.5).partition("/")
     return float(top) / float(bottom or 1)
 
 

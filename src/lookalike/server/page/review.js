@@ -61,8 +61,11 @@ export async function reviewView() {
   }
 
   function link(number, member) {
-    const rows = Object.entries(member.fields).map(([name, value]) => h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, String(value ?? ""))));
-    return h("div", {}, h("table", {}, h("tbody", {}, rows)), decide(number, member.row, member.decision));
+    const cells = (row, name = "td") => h("tr", {}, row.map((one) => h(name, name === "th" ? { scope: "col" } : {}, String(one ?? ""))));
+    const rows = member.fields.map((one) => cells([one.field, one.left, one.right, one.agreement, one.weight?.toFixed(1)]));
+    const value = member.probability === null ? `Score ${member.score.toFixed(1)}` : `Probability ${similarity(member.probability)}`;
+    return h("div", {}, h("p", { class: "note" }, value), h("table", {}, h("thead", {}, cells(["Field", String(member.left), String(member.right), "Agreement", "Weight"], "th")), h("tbody", {}, rows)),
+      decide(number, member.row, member.decision));
   }
 
   function decide(group, row, current) {
