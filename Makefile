@@ -11,7 +11,7 @@ WORKERS ?= $(shell $(PYTHON) -c "import os; print(min(4, os.cpu_count()) + 1)")
 PARALLEL := -n $(WORKERS) --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install java demo test test-slow test-benchmarks fuzz lint format docs docs-serve bench bench-exact bench-records bench-vectors bench-rivals bench-scale bench-memory bench-small bench-index bench-server browser serve-demo clean
+.PHONY: install java demo test test-slow test-benchmarks fuzz lint format docs docs-serve bench bench-exact bench-records bench-vectors bench-rivals bench-scale bench-memory bench-small bench-index bench-spark bench-server browser serve-demo clean
 
 install: $(STAMP) $(PACKS)/.built
 
@@ -110,6 +110,8 @@ browser:
 
 bench-server: install
 	$(BIN)/python benchmarks/server.py --save
+bench-spark: install
+	$(BIN)/python benchmarks/spark.py
 
 bench-index: install
 	$(BIN)/python benchmarks/index.py

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engines import SMALL, dedup_on_both, make_texts, pairs_on_both, write_lines
+from lookalike.cli.main import run
 from lookalike.jobs.dedup import DedupOptions
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -81,6 +82,19 @@ def test_bad_lines_are_set_aside(session, tmp_path):
     path.write_text("\n".join(lines) + "\n")
     made = dedup_on_both(session, tmp_path, [path], method="lsh", on_error="skip")
     assert made[1]["counts"]["rejected"] == 4
+
+
+def test_an_index_gives_the_same_answers(session, tmp_path):
+    paths = [write_lines(tmp_path / f"{k}.jsonl", make_texts(80, seed=k)) for k in range(2)]
+    paths[0].write_text("{broken\n" + paths[0].read_text())
+    asked = str(write_lines(tmp_path / "asked.jsonl", make_texts(100, seed=1)))
+    for name, engine in {"local": [], "spark": ["--engine", "spark", "--master", "local[2]"]}.items():
+        options = ["--threshold", "0.5", "--on-error", "skip", "--quiet", *engine]
+        assert run(["index", "create", str(tmp_path / name), *map(str, paths), *options]) == 0
+        answers = ["-o", str(tmp_path / f"{name}.csv"), "--quiet"]
+        assert run(["index", "query", str(tmp_path / name), asked, *answers]) == 0
+    assert (tmp_path / "local.csv").read_text() == (tmp_path / "spark.csv").read_text()
+    assert (tmp_path / "local.csv").read_text().count("\n") > 50
 
 
 numbers = count()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lookalike.errors import UsageError
 
 if TYPE_CHECKING:
+    from lookalike.engine.progress import Progress
     from lookalike.engine.settings import Settings
     from lookalike.matching.stages import Stages
 
@@ -38,3 +40,26 @@ def open_stages(master: str | None, settings: Settings) -> Iterator[Stages]:
 
     with open_session(master, settings.execution.budget.total_bytes) as session:
         yield SparkStages(session, master)
+
+
+@contextmanager
+def open_digesting(master: str | None, index: str, settings: Settings, progress: Progress) -> Iterator[Any]:
+    """What reads and digests the items of an index on a cluster; None for this process.
+
+    Its work files are beside the index, which all machines must see.
+    """
+    if master is None:
+        yield None
+        return
+    import tempfile
+
+    from lookalike.spark.indexing import IndexDigesting
+    from lookalike.spark.session import open_session
+    from lookalike.types import TEMPORARY
+
+    beside = None if "://" in index else Path(index).absolute().parent
+    with (
+        tempfile.TemporaryDirectory(prefix=TEMPORARY, dir=beside) as folder,
+        open_session(master, settings.execution.budget.total_bytes) as session,
+    ):
+        yield IndexDigesting(session, Path(folder), settings, progress)

@@ -73,7 +73,7 @@ def command() -> None:
 @command.command("create", epilog=_CREATE, context_settings=CONTEXT)
 @_index
 @click.argument("inputs", nargs=-1, metavar="[INPUT]...")
-@shared_options(without=("method", "engine", "master"))
+@shared_options(without=("method",))
 @click.option(
     "--store", default="sets", show_default=True, metavar="[sets|text]", help="What is kept of each item to verify."
 )
@@ -83,20 +83,24 @@ def create(
     index: str, inputs: tuple[str, ...], store: str, on_conflict: str, as_json: bool, quiet: bool, **options: Any
 ) -> None:
     """Create an index in a new folder, with the items of INPUT if there is one."""
+    from lookalike.cli.engines import open_digesting, take_engine
     from lookalike.cli.progress import open_progress
     from lookalike.engine.method import tell_plan
     from lookalike.index.index import StoredIndex
     from lookalike.index.kind import Kind
     from lookalike.read import check_inputs
 
+    master = take_engine(options)
     settings = settings_from({**options, "method": "lsh"})
     check_inputs(inputs)
     progress = open_progress(quiet)
     kind = Kind.create(settings, store)
     if kind.decided:
         tell_plan(kind.settings, None, progress)
-    with _opened(inputs, settings, progress) as sources:
-        made = StoredIndex.create(index, settings, sources, store=store, progress=progress, on_conflict=on_conflict)
+    with _opened(inputs, settings, progress) as sources, open_digesting(master, index, settings, progress) as elsewhere:
+        made = StoredIndex.create(
+            index, settings, sources, store=store, progress=progress, on_conflict=on_conflict, elsewhere=elsewhere
+        )
     with made:
         _tell(made, progress, as_json, {"items": len(made), "rejected": len(made.rejected)}, f"{made.store.name}: ")
 

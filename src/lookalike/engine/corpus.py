@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -271,13 +272,20 @@ def digest_source_block(
 ) -> tuple[DigestedBlock, Items]:
     """Read and digest a block, which is the `index`-th of the source with this number; the items come along."""
     items: Items = block.items(wanted)
-    try:
+    with naming_vectors(source, block, wanted):
         made = digest_block(items.features, digesting)
+    aside = source.rejected_rows.get(index)
+    return DigestedBlock(number, index, made, items.columns, items.rejected, aside), items
+
+
+@contextmanager
+def naming_vectors(source: Source, block: Block, wanted: Wanted) -> Iterator[None]:
+    """Say in which row of the source a bad vector is."""
+    try:
+        yield
     except VectorError as error:
         place = f"{source.name}: row {getattr(block, 'first_row', 0) + error.row}"
         raise BadDataError(f"{place}: column {wanted.features!r} {error}") from error
-    aside = source.rejected_rows.get(index)
-    return DigestedBlock(number, index, made, items.columns, items.rejected, aside), items
 
 
 def wanted_of(source: Source, settings: ItemSettings, rank_column: str | None) -> Wanted:

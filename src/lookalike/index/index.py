@@ -25,7 +25,7 @@ from lookalike.index.contract import Lookup, Store
 from lookalike.index.kind import Kind
 from lookalike.index.matches import Matches
 from lookalike.index.naming import NamedMatches, typed_ids
-from lookalike.index.reading import Reader
+from lookalike.index.reading import DigestElsewhere, Reader
 from lookalike.index.reference import as_features
 from lookalike.index.stores import create_store, open_store
 from lookalike.types import Rejected, Source, strings_to_arrow, to_arrow
@@ -72,6 +72,7 @@ class StoredIndex:
         progress: Progress | None = None,
         numbered: bool = False,
         on_conflict: str = "replace",
+        elsewhere: DigestElsewhere | None = None,
     ) -> StoredIndex:
         """Create an index, which appears with all the items of the sources or not at all, and open it.
 
@@ -81,6 +82,8 @@ class StoredIndex:
             Keep "sets", or "text".
         numbered
             Items without an id are numbered; otherwise they are called FILE:ROW.
+        elsewhere
+            Reads and digests the items in place of this process.
         """
         kind = Kind.create(settings, store)
         told = settings.execution
@@ -88,7 +91,7 @@ class StoredIndex:
         with create_store(place, kind, **execution) as made:
             index = cls(made, progress)
             if sources:
-                index.add(list(sources), numbered=numbered, on_conflict=on_conflict)
+                index.add(list(sources), numbered=numbered, on_conflict=on_conflict, elsewhere=elsewhere)
         found = cls.open(place, progress=progress, **execution)
         found.rejected = index.rejected
         return found
@@ -161,7 +164,13 @@ class StoredIndex:
             raise UsageError(f"{self.store.name}: the index was opened for reading only")
 
     def add(
-        self, sources: list[Source], *, if_new: bool = False, on_conflict: str = "replace", numbered: bool = False
+        self,
+        sources: list[Source],
+        *,
+        if_new: bool = False,
+        on_conflict: str = "replace",
+        numbered: bool = False,
+        elsewhere: DigestElsewhere | None = None,
     ) -> pa.Table:
         """Add items, all or none of them: id, added, match, similarity for each.
 
@@ -173,6 +182,8 @@ class StoredIndex:
             What happens to an item whose id exists: "replace" the old one, "skip" it, or raise an "error".
         numbered
             Items without an id are numbered; otherwise they are called FILE:ROW.
+        elsewhere
+            Reads and digests the items in place of this process.
         """
         one_of("on-conflict", on_conflict, ON_CONFLICT)
         self.check_writing()
@@ -184,7 +195,7 @@ class StoredIndex:
             with store.changing() as changes:
                 additions = Additions(store, changes, on_conflict, if_new=if_new, numbered=numbered)
                 with self._workers(sources, "adding") as workers:
-                    for items in reader.read(sources, workers):
+                    for items in reader.read(sources, workers, elsewhere):
                         additions.add(items)
                 found = additions.finish()
             self.rejected = reader.rejected

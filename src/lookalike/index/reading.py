@@ -10,18 +10,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.engine.corpus import fill_ids
+from lookalike.engine.corpus import fill_ids, naming_vectors, wanted_of
 from lookalike.engine.digest import KeyedSets, keyed_sets
 from lookalike.engine.progress import Progress
 from lookalike.engine.workers import Workers
 from lookalike.errors import BadDataError
 from lookalike.features.shingles import is_list
-from lookalike.features.vectors import VectorError
 from lookalike.index.batch import Batch, Content
 from lookalike.index.kind import Kind
 from lookalike.read import is_text
 from lookalike.types import (
-    DEFAULT_ID,
     Block,
     Items,
     Rejected,
@@ -108,6 +106,11 @@ def are_integers(ids: pa.Array | None) -> bool:
     return ids is not None and pa.types.is_integer(ids.type) and not ids.null_count and ids.type != pa.uint64()
 
 
+DigestedItems = tuple[int, Items, KeyedSets, pa.Array | None, int]
+"""The number of a source, items of it as they follow each other, their sets and keys, their ids, and bytes read."""
+DigestElsewhere = Callable[[list[Source], list[Wanted], Kind], Iterator[DigestedItems]]
+
+
 @dataclass(slots=True)
 class Reader:
     """Reads sources for an index, on some threads."""
@@ -118,8 +121,10 @@ class Reader:
     seen: int = 0
     named: int = 0
 
-    def read(self, sources: list[Source], workers: Workers | None = None) -> Iterator[ReadItems]:
-        """The items in input order, a block at a time."""
+    def read(
+        self, sources: list[Source], workers: Workers | None = None, elsewhere: DigestElsewhere | None = None
+    ) -> Iterator[ReadItems]:
+        """The items in input order, a block at a time; they can be read and digested elsewhere."""
         budget = self.kind.settings.execution.budget
         shingling = self.kind.settings.items.shingling
         for source in sources:
@@ -127,7 +132,10 @@ class Reader:
         ahead = self.kind.settings.execution.blocks_ahead(self.kind.settings.items.characters)
         each: Callable[..., Any] = map if workers is None else workers.map
         jobs = self._jobs(sources)
-        made = each(self._digest, jobs) if workers is None else each(self._digest, jobs, ahead)
+        if elsewhere is not None:
+            made = elsewhere(sources, [self._wanted(source) for source in sources], self.kind)
+        else:
+            made = each(self._digest, jobs) if workers is None else each(self._digest, jobs, ahead)
         rows = dict.fromkeys(range(len(sources)), 0)
         for number, items, found, ids, nbytes in made:
             self.rejected += items.rejected
@@ -141,22 +149,19 @@ class Reader:
             raise BadDataError(f"no item has a value in column {wanted!r}, which --id names")
 
     def _jobs(self, sources: list[Source]) -> Iterator[tuple[int, Source, Block, Wanted]]:
-        options = self.kind.settings.items
         for number, source in enumerate(sources):
-            names = source.column_names()
-            has_id = options.id is not None or names is None or DEFAULT_ID in names
-            wanted = Wanted(options.column, (options.id or DEFAULT_ID,) if has_id else (), options.skip_errors)
+            wanted = self._wanted(source)
             for block in source.blocks():
                 yield number, source, block, wanted
 
-    def _digest(self, job: tuple[int, Source, Block, Wanted]) -> tuple[int, Items, KeyedSets, pa.Array | None, int]:
+    def _wanted(self, source: Source) -> Wanted:
+        return wanted_of(source, self.kind.settings.items, None)
+
+    def _digest(self, job: tuple[int, Source, Block, Wanted]) -> DigestedItems:
         number, source, block, wanted = job
         items: Items = block.items(wanted)
-        try:
+        with naming_vectors(source, block, wanted):
             found = keyed_sets(items.features, self.kind.digesting)
-        except VectorError as error:
-            place = f"{source.name}: row {getattr(block, 'first_row', 0) + error.row}"
-            raise BadDataError(f"{place}: column {wanted.features!r} {error}") from error
         ids = items.columns.get(wanted.columns[0]) if wanted.columns else None
         if isinstance(ids, pa.ChunkedArray):
             ids = ids.combine_chunks()

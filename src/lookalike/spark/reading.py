@@ -7,9 +7,10 @@ keys, partitioned by key, to the tasks that join them. Items are named by part a
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +25,7 @@ from lookalike.spark.cluster import payloads
 from lookalike.spark.pieces import Written, has_failed_before, noting_failure, to_batch, write_piece
 from lookalike.types import Bool, Buckets, Int32, Int64, ItemMemory, Source, UInt64, Wanted, to_arrow, to_numpy
 
+Made = TypeVar("Made")
 BUCKETS = "buckets-{:06}.arrow"
 LINES = b"lines"
 """Where a piece of digests says how many lines its part has."""
@@ -60,7 +62,7 @@ def read_parts(batches: Iterator[pa.RecordBatch], *, reading: Reading) -> Iterat
             continue
         with noting_failure(folder, part.number):
             part.source.item_memory = reading.memory
-            blocks = _digest(part, reading.digesting)
+            blocks = with_lines_named(part.source, partial(_digest_blocks, part, reading.digesting))
             table = digest_table(blocks, 0)
             lines = str(getattr(part.source, "lines", 0))
             table = table.replace_schema_metadata({**table.schema.metadata, LINES: lines})
@@ -69,22 +71,23 @@ def read_parts(batches: Iterator[pa.RecordBatch], *, reading: Reading) -> Iterat
             yield from _keys(part.number, blocks, reading)
 
 
-def _digest(part: Part, digesting: DigestSettings) -> list[DigestedBlock]:
-    """All blocks of a part. If a line is bad, the lines before the part are counted to name it."""
+def with_lines_named(source: Source, read: Callable[[], Made]) -> Made:
+    """Read a part; if a line of it is bad, count the lines before the part, and read again to name it."""
     try:
-        return list(_digest_blocks(part, digesting))
+        return read()
     except BadDataError:
-        source = part.source
         if not isinstance(source, LineSource) or not source.spans or source.spans[0].start == 0:
             raise
         source.lines_before = _count_lines(source)
-        return list(_digest_blocks(part, digesting))
+        return read()
 
 
-def _digest_blocks(part: Part, digesting: DigestSettings) -> Iterator[DigestedBlock]:
-    for index, block in enumerate(part.source.blocks()):
+def _digest_blocks(part: Part, digesting: DigestSettings) -> list[DigestedBlock]:
+    source, found = part.source, []
+    for index, block in enumerate(source.blocks()):
         number = getattr(block, "index", index)
-        yield digest_source_block(part.source, part.source_number, number, block, part.wanted, digesting)[0]
+        found.append(digest_source_block(source, part.source_number, number, block, part.wanted, digesting)[0])
+    return found
 
 
 def _count_lines(source: LineSource) -> int:
