@@ -110,6 +110,7 @@ browser:
 
 bench-server: install
 	$(BIN)/python benchmarks/server.py --save
+
 bench-spark: install
 	$(BIN)/python benchmarks/spark.py
 

@@ -9,20 +9,30 @@ if TYPE_CHECKING:
 
 
 def measure_stages(session: SparkSession) -> dict[str, Any]:
-    """Tasks, bytes shuffled and spilled, and skew: how much longer the slowest task of a stage took than the median.
-
-    Empty for Spark Connect, which does not tell.
-    """
+    """Tasks, bytes shuffled and spilled, and skew: the slowest task by the median one, of the most uneven stage."""
     try:
         context: Any = session.sparkContext
         store = context._jsc.sc().statusStore()
-        stages = store.stageList(None, False, False, context._gateway.new_array(context._jvm.double, 0), None)
+        quantiles = context._gateway.new_array(context._jvm.double, 2)
+        quantiles[0], quantiles[1] = 0.5, 1.0
+        stages = store.stageList(None, False, True, quantiles, None)
         found = [stages.apply(number) for number in range(stages.size())]
-    except Exception:
+        skew = max((_skew(one) for one in found), default=1.0)
+    except Exception:  # it is not part of the result
         return {}
     return {
         "tasks": sum(one.numCompleteTasks() for one in found),
         "failed_tasks": sum(one.numFailedTasks() for one in found),
         "shuffle_bytes": sum(one.shuffleWriteBytes() for one in found),
         "spill_bytes": sum(one.diskBytesSpilled() for one in found),
+        "skew": round(skew, 2),
     }
+
+
+def _skew(stage: Any) -> float:
+    """The time of the slowest task of a stage by that of the median one; 1 if that is not known."""
+    told = stage.taskMetricsDistributions()
+    if not told.isDefined():
+        return 1.0
+    median, slowest = (told.get().executorRunTime().apply(k) for k in range(2))
+    return float(slowest) / float(median) if median > 0 else 1.0
