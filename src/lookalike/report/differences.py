@@ -126,7 +126,7 @@ def _mark(kind: str, text: str, side: int) -> Markup:
 
 
 def _gap(words: str) -> Markup:
-    return tag("span", f"[… {words} …]", class_="gap")
+    return join([" ", tag("span", f"[… {words} …]", class_="gap"), " "])
 
 
 def _note(pieces: Sequence[_Piece], start: int, texts: tuple[str, str], ends: Sequence[int]) -> str:

@@ -18,6 +18,6 @@
     search.oninput = filter;
     if (least) least.oninput = filter;
   }
-  // Nothing can be opened on paper.
-  window.onbeforeprint = () => document.querySelectorAll("details").forEach((part) => { part.open = true; });
+  // Nothing can be opened on paper; tables of numbers stay closed.
+  window.onbeforeprint = () => document.querySelectorAll("section > details.example").forEach((part) => { part.open = true; });
 })();

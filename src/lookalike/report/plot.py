@@ -14,7 +14,7 @@ from lookalike.report.html import Markup, tag
 from lookalike.report.svg import Marker, Scale
 from lookalike.types.frozen import frozen
 
-HEIGHT, TOP, BOTTOM, SIDE = 240, 40, 46, 54
+HEIGHT, TOP, BOTTOM, SIDE = 240, 50, 46, 54
 """In pixels: the area, what is above and below it, and the labels on its left."""
 
 
@@ -74,7 +74,7 @@ def plot(
 ) -> Markup:
     """A curve, dots and a labelled vertical line; with `shares`, the vertical axis is in per cent."""
     area: list[Markup] = []
-    side = [tag("text", y.label, x=0, y=TOP - 22, class_="label")]
+    side = [tag("text", y.label, x=0, y=12, class_="label")]
     for tick in y.ticks():
         level = _level(y, tick)
         name = f"{tick:.0%}" if shares else f"{tick:,.10g}"
@@ -89,8 +89,8 @@ def plot(
         area.append(tag("line", **ends, y2=_short(_level(y, high)), class_="curve"))
     if marker is not None:
         at, end = _place(x, marker.value), "end" if x.share(marker.value) > 0.5 else "start"
-        area.append(tag("line", x1=at, x2=at, y1=TOP - 14, y2=floor, class_="marker"))
-        area.append(tag("text", marker.label, x=at, y=TOP - 20, class_=f"marker-name {end}"))
+        area.append(tag("line", x1=at, x2=at, y1=TOP - 10, y2=floor, class_="marker"))
+        area.append(tag("text", marker.label, x=at, y=TOP - 16, class_=f"marker-name {end}"))
     for dot in dots:
         area += _dot(x, y, dot)
     pictures = [

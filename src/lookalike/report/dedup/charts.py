@@ -74,7 +74,7 @@ def chart_values(report: DedupReport) -> Markup:
     if not report.bins:
         return no_chart("Nothing was removed, so there are no similarities to show.")
     name = report.value_name
-    label = f"{name} of a removed item to the item kept for it"
+    label = f"{name} to the kept item"
     return chart_bins(
         report.bins, _say_values(report), value_name=name, label=label, noun="removed item", threshold=report.threshold
     )

@@ -6,24 +6,39 @@ from collections.abc import Mapping
 from typing import Any
 
 from lookalike.report.dedup.facts import DedupReport
+from lookalike.report.examples import shorten
 from lookalike.report.html import show_interval, show_share
 
 LARGE_CLUSTER, FEW = 0.01, 20
 MOSTLY = 0.5
 MANY_EMPTY, MANY_REJECTED = 0.05, 0.01
 CLOSE_CALLS = 0.25
+MOST = 12
+"""Warnings that are listed."""
 
 
 def list_warnings(report: DedupReport) -> list[str]:
     """Everything that makes the result doubtful."""
     counts, alarms = report.run["counts"], report.run.get("alarms", ())
     found = [*_about_result(report, counts), *_about_recall(report.run.get("audit"))]
-    found += _about_input(counts)
-    said = {"large_cluster", "recall_not_reached", "mostly_empty"}
-    found += [_sentence(alarm["text"]) for alarm in alarms if alarm.get("kind") not in said]
-    # an empty file among full ones is not in the counts
-    found += [_sentence(alarm["text"]) for alarm in alarms if alarm.get("kind") == "mostly_empty" and "file" in alarm]
+    found += [*_about_input(counts), *_about_sources(report)]
+    # the page has its own words for these; only of empty files among full ones it knows nothing
+    said = {"large_cluster", "recall_not_reached", "mostly_empty", "file_mostly_removed"}
+    rest = [one for one in alarms if one.get("kind") not in said or (one["kind"] == "mostly_empty" and "file" in one)]
+    found += [_sentence(alarm["text"]) for alarm in rest]
+    if len(found) > MOST:
+        found = [*found[:MOST], f"{len(found) - MOST:,} more warnings are under “alarms” in run.json."]
     return [*found, *report.notes]
+
+
+def _about_sources(report: DedupReport) -> list[str]:
+    """Sources that have lost most of their items, if they are some among several."""
+    lost = [one for one in report.sources if (one.items or 0) >= FEW and one.removed > MOSTLY * (one.items or 0)]
+    if not lost or len(report.sources) == 1:
+        return []
+    named = [f"{shorten(one.name)} ({one.removed:,} of {one.items:,})" for one in lost[:3]]
+    more = f" and {len(lost) - 3} more" if len(lost) > 3 else ""
+    return [f"Most items were removed from {', '.join(named)}{more}. Is that a copy of something else in the input?"]
 
 
 def _about_result(report: DedupReport, counts: Mapping[str, int]) -> list[str]:
@@ -74,8 +89,8 @@ def _about_input(counts: Mapping[str, int]) -> list[str]:
     found = []
     if empty > MANY_EMPTY * items:
         found.append(
-            f"{show_share(empty / items)} of the items ({empty:,}) are empty. They were all kept, since an empty item "
-            "resembles nothing. Is --column the right one?"
+            f"{show_share(empty / items)} of the items ({empty:,}) are empty. Empty items resemble nothing, so all "
+            "of them stay. Is --column the right one?"
         )
     if rejected > MANY_REJECTED * (items + rejected):
         found.append(
