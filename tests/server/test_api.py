@@ -257,3 +257,36 @@ def test_vectors_tokens_and_bits(tmp_path):
         assert server.lines("/v1/items", {"id": "s", "tokens": ["x", "y"]}, {"id": "n", "tokens": [1, 2]}).status == 200
         assert server.post("/v1/query", {"tokens": ["y", "x"]}).json()["matches"] == [{"id": "s", "similarity": 1.0}]
         assert server.post("/v1/query", {"tokens": [2, 1]}).json()["matches"] == [{"id": "n", "similarity": 1.0}]
+
+
+def talk(server, sent, *, half_close=False):
+    """Send bytes, and return all that comes back."""
+    with socket.create_connection((server.host, server.port), 20) as one:
+        one.sendall(sent)
+        if half_close:
+            one.shutdown(socket.SHUT_WR)
+        got = b""
+        while piece := one.recv(4096):
+            got += piece
+    return got
+
+
+def test_what_is_not_http_is_a_problem_too(server):
+    for sent, status in ((b"hello\r\n\r\n", 400), (b"GET / HTTP/1.1\r\nX: " + b"x" * 70_000 + b"\r\n\r\n", 431)):
+        got = talk(server, sent)
+        assert got.startswith(f"HTTP/1.1 {status} ".encode())
+        assert b"application/problem+json" in got
+
+
+def test_a_head_that_does_not_come_is_given_up(server):
+    assert talk(server, b"GET / HTTP/1.1\r\nHost: loc").startswith(b"HTTP/1.1 408")  # after 2 seconds here
+
+
+def test_who_closes_one_side_gets_the_answer(server):
+    body = json.dumps({"text": ROSE}).encode()
+    head = (
+        f"POST /v1/query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
+    )
+    got = talk(server, head.encode() + b"\r\n\r\n" + body, half_close=True)
+    assert got.startswith(b"HTTP/1.1 200")
+    assert json.loads(got.partition(b"\r\n\r\n")[2])["matches"][0]["id"] == "rose"

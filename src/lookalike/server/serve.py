@@ -22,6 +22,7 @@ from lookalike.server.app import create_app
 from lookalike.server.contents import Item, Question
 from lookalike.server.keys import Keys
 from lookalike.server.options import ServerOptions
+from lookalike.server.protocol import protocol_with
 from lookalike.server.reviewed_run import ReviewedRun
 from lookalike.server.state import ServerState
 from lookalike.types import TEMPORARY
@@ -82,7 +83,7 @@ def _config(state: ServerState, keys: Keys | None, reviewed: ReviewedRun | None)
     config = uvicorn.Config(
         app, host=options.host.strip("[]"), port=options.port, log_level="critical", access_log=False,
         server_header=False, date_header=True, lifespan="off", timeout_graceful_shutdown=DRAIN_SECONDS,
-        timeout_keep_alive=75, ws="none", proxy_headers=False,
+        timeout_keep_alive=75, http=protocol_with(options.limits.seconds), ws="none", proxy_headers=False,
         ssl_certfile=options.tls_cert and str(options.tls_cert), ssl_keyfile=options.tls_key and str(options.tls_key),
     )  # fmt: skip
     try:
