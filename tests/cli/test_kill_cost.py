@@ -29,7 +29,7 @@ LEAST_SECONDS = 60
 SHARE = 0.7
 """Where in a stage a run is killed: after this share of its time."""
 SHORT = int(os.environ.get("KILL_COST_SHORT", "0"))
-"""So many documents or people instead: to try the tests themselves."""
+"""The number of documents or people instead, to try the tests themselves."""
 TOO_SHORT = 0.3
 """Stages of fewer seconds are not aimed at."""
 STAGED = (sys.executable, Path(__file__).parents[1] / "support" / "killed.py")
@@ -114,7 +114,7 @@ def check_cost(tmp_path, command, stages):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("method", "documents"), [("lsh", 120_000), ("exact", 80_000)])
+@pytest.mark.parametrize(("method", "documents"), [("lsh", 160_000), ("exact", 130_000)])
 def test_a_kill_costs_dedup_little(tmp_path, method, documents):
     write_documents(tmp_path / "in.jsonl.gz", SHORT or documents)
     command = ["dedup", tmp_path / "in.jsonl.gz", "--method", method, "--threads", "1"]
@@ -125,7 +125,7 @@ def test_a_kill_costs_dedup_little(tmp_path, method, documents):
 
 @pytest.mark.slow
 def test_a_kill_costs_link_little(tmp_path):
-    one, other, _ = make_people(SHORT or 1_200_000, SHORT or 1_200_000, 0.3)
+    one, other, _ = make_people(SHORT or 1_500_000, SHORT or 1_500_000, 0.3)
     files = tmp_path / "a.parquet", tmp_path / "b.parquet"
     for table, path in zip((one, other), files):
         pq.write_table(table, path)

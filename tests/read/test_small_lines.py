@@ -3,7 +3,7 @@
 import pytest
 
 from lookalike.errors import BadDataError, UsageError
-from lookalike.read.small_lines import read_small_lines
+from lookalike.read.txt import read_small_lines
 
 
 @pytest.mark.parametrize("data", [b"a\nb\n", b"\xef\xbb\xbfa\r\nb"])

@@ -224,7 +224,7 @@ class Index:
         return len(self._index.get([id])) > 0
 
     def remove(self, ids: Iterable[str | int] = (), *, older_than: str | float | None = None) -> int:
-        """Remove items by id, or those added longer ago than "90d" (s, m, h, d, w) or so many seconds.
+        """Remove items by id, or those added longer ago than "90d" (s, m, h, d, w) or a number of seconds.
 
         Returns
         -------

@@ -202,7 +202,7 @@ def remove(
     from lookalike.errors import UsageError
     from lookalike.index.ages import parse_age
     from lookalike.index.index import StoredIndex
-    from lookalike.read.small_lines import read_small_lines
+    from lookalike.read.txt import read_small_lines
 
     if not ids and file is None and older_than is None:
         raise UsageError("name the items to remove: ID..., --ids FILE or --older-than AGE")

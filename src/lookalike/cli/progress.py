@@ -18,7 +18,7 @@ PLAIN_SECONDS = 10.0
 
 
 def open_progress(quiet: bool) -> Progress:
-    """Progress that fits stderr: none, a bar, or plain lines. It also tells if kernels have to be compiled."""
+    """Progress that fits stderr: none, a bar, or plain lines. It also says when kernels have to be compiled."""
     progress = _progress(quiet)
     announce_with(progress.say)
     return progress
@@ -123,7 +123,7 @@ class VisibleProgress(Progress):
 
 
 class PlainProgress(VisibleProgress):
-    """A line every so many seconds."""
+    """A line at regular intervals."""
 
     def __init__(self, every_seconds: float = PLAIN_SECONDS) -> None:
         super().__init__()

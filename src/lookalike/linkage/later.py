@@ -14,7 +14,7 @@ from lookalike.linkage.finished import Finished
 from lookalike.linkage.tables import RecordTable
 from lookalike.read import join_column
 from lookalike.read.columns import one_array
-from lookalike.read.small_lines import read_small_lines
+from lookalike.read.txt import read_small_lines
 from lookalike.types import DEFAULT_ID, Bool, Int64, text_scalar, to_arrow, to_numpy
 from lookalike.types import compute as pc
 from lookalike.types.frozen import frozen

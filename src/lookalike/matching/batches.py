@@ -209,7 +209,7 @@ def plan_batches(
 
 
 def set_bytes(corpus: Corpus, items: Int32, at_once: int) -> Int64:
-    """The memory that the sets of items take while they are compared, with so many bands at a time."""
+    """The memory that the sets of items take while they are compared, with this number of bands at a time."""
     return 8 * corpus.counts[items].astype(np.int64) + MEMBER_BYTES * at_once
 
 

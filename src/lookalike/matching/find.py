@@ -22,7 +22,7 @@ from lookalike.matching.batches import Candidates, plan_batches
 from lookalike.types import Bool, Buckets, Int32, to_arrow, to_numpy
 
 COPIES = "copies.arrow"
-"""The piece of work that tells which items have the same sequence of tokens."""
+"""The piece of work that lists items with the same sequence of tokens."""
 
 
 def find_candidates(

@@ -70,7 +70,7 @@ def _nothing_found(count: int, k: int) -> Found:
 
 
 def about_bytes(asked: int, k: int) -> int:
-    """The memory that the nearest of so many vectors take while they are sought."""
+    """The memory needed to search for the nearest of this number of vectors."""
     return asked * (20 * k + 8 * (k + NOTED) + 16)
 
 

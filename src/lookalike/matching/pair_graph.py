@@ -73,7 +73,7 @@ class PairGraph:
     def add(self, run: Run[Settings], candidates: Candidates, found: Comparable, removed: Bool | None) -> None:
         """Add sets that were compared: pairs, sizes and large buckets. A part cut into blocks is added once.
 
-        `removed` are the places whose sets are removed, if that is known: it tells which pairs were kept.
+        `removed` are the places whose sets are removed, if that is known: it follows which pairs were kept.
         """
         if found.cut is not None:
             if found.cut is not self._cut:

@@ -1,12 +1,14 @@
-"""Plain text, one item per line; a blank line is an empty item."""
+"""Plain text, one item per line; a blank line is an empty item. Also the lines of a small file that an option names."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
+from lookalike.errors import BadDataError, UsageError
 from lookalike.read.columns import BadRow, find_bad_utf8, missing_column
 from lookalike.read.lines import LineSource, Parsed, Rows, line_ends
 from lookalike.read.long import LongRow, text_at
@@ -72,3 +74,27 @@ def line_texts(rows: Rows) -> pa.Array:
     offsets[0:-1:2], offsets[1::2], offsets[-1] = starts, last, rows.ends[-1]
     runs = pa.Array.from_buffers(pa.large_binary(), 2 * len(rows), [None, pa.py_buffer(offsets), rows.data])
     return pc.take(runs, to_arrow(np.arange(0, 2 * len(rows), 2))).view(pa.large_string())
+
+
+def read_small_lines(path: Path, option: str) -> list[str]:
+    r"""All lines of a file in UTF-8, without their ends; errors name the option.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "ids.txt")
+    ...     _ = path.write_text("a1\na2\n")
+    ...     read_small_lines(path, "--ids")
+    ['a1', 'a2']
+    """
+    try:
+        return path.read_text("utf-8-sig").splitlines()
+    except FileNotFoundError:
+        raise UsageError(f"{option} {path}: no such file") from None
+    except IsADirectoryError:
+        raise UsageError(f"{option} {path}: this is a folder; name a file") from None
+    except UnicodeDecodeError as error:
+        raise BadDataError(f"{option} {path}: not UTF-8 ({error}); save it as UTF-8") from None
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{option} {path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None

@@ -69,7 +69,7 @@ class Sets:
 
 @frozen
 class VectorKind:
-    """What the items of a job on vectors are: so many numbers, or so many bits.
+    """What the items of a job on vectors are: a fixed number of numbers, or of bits.
 
     A vector travels as a set does, its memory cut into words of 64 bits, the last one filled up with zeros.
 

@@ -16,7 +16,7 @@ from lookalike.types import Layout
 from lookalike.write.kept_file import KeptFile, Saved
 
 STRETCH_BYTES = 8 << 20
-"""So many bytes are compressed on their own: a file can be continued after any of these stretches."""
+"""The number of bytes that are compressed on their own: a file can be continued after any such stretch."""
 GZIP_LEVEL = 6
 # no name or time in the header: they would differ between runs
 _HEADER = b"\x1f\x8b\x08\0\0\0\0\0\0\xff"

@@ -1,4 +1,4 @@
-"""A lock that ends with its process: tells a run that is alive from one that was killed.
+"""A lock that ends with its process, and so distinguishes a live run from one that was killed.
 
 Uses `fcntl` or `msvcrt`. On a system with neither, the existence of the file is the lock; one left by a killed run must
 then be removed by hand, which the error says.

@@ -192,7 +192,7 @@ def records_in(table: pa.Table) -> list[BlockRecord]:
 
 
 def digest_table(blocks: list[DigestedBlock], bands: int) -> pa.Table:
-    """Blocks as a piece of digests, with the bucket keys of so many bands."""
+    """Blocks as a piece of digests, with the bucket keys of this number of bands."""
     digests = [block.digest for block in blocks]
     columns = {f"key {band}": _joined([one.keys[band] for one in digests], np.uint64) for band in range(bands)}
     columns["print 0"] = _joined([one.prints[0] for one in digests], np.uint64)

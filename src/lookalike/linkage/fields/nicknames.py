@@ -15,7 +15,7 @@ import pyarrow as pa
 from lookalike.errors import BadDataError, UsageError
 from lookalike.linkage.fields.columns import Column, WordGroups
 from lookalike.linkage.fields.normalise import fold_texts
-from lookalike.read.small_lines import read_small_lines
+from lookalike.read.txt import read_small_lines
 from lookalike.types import Bool, Int64, strings_to_arrow, text_scalar, to_arrow, to_numpy
 from lookalike.types import compute as pc
 
