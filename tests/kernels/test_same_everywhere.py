@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+import sysconfig
+import venv
 import zipfile
 from pathlib import Path
 
@@ -14,15 +17,17 @@ import pytest
 from lookalike.kernels.pack import cpu, provide
 
 ROOT = Path(__file__).parents[2]
+OTHER_NUMBA = "0.63.1"
+"""Not the one that is pinned."""
 WITHOUT_NUMBA = (
     "import sys; sys.modules['numba'] = None; from lookalike.cli.main import run; sys.exit(run(sys.argv[1:]))"
 )
 
 
-def lookalike(folder, *arguments, code=WITHOUT_NUMBA, **environment):
+def lookalike(folder, *arguments, code=WITHOUT_NUMBA, python=sys.executable, **environment):
     """Run a command in a folder, in a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)],
+        [str(python), "-c", code, *map(str, arguments)],
         cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -82,14 +87,14 @@ COMMANDS = (
 )
 
 
-def results(folder, code=WITHOUT_NUMBA, **environment):
+def results(folder, code=WITHOUT_NUMBA, python=sys.executable, **environment):
     """Every file that the commands write, but for times."""
     folder.mkdir()
     write_inputs(folder)
     for path in folder.iterdir():
         os.utime(path, (1e9, 1e9))  # recorded in dedup/graph
     for command in COMMANDS:
-        lookalike(folder, *command, "--quiet", code=code, **environment)
+        lookalike(folder, *command, "--quiet", code=code, python=python, **environment)
     files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != "run.json"]
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
@@ -97,7 +102,7 @@ def results(folder, code=WITHOUT_NUMBA, **environment):
 @pytest.mark.slow
 def test_results_do_not_depend_on_how_kernels_were_compiled(tmp_path):
     expected = results(tmp_path / "packed")
-    others = [name for name in cpu.BASELINES if name in str(_runnable()) and name != cpu.target()]
+    others = [name for name in cpu.runnable_baselines() if name != cpu.target()]
     for name in ("native", *others):
         environment = {"LOOKALIKE_CPU": name, "LOOKALIKE_CACHE": str(tmp_path / "cache")}
         assert results(tmp_path / name, **environment) == expected, name
@@ -105,8 +110,31 @@ def test_results_do_not_depend_on_how_kernels_were_compiled(tmp_path):
     assert results(tmp_path / "numba", code=by_numba, LOOKALIKE_KERNELS="numba") == expected
 
 
-def _runnable():
-    import llvmlite.binding as llvm
+@pytest.mark.slow
+def test_results_do_not_depend_on_the_version_of_numba(tmp_path):
+    python = _other_numba(tmp_path / "other")
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("packs", "__pycache__"))
+    environment = {"PYTHONPATH": str(tmp_path / "src"), "LOOKALIKE_CACHE": str(tmp_path / "cache")}
+    versions = "import numba, lookalike; print(numba.__version__, lookalike.__file__)"
+    version, place = lookalike(tmp_path, code=versions, python=python, **environment).stdout.split()
+    assert version == OTHER_NUMBA
+    assert place.startswith(str(tmp_path / "src"))
+    found = results(tmp_path / "there", python=python, **environment)
+    assert list((tmp_path / "cache").rglob("*.pack"))
+    assert found == results(tmp_path / "here")
 
-    features = llvm.get_host_cpu_features()
-    return [name for name, needed in cpu.BASELINES.items() if all(features.get(part) for part in needed)]
+
+def _other_numba(folder):
+    """A Python with another Numba and llvmlite, and for the rest what is installed here."""
+    venv.create(folder, with_pip=True)
+    python = folder / "bin" / "python"
+    install = [python, "-m", "pip", "install", "--quiet", f"numba=={OTHER_NUMBA}", f"numpy=={np.__version__}"]
+    if subprocess.run(list(map(str, install)), capture_output=True).returncode:
+        install[-1] = "numpy"  # the newest that this Numba knows
+        done = subprocess.run(list(map(str, install)), capture_output=True, text=True)
+        if done.returncode:
+            pytest.skip(f"Numba {OTHER_NUMBA} cannot be installed: {done.stderr[-200:]}")
+    places = {sysconfig.get_paths()[name] for name in ("purelib", "platlib")}
+    (own,) = (folder / "lib").glob("python*/site-packages")
+    (own / "rest.pth").write_text("\n".join(sorted(places)) + "\n")  # after what it has itself
+    return python

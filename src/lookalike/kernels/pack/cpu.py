@@ -21,10 +21,7 @@ CHOICE = "LOOKALIKE_CPU"
 @cache
 def target() -> str:
     """The kind of processor to use kernels for."""
-    runnable = []
-    if sys.platform == "linux" and platform.machine() == "x86_64":
-        features = _features()
-        runnable = [name for name, needed in BASELINES.items() if features.issuperset(needed)]
+    runnable = runnable_baselines()
     chosen = os.environ.get(CHOICE)
     if chosen and chosen != "native":
         if chosen not in runnable:
@@ -38,6 +35,14 @@ def target() -> str:
     import llvmlite.binding as llvm
 
     return f"{sys.platform}-{platform.machine()}-{llvm.get_host_cpu_name()}"
+
+
+def runnable_baselines() -> list[str]:
+    """The kinds of processors whose packs this one can run, the most able first."""
+    if sys.platform != "linux" or platform.machine() != "x86_64":
+        return []
+    features = _features()
+    return [name for name, needed in BASELINES.items() if features.issuperset(needed)]
 
 
 def _features() -> set[str]:
