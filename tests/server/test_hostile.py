@@ -104,7 +104,7 @@ def attack(tmp_path, count):
 
 
 def test_hostile_requests_do_no_harm(tmp_path):
-    attack(tmp_path, 400)
+    attack(tmp_path, 250)
 
 
 @pytest.mark.slow
@@ -138,8 +138,8 @@ def schema_requests(url, examples):
 @pytest.mark.filterwarnings("ignore")
 def test_requests_made_from_the_description(tmp_path):
     with Serving(make_index(tmp_path / "index"), "--log", "none") as server:
-        statuses = schema_requests(server.url, 8)
-        assert len(statuses) > 40
+        statuses = schema_requests(server.url, 5)
+        assert len(statuses) > 30
         assert [one for one in statuses if one >= 500] == []
         assert 200 in statuses
         assert server.call("GET", "/healthz").status == 200

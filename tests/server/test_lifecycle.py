@@ -5,6 +5,7 @@ import signal
 import subprocess
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +13,7 @@ import pytest
 
 import lookalike as la
 from calling import process, wait_for
+from lookalike.server.options import Limits, ServerOptions
 from serving import TEXTS, Serving, make_index
 
 ROSE = TEXTS["rose"]
@@ -20,19 +22,30 @@ READ, WRITE = "r" * 20, "w" * 20
 
 def test_it_refuses_to_start_unsafely(tmp_path):
     index = make_index(tmp_path / "index")
+    (tmp_path / "keys").write_text("# none\nread short ann\n")
     for arguments, said in (
-        (("--host", "0.0.0.0"), "without --keys"),
-        (("--tls-cert", "x"), "belong together"),
-        (("--keys", tmp_path / "none"), "No such file"),
-        (("--max-items", 0), "above 0"),
-        (("--allow-origin", "evil"), "https://news.example"),
+        ((index, "--host", "0.0.0.0"), "without --keys"),
+        ((index, "--keys", tmp_path / "keys"), "line 2"),
+        ((tmp_path / "nothing",), "is not an index"),
     ):
-        done = process("serve", index, *arguments)
+        done = process("serve", *arguments)
         assert (done.code, said in done.err) == (2, True), done.err
-    assert process("serve", tmp_path / "nothing").code == 2
-    assert "name an INDEX" in process("serve").err
-    (tmp_path / "keys").write_text("read short ann\n")
-    assert "line 1" in process("serve", index, "--keys", tmp_path / "keys").err
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"tls_cert": Path("x")}, "belong together"),
+        ({"limits": Limits(items=0)}, "above 0"),
+        ({"allow_origins": ("evil",)}, "https://news.example"),
+        ({"port": 70_000}, "from 0 to 65535"),
+        ({"log": "some"}, "all, errors or none"),
+        ({"host": "::"}, "without --keys"),
+    ],
+)
+def test_options_that_cannot_work_are_refused(options, said):
+    with pytest.raises(la.UsageError, match=said):
+        ServerOptions(**options).check()
 
 
 def test_keys_grant_reading_or_writing(tmp_path):

@@ -33,7 +33,7 @@ def site(tmp_path_factory):
         yield server
 
 
-@pytest.fixture(params=[{"color_scheme": "light"}, PHONE], ids=["light", "dark phone"])
+@pytest.fixture(params=[{"color_scheme": "light"}])
 def visit(request, chromium, site):
     with Visit(chromium, **request.param) as one:
         yield one
@@ -43,6 +43,10 @@ def visit(request, chromium, site):
         assert one.page.evaluate(wide), "the page can be scrolled sideways"
 
 
+BOTH = pytest.mark.parametrize("visit", [{"color_scheme": "light"}, PHONE], ids=["light", "dark phone"], indirect=True)
+
+
+@BOTH
 def test_ask_compare_and_add_if_new(visit, site):
     page = visit.page
     page.goto(f"{site.url}/")
@@ -90,6 +94,7 @@ def test_a_file_is_dropped(visit, site):
     assert page.input_value("#new-id") == "fox.txt"
 
 
+@BOTH
 def test_explore_items_charts_and_a_random_cluster(visit, site):
     page = visit.page
     page.goto(f"{site.url}/#explore")
@@ -111,6 +116,7 @@ def test_an_unknown_item_is_explained(chromium, site):
         visit.page.wait_for_selector("[role=alert]:text('has no item')")
 
 
+@BOTH
 def test_review_decisions_are_saved(visit, site):
     page = visit.page
     saved = site.folder / "out.decisions.jsonl"
