@@ -13,9 +13,9 @@ function tiles(stats) {
   return h("dl", { class: "tiles" }, rows.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
 }
 
-function chartCard(title, path, draw) {
+function chartCard(title, path, draw, none) {
   const place = h("div", { class: "empty" }, "Counting …");
-  call("GET", path).then((found) => place.replaceWith(found.length ? draw(found) : h("p", { class: "empty" }, "Nothing yet.")), (error) => place.replaceWith(problem(error)));
+  call("GET", path).then((found) => place.replaceWith(found.length ? draw(found) : h("p", { class: "empty" }, none)), (error) => place.replaceWith(problem(error)));
   return h("div", { class: "card" }, h("h2", {}, title), place, command(curl("GET", path)));
 }
 
@@ -65,6 +65,6 @@ export function exploreView(stats) {
       h("button", { type: "button", onclick: () => open("/v1/random") }, "A random cluster")));
   return [h("h1", {}, "What is in the index"), tiles(stats),
     h("div", { class: "card" }, form), found,
-    h("div", { class: "grid" }, chartCard("Additions over time", "/v1/additions", additions), chartCard("Buckets by number of items", "/v1/buckets", buckets)),
+    h("div", { class: "grid" }, chartCard("Additions over time", "/v1/additions", additions, "Nothing has been added yet."), chartCard("Buckets by number of items", "/v1/buckets", buckets, "Buckets are counted once additions have become a segment.")),
     h("div", { class: "card" }, h("h2", {}, "Options"), options(stats), command(curl("GET", "/v1/stats")))];
 }
