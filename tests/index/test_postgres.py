@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 
+import psycopg
 import pytest
 
 import lookalike as la
@@ -177,3 +178,37 @@ def test_what_items_are_is_settled_by_the_first_writer(database):
         other.add([[1.0, 2.0, 3.5]])
         assert len(other) == 2
         other.close()
+
+
+def end_connections(database):
+    """What a restart of the server does to everybody who is connected."""
+    with psycopg.connect(database.url, autocommit=True) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'lookalike'"
+        )
+
+
+def test_lost_connections_are_made_again(database):
+    place = database.new_index()
+    with la.Index.create(place, ["a b c d e f"], threshold=0.5) as index:
+        reader = la.Index.open(place, read_only=True)
+        end_connections(database)
+        assert (index.query(["a b c d e f"]).num_rows, reader.query(["a b c d e f"]).num_rows) == (1, 1)
+        end_connections(database)
+        index.add(["g h i j k l"])
+        assert (len(index), len(reader), reader.refresh(), len(reader), index.check()) == (2, 1, True, 2, [])
+        reader.close()
+
+
+def test_a_user_who_may_only_read(database):
+    place = database.new_index()
+    la.Index.create(place, ["a b c d e f"], threshold=0.5).close()
+    table = Place.parse(place).prefix
+    with psycopg.connect(database.url, autocommit=True) as connection:
+        connection.execute(f"CREATE ROLE {table}_reader LOGIN")
+        connection.execute(f"GRANT SELECT ON {table}_index, {table}_items, {table}_removed TO {table}_reader")
+    mine = place.replace("postgres:@", f"{table}_reader:@")
+    with la.Index.open(mine, read_only=True) as index:
+        assert index.query(["a b c d e f"]).num_rows == 1
+    with la.Index.open(mine) as index, pytest.raises(la.ResourceError, match="permission denied"):
+        index.add(["g h i j k l"])
