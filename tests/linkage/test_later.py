@@ -101,6 +101,13 @@ def test_records_of_words_have_the_links_of_a_full_run():
     assert row["score"] == pytest.approx(total)
 
 
+def test_one_table_of_words_is_scored_as_by_the_run_that_learned():
+    both = one_table(make_products(250, 250, 0.5))
+    result = la.link(both, fields=["title:text", "description:text"], id="id", threads=1)
+    assert len(result.links) > 50
+    assert links_in_full(result, both) == pytest.approx(scored(result.links))
+
+
 def test_names_that_are_exchanged_keep_their_level():
     """The weights have a level for exchanged names, or not, whatever the new records show."""
     people = [(f"ann{n:03}", f"lee{n * 7 % 400:03}", str(1930 + n % 60)) for n in range(400)]

@@ -95,7 +95,7 @@ def link_tables(
     with run.progress.stage("scoring"):
         if known is not None:
             known.check(columns, agreement.level_names)
-            base = apply_model(known, columns, pairs, agreement, run)
+            base = apply_model(known, columns, pairs, agreement, run, sizes.right is None)
         elif words:
             base = score_words(columns, pairs, agreement, (sizes.left, sizes.right), run)
 

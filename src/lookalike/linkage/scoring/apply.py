@@ -19,17 +19,23 @@ from lookalike.linkage.settings import LinkSettings
 
 
 def apply_model(
-    model: Model, columns: Sequence[Column], pairs: CandidatePairs, agreement: Agreement, run: Run[LinkSettings]
+    model: Model,
+    columns: Sequence[Column],
+    pairs: CandidatePairs,
+    agreement: Agreement,
+    run: Run[LinkSettings],
+    several: bool = False,
 ) -> Scores:
     """The score and probability of each candidate pair, by known weights.
 
+    `several` says whether a record can have several matches, as in one table.
     How common a value is, is counted anew: it is a fact about the records.
     """
     each, scoring = run.workers.map, model.scoring
     if isinstance(scoring, Points):
         scores = score_by_points(scoring, agreement, each)
     elif isinstance(scoring, KnownWords):
-        scores = _score_words(scoring, columns, pairs, agreement, run)
+        scores = _score_words(scoring, columns, pairs, agreement, run, several)
     else:
         scores = score_by_weights(scoring, columns, pairs, agreement, each)
     if model.calibration is None:
@@ -43,16 +49,19 @@ def _score_words(
     pairs: CandidatePairs,
     agreement: Agreement,
     run: Run[LinkSettings],
+    several: bool,
 ) -> Scores:
     evidence = Evidence(columns, agreement.random, agreement.level_names, agreement.exchanged)
     if [(columns[one.field].name, one.what) for one in evidence.features] != known.features:
         raise BadDataError(
             "the finished run compared texts in another way than this version does; link all records again"
         )
-    made = WordWeights(evidence, known.weights, known.prior_bits, known.expected, known.learned, (), known.rows)
+    made = WordWeights(
+        evidence, known.weights, known.prior_bits, known.expected, known.learned, (), known.rows, several=several
+    )
     measured = evidence.measure(pairs.left, pairs.right, agreement.levels, run.workers.map)
     score = measured @ known.weights + known.prior_bits
     if run.settings.one_to_one != "no":
-        score += partner_bits(pairs.left, pairs.right, score, len(columns[0]))
+        score += partner_bits(pairs.left, pairs.right, score, len(columns[0]), several)
     with np.errstate(over="ignore"):
         return Scores(made, score, 1 / (1 + np.exp2(-score)))

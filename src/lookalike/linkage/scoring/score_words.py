@@ -79,8 +79,9 @@ def score_words(
         probability = 1 / (1 + np.exp2(-score))
     expected = float(likely.sum())
     made = WordWeights(
-        evidence, factor * weights, factor * start + shift, expected, learned, tuple(_notes(expected, learned))
-    )
+        evidence, factor * weights, factor * start + shift, expected, learned, tuple(_notes(expected, learned)),
+        several=one,
+    )  # fmt: skip
     made = replace(made, rows=tuple(_rows(made, measured, agreement, probability)))
     return Scores(made, score, probability)
 

@@ -55,6 +55,8 @@ class WordWeights:
     """For each level of each field, how often it occurs, and its mean weight."""
     converged: bool = True
     iterations: int = ROUNDS
+    several: bool = False
+    """Whether a record can have several matches, as in one table."""
 
     @property
     def features(self) -> list[Feature]:
