@@ -102,8 +102,8 @@ def test_records_of_words_have_the_links_of_a_full_run():
 
 
 def test_one_table_of_words_is_scored_as_by_the_run_that_learned():
-    both = one_table(make_products(250, 250, 0.5))
-    result = la.link(both, fields=["title:text", "description:text"], id="id", threads=1)
+    both = one_table(make_products(600, 600, 0.25))
+    result = la.link(both, fields=["title:text", "description:text", "maker", "price"], id="id", threads=1)
     assert len(result.links) > 50
     assert links_in_full(result, both) == pytest.approx(scored(result.links))
 
