@@ -1,7 +1,7 @@
 """The same dedup on both engines: generated documents of about 500 bytes, on this machine and on `local[N]`.
 
-The time to start Spark's JVM is not counted. Writes results/spark.json, with the seconds of every stage. Run by
-`make bench-spark`; `--items N` for other sizes.
+The time to start Spark's JVM is not counted. Writes results/spark.json, with the seconds of every stage, and
+a chart of them. Run by `make bench-spark`; `--items N` for other sizes.
 """
 
 from __future__ import annotations
@@ -34,12 +34,33 @@ def measure(path: Path, out: Path, stages: Stages) -> dict[str, Any]:
     return {"seconds": round(seconds, 2), "stages": record["seconds"], "engine": record.get("engine"), "out": removed}
 
 
+def plot(rows: list[dict[str, Any]], path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 3), layout="constrained")
+    axes = figure.subplots()
+    bars = [
+        (f"{row['items'] / 1e6:g} million, {name}", row[name]["stages"]) for row in rows for name in ("local", "spark")
+    ]
+    ends = [0.0] * len(bars)
+    for stage in dict.fromkeys(stage for _, stages in bars for stage in stages):
+        widths = [stages.get(stage, 0.0) for _, stages in bars]
+        if max(widths) >= 0.5:
+            axes.barh([name for name, _ in bars], widths, left=ends, label=stage)
+            ends = [end + width for end, width in zip(ends, widths)]
+    axes.invert_yaxis()
+    axes.set_xlabel("seconds")
+    axes.legend(fontsize=8)
+    figure.savefig(path, metadata={"Date": None})
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--items", default="600000,2000000", help="documents of 500 bytes: 300 MB and 1 GB")
     parser.add_argument("--master", default="local[2]")
     parser.add_argument("--scratch", type=Path, default=Path("bench-scratch"))
     parser.add_argument("--results", type=Path, default=HERE / "results" / "spark.json")
+    parser.add_argument("--plot", type=Path, default=HERE.parent / "docs" / "images" / "spark.svg")
     given = parser.parse_args()
     rows = []
     with open_session(given.master, 4 << 30) as session:
@@ -55,6 +76,7 @@ def main() -> None:
                 {"items": items, "master": given.master, "ratio": round(ratio, 2), "local": local, "spark": spark}
             )
     given.results.write_text(json.dumps(rows, indent=2) + "\n")
+    plot(rows, given.plot)
 
 
 if __name__ == "__main__":
