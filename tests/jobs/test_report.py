@@ -49,7 +49,12 @@ def test_the_page_says_the_numbers_of_the_run(finished):
         table.css_first("caption").text(): [[cell.text() for cell in row.css("td")] for row in table.css("tbody tr")]
         for table in tree.css("details table")
     }
-    assert sum(int(row[-1].replace(",", "")) for row in rows["Removed items by similarity"]) == len(removed)
+    values = removed["similarity"].to_pylist()
+    bins = [(float(low), float(high), int(number)) for low, high, number in rows["Removed items by similarity"]]
+    assert sum(number for *_, number in bins) == len(removed)
+    assert [number for *_, number in bins[:-1]] == [
+        sum(low <= one < high for one in values) for low, high, _ in bins[:-1]
+    ]
     clusters = pq.read_table(finished / "out" / "clusters.parquet")
     sizes = clusters.filter(clusters["kept"])["size"].to_pylist()
     assert [[int(one) for one in row] for row in rows["Clusters by size"]] == [
@@ -122,11 +127,14 @@ def test_without_its_inputs_the_page_says_so(finished, tmp_path):
     assert len(tree.css("svg")) >= 3
 
 
-def test_a_changed_input_is_not_shown(finished, tmp_path):
+@pytest.mark.parametrize("graph", [True, False])
+def test_a_changed_input_is_not_shown(finished, tmp_path, graph):
     source = tmp_path / "in.jsonl"
     shutil.copy(finished / "in.jsonl", source)
     assert run(["dedup", str(source), "-o", str(tmp_path / "out"), "--threshold", "0.5", "--quiet"]) == 0
     source.write_text('{"text": "other"}\n' + source.read_text())
+    if not graph:  # as after runs that save none
+        shutil.rmtree(tmp_path / "out" / "graph")
     assert run(["report", str(tmp_path / "out"), "--quiet"]) == 0
     tree, said = read(tmp_path / "out" / "report.html")
     assert "changed after the run" in tree.css_first(".warnings").text()
