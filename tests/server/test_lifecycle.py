@@ -224,7 +224,7 @@ def test_the_client_answers_as_the_index_does(tmp_path):
         la.connect(server.url).stats()
 
 
-@pytest.mark.parametrize("measure", ["cosine", "euclidean", "hamming"])
+@pytest.mark.parametrize("measure", ["cosine", pytest.param("euclidean", marks=pytest.mark.slow), "hamming"])
 def test_the_client_sends_vectors(tmp_path, measure):
     random = np.random.default_rng(5)
     rows = random.normal(size=(60, 12)) if measure != "hamming" else random.integers(0, 2, (60, 64)).astype(bool)
