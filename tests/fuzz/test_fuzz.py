@@ -49,7 +49,7 @@ def test_every_command_and_format_is_tried():
 def test_every_option_is_tried(tmp_path, monkeypatch):
     monkeypatch.setattr("fuzzing.cases.MAKERS", dict.fromkeys(MAKERS, lambda some: b"x"))  # files take time
     given = {name: set() for name in FUZZED}
-    for number in range(600):
+    for number in range(2000):
         case = make_case(tmp_path / str(number), 1, number)
         given[case.command] |= {word.partition("=")[0] for word in case.arguments}
     for name in FUZZED:
