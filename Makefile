@@ -62,11 +62,11 @@ format: install
 # The documentation site, in .site; a broken link or a warning is an error.
 docs: export NO_MKDOCS_2_WARNING = 1
 docs: install
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	$(BIN)/mkdocs build --quiet
 
 docs-serve: export NO_MKDOCS_2_WARNING = 1
 docs-serve: install
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
+	$(BIN)/mkdocs serve
 
 bench: install
 	$(BIN)/python benchmarks/peers.py
