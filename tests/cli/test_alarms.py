@@ -47,7 +47,7 @@ def test_each_alarm_is_in_the_record_and_in_the_summary(cli, tmp_path, monkeypat
     options = []
     if make is recall_not_reached:
         # bands keep what the plan promises: as if they had lost every second pair
-        monkeypatch.setattr(audit, "_share_a_key", lambda corpus, left, right: np.arange(len(left)) % 2 == 0)
+        monkeypatch.setattr(audit, "_share_a_key", lambda run, corpus, left, right: np.arange(len(left)) % 2 == 0)
         options = ["--audit", "1000"]
     done = cli("dedup", *names(tmp_path), "-o", "out", "--json", "--method", "lsh", *options)
     assert done.code == 0

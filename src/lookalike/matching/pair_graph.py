@@ -157,7 +157,7 @@ class PairGraph:
 
 def _order_rows(table: pa.Table, part_of: Int32) -> Int64:
     """Rows by part, kind, left and right; those of buckets stay in their order within the part."""
-    kind, left, right = (to_numpy(column.combine_chunks()) for column in table.columns[:3])
+    kind, left, right = (to_numpy(column) for column in table.columns[:3])
     head = np.flatnonzero((kind != BUCKET) | (right == 1))  # where a pair, a size or a bucket begins
     lengths = np.diff(np.append(head, len(kind)))
     parts = np.repeat(part_of[left[head]], lengths)
@@ -217,7 +217,8 @@ def write_graph(
             pairs = _are_pairs(kind)
             to = np.where(pairs, order[np.where(pairs, right, 0)], right) if len(kind) else right
             made = pa.table([to_arrow(kind), to_arrow(order[left]), to_arrow(to), to_arrow(value)], NAMES)
-            near.append(pc.filter(table, to_arrow(kind == NEAR)))
+            if np.any(kind == NEAR):
+                near.append(pc.filter(table, to_arrow(kind == NEAR)))
             yield pc.filter(made, to_arrow(kind != NEAR))
         if near:
             yield _closest(pa.concat_tables(near), order, sizes, measure)
@@ -233,7 +234,7 @@ def write_graph(
 
 def _closest(near: pa.Table, order: Int32, sizes: Int64, measure: Measure) -> pa.Table:
     """Of the pairs of all batches that were close to the threshold, the closest."""
-    kind, left, right, value = (to_numpy(column.combine_chunks()) for column in near.columns)
+    kind, left, right, value = (to_numpy(column) for column in near.columns)
     values = measure.of_overlaps(value.astype(np.int64), sizes[left], sizes[right])
     best = rank(values, order[left], order[right])
     columns = (kind[best], order[left[best]], order[right[best]], value[best])

@@ -100,6 +100,8 @@ def _check_left(case: Case, ended: Ended, before: State, after: State) -> Iterat
     allowed = [f"{case.changed}/writer.lock"] if case.changed else []
     if ended.code == 0 or case.full:  # the results may be there when the summary cannot be printed
         allowed += written + [f"{one}.rejected.jsonl" for one in written]
+        if "--report" in case.arguments:
+            allowed += [str(Path(one).with_suffix(".report.html")) for one in written]
         allowed += [case.changed] if case.changed else []
         allowed += [str(parent) for one in written for parent in Path(one).parents if str(parent) != "."]
     if resumable:
