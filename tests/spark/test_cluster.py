@@ -52,8 +52,8 @@ def cluster(tmp_path):
 
 
 def dedup(folder, path, *options):
-    command = [Path(sys.executable).parent / "lookalike", "dedup", path, "-o", folder, "--method", "lsh", *options]
-    return subprocess.run(command, capture_output=True, text=True, timeout=500)
+    command = [Path(sys.executable).parent / "lookalike", "dedup", path.name, "-o", folder, "--method", "lsh", *options]
+    return subprocess.run(command, capture_output=True, text=True, timeout=500, cwd=path.parent)
 
 
 @pytest.mark.parametrize("stage", ["digests-", "compared-", "kept-"])

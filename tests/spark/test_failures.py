@@ -2,15 +2,29 @@
 
 import importlib.util
 import json
+import pickle
 import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from engines import SMALL, files_in, make_texts, write_lines
 from lookalike.cli.main import run
+from lookalike.engine.memory import BASE_BYTES
+from lookalike.engine.progress import Progress
 from lookalike.engine.settings import Settings
 from lookalike.errors import BadDataError, ResourceError
 from lookalike.jobs.dedup import DedupOptions, dedup_to_folder
+from lookalike.read import open_inputs
+from lookalike.spark.session import check_reachable
 from lookalike.spark.stages import SparkStages
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -33,6 +47,29 @@ def test_a_bad_line_is_named_as_locally(session, tmp_path):
     assert sorted(found.name for found in tmp_path.iterdir()) == ["a.jsonl"]
 
 
+def test_a_bad_vector_is_named_as_locally(session, tmp_path):
+    """In the lines of the whole file, blank ones included, although a task has read only a part of them."""
+    lines = [json.dumps({"v": [k % 5 + 0.5, 1.0, k / 7]}) for k in range(700)]
+    lines[600] = json.dumps({"v": [1.0]})
+    path = tmp_path / "v.jsonl"
+    path.write_text("\n" + "\n".join(lines) + "\n")
+    settings = Settings.parse(method="lsh", measure="euclidean", threshold="0.1", column="v", threads=1)
+    for stages in ({}, {"stages": SparkStages(session, "local[2]", SMALL)}):
+        with pytest.raises(BadDataError, match=r"v\.jsonl:602: column 'v' has 1 values; those before it have 3"):
+            dedup_to_folder([path], tmp_path / "out", settings, **stages)
+
+
+def test_tasks_find_relative_paths_from_any_folder(tmp_path, monkeypatch):
+    write_lines(tmp_path / "a.jsonl", ["a b c"])
+    monkeypatch.chdir(tmp_path)
+    (source,) = open_inputs(["a.jsonl"])
+    sent = pickle.dumps(source)
+    monkeypatch.chdir("/")
+    received = pickle.loads(sent)
+    assert received.name == "a.jsonl"
+    assert len(list(received.blocks())) == 1
+
+
 class Stopped(SparkStages):
     """Is interrupted before it writes."""
 
@@ -51,9 +88,43 @@ def test_resuming(session, tmp_path):
     assert files_in(tmp_path / "out") == files_in(tmp_path / "local")
 
 
-def test_connected_parts_must_fit(session, tmp_path):
-    from dataclasses import replace
+@pytest.mark.slow
+@pytest.mark.parametrize("stage", ["digests-", "compared-"])
+def test_resuming_after_the_driver_was_killed(tmp_path, stage):
+    path = write_lines(tmp_path / "a.jsonl", make_texts(60_000, seed=6))
+    command = [Path(sys.executable).parent / "lookalike", "dedup", path, "--method", "lsh", "--quiet"]
+    subprocess.run([*command, "-o", tmp_path / "local"], check=True)
+    command += ["-o", tmp_path / "out", "--engine", "spark", "--master", "local[2]"]
+    work = tmp_path / ".out.partial" / "work"
+    with subprocess.Popen(command) as driver:
+        while driver.poll() is None and not any(work.glob(f"{stage}*")):
+            time.sleep(0.003)
+        driver.kill()
+    assert driver.returncode == -signal.SIGKILL
+    assert not (tmp_path / "out").exists()
+    subprocess.run([*command, "--resume"], check=True)
+    reused = json.loads((tmp_path / "out" / "run.json").read_text())["reused"]
+    assert ("spark-read.arrow" in reused) == (stage != "digests-")
+    assert files_in(tmp_path / "out") == files_in(tmp_path / "local")
 
+
+def test_the_driver_needs_memory(session, tmp_path):
+    """Said before anything is read, and refused if the number of items is known to be too large."""
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"text": make_texts(100)}), path)
+    said = []
+    progress = Progress()
+    progress.say = said.append
+    budget = replace(LSH.execution.budget, total_bytes=BASE_BYTES + 1000)
+    little = replace(LSH, execution=replace(LSH.execution, budget=budget))
+    stages = SparkStages(session, "local[2]", SMALL)
+    with pytest.raises(ResourceError, match=r"100 items need .* --memory"):
+        dedup_to_folder([path], tmp_path / "out", little, stages=stages, progress=progress)
+    assert any("of memory on the driver" in line for line in said)
+    assert [found.name for found in tmp_path.iterdir()] == ["a.parquet"]
+
+
+def test_connected_parts_must_fit(session, tmp_path):
     path = write_lines(tmp_path / "a.jsonl", make_texts(150, seed=7, copies=0.95))
     stages = SparkStages(session, "local[2]", replace(SMALL, task_sets_bytes=30_000))
     with pytest.raises(ResourceError, match="does not fit in the memory of a task"):
@@ -69,12 +140,48 @@ def test_connected_parts_must_fit(session, tmp_path):
         (["--engine", "spark"], "--engine spark needs --master"),
         (["--master", "local"], "--master goes with --engine spark"),
         (["--engine", "flink"], "--engine must be local or spark, not 'flink'"),
+        (["--engine", "spark", "--master", "local[x]"], "--master local[x]: not the address of a Spark cluster"),
+        (["--engine", "spark", "--master", "spark://host"], "--master spark://host: not the address of a Spark"),
     ],
 )
 def test_options_that_do_not_go_together(tmp_path, capsys, options, told):
     path = write_lines(tmp_path / "a.jsonl", ["a b c"])
     assert run(["dedup", str(path), "-o", str(tmp_path / "out"), *options]) == 2
     assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--master", "local", "--transpose"], "--engine spark: --transpose is for --engine local"),
+        (["--master", "local", "--method", "merge"], "--engine spark: --method merge is for --engine local"),
+        (["--master", "spark://host:7077"], "name a file with -o, in a folder that all machines see"),
+    ],
+)
+def test_pairs_that_a_cluster_cannot_list(tmp_path, capsys, options, told):
+    (tmp_path / "a.dat").write_text("1 2 3\n")
+    assert run(["pairs", str(tmp_path / "a.dat"), "--engine", "spark", *options]) == 2
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("places", "told"),
+    [
+        (["new", "-"], "store standard input in a file that all machines see"),
+        (["s3://bucket/new", "a.jsonl"], "create the index in a folder that all machines see"),
+    ],
+)
+def test_index_that_other_machines_cannot_see(capsys, places, told):
+    assert run(["index", "create", *places, "--engine", "spark", "--master", "spark://host:7077"]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_a_master_that_does_not_answer():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    with pytest.raises(ResourceError, match=rf"127\.0\.0\.1:{port}: Connection refused.*check the address") as error:
+        check_reachable(f"spark://127.0.0.1:{port},127.0.0.1:{port}")
+    assert "\n" not in str(error.value)
 
 
 def test_without_java_or_pyspark(tmp_path, capsys, monkeypatch):

@@ -4,6 +4,7 @@ import gzip
 from dataclasses import replace
 from itertools import count
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -52,6 +53,45 @@ def test_part_larger_than_a_task(session, tmp_path):
     sizes = replace(SMALL, task_sets_bytes=30_000)
     made = dedup_on_both(session, tmp_path, [path], sizes, reference=[reference], threshold=0.5, method="lsh")
     assert made[1]["counts"]["removed"] > 50
+
+
+def make_vectors(number=120):
+    draw = np.random.default_rng(1)
+    found = draw.normal(size=(number, 16)).astype(np.float32)
+    found[number // 2 :] = found[: number // 2] + 0.05 * draw.normal(size=(number // 2, 16))
+    return found
+
+
+def test_vectors(session, tmp_path):
+    vectors = make_vectors()
+    np.save(tmp_path / "bits.npy", np.packbits(vectors > 0, axis=1))
+    options = {"measure": "hamming", "threshold": "2", "method": "lsh"}
+    local, _ = pairs_on_both(session, tmp_path, [tmp_path / "bits.npy"], **options)
+    assert len(local[0]) > 30
+    (tmp_path / "more").mkdir()
+    table = pa.table({"v": list(map(list, vectors)), "n": [k % 7 for k in range(len(vectors))]})
+    pq.write_table(table, tmp_path / "v.parquet", row_group_size=40)
+    rules = DedupOptions("max:n", "connected")
+    options = {"measure": "cosine", "threshold": "0.95", "method": "lsh", "column": "v"}
+    made = dedup_on_both(session, tmp_path / "more", [tmp_path / "v.parquet"], options=rules, **options)
+    assert made[1]["counts"]["removed"] > 50
+
+
+def test_sets_of_elements(session, tmp_path):
+    sets = [sorted({int(word[1:]) for word in text.split()}) for text in make_texts(200, seed=8)]
+    (tmp_path / "s.dat").write_text("".join(" ".join(map(str, one)) + "\n" for one in sets if one))
+    local, _ = pairs_on_both(session, tmp_path, [tmp_path / "s.dat"], measure="overlap", threshold="12")
+    assert len(local[0]) > 30
+
+
+def test_lines_of_text_zstd_and_repeated_shingles(session, tmp_path):
+    texts = make_texts(160, seed=10)
+    (tmp_path / "l.txt").write_text("".join(f"{text}\n" for text in texts[:80]))
+    stored = write_lines(tmp_path / "z.jsonl", texts[80:]).read_bytes()
+    (tmp_path / "z.jsonl.zst").write_bytes(pa.compress(stored, "zstd", asbytes=True))
+    inputs = [tmp_path / "l.txt", tmp_path / "z.jsonl.zst"]
+    made = dedup_on_both(session, tmp_path, inputs, method="lsh", threshold="0.6", shingle="char:5", bag=True)
+    assert made[1]["counts"]["removed"] > 30
 
 
 def test_pairs_between_two_collections(session, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,13 @@ if TYPE_CHECKING:
     from lookalike.matching.stages import Stages
 
 
+_MASTERS = "local[2], spark://HOST:7077, yarn or k8s://https://HOST:PORT"
+_MASTER = re.compile(
+    r"local(\[(\d+|\*)(,\s*\d+)?\])?|local-cluster\[\d+\s*,\s*\d+\s*,\s*\d+\]"
+    r"|spark://[^\s,:]+:\d+(,[^\s,:]+:\d+)*|yarn|k8s://\S+|sc://\S+"
+)
+
+
 def take_engine(options: dict[str, Any]) -> str | None:
     """Take both options out of the others; returns the master of a Spark cluster, None for this machine."""
     engine, master = options.pop("engine"), options.pop("master")
@@ -23,8 +31,23 @@ def take_engine(options: dict[str, Any]) -> str | None:
     if engine == "local" and master is not None:
         raise UsageError("--master goes with --engine spark")
     if engine == "spark" and not master:
-        raise UsageError("--engine spark needs --master: local[2], spark://HOST:7077, yarn or k8s://https://HOST:PORT")
+        raise UsageError(f"--engine spark needs --master: {_MASTERS}")
+    if master is not None and not _MASTER.fullmatch(master):
+        raise UsageError(f"--master {master}: not the address of a Spark cluster; give {_MASTERS}")
     return None if engine == "local" else str(master)
+
+
+def check_cluster(master: str | None, local_only: dict[str, bool], unshared: dict[str, bool]) -> None:
+    """Refuse options of the local engine, and on several machines files that only one of them sees.
+
+    Both tell which of their names apply; those of `unshared` are what to do instead.
+    """
+    if master is None:
+        return
+    for name in [name for name, given in local_only.items() if given]:
+        raise UsageError(f"--engine spark: {name} is for --engine local")
+    for advice in [advice for advice, needed in unshared.items() if needed and not master.startswith("local")]:
+        raise UsageError(f"--master {master}: {advice} that all machines see")
 
 
 @contextmanager

@@ -83,7 +83,7 @@ def create(
     index: str, inputs: tuple[str, ...], store: str, on_conflict: str, as_json: bool, quiet: bool, **options: Any
 ) -> None:
     """Create an index in a new folder, with the items of INPUT if there is one."""
-    from lookalike.cli.engines import open_digesting, take_engine
+    from lookalike.cli.engines import check_cluster, open_digesting, take_engine
     from lookalike.cli.progress import open_progress
     from lookalike.engine.method import tell_plan
     from lookalike.index.index import StoredIndex
@@ -91,6 +91,8 @@ def create(
     from lookalike.read import check_inputs
 
     master = take_engine(options)
+    unshared = {"store standard input in a file": "-" in inputs, "create the index in a folder": "://" in index}
+    check_cluster(master, {}, unshared)
     settings = settings_from({**options, "method": "lsh"})
     check_inputs(inputs)
     progress = open_progress(quiet)

@@ -87,7 +87,7 @@ def command(
     in right; for overlap, the threshold is a number of shared shingles.
     """
     from lookalike.candidates.exact import JoinStats
-    from lookalike.cli.engines import open_stages, take_engine
+    from lookalike.cli.engines import check_cluster, open_stages, take_engine
     from lookalike.cli.output import TableOutput, print_record
     from lookalike.cli.progress import open_progress
     from lookalike.cli.summary import summarize_join, summarize_pairs
@@ -100,6 +100,11 @@ def command(
 
     check_transpose(transpose, against, options)
     master = take_engine(options)
+    local_only = {
+        "--transpose": transpose, "--method merge": options["method"] == "merge",
+        "--index": index != "best", "--common": common is not None,
+    }  # fmt: skip
+    check_cluster(master, local_only, {"name a file with -o, in a folder": out is None})
     settings = settings_from(options)
     join = JoinOptions(index, check_join(settings.matching.method, index, common), stats=JoinStats())
     check_inputs([*inputs, *against])

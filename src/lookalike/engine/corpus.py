@@ -280,11 +280,16 @@ def digest_source_block(
 
 @contextmanager
 def naming_vectors(source: Source, block: Block, wanted: Wanted) -> Iterator[None]:
-    """Say in which row of the source a bad vector is."""
+    """Say in which row of the source a bad vector is, or in which line of a text file."""
     try:
         yield
     except VectorError as error:
-        place = f"{source.name}: row {getattr(block, 'first_row', 0) + error.row}"
+        from lookalike.read.lines import LineBlock
+
+        if isinstance(block, LineBlock):
+            place = f"{source.name}:{block.line_of(error.row)}"
+        else:
+            place = f"{source.name}: row {getattr(block, 'first_row', 0) + error.row}"
         raise BadDataError(f"{place}: column {wanted.features!r} {error}") from error
 
 

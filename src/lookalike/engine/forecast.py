@@ -37,18 +37,20 @@ class Forecast:
         """As run.json shows it."""
         return asdict(self)
 
-    def describe(self) -> str:
-        """One or two sentences for people."""
+    def describe(self, where: str = "") -> str:
+        """One or two sentences for people; `where` names the machine that needs the memory."""
         about = "" if self.exact else "about "
         work = f"{_size(self.work_bytes)} of work files and " if self.work_bytes else ""
         return (
             f"Expected: {about}{self.items:,} items in {_size(self.input_bytes)}; {_size(self.memory_bytes)} of "
-            f"memory, {work}up to {_size(self.result_bytes)} of results on disk."
+            f"memory{where}, {work}up to {_size(self.result_bytes)} of results on disk."
         )
 
 
-def forecast_run(sources: list[Source], references: list[Source], settings: Settings) -> Forecast:
-    """What a run over these sources needs."""
+def forecast_run(
+    sources: list[Source], references: list[Source], settings: Settings, *, cluster: bool = False
+) -> Forecast:
+    """What a run over these sources needs; of a cluster, the memory is that of the driver, which holds no texts."""
     everything = references + sources
     items, exact = count_items(everything)
     budget = settings.execution.budget
@@ -60,14 +62,14 @@ def forecast_run(sources: list[Source], references: list[Source], settings: Sett
     nbytes = sum(source.nbytes for source in everything)
     blocks = settings.execution.blocks_ahead(settings.items.characters) * settings.execution.limits.block_bytes
     in_progress = int(min(blocks, nbytes) * BLOCK_FACTORS[settings.items.characters])
-    stages = max(joining, _held(budget, nbytes) + in_progress + 2 * min(digests, budget.piece_bytes))
-    memory = BASE_BYTES + items * ITEM_BYTES + stages
+    reading = 0 if cluster else _held(budget, nbytes) + in_progress + 2 * min(digests, budget.piece_bytes)
+    memory = BASE_BYTES + items * ITEM_BYTES + max(joining, reading)
     return Forecast(
         items,
         exact,
         nbytes,
         min(memory, budget.total_bytes),
-        digests if digests >= budget.piece_bytes else 0,
+        digests if cluster or digests >= budget.piece_bytes else 0,
         sum(source.nbytes for source in sources),
     )
 

@@ -232,8 +232,8 @@ def dedup_to_folder(
         seconds = settings.execution.save_seconds
         engine = {} if stages is LOCAL else {"engine": stages.name}  # engines leave different pieces of work
         work = open_work(output, folder, settings.to_dict(), {**asked, **engine}, references + sources, seconds)
-        forecast = forecast_run(sources, references, settings)
-        progress.say(forecast.describe())
+        forecast = forecast_run(sources, references, settings, cluster=stages is not LOCAL)
+        progress.say(forecast.describe("" if stages is LOCAL else " on the driver"))
         if warning := check_forecast(forecast, settings, output.work, output.path):
             progress.say(warning)
         tell_reused(work, progress)

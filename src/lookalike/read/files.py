@@ -44,6 +44,11 @@ class File:
     keep_alive: Any = None
     """An object that must live as long as the file is used (a temporary folder)."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Sent to another process, which may work in another folder: a relative path becomes absolute."""
+        path = os.path.join(os.getcwd(), self.path) if self.system is None else self.path
+        return File, (self.name, self.kept_path, path, self.nbytes, self.stamp, self.system)
+
     @cached_property
     def compression(self) -> str | None:
         """`"gzip"`, `"zstd"` or None, by the last suffix."""

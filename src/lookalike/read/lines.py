@@ -327,6 +327,14 @@ class LineBlock:
         taken = rows.take(items[np.asarray(keep, bool)])
         return self.source.restore(taken.data.to_pybytes())
 
+    def line_of(self, item: int) -> int:
+        """The line in the file where an item of the block begins."""
+        rows = self._rows()
+        return int(self._lines(rows, self._item_rows(rows)[[item]])[0])
+
+    def _lines(self, rows: Rows, chosen: Int64) -> Int64:
+        return self.first_line + np.searchsorted(np.flatnonzero(rows.values == NEWLINE), rows.starts[chosen])
+
     def _rows(self) -> Rows:
         return Rows(self.data, self.source.row_ends(self.data))
 
@@ -341,8 +349,7 @@ class LineBlock:
     def _rejected(self, rows: Rows, here: Int64, bad: list[BadRow]) -> list[Rejected]:
         if not bad:
             return []
-        starts = rows.starts[here[[one.row for one in bad]]]
-        lines = self.first_line + np.searchsorted(np.flatnonzero(rows.values == NEWLINE), starts)
+        lines = self._lines(rows, here[[one.row for one in bad]])
         name = self.source.name
         return [Rejected(name, line, one.error, one.raw.rstrip(b"\r\n")) for line, one in zip(lines.tolist(), bad)]
 

@@ -6,6 +6,7 @@ import importlib.util
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 OLDEST_JAVA = 17
+ANSWER_SECONDS = 10.0
+"""How long a standalone master may take to answer."""
+_EXCEPTION = re.compile(r"\b[\w.$]*(?:Exception|Error): (.+)")
 CONFIGURATION = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -86,6 +90,7 @@ def _start(master: str, memory_bytes: int, log: Path) -> SparkSession:
         raise UsageError(
             f"--master {master}: Spark Connect is not supported; name the master itself, such as spark://..."
         )
+    check_reachable(master)
     builder: Any = SparkSession.builder.appName("lookalike").master(master)
     for name, value in CONFIGURATION.items():
         builder = builder.config(name, value)
@@ -98,6 +103,24 @@ def _start(master: str, memory_bytes: int, log: Path) -> SparkSession:
         except Exception as error:
             raise ResourceError(f"--master {master}: Spark could not be started: {_reason(error, log)}") from error
     return session
+
+
+def check_reachable(master: str) -> None:
+    """Refuse a standalone master that does not answer: Spark would try for a minute, and tell in Java."""
+    if not master.startswith("spark://"):
+        return
+    reasons = []
+    for address in master.removeprefix("spark://").split(","):
+        host, _, port = address.rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), ANSWER_SECONDS).close()
+        except (OSError, ValueError) as error:
+            reasons.append(f"{address}: {getattr(error, 'strerror', None) or error}")
+        else:
+            return
+    raise ResourceError(
+        f"--master {master}: no Spark master answers ({'; '.join(reasons)}); check the address, and that it runs"
+    )
 
 
 def _configure(session: SparkSession) -> None:
@@ -127,5 +150,6 @@ def _output_to(log: Path) -> Iterator[None]:
 def _reason(error: BaseException, log: Path) -> str:
     """The most telling line of an error of Spark."""
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines()] if log.exists() else []
-    telling = [line for line in lines if "Exception" in line or line.startswith("Error")]
-    return (telling or [str(error).strip().split("\n")[0] or type(error).__name__])[-1]
+    found = [_EXCEPTION.search(line) for line in lines if not line.startswith("at ")]
+    told = [one[1] for one in found if one] or [line for line in lines if line.startswith("Error")]
+    return (told or [str(error).strip().split("\n")[0] or type(error).__name__])[-1]
