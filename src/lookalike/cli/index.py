@@ -54,6 +54,13 @@ _conflict = click.option(
     metavar="[replace|skip|error]",
     help="What happens to an item whose id exists.",
 )
+_durability = click.option(
+    "--durability",
+    default="each",
+    show_default=True,
+    metavar="[each|batch]",
+    help="Wait for the disk after each addition, or once when the command ends.",
+)
 _out = click.option("-o", "--out", metavar="FILE", help="Write the table to a .parquet, .csv, .tsv or .jsonl file.")
 _overwrite = click.option("--overwrite", is_flag=True, help="Replace FILE if it exists.")
 _threads = click.option("--threads", type=int, help="Number of threads. [default: all processors]")
@@ -112,6 +119,7 @@ def create(
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option("--if-new", is_flag=True, help="Add only items that resemble nothing in the index or added before them.")
 @_conflict
+@_durability
 @_out
 @_overwrite
 @_threads
@@ -122,6 +130,7 @@ def add(
     inputs: tuple[str, ...],
     if_new: bool,
     on_conflict: str,
+    durability: str,
     out: str | None,
     overwrite: bool,
     threads: int | None,
@@ -141,7 +150,7 @@ def add(
     check_inputs(inputs)
     output = None if out is None else TableOutput.check(out, overwrite, as_json, "items", inputs)
     progress = open_progress(quiet)
-    opened = StoredIndex.open(index, progress=progress, threads=threads, memory=memory)
+    opened = StoredIndex.open(index, durability=durability, progress=progress, threads=threads, memory=memory)
     with opened, _opened(inputs, opened.kind.settings, progress) as sources:
         table = opened.add(sources, if_new=if_new, on_conflict=on_conflict)
         if output is not None:
