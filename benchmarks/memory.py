@@ -27,7 +27,19 @@ import pyarrow.parquet as pq
 from people import make_tables
 
 LENGTHS = (100, 1_000, 8_000, 100_000, 1_000_000)
-COMMANDS = ("dedup", "pairs", "neighbors", "link")
+RUNS: dict[str, list[str]] = {
+    "dedup": ["dedup", "IN", "-o", "OUT", "--method", "lsh"],
+    "dedup auto": ["dedup", "IN", "-o", "OUT"],
+    "dedup against": ["dedup", "IN", "--reference", "OTHER", "-o", "OUT"],
+    "pairs": ["pairs", "IN", "-o", "PAIRS", "--method", "lsh"],
+    "pairs auto": ["pairs", "IN", "-o", "PAIRS"],
+    "pairs against": ["pairs", "IN", "--against", "OTHER", "-o", "PAIRS", "--method", "lsh"],
+    "neighbors": ["neighbors", "IN", "-o", "PAIRS"],
+    "index create": ["index", "create", "OUT", "IN"],
+    "index query": ["index", "query", "OUT", "IN", "-o", "PAIRS"],
+}
+"""What is run on texts; IN is the input, OTHER another name of it."""
+COMMANDS = (*RUNS, "link")
 LINK_MEBIBYTES = (512, 1024)
 """--memory of `link`: what is refused, and what is enough for 200,000 people in each table."""
 MEASURE = (
@@ -35,7 +47,7 @@ MEASURE = (
     "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10); sys.exit(code)"
 )
 """A small process that starts the command: a child counts what its parent held at the fork."""
-LINE = "| {:>9} | {:<14} | {:<9} | {:>9} | {:>8} | {:>7} |"
+LINE = "| {:>9} | {:<14} | {:<13} | {:>9} | {:>8} | {:>7} |"
 
 
 def documents(length: int, total_bytes: int, seed: int = 1) -> Iterator[str]:
@@ -112,18 +124,13 @@ MOST_FILES = 50_000
 """A folder of more files is left out."""
 
 
-def run_one(command: str, sources: list[Path], mebibytes: int, more: tuple[str, ...] = ()) -> tuple[float, float, int]:
+def run_one(words: list[str | Path], mebibytes: int) -> tuple[float, float, int]:
     """Peak divided by limit, seconds and exit code of a run."""
-    out = sources[0].parent / ("out" if command in ("dedup", "link") else "out.parquet")
     program = str(Path(sys.executable).with_name("lookalike"))
-    options = ["-o", out, "--overwrite", "--memory", f"{mebibytes}MiB", *more]
     started = time.perf_counter()
-    run = [sys.executable, "-c", MEASURE, program, command, *map(str, [*sources, *options])]
+    run = [sys.executable, "-c", MEASURE, program, *map(str, words), "--memory", f"{mebibytes}MiB"]
     done = subprocess.run(run, capture_output=True, text=True)
-    seconds = time.perf_counter() - started
-    if out.is_dir():
-        shutil.rmtree(out)
-    return int(done.stdout.split()[-1]) / (mebibytes << 20), seconds, done.returncode
+    return int(done.stdout.split()[-1]) / (mebibytes << 20), time.perf_counter() - started, done.returncode
 
 
 def report(size: int, name: str, command: str, measured: tuple[float, float, int]) -> bool:
@@ -136,13 +143,33 @@ def report(size: int, name: str, command: str, measured: tuple[float, float, int
 def run_texts(arguments: argparse.Namespace, length: int, name: str, folder: Path) -> int:
     """Run the commands on documents of one length in one format; the number of runs that failed."""
     file, write = FORMATS[name]
-    write(folder / file, documents(length, arguments.megabytes * 10**6))
+    source, other = folder / file, folder / f"other-{file}"
+    write(source, documents(length, arguments.megabytes * 10**6))
+    other.symlink_to(source, target_is_directory=source.is_dir())
     failed = 0
     for command in arguments.commands:
-        if command != "link":
-            more = () if command == "neighbors" else ("--method", "lsh")
-            failed += report(length, name, command, run_one(command, [folder / file], arguments.mebibytes, more))
+        if command in RUNS:
+            words = [
+                {"IN": source, "OTHER": other, "OUT": folder / "out", "PAIRS": folder / "out.parquet"}.get(word, word)
+                for word in RUNS[command]
+            ]
+            if "query" in words:
+                make_index(folder / "out", source)
+            failed += report(length, name, command, run_one(words, arguments.mebibytes))
+            remove(folder / "out", folder / "out.parquet")
     return failed
+
+
+def make_index(index: Path, source: Path) -> None:
+    """An index of the documents, without a limit."""
+    program = str(Path(sys.executable).with_name("lookalike"))
+    subprocess.run([program, "index", "create", str(index), str(source), "--quiet"], check=True)
+
+
+def remove(*outputs: Path) -> None:
+    """Remove what a run wrote."""
+    for path in outputs:
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
 
 def run_link(people: int, folder: Path) -> int:
@@ -150,9 +177,8 @@ def run_link(people: int, folder: Path) -> int:
     paths = [folder / "left.parquet", folder / "right.parquet"]
     for path, table in zip(paths, make_tables(people, people, 0.1)[:2]):
         pq.write_table(table, path)
-    more = ("--fields", "name,address,postcode,phone")
-    return sum(report(people, f"people {mebibytes}", "link", run_one("link", paths, mebibytes, more))
-               for mebibytes in LINK_MEBIBYTES)  # fmt: skip
+    words = ["link", *paths, "--fields", "name,address,postcode,phone", "-o", folder / "out", "--overwrite"]
+    return sum(report(people, f"people {mebibytes}", "link", run_one(words, mebibytes)) for mebibytes in LINK_MEBIBYTES)
 
 
 def run_all(arguments: argparse.Namespace) -> int:

@@ -9,7 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lookalike.errors import UsageError
-from lookalike.tuning.plan import Plan, lecture_plan, percent, tune
+from lookalike.tuning.plan import Plan, lecture_plan, tune
+from lookalike.tuning.wording import percent
 
 decimals = st.integers(1, 999).map(lambda thousandths: Fraction(thousandths, 1000))
 

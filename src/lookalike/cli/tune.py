@@ -128,7 +128,7 @@ def _values(plan: Plan) -> list[float]:
 
 def _table(plan: Plan, rule: Plan) -> list[str]:
     """The probability of becoming a candidate pair, by this plan and by the rule of the book."""
-    from lookalike.tuning.plan import percent
+    from lookalike.tuning.wording import percent
 
     def chance(of: Plan, value: float) -> str:
         return percent(of.curve(value), of.miss(value))
@@ -143,7 +143,7 @@ def _table(plan: Plan, rule: Plan) -> list[str]:
 
 def _comparison(plan: Plan, rule: Plan) -> list[str]:
     from lookalike.tuning.curves import lecture_threshold
-    from lookalike.tuning.plan import percent
+    from lookalike.tuning.wording import percent
 
     aim = f"(1/{rule.bands})^(1/{rule.rows}) = {lecture_threshold(rule.bands, rule.rows):.3f}"
     goal = "the threshold"

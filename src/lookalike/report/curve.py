@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from lookalike.errors import UsageError
-from lookalike.tuning.plan import Plan, lecture_plan, percent
+from lookalike.tuning.plan import Plan, lecture_plan
+from lookalike.tuning.wording import percent
 from lookalike.types import distinct
 from lookalike.write import whole_file
 

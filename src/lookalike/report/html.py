@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Sequence
 from importlib import resources
 
-from lookalike.tuning.plan import percent
+from lookalike.tuning.wording import percent
 from lookalike.version import __version__
 
 GENERATOR = f"lookalike {__version__}"
