@@ -177,7 +177,15 @@ def run_link(people: int, folder: Path) -> int:
     paths = [folder / "left.parquet", folder / "right.parquet"]
     for path, table in zip(paths, make_tables(people, people, 0.1)[:2]):
         pq.write_table(table, path)
-    words = ["link", *paths, "--fields", "name,address,postcode,phone", "-o", folder / "out", "--overwrite"]
+    words: list[str | Path] = [
+        "link",
+        *paths,
+        "--fields",
+        "name,address,postcode,phone",
+        "-o",
+        folder / "out",
+        "--overwrite",
+    ]
     return sum(report(people, f"people {mebibytes}", "link", run_one(words, mebibytes)) for mebibytes in LINK_MEBIBYTES)
 
 
