@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import lookalike as la
 from corpora import corpus
+from lookalike.api.inputs import open_sources
 from lookalike.errors import BadDataError, ResourceError, UsageError
 from lookalike.jobs import similarity_matrix as matrix
 from reference import exact, holds
@@ -43,12 +44,13 @@ def test_entries_below_the_threshold_are_left_out_and_no_other(a, b, measure, ou
 
 @pytest.mark.parametrize("measure", MEASURES)
 @pytest.mark.parametrize("options", [{"shingle": "word:2"}, {"shingle": "char:5", "bag": True}])
-def test_values_are_those_that_pairs_reports(measure, options, monkeypatch):
-    monkeypatch.setattr(matrix, "MOST_ENTRIES", 1000)  # several stretches of rows
+def test_values_are_those_that_pairs_reports(measure, options):
     texts = [*corpus(150, seed=4), "", None]
     threshold = 20 if measure == "overlap" else 0.3
     pairs = la.pairs(texts, measure=measure, threshold=threshold, method="brute", **options)
-    found = la.kernel(texts, measure=measure, threshold=threshold, output="sparse", threads=2, **options).tocoo()
+    settings = matrix.MatrixSettings.parse(measure, threshold, output="sparse", threads=2, **options)
+    sources = open_sources(texts, "text")
+    found = matrix.similarity_matrix(sources, None, settings, most_entries=1000).tocoo()  # several stretches of rows
     both_ways = measure == "containment"
     apart = found.row != found.col if both_ways else found.row < found.col
     assert len(pairs) > 50

@@ -90,7 +90,9 @@ class MatrixSettings:
         return self.measure.arguments if self.bounded else Measure.parse("overlap", 1).arguments
 
 
-def similarity_matrix(sources: list[Source], others: list[Source] | None, settings: MatrixSettings) -> Any:
+def similarity_matrix(
+    sources: list[Source], others: list[Source] | None, settings: MatrixSettings, most_entries: int = MOST_ENTRIES
+) -> Any:
     """The matrix of all items of the sources with those of the others, or with each other if there are none."""
     everything = sources + (others or [])
     with open_run(settings) as run:
@@ -102,7 +104,7 @@ def similarity_matrix(sources: list[Source], others: list[Source] | None, settin
         every = np.arange(len(corpus))
         left = corpus.fetch_all_sets(run, every[:first])
         right = left if others is None else corpus.fetch_all_sets(run, every[first:])
-        found = entries(left, right, settings, run.workers.map)
+        found = entries(left, right, settings, run.workers.map, most_entries)
         if settings.output == "sparse":
             return _sparse(found, shape, settings.execution.budget.total_bytes - BASE_BYTES - ELEMENT_BYTES * elements)
         return _dense(found, shape)
