@@ -143,10 +143,12 @@ def test_outputs_inside_an_input_folder_are_skipped_with_a_note(cli, tmp_path):
     write(tmp_path / "in/monday.jsonl", MONDAY)
     first = cli("dedup", "in", "-o", "in/out", "--json")
     assert cli("link", "in/monday.jsonl", "-o", "in/links", "--fields", "text", "--quiet").code == 0
-    for given in ("in", f"file://{tmp_path}/in", "in/**/*.jsonl"):
+    assert cli("index", "create", "in/seen", "in/monday.jsonl", "--quiet").code == 0
+    for given in ("in", f"file://{tmp_path}/in", "in/**/*"):
         again = cli("dedup", given, "-o", "in/out2", "--overwrite", "--json")
         assert (again.code, again.json()["counts"]) == (0, first.json()["counts"]), again.err
         assert "in/out: skipped" in again.err
+        assert "in/seen: skipped, since it is an index" in again.err
         assert "in/out2: skipped" not in again.err
     pairs = cli("pairs", "in")
     assert "in/out: skipped" in pairs.err
@@ -154,3 +156,16 @@ def test_outputs_inside_an_input_folder_are_skipped_with_a_note(cli, tmp_path):
     named = cli("dedup", "in", "in/out", "-o", "in/out2", "--overwrite", "--json")
     assert named.json()["counts"]["items"] == first.json()["counts"]["items"] + first.json()["counts"]["kept"]
     assert cli("audit", "in/out", "--json").code == 0
+
+
+def test_an_index_is_no_input(cli, tmp_path):
+    write(tmp_path / "monday.jsonl", MONDAY)
+    assert cli("index", "create", "seen", "monday.jsonl", "--quiet").code == 0
+    for given in ("seen", f"file://{tmp_path}/seen"):
+        done = cli("pairs", "monday.jsonl", "--against", given)
+        assert done.code == 2
+        assert "seen: is an index" in done.err
+    (tmp_path / "pages").mkdir()  # others also have files of this name
+    (tmp_path / "pages/index.json").write_text('{"title": "pages"}')
+    done = cli("dedup", "monday.jsonl", "--reference", "pages", "-o", "out", "--json")
+    assert done.json()["counts"]["reference"] == 1

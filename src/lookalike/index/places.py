@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-MANIFEST = "index.json"
+from lookalike.read.earlier import is_index_folder
+from lookalike.types import INDEX_FILE
+
+MANIFEST = INDEX_FILE
 _SCHEMES = ("postgresql://", "postgres://")
 
 
@@ -27,4 +30,4 @@ def is_index(place: object) -> bool:
     >>> is_index("news.jsonl")
     False
     """
-    return is_database(place) or (isinstance(place, str | Path) and (Path(place) / MANIFEST).is_file())
+    return is_database(place) or (isinstance(place, str | Path) and is_index_folder(Path(place)))

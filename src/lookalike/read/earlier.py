@@ -1,4 +1,4 @@
-"""The output folder of an earlier run as input: it stands for the rows that it kept."""
+"""What lookalike wrote before, as input: the folder of a run stands for the rows that it kept; an index is no input."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from lookalike.types import KEPT, RUN_FILE, Source, parse_record
+from lookalike.types import INDEX_FILE, KEPT, RUN_FILE, Source, parse_record
 
 LINE_FILES = "line_files"
 """Key in run.json: the plain text files below kept/ with one item per line; any other such file is one item."""
@@ -37,6 +37,31 @@ def is_earlier_output(folder: Path) -> bool:
     if not (folder / RUN_FILE).is_file() or not ((folder / KEPT).is_dir() or (folder / "links.parquet").is_file()):
         return False
     return parse_record((folder / RUN_FILE).read_bytes()) is not None
+
+
+def is_index_folder(folder: Path) -> bool:
+    """Whether the folder is an index, be it damaged; other folders may have an index.json as well.
+
+    Examples
+    --------
+    >>> is_index_folder(Path("/"))
+    False
+    """
+    manifest = folder / INDEX_FILE
+    if not manifest.is_file():
+        return False
+    return names_an_index(manifest.read_bytes()) or any(folder.glob("log-*.bin"))
+
+
+def names_an_index(manifest: bytes) -> bool:
+    """Whether the content of an index.json is ours.
+
+    Examples
+    --------
+    >>> names_an_index(b'{"title": "Pages of a site"}')
+    False
+    """
+    return b'"known_answers"' in manifest and b'"generation"' in manifest
 
 
 def kept_files(

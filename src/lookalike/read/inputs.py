@@ -20,14 +20,14 @@ from typing import Any
 
 from lookalike.errors import BadDataError, ResourceError, UsageError
 from lookalike.read.documents import DocumentsSource
-from lookalike.read.earlier import LINE_FILES, read_record
+from lookalike.read.earlier import LINE_FILES, names_an_index, read_record
 from lookalike.read.files import File, first_line, stamp
 from lookalike.read.formats import FORMATS, UNCOMPRESSED_ONLY
 from lookalike.read.names import kept_paths
 from lookalike.read.streams import check_encoding
 from lookalike.read.unreadable import UnreadableSource
-from lookalike.read.walking import Finding, is_regular, match, silent, walk
-from lookalike.types import KEPT, READ_LIMITS, RUN_FILE, TEMPORARY, ReadLimits, Source, parse_record
+from lookalike.read.walking import NO_INPUT, Finding, is_regular, match, silent, walk
+from lookalike.types import INDEX_FILE, KEPT, READ_LIMITS, RUN_FILE, TEMPORARY, ReadLimits, Source, parse_record
 from lookalike.types.frozen import frozen
 
 
@@ -312,6 +312,13 @@ def _without_outputs(system: Any, path: str, how: Finding) -> list[str]:
         is_output = folder.rstrip("/") != path.rstrip("/") and any(one.startswith((kept, links)) for one in found)
         if is_output and parse_record(system.cat_file(run_file)) is not None:
             how.tell_skipped(folder.rstrip("/"))
+            found = [inner for inner in found if not inner.startswith(folder)]
+    for manifest in [inner for inner in found if inner.endswith(f"/{INDEX_FILE}")]:
+        if names_an_index(system.cat_file(manifest)):
+            folder = manifest.removesuffix(INDEX_FILE)
+            if folder.rstrip("/") == path.rstrip("/"):
+                raise UsageError(f"{path}: {NO_INPUT}")
+            how.tell_index(folder.rstrip("/"))
             found = [inner for inner in found if not inner.startswith(folder)]
     return found
 

@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lookalike.errors import UsageError
-from lookalike.read.earlier import is_earlier_output, kept_files, read_record
+from lookalike.read.earlier import is_earlier_output, is_index_folder, kept_files, read_record
 from lookalike.types.frozen import frozen
+
+NO_INPUT = "is an index, which is no input; ask it with `lookalike index query`, or use it with `dedup --reference`"
 
 
 def silent(_: str) -> None:
@@ -59,6 +61,10 @@ class Finding:
         """Note that an earlier output is not read."""
         self.note(f"{folder}: skipped, since it is an output of lookalike; to read it, name it as INPUT.")
 
+    def tell_index(self, folder: str | Path) -> None:
+        """Note that an index is not read."""
+        self.note(f"{folder}: skipped, since it is an index of lookalike.")
+
 
 class Found(NamedTuple):
     """A file, or a folder that cannot be read."""
@@ -70,27 +76,38 @@ class Found(NamedTuple):
     """Why a folder cannot be read."""
 
 
+def skipped(folder: Path, how: Finding) -> bool:
+    """Whether a folder inside an input is skipped since we wrote it; noted, unless this run writes it."""
+    is_output = is_earlier_output(folder)
+    if not is_output and not is_index_folder(folder):
+        return False
+    if not how.is_written(folder):
+        (how.tell_skipped if is_output else how.tell_index)(folder)
+    return True
+
+
 def walk(folder: str, how: Finding) -> Iterator[Found]:
     """Files below a folder; hidden ones and other outputs of ours are skipped. Of an output, only the kept rows.
 
     Raises
     ------
     UsageError
-        If the folder itself cannot be read.
+        If the folder itself cannot be read, or is an index.
     """
     top, real = Path(folder), Path(folder).resolve()
     failed: list[OSError] = []
     for parent, folders, files in os.walk(folder, onerror=failed.append):
         here = Path(parent)
         try:
-            earlier = is_earlier_output(here)
-            record = read_record(here) if earlier else None
+            if here == top and is_index_folder(here):
+                raise UsageError(f"{top}: {NO_INPUT}")
+            ours = here != top and skipped(here, how)
+            record = None if ours else read_record(here)
         except OSError as error:
             failed.append(OSError(error.errno, error.strerror, parent))
             folders.clear()
             continue
-        if earlier and here != top:
-            how.tell_skipped(here)
+        if ours:
             folders.clear()
         elif record is not None:
             yield from (Found(*one) for one in kept_files(here, record, failed.append))
@@ -135,9 +152,7 @@ def match(pattern: str, how: Finding) -> Iterator[Found]:
         inside = [one for one in path.parents if root in one.parents] if "**" in pattern else []
         for parent in inside:
             if parent not in earlier:
-                earlier[parent] = is_earlier_output(parent)
-                if earlier[parent] and not how.is_written(parent):
-                    how.tell_skipped(parent)
+                earlier[parent] = skipped(parent, how)
         if not any(earlier[parent] for parent in inside):
             yield Found(path)
     for parent in Path(pattern).parents:

@@ -24,12 +24,13 @@ from lookalike.types.arrays import (
 )
 from lookalike.types.items import Block, ItemMemory, Items, Layout, Rejected, Source, Wanted, total_bytes
 from lookalike.types.limits import READ_LIMITS, ReadLimits
-from lookalike.types.names import DEFAULT_ID, KEPT, RUN_FILE, TEMPORARY
+from lookalike.types.names import DEFAULT_ID, INDEX_FILE, KEPT, RUN_FILE, TEMPORARY
 from lookalike.types.records import parse_record
 from lookalike.types.sets import Buckets, Numbered, Overlapping, Pairs, Sets, Signatures, VectorKind
 
 __all__ = [
     "DEFAULT_ID",
+    "INDEX_FILE",
     "KEPT",
     "NOWHERE",
     "READ_LIMITS",

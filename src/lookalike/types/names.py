@@ -2,6 +2,8 @@
 
 import secrets
 
+INDEX_FILE = "index.json"
+"""The file that makes a folder an index."""
 RUN_FILE = "run.json"
 """The record of a run: a folder that holds it is a finished output."""
 KEPT = "kept"
