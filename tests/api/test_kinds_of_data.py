@@ -188,3 +188,10 @@ def test_a_table_with_two_columns_of_one_name_is_refused():
 def test_tokens_that_are_no_unicode_are_refused():
     with pytest.raises(BadDataError, match="not valid Unicode"):
         la.MinHash(hashes=4).signatures([["\ud800"]])
+
+
+@pytest.mark.parametrize("text", ["a text that was not put in a list", "long " * 3000, "x" * 5000])
+def test_a_text_that_is_no_path_is_refused_with_advice(text):
+    with pytest.raises(UsageError, match=r"no such file or folder; if it is a text, pass a list") as caught:
+        la.pairs(text)
+    assert len(str(caught.value)) < 150

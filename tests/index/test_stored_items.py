@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import lookalike as la
+from lookalike.errors import UsageError
 from lookalike.index.stored_items import find_items, neighbors_of, read_items, read_texts
 
 ROSE = "a rose is a rose is a rose and nothing else but a rose"
@@ -76,3 +77,12 @@ def test_search_finds_what_query_finds(tmp_path, store):
         assert found.left.tolist() == asked["left"].to_pylist()
         assert lookup.ids(found.right).to_pylist() == [str(one) for one in asked["right"].to_pylist()]
         assert found.similarity.tolist() == asked["similarity"].to_pylist()
+
+
+def test_a_closed_index_does_not_answer(place):
+    with la.Index.create(place, [{"id": "r", "text": ROSE}]) as index:
+        assert len(index) == 1
+    assert "closed" in repr(index)
+    for use in (lambda: index.query([ROSE]), lambda: index.add([DAISY]), lambda: len(index), index.stats):
+        with pytest.raises(UsageError, match="the index was closed; open it again"):
+            use()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from os import PathLike
@@ -62,7 +63,19 @@ def open_sources(data: Data, column: str, encoding: str = "utf-8", name: str = "
     paths = as_paths(data)
     if "-" in map(str, paths):
         raise UsageError("only the command line reads standard input; give a path or the data itself")
+    if isinstance(data, str) and _is_text(data):
+        start = data if len(data) <= 40 else f"{data[:40]}..."
+        raise UsageError(f"{start}: no such file or folder; if it is a text, pass a list of texts: [text]")
     return open_inputs(paths, encoding=encoding)
+
+
+def _is_text(name: str) -> bool:
+    """Whether a string has spaces and is the name of nothing."""
+    try:
+        exists = Path(name).exists() or bool(glob.glob(name))  # noqa: PTH207
+    except (OSError, ValueError):  # too long for a name, or with characters that no name has
+        return True
+    return not exists and "://" not in name and any(map(str.isspace, name))
 
 
 def has_columns(data: Any) -> bool:

@@ -47,13 +47,15 @@ class Index:
 
     def __init__(self, opened: StoredIndex, place: str | Path, waiting: WaitingItems | None = None) -> None:
         """Use `Index.create` or `Index.open`."""
-        self._opened, self._place, self._waiting = opened, place, waiting
+        self._opened, self._place, self._waiting, self._closed = opened, place, waiting, False
         if waiting is not None:
             self._at_exit = finalize(self, waiting.finish)
 
     @property
     def _index(self) -> StoredIndex:
         """The index with all items that were added."""
+        if self._closed:
+            raise UsageError(f"{self._place}: the index was closed; open it again with lookalike.Index.open")
         if self._waiting is not None:
             self._waiting.flush()
         return self._opened
@@ -263,14 +265,15 @@ class Index:
                 self._at_exit.detach()
                 self._waiting.flush()
         finally:
-            self._waiting = None
+            self._waiting, self._closed = None, True
             self._opened.close()
 
     def __len__(self) -> int:
         return len(self._index)
 
     def __repr__(self) -> str:
-        return f"Index({self._opened.store.name!r}, {len(self):,} items)"
+        state = "closed" if self._closed else f"{len(self):,} items"
+        return f"Index({self._opened.store.name!r}, {state})"
 
     def __enter__(self) -> Index:
         return self
