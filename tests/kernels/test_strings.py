@@ -37,7 +37,8 @@ def two_texts(draw, most):
 @compiled
 def _compare(chars, offsets, positions, marks, out):
     i, i_stop, j, j_stop = offsets[0], offsets[1], offsets[1], offsets[2]
-    out[1] = kernels.long_common_subsequence(chars, i, i_stop, j, j_stop, positions, marks)
+    out[1] = kernels.long_common_subsequence(chars, i, i_stop, j, j_stop, positions, marks, 0)
+    out[7] = kernels.long_common_subsequence(chars, i, i_stop, j, j_stop, positions, marks, (i_stop - i) // 2)
     jaro = kernels.long_jaro(chars, i, i_stop, j, j_stop, marks)
     out[3] = kernels.winkler(chars, i, i_stop, j, j_stop, jaro)
     out[4] = kernels.within_one_edit(chars, i, i_stop, j, j_stop)
@@ -55,8 +56,8 @@ def _compare(chars, offsets, positions, marks, out):
 
 def compared(one: str, other: str) -> list[float]:
     strings = Strings(pa.array([one, other], pa.large_string()))
-    positions, marks = np.zeros(strings.alphabet, np.uint64), np.empty(2 * strings.longest, np.uint8)
-    out = np.full(7, -1.0)
+    positions, marks = np.zeros(4 * strings.alphabet, np.uint64), np.empty(2 * strings.longest, np.uint8)
+    out = np.full(8, -1.0)
     _compare(strings.chars, strings.offsets, positions, marks, out)
     assert not positions.any()
     found: list[float] = out.tolist()
@@ -67,6 +68,9 @@ def compared(one: str, other: str) -> list[float]:
 @example(("a" * 64, "a" * 64))
 @example(("a" * 65, "b" + "a" * 64))
 @example(("ab" * 64, "ba" * 64))
+@example(("ab" * 150, "ba" * 290))
+@example(("a" * 256 + "b" * 300, "b" * 300))
+@example(("a" * 256 + "b" * 300, "b" * 200))
 @example(("a", "b"))
 @example(("b" * 63 + "a", "c" * 30 + "a" + "c" * 33))  # just beyond the window of Jaro
 @example(("b" * 61 + "abb", "c" * 30 + "a" + "c" * 33))  # just within
@@ -76,6 +80,7 @@ def test_similarities_are_those_of_rapidfuzz(texts):
     found = compared(one, other)
     longest, close, edits = LCSseq.similarity(one, other), JaroWinkler.similarity(one, other), OSA.distance(one, other)
     assert found[1] == longest
+    assert found[7] == (longest if longest >= len(one) // 2 else 0)
     assert found[3] == pytest.approx(close, abs=1e-12)
     assert found[4] == min(edits, 2)
     assert found[5] == min(edits, 3)

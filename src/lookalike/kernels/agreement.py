@@ -84,9 +84,10 @@ def _is_shorter_inside(chars, i, i_stop, j, j_stop):
         spaces += chars[k] == 32
     for k in range(j, j_stop):
         spaces -= chars[k] == 32
+    # A text that was cut short may end with a space, after which there is no word: one more to spare.
     if spaces > 0:
-        return is_abbreviated(chars, j, j_stop, i, i_stop)
-    return is_abbreviated(chars, i, i_stop, j, j_stop)
+        return is_abbreviated(chars, j, j_stop, i, i_stop, 1 + spaces)
+    return is_abbreviated(chars, i, i_stop, j, j_stop, 1 - spaces)
 
 
 @bare
@@ -142,11 +143,11 @@ def person_levels(codes, left, right, first, last, out, chars, offsets, indptr, 
 
 
 @bare
-def _subsequence(chars, offsets, a, b, positions, noted, marks):
+def _subsequence(chars, offsets, a, b, positions, noted, marks, least):
     i, i_stop, j, j_stop = offsets[a], offsets[a + 1], offsets[b], offsets[b + 1]
     if noted:
         return common_subsequence(chars, j, j_stop, positions)
-    return long_common_subsequence(chars, i, i_stop, j, j_stop, positions, marks)
+    return long_common_subsequence(chars, i, i_stop, j, j_stop, positions, marks, least)
 
 
 @bare
@@ -165,10 +166,11 @@ def _alike(chars, ordered, offsets, a, b, positions, others, noted, marks, indpt
     if 200 * min(m, n) < least * (m + n):
         return 0
     one_word = of_a == 1 and of_b == 1
-    plain = 200 * _subsequence(chars, offsets, a, b, positions, noted, marks)
+    needed = (least * (m + n) + 199) // 200
+    plain = 200 * _subsequence(chars, offsets, a, b, positions, noted, marks, needed)
     if one_word or plain >= enough * (m + n):
         return plain
-    return max(plain, 200 * _subsequence(ordered, offsets, a, b, others, noted, marks))
+    return max(plain, 200 * _subsequence(ordered, offsets, a, b, others, noted, marks, needed))
 
 
 @bare_kernel(
@@ -199,7 +201,10 @@ def text_levels(
             both = i_stop - i + j_stop - j
             shared, fewer, numerals, fewer_numerals = _count_shared(indptr, words, a, b)
             contradicted = by_numbers and numerals != fewer_numerals
-            least, enough = (85 if contradicted else 60, 85) if by_numbers else (55, 90)
+            if by_numbers:
+                least, enough = 85 if contradicted else 60, 85
+            else:  # words decide between the levels below
+                least, enough = 90 if shared == fewer else 75 if 2 * shared >= fewer else 55, 90
             alike = _alike(
                 chars, ordered, offsets, a, b, positions, others, noted >= 0, marks, indptr, words, least, enough
             )

@@ -59,28 +59,52 @@ def common_subsequence(chars, j, j_stop, positions):
 
 
 @bare
-def long_common_subsequence(chars, i, i_stop, j, j_stop, positions, carries):
-    """The same of two strings of any length, by 64 characters of the pattern at a time.
+def _close(left_open, fitting, carry):
+    """One step of `common_subsequence` for 64 positions out of many, and what is carried to the next 64."""
+    total = left_open + fitting
+    over = U(total < left_open)
+    total += carry
+    return total | (left_open - fitting), over | U(total < carry)
 
-    `positions` must be empty, and is left empty; `carries` (uint8) is at least as long as the string.
+
+@bare
+def _count_closed(left_open, size):
+    """The closed ones among the first positions; `size` may be anything."""
+    if size <= 0:
+        return 0
+    return count_ones(~left_open if size >= 64 else ~left_open & ((U(1) << U(size)) - U(1)))
+
+
+@bare
+def long_common_subsequence(chars, i, i_stop, j, j_stop, positions, carries, least):
+    """The same of two strings of any length, by 256 characters of the pattern at a time; 0 if it is below `least`.
+
+    Four words of 64 positions take little longer than one: each waits only for its own previous step and for a carry.
+    `positions` (uint64[4 * alphabet]) must be empty, and is left empty; `carries` (uint8) is at least as long as the
+    string.
     """
     for k in range(j_stop - j):
         carries[k] = 0
     length = 0
-    for start in range(i, i_stop, 64):
-        stop = min(start + 64, i_stop)
-        note_positions(chars, start, stop, positions)
-        left_open = ~U(0)
+    for start in range(i, i_stop, 256):
+        stop = min(start + 256, i_stop)
+        for k in range(start, stop):
+            positions[U(4) * U(chars[k]) + U((k - start) >> 6)] |= U(1) << U((k - start) & 63)
+        first = second = third = fourth = ~U(0)
         for k in range(j_stop - j):
-            fitting = left_open & positions[chars[j + k]]
-            total = left_open + fitting
-            carry = total < left_open
-            total += U(carries[k])
-            carries[k] = carry or (total == U(0) and U(carries[k]) == U(1))
-            left_open = total | (left_open - fitting)
-        forget_positions(chars, start, stop, positions)
-        inside = ~U(0) if stop - start == 64 else (U(1) << U(stop - start)) - U(1)
-        length += count_ones(~left_open & inside)
+            at = U(4) * U(chars[j + k])
+            first, carry = _close(first, first & positions[at], U(carries[k]))
+            second, carry = _close(second, second & positions[at + U(1)], carry)
+            third, carry = _close(third, third & positions[at + U(2)], carry)
+            fourth, carry = _close(fourth, fourth & positions[at + U(3)], carry)
+            carries[k] = carry
+        for k in range(start, stop):
+            positions[U(4) * U(chars[k]) + U((k - start) >> 6)] = U(0)
+        size = stop - start
+        length += _count_closed(first, size) + _count_closed(second, size - 64)
+        length += _count_closed(third, size - 128) + _count_closed(fourth, size - 192)
+        if length + i_stop - stop < least:
+            return 0
     return length
 
 
@@ -205,11 +229,16 @@ def one_begins_other(chars, i, i_stop, j, j_stop):
 
 
 @bare
-def is_abbreviated(chars, i, i_stop, j, j_stop):
-    """Are all words of the first string in the second, in that order, each whole or cut short in either?"""
-    while i < i_stop and j < j_stop:
+def is_abbreviated(chars, i, i_stop, j, j_stop, spare):
+    """Are all words of the first string in the second, in that order, each whole or cut short in either?
+
+    `spare` is at least the number of words that the second has more.
+    """
+    while i < i_stop and j < j_stop and spare >= 0:
         i_end, j_end = next_space(chars, i, i_stop), next_space(chars, j, j_stop)
         if one_begins_other(chars, i, i_end, j, j_end):  # the first that fits leaves the most for those that follow
             i = i_end + 1
+        else:
+            spare -= 1
         j = j_end + 1
     return i >= i_stop

@@ -242,15 +242,11 @@ def find_partners(codes, first, last, indptr, ids, weights, starts, records, imp
 def _dot(indptr, ids, weights, a, b):
     i, i_stop, j, j_stop = indptr[a], indptr[a + 1], indptr[b], indptr[b + 1]
     total = np.float32(0)
-    while i < i_stop and j < j_stop:
-        if ids[i] == ids[j]:
-            total += weights[i] * weights[j]
-            i += 1
-            j += 1
-        elif ids[i] < ids[j]:
-            i += 1
-        else:
-            j += 1
+    while i < i_stop and j < j_stop:  # without branches, which could not be foreseen
+        one, other = ids[i], ids[j]
+        total += weights[i] * weights[j] if one == other else np.float32(0)
+        i += one <= other
+        j += other <= one
     return total
 
 
@@ -268,12 +264,12 @@ def _soft(chars, start, other, offsets, a, b):
 @bare
 def _similar_words(chars, offsets, words, a, b, only_a, only_b, n, m):
     """What the words that only one of two values has share with one edit: the rarity of the more common of the two."""
-    _, ids, starts, rarity = words
+    _, _, starts, rarity = words
     total = 0.0
     for i in range(n):
         for j in range(m):
             if only_b[j] >= 0 and _soft(chars, starts[only_a[i]], starts[only_b[j]], offsets, a, b):
-                total += min(rarity[ids[only_a[i]]], rarity[ids[only_b[j]]])
+                total += min(rarity[only_a[i]], rarity[only_b[j]])
                 only_b[j] = -1
                 break
     return total
@@ -291,7 +287,7 @@ def compare_texts(codes, left, right, first, last, out, chars, offsets, grams, w
     ----------
     grams : (indptr, ids, weights)
     words : (indptr, ids, starts, rarity)
-        `rarity` of each word by number.
+        `rarity` of each of `ids`.
     out : float32[pairs, 5]
         Cosine of trigrams; words shared, as a share of all words and of the shorter text's words; the share of numbers
         and codes that conflict; the rarity of the codes shared.
@@ -310,7 +306,7 @@ def compare_texts(codes, left, right, first, last, out, chars, offsets, grams, w
         i, i_stop, j, j_stop = indptr[a], indptr[a + 1], indptr[b], indptr[b + 1]
         while i < i_stop or j < j_stop:
             if j >= j_stop or (i < i_stop and ids[i] < ids[j]):
-                weight = rarity[ids[i]]
+                weight = rarity[i]
                 sum_a += weight
                 if ids[i] & DIGIT:
                     codes_a += weight
@@ -319,7 +315,7 @@ def compare_texts(codes, left, right, first, last, out, chars, offsets, grams, w
                     n += 1
                 i += 1
             elif i >= i_stop or ids[j] < ids[i]:
-                weight = rarity[ids[j]]
+                weight = rarity[j]
                 sum_b += weight
                 if ids[j] & DIGIT:
                     codes_b += weight
@@ -328,7 +324,7 @@ def compare_texts(codes, left, right, first, last, out, chars, offsets, grams, w
                     m += 1
                 j += 1
             else:
-                weight = rarity[ids[i]]
+                weight = rarity[i]
                 shared += weight
                 sum_a += weight
                 sum_b += weight

@@ -64,8 +64,8 @@ NICKNAMES = "equal by nickname"
 
 
 def _scratch(strings: Strings) -> tuple[UInt64, UInt8]:
-    """Working arrays for the positions of characters, and for marks on two values."""
-    return np.zeros(strings.alphabet, np.uint64), np.empty(2 * strings.longest, np.uint8)
+    """Working arrays for the positions of characters (four words of bits each), and for marks on two values."""
+    return np.zeros(4 * strings.alphabet, np.uint64), np.empty(2 * strings.longest, np.uint8)
 
 
 def _of_strings(kernel: Callable[..., None]) -> Prepare:

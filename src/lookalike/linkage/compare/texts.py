@@ -72,7 +72,8 @@ class TextComparer:
             often = np.zeros(kernels.WORDS, np.int64)
             kernels.count_elements(indptr, ids, self._records, often)
             known = often > 0
-        return indptr, ids[: indptr[-1]].copy(), starts[: indptr[-1]].copy(), self._rarity(often, 0)
+        ids = ids[: indptr[-1]].copy()
+        return indptr, ids, starts[: indptr[-1]].copy(), self._rarity(often, 0)[ids]
 
     def compare(self, left: Int32 | Int64, right: Int32 | Int64, each: Mapper = map) -> Float32:
         """How similar each pair of records is: float32[pairs, FEATURES], 0 if a value is missing."""
