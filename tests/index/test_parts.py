@@ -7,10 +7,10 @@ import pyarrow as pa
 import pytest
 
 import lookalike as la
-from lookalike.engine.digest import DigestSettings, digest_block, keyed_sets
+from lookalike.engine.digest import DigestSettings, KeyedSets, digest_block, keyed_sets
 from lookalike.features.shingles import Shingling
 from lookalike.index.batch import Batch, Change, Content
-from lookalike.index.folder import segment
+from lookalike.index.folder import bands
 from lookalike.index.folder.segment import Segment, SegmentWriter
 from lookalike.index.folder.tiers import merge_groups
 from lookalike.index.table import Table
@@ -66,7 +66,7 @@ def pairs(found):
 @pytest.mark.parametrize("step", [1, 4, 2048])
 @pytest.mark.parametrize("where", ["segment", "table"])
 def test_lookups_find_every_shared_key_once(tmp_path, monkeypatch, where, step):
-    monkeypatch.setattr(segment, "STEP", step)
+    monkeypatch.setattr(bands, "STEP", step)
     batch, other = made(150), made(60, seed=2)
     asked, there = other.keys.copy(), other.there
     asked[0, :5] = 7  # in no bucket
@@ -80,7 +80,7 @@ def test_lookups_find_every_shared_key_once(tmp_path, monkeypatch, where, step):
         part = Table(3, np.uint64)
         for first in range(0, 150, 7):
             part.add(batch.take(np.arange(first, min(150, first + 7))))
-    assert pairs(part.find(asked, there)) == plain(batch, asked, there)
+    assert pairs(part.find(KeyedSets(None, asked, there), None)) == plain(batch, asked, there)
     assert part.ids(np.array([149, 0])).to_pylist() == ["item 149", "item 0"]
     [again] = list(part.batches(np.array([3, 70, 149])))
     assert (again.keys[:, again.there] == batch.keys[:, [3, 70, 149]][:, again.there]).all()

@@ -12,7 +12,7 @@ import numpy as np
 
 from lookalike.candidates.buckets import concatenate, group_keys, select
 from lookalike.kernels import prefix as kernels
-from lookalike.types import Bool, Buckets, Int32, Int64, UInt64
+from lookalike.types import Bool, Buckets, Int64, UInt64
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 OVERSIZE = 200
@@ -43,9 +43,8 @@ def join_prefixes(
     den: int,
     floor: tuple[int, int],
     limit: int = OVERSIZE,
-    parts: Int32 | None = None,
 ) -> Buckets:
-    """Buckets in which every similar pair of `items` (of one part, if they have parts) meets.
+    """Buckets in which every similar pair of `items` meets.
 
     Parameters
     ----------
@@ -57,13 +56,11 @@ def join_prefixes(
         The least share (numerator, denominator) of its elements that a set has in common with a similar one.
     limit
         Entries with more members are checked for members that cannot be in a similar pair.
-    parts : int32[items], optional
-        Items of different parts need not meet.
     """
     counters = kernels.count_elements(items, begins, ends, elements)
     starts, symbols, places = kernels.list_prefixes(items, begins, ends, elements, counters, *floor)
     owners = np.repeat(np.arange(len(items)), np.diff(starts))
-    entries = group_keys(symbols if parts is None else symbols + parts[owners].astype(np.uint64) * _ODD)
+    entries = group_keys(symbols)
     entry_items = owners[entries.members]
     sizes = (ends - begins)[items][entry_items]
     useful = kernels.useful_entries(
@@ -82,7 +79,8 @@ def _keep_entries(entries: Buckets, useful: Bool, members: np.ndarray) -> Bucket
 def split_by_buckets(entries: Buckets, buckets: Buckets, limit: int = SPLIT) -> Buckets:
     """Entries in which only those pairs meet that share one of some buckets as well.
 
-    Otherwise which pairs are candidates would depend on what else is compared with them.
+    Otherwise which pairs are candidates would depend on what else is compared with them: in a batch of several parts,
+    in a task of a cluster, or one by one in an index.
 
     Examples
     --------

@@ -67,7 +67,7 @@ def _pairs_inside(asked: KeyedSets, first: Int64, unknown: Bool, kind: Kind) -> 
     keys = np.ascontiguousarray(asked.keys[:, rows])
     table.add(Batch(names, np.zeros(len(rows), np.int64), content, keys, np.ones(len(rows), np.bool_)))
     found = []
-    for left, right in table.find(asked.keys, mine):
+    for left, right in table.find(asked._replace(there=mine), kind.measure):
         other = left != rows[right]
         if other.any():
             some = compare(kind, asked.sets, left[other], table, right[other], kind.measure, text=False)

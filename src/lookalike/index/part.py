@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from lookalike.engine.digest import DigestSettings, item_sets
+from lookalike.engine.digest import DigestSettings, KeyedSets, item_sets
 from lookalike.index.batch import Batch, Content
-from lookalike.types import Bool, Int64, Sets, UInt64
+from lookalike.types import Int64, Sets, UInt64
+from lookalike.verify.measures import Measure
 
 if TYPE_CHECKING:
     from lookalike.index.folder.checked_file import Array
@@ -21,22 +22,26 @@ Found = tuple[Int64, Int64]
 """Pairs of an item asked and an item of a part, by number."""
 
 
-class Part(Protocol):
+class Contents(Protocol):
+    """Where the content of items is."""
+
+    def contents(self, numbers: Int64) -> tuple[Content, Int64]:
+        """Content with that of these items in it, and where."""
+
+
+class Part(Contents, Protocol):
     """Items, numbered from 0, that can be found by their bucket keys and ids."""
 
     def __len__(self) -> int: ...
 
-    def find(self, keys: UInt64, there: Bool) -> Iterator[Found]:
-        """Pairs that share a bucket, each once, ordered by the item asked."""
+    def find(self, asked: KeyedSets, measure: Measure) -> Iterator[Found]:
+        """Pairs that share a bucket, each once, ordered by the item asked; without some that are not similar."""
 
     def find_ids(self, keys: UInt64) -> Found:
         """Pairs whose ids have the same key."""
 
     def ids(self, numbers: Int64) -> pa.Array:
         """The ids of items."""
-
-    def contents(self, numbers: Int64) -> tuple[Content, Int64]:
-        """Content with that of these items in it, and where."""
 
     def batches(self, numbers: Int64) -> Iterator[Batch]:
         """Everything about some items (ascending), a piece at a time."""
@@ -46,7 +51,7 @@ class Part(Protocol):
         """When each item was added."""
 
 
-def fetch_sets(part: Part, numbers: Int64, digesting: DigestSettings, text: bool) -> tuple[Sets, Int64]:
+def fetch_sets(part: Contents, numbers: Int64, digesting: DigestSettings, text: bool) -> tuple[Sets, Int64]:
     """The sets of some items, as a collection of sets and their places in it; nothing is copied if sets are stored."""
     content, places = part.contents(numbers)
     if not text:
@@ -81,6 +86,12 @@ def distinct_pairs(left: Int64, right: Int64) -> Found:
     packed.sort()
     packed = packed[np.concatenate([[True], packed[1:] != packed[:-1]])]
     return packed >> 32, packed & 0xFFFFFFFF
+
+
+def joined_pairs(found: Iterable[Found]) -> Found:
+    """All pairs of some lists."""
+    lists = [(np.empty(0, np.int64), np.empty(0, np.int64)), *found]
+    return np.concatenate([left for left, _ in lists]), np.concatenate([right for _, right in lists])
 
 
 def row_ends(offsets: Array, rows: Int64) -> tuple[Int64, Int64]:

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from lookalike.engine.digest import KeyedSets
 from lookalike.index.batch import Array, Batch, Content, id_keys, texts_of
-from lookalike.index.part import Found, stretches
+from lookalike.index.part import Found, joined_pairs, stretches
 from lookalike.kernels import index as kernels
 from lookalike.types import Bool, Int64, UInt64, text_arrays, to_arrow
+from lookalike.verify.measures import Measure
 
 
 class Growing:
@@ -101,16 +103,13 @@ class Table:
         """The first items, as a part that does not grow."""
         return FirstItems(self, count)
 
-    def find(self, keys: UInt64, there: Bool) -> Iterator[Found]:
+    def find(self, asked: KeyedSets, measure: Measure) -> Iterator[Found]:  # noqa: ARG002 (as parts are asked)
         """Pairs that share a bucket."""
-        yield from self._find(keys, there, 0)
+        yield from self._find(asked.keys, asked.there, 0)
 
     def find_ids(self, keys: UInt64) -> Found:
         """Pairs whose ids have the same key."""
-        found = list(self._find(keys[None, :], np.ones(len(keys), np.bool_), self._bands))
-        none = [np.empty(0, np.int64)]
-        left, right = none + [pair[0] for pair in found], none + [pair[1] for pair in found]
-        return np.concatenate(left), np.concatenate(right)
+        return joined_pairs(self._find(keys[None, :], np.ones(len(keys), np.bool_), self._bands))
 
     def _find(self, keys: UInt64, there: Bool, first_band: int) -> Iterator[Found]:
         if not len(self):
@@ -156,9 +155,9 @@ class FirstItems:
         """When each item was added."""
         return self.table.times[: self._count]
 
-    def find(self, keys: UInt64, there: Bool) -> Iterator[Found]:
+    def find(self, asked: KeyedSets, measure: Measure) -> Iterator[Found]:
         """Pairs that share a bucket."""
-        for found in self.table.find(keys, there):
+        for found in self.table.find(asked, measure):
             yield self._old(found)
 
     def find_ids(self, keys: UInt64) -> Found:

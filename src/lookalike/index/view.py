@@ -82,7 +82,7 @@ class View:
         """All similar items that share a bucket with those asked, with their exact similarity."""
         found = [Matches(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
         for first, part in self.each():
-            for left, right in part.find(asked.keys, asked.there):
+            for left, right in part.find(asked, measure):
                 kept = ~self.gone[first + right]
                 left, right = left[kept], right[kept]
                 if len(left):

@@ -136,19 +136,58 @@ def locate_keys(asked, there, first_band, words, fences, step, count, starts, en
             ends[band, i] = min(last * step, count)
 
 
-@kernel("uint64[,], int64, int64[,], int64[,], uint64[,], int32[,], int64[], int64[] -> (int64, int64)")
-def collect_found(asked, first, starts, ends, keys, numbers, left, right):
-    """The items of a segment that share a key with those asked, from item `first` on, until there is no more room.
+@kernel("uint64[,], uint64[,], int64, int64[,], int64[,] -> int64")
+def narrow_runs(asked, keys, limit, starts, ends):
+    """From the stretches in which keys can be to the runs in which they are.
 
     Parameters
     ----------
     asked : uint64[bands, n]
-    starts, ends : int64[bands, n]
-        From `locate_keys`.
     keys : uint64[bands, count]
         Sorted in each band.
+    starts, ends : int64[bands, n]
+        From `locate_keys`; receive the run of each key, with `ends` 0 for a key that is not there.
+
+    Returns
+    -------
+    How many of the runs are longer than `limit`.
+    """
+    large = np.int64(0)
+    for band in range(asked.shape[0]):
+        row = keys[band]
+        for i in range(asked.shape[1]):
+            if ends[band, i] == 0:
+                continue
+            start = first_from(row, starts[band, i], ends[band, i], asked[band, i])
+            end = _run_end(row, start, ends[band, i], asked[band, i])
+            starts[band, i] = start
+            ends[band, i] = end if end > start else 0
+            large += end - start > limit
+    return large
+
+
+@inlined
+def _run_end(values, at, high, key):
+    """Where the run of a key ends that can begin at `at`; most runs are short."""
+    step = 1
+    while at + step <= high and values[at + step - 1] == key:
+        at += step
+        step *= 2
+    return _first_above(values, at, min(at + step, high), key)
+
+
+@kernel("int64, int64[,], int64[,], int32[,], int64, int64[], int64[] -> (int64, int64)")
+def collect_found(first, starts, ends, numbers, limit, left, right):
+    """The items of a segment that share a key with those asked, from item `first` on, until there is no more room.
+
+    Parameters
+    ----------
+    starts, ends : int64[bands, n]
+        From `narrow_runs`.
     numbers : int32[bands, count]
         The item of each key.
+    limit : int64
+        Longer runs are left out.
     left, right : int64[room]
         Receive the item asked and the item found; a pair that shares several keys is listed as often.
 
@@ -157,22 +196,19 @@ def collect_found(asked, first, starts, ends, keys, numbers, left, right):
     (stopped, filled) : the first item that is not done, and the number of pairs
     """
     filled = np.int64(0)
-    for i in range(first, asked.shape[1]):
+    for i in range(first, starts.shape[1]):
         begun = filled
-        for band in range(asked.shape[0]):
-            key = asked[band, i]
-            end = ends[band, i]
-            if end == 0:
+        for band in range(starts.shape[0]):
+            start, end = starts[band, i], ends[band, i]
+            if end - start > limit:
                 continue
-            at = first_from(keys[band], starts[band, i], end, key)
-            while at < end and keys[band, at] == key:
-                if filled == left.size:
-                    return i, begun
+            if filled + end - start > left.size:
+                return i, begun
+            for at in range(start, end):
                 left[filled] = i
                 right[filled] = numbers[band, at]
                 filled += 1
-                at += 1
-    return np.int64(asked.shape[1]), filled
+    return np.int64(starts.shape[1]), filled
 
 
 @inlined

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from lookalike.candidates.buckets import concatenate, select
-from lookalike.candidates.parts import connected_parts
 from lookalike.candidates.prefix import join_prefixes, oversize, split_by_buckets
 from lookalike.engine.settings import MatchSettings
 from lookalike.matching.comparable import Comparable
@@ -65,9 +64,7 @@ def refine(found: Comparable, matching: MatchSettings) -> Refined:
     floor = measure.jaccard_floor or Fraction(0)
     chosen = select(found.buckets, large)
     items = distinct(chosen.members).astype(np.int64)
-    parts = connected_parts([found.buckets], len(found))[items]  # what meets must not depend on how parts were batched
-    share = (floor.numerator, floor.denominator)
-    prefixes = join_prefixes(items, *found.sets, *measure.arguments, share, parts=parts)
+    prefixes = join_prefixes(items, *found.sets, *measure.arguments, (floor.numerator, floor.denominator))
     found.buckets = concatenate([select(found.buckets, ~large), split_by_buckets(prefixes, chosen)])
     found.crowded = items
     if found.earlier or matching.method != "lsh":

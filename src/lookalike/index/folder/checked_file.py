@@ -57,6 +57,7 @@ class CheckedWriter:
         self._rest = b""
         self._sums: list[UInt64] = []
         self._arrays: dict[str, dict[str, Any]] = {}
+        self._details: dict[str, Any] = {}
 
     def __enter__(self) -> CheckedWriter:
         return self
@@ -82,6 +83,19 @@ class CheckedWriter:
         self._put(np.ascontiguousarray(values).reshape(-1).view(np.uint8).data)
         self._arrays[name]["shape"][0] += values.size
 
+    def written(self, name: str) -> Array:
+        """An array that is complete, mapped from the file."""
+        self._file.flush()
+        about = self._arrays[name]
+        count = int(np.prod(about["shape"]))
+        if not count:
+            return np.empty(about["shape"], about["dtype"])
+        with self.path.open("rb") as file:
+            mapped = mmap.mmap(
+                file.fileno(), about["start"] + count * np.dtype(about["dtype"]).itemsize, access=mmap.ACCESS_READ
+            )
+        return np.frombuffer(mapped, about["dtype"], count, about["start"]).reshape(about["shape"])
+
     def _put(self, data: bytes | memoryview) -> None:
         self._file.write(data)
         self._written += len(data)
@@ -99,6 +113,10 @@ class CheckedWriter:
             self._sums.append(_sums_of(body.view(np.uint64)))
         self._rest = bytes(data[head + whole :])
 
+    def describe(self, details: Mapping[str, Any]) -> None:
+        """Add to what the description says."""
+        self._details |= details
+
     def finish(self, details: Mapping[str, Any]) -> None:
         """Write checksums, description and trailer, and wait until all of it is on disk."""
         self._put(b"\0" * (-self._written % 8))
@@ -106,7 +124,7 @@ class CheckedWriter:
             self._sums.append(_sums_of(np.frombuffer(self._rest, np.uint64)))
             self._rest = b""
         sums = np.concatenate([np.empty(0, np.uint64), *self._sums]).tobytes()
-        described = {"arrays": self._arrays, "blocks": len(sums) // 8, **details}
+        described = {"arrays": self._arrays, "blocks": len(sums) // 8, **self._details, **details}
         tail = sums + json.dumps(described).encode()
         start = self._written
         self._file.write(tail)

@@ -11,6 +11,7 @@ import numpy as np
 from lookalike.engine.digest import keys_of_sets
 from lookalike.errors import BadDataError
 from lookalike.index.batch import id_keys
+from lookalike.index.folder.crowds import Refining, crowded
 from lookalike.index.folder.errors import DamagedError
 from lookalike.index.folder.log import read_log
 from lookalike.index.folder.manifest import Manifest
@@ -72,6 +73,20 @@ def _check_segment(segment: Segment, kind: Kind) -> None:
     stored, there = segment.keys_by_item()
     for first in range(0, len(segment), PIECE):
         _check_items(segment, kind, stored, there, np.arange(first, min(first + PIECE, len(segment))))
+    _check_crowd(segment, kind)
+
+
+def _check_crowd(segment: Segment, kind: Kind) -> None:
+    """All items of large buckets are found by their rare elements."""
+    crowd, refining = segment.crowd, Refining.of(kind)
+    if crowd is None or refining is None:
+        return
+    items = crowded(segment.file.load("keys"), segment.file.load("numbers"))
+    for piece, (name, bands, places) in enumerate(crowd.bands):
+        found = refining.entries(segment, items, crowd.counters, crowd.sizes, piece, len(crowd.bands))
+        same = np.array_equal(found.keys, bands.keys[0]) and np.array_equal(found.members, bands.numbers[0])
+        if not (same and np.array_equal(found.places, places)):
+            raise DamagedError(segment.file.path, f"the rare elements of its items are not those in {name!r}")
 
 
 def _check_items(segment: Segment, kind: Kind, stored: Any, there: Any, some: Int64) -> None:

@@ -1,7 +1,7 @@
 """Segments: items in a file that never changes, sorted by bucket key in every band.
 
 A question goes through the filter (most keys are not there), then the fences (every 2,048th key of a band, in memory),
-then one stretch of the band on disk.
+then one stretch of the band on disk. Items of large buckets are found by their rare elements instead.
 """
 
 from __future__ import annotations
@@ -15,17 +15,14 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.candidates.prefix import OVERSIZE
-from lookalike.index.batch import Array, Batch, Content, id_keys, texts_of
+from lookalike.engine.digest import KeyedSets
+from lookalike.index.batch import Batch, Content, id_keys, texts_of
+from lookalike.index.folder.bands import Bands, Filter, make_filter, sort_bands, write_bands
 from lookalike.index.folder.checked_file import CheckedFile, CheckedWriter
-from lookalike.index.part import Found, row_ends, stretches
-from lookalike.kernels import index as kernels
+from lookalike.index.folder.crowds import Crowd, Refining, crowded, write_crowd
+from lookalike.index.part import Found, joined_pairs, row_ends
 from lookalike.types import Bool, Int64, UInt64, text_arrays, to_arrow
-
-STEP = 2048
-"""Keys between two fences: a stretch is 16 KiB, as is a block of the file."""
-FILTER_BITS = 12
-"""Bits of the filter per key: about 1 in 50 keys that are not there gets through."""
-
+from lookalike.verify.measures import Measure
 
 PIECE = 1 << 13
 """Items that are copied at a time."""
@@ -37,8 +34,8 @@ class SegmentWriter:
     Use it in a `with` block, and `finish` it.
     """
 
-    def __init__(self, path: Path, dtype: Any) -> None:
-        self.path = path
+    def __init__(self, path: Path, dtype: Any, refining: Refining | None = None) -> None:
+        self.path, self._refining = path, refining
         self._file = CheckedWriter(path)
         self._file.begin("data", dtype)
         self._parts: list[Batch] = []
@@ -66,65 +63,26 @@ class SegmentWriter:
         batch = Batch.joined(self._parts)
         self._parts = []
         file = self._file
-        file.write("offsets", np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate(self._lengths))]))
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate(self._lengths))])
+        crowd = self._write_bands(batch)
+        if self._refining is not None and len(crowd):
+            write_crowd(file, self._refining, Content(offsets, file.written("data")), crowd)
+        file.write("offsets", offsets)
         letters, places = text_arrays(batch.ids)
         file.write("id_offsets", places - places[0])
         file.write("id_data", letters[places[0] : places[-1]])
         file.write("times", batch.times)
-        members = np.flatnonzero(batch.there).astype(np.int32)
-        words = np.zeros(_filter_words(len(batch), len(batch.keys), len(members)), np.uint64)
-        self._write_bands("", batch.keys[:, members], members, 0, words)
-        everyone = np.arange(len(batch), dtype=np.int32)
-        self._write_bands("id_", id_keys(batch.ids)[None, :], everyone, len(batch.keys), words)
-        file.write("filter", words)
         file.finish({"items": len(batch), "bands": len(batch.keys)})
 
-    def _write_bands(self, prefix: str, keys: UInt64, members: Array, first: int, words: UInt64) -> None:
-        """Keys sorted in each band, their items, and the fences; keys are added to the filter."""
-        numbers = np.empty(keys.shape, np.int32)
-        sorted_keys = np.empty(keys.shape, np.uint64)
-        for band, row in enumerate(keys):
-            kernels.fill_filter(np.ascontiguousarray(row), first + band, words)
-            order = np.argsort(row, kind="stable")
-            sorted_keys[band], numbers[band] = row[order], members[order]
-        self._file.write(f"{prefix}keys", sorted_keys)
-        self._file.write(f"{prefix}numbers", numbers)
-        self._file.write(f"{prefix}fences", np.ascontiguousarray(sorted_keys[:, ::STEP]))
-
-
-def _filter_words(items: int, bands: int, members: int) -> int:
-    return max(1, (items + bands * members) * FILTER_BITS // 64)
-
-
-class _Bands:
-    """The sorted keys of some bands."""
-
-    def __init__(self, file: CheckedFile, prefix: str, first: int) -> None:
-        self._file, self._prefix, self._first = file, prefix, first
-        self.keys: UInt64 = file.array(f"{prefix}keys")
-        self.numbers: Array = file.array(f"{prefix}numbers")
-        self.fences: UInt64 = file.load(f"{prefix}fences")
-
-    def find(self, asked: UInt64, there: Bool, words: UInt64) -> Iterator[Found]:
-        """Pairs that share a key."""
-        asked = np.ascontiguousarray(asked)
-        starts, ends = np.empty(asked.shape, np.int64), np.empty(asked.shape, np.int64)
-        count = self.keys.shape[1]
-        kernels.locate_keys(asked, there, self._first, words, self.fences, STEP, count, starts, ends)
-        bands, _ = np.nonzero(ends)
-        if not len(bands):
-            return
-        some = ends > 0
-        for name in ("keys", "numbers"):
-            self._file.check(f"{self._prefix}{name}", starts[some] + bands * count, ends[some] + bands * count)
-
-        def collect(first: int, left: Int64, right: Int64) -> tuple[int, int]:
-            found: tuple[int, int] = kernels.collect_found(
-                asked, first, starts, ends, self.keys, self.numbers, left, right
-            )
-            return found
-
-        yield from stretches(collect, asked.shape[1])
+    def _write_bands(self, batch: Batch) -> Int64:
+        """Returns the items of large buckets."""
+        members = np.flatnonzero(batch.there).astype(np.int32)
+        keys, numbers = sort_bands(batch.keys[:, members], members)
+        ids, everyone = sort_bands(id_keys(batch.ids)[None, :], np.arange(len(batch), dtype=np.int32))
+        write_bands(self._file, "", keys, numbers)
+        write_bands(self._file, "id_", ids, everyone)
+        self._file.write("filter", make_filter(keys, ids))
+        return crowded(keys, numbers)
 
 
 class Segment:
@@ -138,18 +96,13 @@ class Segment:
         self._data = self.file.array("data")
         self._id_offsets: Int64 = self.file.array("id_offsets")
         self._id_data = self.file.array("id_data")
-        self._by_bucket = _Bands(self.file, "", 0)
-        self._by_id = _Bands(self.file, "id_", self.bands)
-        self._filter: UInt64 | None = None
+        rule_out = Filter(self.file, "filter")
+        self._by_bucket = Bands(self.file, "", rule_out)
+        self._by_id = Bands(self.file, "id_", rule_out, self.bands)
+        self.crowd = Crowd(self.file) if self.file.details.get("crowd") else None
 
     def __len__(self) -> int:
         return self._count
-
-    @property
-    def _words(self) -> UInt64:
-        if self._filter is None:
-            self._filter = self.file.load("filter")
-        return self._filter
 
     @property
     def times(self) -> Int64:
@@ -157,16 +110,18 @@ class Segment:
         found: Int64 = self.file.load("times")
         return found
 
-    def find(self, keys: UInt64, there: Bool) -> Iterator[Found]:
-        """Pairs that share a bucket."""
-        yield from self._by_bucket.find(keys, there, self._words)
+    def find(self, asked: KeyedSets, measure: Measure) -> Iterator[Found]:
+        """Pairs that share a bucket, without some that are not similar if the bucket is large."""
+        runs = self._by_bucket.runs(asked.keys, asked.there, OVERSIZE)
+        if runs is not None and runs.large and self.crowd is not None:
+            yield from self.crowd.find(asked, measure, runs)
+        elif runs is not None:
+            yield from runs.collect()
 
     def find_ids(self, keys: UInt64) -> Found:
         """Pairs whose ids have the same key."""
-        found = list(self._by_id.find(keys[None, :], np.ones(len(keys), np.bool_), self._words))
-        none = [np.empty(0, np.int64)]
-        left, right = none + [pair[0] for pair in found], none + [pair[1] for pair in found]
-        return np.concatenate(left), np.concatenate(right)
+        runs = self._by_id.runs(keys[None, :], np.ones(len(keys), np.bool_))
+        return joined_pairs([] if runs is None else runs.collect())
 
     def ids(self, numbers: Int64) -> pa.Array:
         """The ids of items."""

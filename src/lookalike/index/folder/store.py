@@ -15,6 +15,7 @@ from lookalike.errors import ResourceError
 from lookalike.index.batch import Batch, Change, no_items
 from lookalike.index.folder.changes import FolderChanges
 from lookalike.index.folder.checked_file import CheckedFile, CheckedWriter
+from lookalike.index.folder.crowds import Refining
 from lookalike.index.folder.errors import DamagedError
 from lookalike.index.folder.log import FIRST, LogWriter, create_log, read_log
 from lookalike.index.folder.manifest import Manifest
@@ -232,7 +233,8 @@ class Folder:
     def new_segment(self) -> SegmentWriter:
         """Begin a segment; it counts once it is published."""
         number = len(list(self.path.glob(f"segment-{self.manifest.generation + 1:06}-*.bin")))
-        return SegmentWriter(self.path / f"segment-{self.manifest.generation + 1:06}-{number:03}.bin", self.kind.dtype)
+        path = self.path / f"segment-{self.manifest.generation + 1:06}-{number:03}.bin"
+        return SegmentWriter(path, self.kind.dtype, Refining.of(self.kind))
 
     def write_segment(self, pieces: Iterator[Batch]) -> Segment | None:
         """Write items as a segment; None if there are none."""
@@ -388,6 +390,7 @@ class Folder:
             "log": {"items": len(view.parts[-1]), "bytes": files[manifest.log] - FIRST, "records": self.records},
             "largest_bucket": max((part.bucket_sizes[1] for part in segments), default=0),
             "oversize_buckets": sum(part.bucket_sizes[2] for part in segments),
+            "refined_items": sum(len(part.crowd or ()) for part in segments),
             "options": {**manifest.options, "store": manifest.store},
             "plan": manifest.plan,
             "files": files,

@@ -1,0 +1,113 @@
+"""Bands of a segment: keys in order, the item of each, a filter, and fences that lead to one stretch on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+
+from lookalike.index.batch import Array
+from lookalike.index.folder.checked_file import CheckedFile, CheckedWriter
+from lookalike.index.part import Found, stretches
+from lookalike.kernels import index as kernels
+from lookalike.types import Bool, Int32, Int64, UInt64
+from lookalike.types.frozen import frozen
+
+STEP = 2048
+"""Keys between two fences: a stretch is 16 KiB, as is a block of the file."""
+FILTER_BITS = 12
+"""Bits of the filter per key: about 1 in 50 keys that are not there gets through."""
+ANY_SIZE = np.iinfo(np.int64).max
+
+
+def sort_bands(keys: UInt64, members: Array) -> tuple[UInt64, Int32]:
+    """Keys sorted in each band, and their items: of equal keys in ascending order, as `members` is."""
+    sorted_keys, numbers = np.empty(keys.shape, np.uint64), np.empty(keys.shape, np.int32)
+    for band, row in enumerate(keys):
+        order = np.argsort(row, kind="stable")
+        sorted_keys[band], numbers[band] = row[order], members[order]
+    return sorted_keys, numbers
+
+
+def write_bands(file: CheckedWriter, prefix: str, keys: UInt64, numbers: Int32) -> None:
+    """Write sorted keys, their items, and the fences."""
+    file.write(f"{prefix}keys", keys)
+    file.write(f"{prefix}numbers", numbers)
+    file.write(f"{prefix}fences", np.ascontiguousarray(keys[:, ::STEP]))
+
+
+def make_filter(*parts: UInt64) -> UInt64:
+    """A filter for the keys of some bands, which are numbered through."""
+    words = np.zeros(max(1, sum(part.size for part in parts) * FILTER_BITS // 64), np.uint64)
+    for band, row in enumerate(row for part in parts for row in part):
+        kernels.fill_filter(np.ascontiguousarray(row), band, words)
+    return words
+
+
+class Filter:
+    """A filter, read when it is first needed."""
+
+    def __init__(self, file: CheckedFile, name: str) -> None:
+        self._file, self._name = file, name
+
+    @cached_property
+    def words(self) -> UInt64:
+        """Its bits."""
+        found: UInt64 = self._file.load(self._name)
+        return found
+
+
+@frozen
+class Runs:
+    """Where the keys of some items are in their bands: numbers[band, starts[band, i]:ends[band, i]] share that of i."""
+
+    starts: Int64
+    ends: Int64
+    numbers: Int32
+    large: int
+    """How many of them have more items than asked for."""
+
+    def __len__(self) -> int:
+        return int(self.starts.shape[1])
+
+    def slice(self, first: int, last: int) -> Runs:
+        """Those of consecutive items."""
+        starts, ends = (np.ascontiguousarray(some[:, first:last]) for some in (self.starts, self.ends))
+        return Runs(starts, ends, self.numbers, self.large)
+
+    def collect(self, limit: int = ANY_SIZE) -> Iterator[Found]:
+        """Pairs that share a key, but for runs of more items than `limit`."""
+
+        def collect(first: int, left: Int64, right: Int64) -> tuple[int, int]:
+            found: tuple[int, int] = kernels.collect_found(
+                first, self.starts, self.ends, self.numbers, limit, left, right
+            )
+            return found
+
+        yield from stretches(collect, len(self))
+
+
+class Bands:
+    """The sorted keys of some bands, of which the first has a number in the filter."""
+
+    def __init__(self, file: CheckedFile, prefix: str, rule_out: Filter, first: int = 0) -> None:
+        self._file, self._prefix, self._filter, self._first = file, prefix, rule_out, first
+        self.keys: UInt64 = file.array(f"{prefix}keys")
+        self.numbers: Int32 = file.array(f"{prefix}numbers")
+        self._fences: UInt64 = file.load(f"{prefix}fences")
+
+    def runs(self, asked: UInt64, there: Bool, limit: int = ANY_SIZE) -> Runs | None:
+        """Where some keys are; None if there is none of them. Counts the runs of more items than `limit`."""
+        asked = np.ascontiguousarray(asked)
+        starts, ends = np.empty(asked.shape, np.int64), np.empty(asked.shape, np.int64)
+        count = self.keys.shape[1]
+        kernels.locate_keys(asked, there, self._first, self._filter.words, self._fences, STEP, count, starts, ends)
+        bands, _ = np.nonzero(ends)
+        if not len(bands):
+            return None
+        some = ends > 0
+        for name in ("keys", "numbers"):
+            self._file.check(f"{self._prefix}{name}", starts[some] + bands * count, ends[some] + bands * count)
+        large = kernels.narrow_runs(asked, self.keys, limit, starts, ends)
+        return Runs(starts, ends, self.numbers, large)

@@ -1,0 +1,108 @@
+"""Large buckets of segments: their items are found by rare elements, and no pair is lost."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import lookalike as la
+from lookalike.engine.digest import keyed_sets
+from lookalike.index.folder import segment as segments
+from lookalike.index.folder.crowds import Refining
+from lookalike.index.folder.segment import Segment
+from lookalike.index.stores import check_store
+from lookalike.types import strings_to_arrow
+
+THRESHOLDS = {"jaccard": 0.75, "dice": 0.86, "cosine": 0.86}
+
+
+def boilerplate(count, seed=3, own=10, draw_from=400):
+    """Texts that share 50 words and have some of their own; every tenth is a copy with one word changed."""
+    draw = np.random.default_rng(seed)
+    shared, made = [f"b{n}" for n in range(50)], []
+    for number in range(count):
+        words = [f"u{n}" for n in draw.choice(draw_from, own, replace=False)]
+        if number % 10 == 9:
+            words = [*made[draw.integers(len(made))].split()[50:-1], "changed"]
+        made.append(" ".join([*shared, *words]))
+    return made
+
+
+def triples(table):
+    return sorted(zip(*(table[column].to_pylist() for column in ("left", "right", "similarity"))))
+
+
+@pytest.mark.parametrize("store", ["sets", "text"])
+@pytest.mark.parametrize("measure", THRESHOLDS)
+def test_answers_are_those_of_the_join(tmp_path, measure, store):
+    texts = boilerplate(700)
+    items, asked = texts[:500], texts[400:]
+    options = {"measure": measure, "threshold": THRESHOLDS[measure], "shingle": "word:1", "recall": 0.9}
+    with la.Index.create(tmp_path / "index", items, store=store, **options) as index:
+        index.compact()
+        index.remove([450])
+        stats = index.stats()
+        found = triples(index.query(asked, k=None))
+        assert index.check() == []
+    assert stats["oversize_buckets"] > 0
+    assert stats["refined_items"] > 200
+    joined = [row for row in triples(la.pairs(asked, against=items, method="lsh", **options)) if row[1] != 450]
+    assert found == joined
+    assert 100 < len(joined) < 100_000
+
+
+@pytest.fixture
+def crowd(tmp_path):
+    """An index with one large bucket after the other, and its segment."""
+    texts = boilerplate(900, draw_from=100_000)
+    with la.Index.create(tmp_path / "index", texts, threshold=0.8, shingle="word:1") as index:
+        index.compact()
+        yield texts, index, index.store.view.parts[0]
+
+
+def ask(index, part, texts):
+    asked = keyed_sets(strings_to_arrow(texts), index.store.kind.digesting)
+    found = list(part.find(asked, index.store.kind.measure))
+    return sorted(pair for left, right in found for pair in zip(left.tolist(), right.tolist()))
+
+
+def test_few_items_of_a_large_bucket_are_compared(crowd):
+    texts, index, part = crowd
+    every = Segment(part.file.path)
+    every.crowd = None
+    few, all_of_them = ask(index, part, texts[:100]), ask(index, every, texts[:100])
+    assert set(few) <= set(all_of_them)
+    assert len(few) < len(all_of_them) / 4  # most of them in small buckets
+
+
+def test_rare_elements_in_several_pieces_are_those_in_one(crowd, monkeypatch):
+    texts, index, part = crowd
+    before = ask(index, part, texts)
+    small = dataclasses.replace(Refining.of(index.store.kind), memory_bytes=100_000)
+    monkeypatch.setattr(Refining, "of", lambda _: small)
+    index.compact()
+    index.remove([0])
+    index.compact()
+    part = index.store.view.parts[0]
+    assert len(part.crowd.bands) > 2
+    assert [(left, right + 1) for left, right in ask(index, part, texts)] == [pair for pair in before if pair[1]]
+    assert index.check() == []
+
+
+def test_an_item_that_is_not_found_by_its_rare_elements_is_damage(crowd, monkeypatch):
+    _, index, _ = crowd
+    monkeypatch.setattr(segments, "crowded", lambda keys, numbers: np.arange(800))
+    index.remove([0])
+    index.compact()
+    [wrong] = check_store(index.store.path)
+    assert "rare elements" in wrong
+
+
+def test_segments_without_rare_elements_are_read(crowd, monkeypatch):
+    texts, index, _ = crowd
+    right = triples(index.query(texts[1:], k=None))
+    monkeypatch.setattr(Refining, "of", lambda _: None)
+    index.remove([0])
+    index.compact()
+    assert index.stats()["refined_items"] == 0
+    assert triples(index.query(texts[1:], k=None)) == [row for row in right if row[1]]
