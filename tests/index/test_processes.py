@@ -78,14 +78,6 @@ def test_killed_at_any_moment_it_loses_nothing(tmp_path):
     assert len(told) > 20
 
 
-@pytest.mark.slow
-def test_killed_a_thousand_times(tmp_path):
-    for _ in range(40):
-        place = tmp_path / str(_)
-        place.mkdir()
-        kill_again_and_again(place, 25, 0.5)
-
-
 def test_a_second_writer_is_told_who_writes(tmp_path):
     with la.Index.create(tmp_path / "index", ["a b c d e"]) as index:
         with pytest.raises(la.UsageError, match=rf"another process is writing to it \(process {os.getpid()} on "):
