@@ -1,8 +1,8 @@
 """The index: create, query, add, open, grow; next to other tools that answer "have I seen this?".
 
 `make bench-index` runs it with 100,000 documents. Times of one run can be compared with each other only.
-Other tools get fewer documents (`--peer-items`), since some take milliseconds for each; lookalike is measured with the
-same number next to them.
+Other tools get as many documents as they can take in some minutes (`--peer-items`, `--peer-seconds`), since some need
+milliseconds for each. lookalike is measured with all of them, and on PostgreSQL with `--postgres-items`.
 """
 
 import argparse
@@ -30,6 +30,7 @@ HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
 WORDS, THRESHOLD, RECALL = 500, 0.8, 0.99
 QUESTIONS = 1000
+PEERS = {"datasketch": "datasketch", "rensa": "rensa", "redis": "datasketch on Redis"}
 
 
 def documents(count: int, seed: int = 1) -> Iterator[str]:
@@ -190,14 +191,15 @@ def truth(path: Path, asked: list[str]) -> list[list[int]]:
     return [sorted(one) for one in answers]
 
 
-def correct(answers: list[list[int]], right: list[list[int]]) -> float:
-    """The share of questions that were answered with exactly the similar documents."""
-    return sum(sorted(map(int, one)) == two for one, two in zip(answers, right)) / len(right)
+def correct(answers: list[list[int]], right: list[list[int]], items: int) -> float:
+    """The share of questions that were answered with exactly the similar ones of the first documents."""
+    there = [[one for one in wanted if one < items] for wanted in right]
+    return sum(sorted(map(int, one)) == two for one, two in zip(answers, there)) / len(right)
 
 
-def measure_peers(path: Path, asked: list[str], scratch: Path) -> list[dict[str, object]]:
-    """Other tools, each in a process of its own."""
-    if reason := install_packages(("datasketch", "redis")) or install_packages(("rensa",)):
+def measure_peers(path: Path, asked: list[str], scratch: Path, seconds: float) -> list[dict[str, object]]:
+    """Other tools, each in a process of its own, with as many documents as they can take in some seconds."""
+    if reason := install_packages(("datasketch", "redis", "pyarrow")) or install_packages(("rensa",)):
         print(f"no other tools: {reason}", file=sys.stderr)
         return []
     right, rows = truth(path, asked), []
@@ -205,50 +207,72 @@ def measure_peers(path: Path, asked: list[str], scratch: Path) -> list[dict[str,
     with redis_server(scratch) as port:
         tools = ["datasketch", "rensa", *([f"redis:{port}"] if port else [])]
         for tool in tools:
-            arguments = [PYTHON, HERE / "adapters" / "index_peers.py", tool, path, scratch / "asked.json"]
+            arguments = [PYTHON, HERE / "adapters" / "index_peers.py", tool, path, scratch / "asked.json", seconds]
             done = subprocess.run(list(map(str, arguments)), capture_output=True, text=True, check=False)
             if done.returncode:
                 print(f"{tool}: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
                 continue
             told = json.loads(done.stdout)
-            rows.append({"tool": tool.partition(":")[0], **told, "correct": correct(told.pop("answers"), right)})
-    return [*rows, measure_own("lookalike", str(scratch / "peer-index"), path, asked, right)]
+            share = correct(told.pop("answers"), right, told["items"])
+            rows.append({"tool": PEERS[tool.partition(":")[0]], **told, "correct": share})
+            print(json.dumps(rows[-1]), flush=True)
+    rows.append(measure_own("lookalike", str(scratch / "peer-index"), path, asked, right))
+    shutil.rmtree(scratch / "peer-index")
+    return rows
 
 
 def measure_own(name: str, place: str, path: Path, asked: list[str], right: list[list[int]]) -> dict[str, object]:
     """The same figures for an index of lookalike."""
     build = timed(lambda: la.Index.create(place, path, threshold=THRESHOLD, recall=RECALL).close())
     with la.Index.open(place, read_only=True) as index:
-        speed = ask_all(index, asked)
+        items, speed = len(index), ask_all(index, asked)
         answers = [index.query([text], k=None)["right"].to_pylist() for text in asked]
-    return {"tool": name, "build_seconds": build, "memory_mb": idle_memory(place), **speed,
-            "correct": correct(answers, right)}  # fmt: skip
+    return {"tool": name, "items": items, "build_seconds": build, "memory_mb": idle_memory(place), **speed,
+            "correct": correct(answers, right, items)}  # fmt: skip
 
 
-def measure(sizes: list[int], peer_items: int, scratch: Path) -> dict[str, object]:
-    """Everything."""
-    found: dict[str, object] = {"machine": describe_machine(), "growth": []}
+def measure_growth(sizes: list[int], scratch: Path) -> list[dict[str, object]]:
+    """The index with more and more documents."""
+    rows = []
     for size in sizes:
-        path = scratch / f"items-{size}.jsonl"
+        path = scratch / f"items-{size}.parquet"
         write_documents(path, size)
         asked = questions(path)
         dedup = command("dedup", path, "-o", scratch / f"out-{size}", "--threshold", THRESHOLD, "--recall", RECALL,
                         "--method", "lsh")  # fmt: skip
-        row = {"items": size, "dedup": dedup, "folder": measure_store(str(scratch / f"index-{size}"), path, asked)}
-        found["growth"].append(row)  # type: ignore[attr-defined]
-        print(json.dumps(row, indent=1), flush=True)
-    path = scratch / "peers.jsonl"
-    write_documents(path, peer_items)
+        shutil.rmtree(scratch / f"out-{size}")
+        place = scratch / f"index-{size}"
+        rows.append({"items": size, "dedup": dedup, "folder": measure_store(str(place), path, asked)})
+        shutil.rmtree(place)
+        print(json.dumps(rows[-1], indent=1), flush=True)
+    return rows
+
+
+def measure_postgres(items: int, scratch: Path) -> tuple[dict[str, object], dict[str, object]] | None:
+    """The store in PostgreSQL: its own figures, and those next to other tools."""
+    path = scratch / f"items-{items}.parquet"
+    write_documents(path, items)
     asked = questions(path)
-    found["peers"] = measure_peers(path, asked, scratch)
     with server() as url:
-        if url:
-            place = f"{url}{'&' if '?' in url else '?'}table=bench"
-            found["postgres"] = measure_store(place, path, asked)
-            found["peers"].append(  # type: ignore[attr-defined]
-                measure_own("lookalike, PostgreSQL", f"{place}2", path, asked, truth(path, asked))
-            )
-    return found
+        if url is None:
+            return None
+        place = f"{url}{'&' if '?' in url else '?'}table=bench"
+        found = measure_store(place, path, asked)
+        return found, measure_own("lookalike, PostgreSQL", f"{place}2", path, asked, truth(path, asked))
+
+
+def measure(given: argparse.Namespace, sizes: list[int], scratch: Path) -> dict[str, object]:
+    """Everything."""
+    found: dict[str, object] = {"machine": describe_machine(), "growth": measure_growth(sizes, scratch)}
+    peers: list[dict[str, object]] = []
+    if given.peer_items:
+        path = scratch / f"items-{given.peer_items}.parquet"
+        write_documents(path, given.peer_items)
+        peers = measure_peers(path, questions(path), scratch, given.peer_seconds)
+    if given.postgres_items and (told := measure_postgres(given.postgres_items, scratch)):
+        found["postgres"] = told[0]
+        peers.append(told[1])
+    return {**found, "peers": peers}
 
 
 def show(found: dict[str, object]) -> str:
@@ -266,11 +290,11 @@ def show(found: dict[str, object]) -> str:
         cells = [name, ratio, f"{one['bytes_per_item']:,.0f}", *times]
         cells += [f"{one[f'{rate}_per_second']:,}/s" for rate in rates] + [f"{one['idle_mb']:.0f} MB"]
         lines.append(f"| {' | '.join(cells)} |")
-    lines += ["", "| tool | build | memory | query p50 | p99 | correct answers |", "| :-- |" + " --: |" * 5]
+    lines += ["", "| tool | items | build | memory | query p50 | p99 | correct answers |", "| :-- |" + " --: |" * 6]
     for row in found["peers"]:  # type: ignore[attr-defined]
         lines.append(
-            f"| {row['tool']} | {row['build_seconds']:.1f} s | {row['memory_mb']:,.0f} MB | {row['p50_ms']:.2f} ms | "
-            f"{row['p99_ms']:.2f} ms | {row['correct']:.1%} |"
+            f"| {row['tool']} | {row['items']:,} | {row['build_seconds']:.1f} s | {row['memory_mb']:,.0f} MB | "
+            f"{row['p50_ms']:.2f} ms | {row['p99_ms']:.2f} ms | {row['correct']:.1%} |"
         )
     return "\n".join(lines) + "\n"
 
@@ -297,14 +321,20 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=100_000)
     parser.add_argument("--grow", action="store_true", help="also 1,000,000 items")
     parser.add_argument("--grow-far", action="store_true", help="also 1,000,000 and 4,000,000 items")
-    parser.add_argument("--peer-items", type=int, default=10_000)
+    parser.add_argument("--peer-items", type=int, default=100_000, help="0 leaves other tools out")
+    parser.add_argument("--peer-seconds", type=float, default=300, help="the longest time to build")
+    parser.add_argument("--postgres-items", type=int, default=10_000, help="0 leaves it out")
+    parser.add_argument("--scratch", type=Path, help="a folder that keeps the documents")
     given = parser.parse_args()
-    sizes = [given.items]
+    sizes = [given.items] if given.items else []
     sizes += [1_000_000] if given.grow or given.grow_far else []
     sizes += [4_000_000] if given.grow_far else []
     with tempfile.TemporaryDirectory(prefix="bench-index-", dir=os.environ.get("BENCH_SCRATCH")) as scratch:
-        found = measure(sizes, given.peer_items, Path(scratch))
+        found = measure(given, sizes, given.scratch or Path(scratch))
     RESULTS.mkdir(exist_ok=True)
+    if (RESULTS / "index.json").exists():  # what was left out stays as it was
+        before = json.loads((RESULTS / "index.json").read_text())
+        found = {**before, **{name: one for name, one in found.items() if one}}
     (RESULTS / "index.json").write_text(json.dumps(found, indent=1) + "\n")
     (RESULTS / "index.md").write_text(show(found))
     if found["peers"]:
