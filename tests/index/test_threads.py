@@ -1,6 +1,7 @@
 """Threads that share one index: each question is answered from one complete state while others change it."""
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -59,3 +60,43 @@ def test_changes_of_several_threads_wait_for_each_other(place):
 
     with la.Index.create(place, threshold=0.5) as index, ThreadPoolExecutor(3) as pool:
         assert sum(pool.map(lambda number: add_all(index, number), range(3))) == len(texts) == len(index)
+
+
+def test_single_items_of_several_threads_are_added_together(place):
+    """Each is there, on disk, when its call returns; with ids of both types, and an item that cannot be added."""
+
+    def add_all(index, number):
+        for n in range(15):
+            id = f"{number}-{n}" if number % 2 else 100 * number + n
+            told = index.add([{"id": id, "text": f"text {n} of thread {number}"}])
+            assert told.to_pylist() == [{"id": id, "added": True, "match": None, "similarity": None}]
+            if n % 5 == 4:
+                with la.Index.open(place, read_only=True) as reader:
+                    assert str(id) in reader
+        with pytest.raises(la.BadDataError, match="surrogate"):
+            index.add([{"id": f"bad {number}", "text": "\ud800"}])
+
+    with la.Index.create(place) as index, ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda number: add_all(index, number), range(8)))
+        assert len(index) == 8 * 15
+        assert index._together.groups < 8 * 15
+        assert index.check() == []
+
+
+def test_after_a_failure_each_thread_adds_its_item_by_itself(tmp_path, monkeypatch):
+    la.Index.create(tmp_path / "index").close()
+    with la.Index.open(tmp_path / "index") as index, ThreadPoolExecutor(8) as pool:
+        add, sizes = index._index.add, []
+
+        def fail_for_many(sources, **options):
+            sizes.append(len(sources[0].table))
+            if sizes[-1] > 1:
+                raise la.ResourceError("no room for several")
+            time.sleep(0.01)  # others come
+            return add(sources, **options)
+
+        monkeypatch.setattr(index._index, "add", fail_for_many)
+        rows = [{"id": f"i{n}", "text": f"text {n}"} for n in range(40)]
+        list(pool.map(lambda row: index.add([row]), rows))
+        assert max(sizes) > 1
+        assert sorted(index._index.ids().to_pylist()) == sorted(row["id"] for row in rows)

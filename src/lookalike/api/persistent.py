@@ -18,7 +18,8 @@ from lookalike.index.contract import Store
 from lookalike.index.index import StoredIndex
 from lookalike.index.places import is_database
 from lookalike.index.stores import check_store
-from lookalike.index.waiting import WaitingItems
+from lookalike.index.together import JointAdditions
+from lookalike.index.waiting import WaitingItems, added_row, single_row
 from lookalike.read import looks_like_paths
 from lookalike.types import Source
 
@@ -34,7 +35,8 @@ class Index:
     `close` it.
 
     Threads may share an index: changes wait for each other, and every question is answered from the complete state at
-    its beginning, while others change the index. `close` it when no thread uses it any more.
+    its beginning, while others change the index. Single items that several threads add at the same time are written to
+    disk together. `close` it when no thread uses it any more.
 
     Examples
     --------
@@ -48,6 +50,7 @@ class Index:
     def __init__(self, opened: StoredIndex, place: str | Path, waiting: WaitingItems | None = None) -> None:
         """Use `Index.create` or `Index.open`."""
         self._opened, self._place, self._waiting, self._closed = opened, place, waiting, False
+        self._together = JointAdditions(opened)
         if waiting is not None:
             self._at_exit = finalize(self, waiting.finish)
 
@@ -178,12 +181,18 @@ class Index:
         pyarrow.Table
             id, added, match, similarity (or distance). With `if_new`, match is the most similar item at that moment.
         """
-        if self._waiting is not None and not if_new and on_conflict == "replace":
-            told = self._waiting.accept(data)
-            if told is not None:
-                return told
+        if not if_new and on_conflict == "replace" and (told := self._add_single(data)) is not None:
+            return told
         sources, numbered = self._sources(data)
         return self._index.add(sources, if_new=if_new, on_conflict=on_conflict, numbered=numbered)
+
+    def _add_single(self, data: Data) -> pa.Table | None:
+        """Add one item together with others; None if it must be added by itself."""
+        if self._waiting is not None:
+            return self._waiting.accept(data)
+        index = self._index
+        row = single_row(index, data) if index.store.writing else None
+        return None if row is None or not self._together.add(row) else added_row(index, row)
 
     def query(self, data: Data, k: int | None = 10, threshold: Number | None = None) -> pa.Table:
         """The most similar items of each item of some data.

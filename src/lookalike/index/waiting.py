@@ -14,6 +14,7 @@ from lookalike.types import DEFAULT_ID
 ITEMS, LETTERS = 128, 1 << 18
 """So many items wait at most, and so many characters."""
 _LARGEST = 1 << 63
+Row = dict[str, Any]
 
 
 class WaitingItems:
@@ -37,28 +38,20 @@ class WaitingItems:
         self._index, self._lock = index, RLock()
         self._rows: list[dict[str, Any]] = []
         self._letters = 0
-        self._nothing = pa.array([True]), pa.nulls(1, pa.large_string()), pa.nulls(1, pa.float64())
 
     def accept(self, data: object) -> pa.Table | None:
         """Let an item wait: what `add` returns for it; or None, if it must be added by itself."""
-        kind = self._index.kind
-        items = kind.settings.items
-        id, column = items.id or DEFAULT_ID, items.column
-        if type(data) is not list or len(data) != 1 or type(data[0]) is not dict or not kind.decided or items.vectors:
-            return None
-        row = data[0]
-        if row.keys() != {id, column} or not (_is_id(row[id]) and _is_text(row[column])):
+        row, id = single_row(self._index, data), id_name(self._index)
+        if row is None:
             return None
         with self._lock:
             if self._rows and type(self._rows[0][id]) is not type(row[id]):
                 self.flush()
             self._rows.append({**row})
-            self._letters += len(row[column])
+            self._letters += len(row[self._index.kind.settings.items.column])
             if len(self._rows) >= ITEMS or self._letters > LETTERS:
                 self.flush()
-        added, match, similarity = self._nothing
-        named = pa.array([row[id]], pa.large_string() if isinstance(row[id], str) else pa.int64())
-        return pa.table([named, added, match, similarity], ["id", "added", "match", kind.measure.column])
+        return added_row(self._index, row)
 
     def flush(self) -> None:
         """Add what waits, in order; after an error it still waits."""
@@ -74,6 +67,31 @@ class WaitingItems:
         """Add what waits, and wait until it is on disk: for an index that nobody has closed."""
         self.flush()
         self._index.sync()
+
+
+def id_name(index: StoredIndex) -> str:
+    """The column of ids."""
+    return index.kind.settings.items.id or DEFAULT_ID
+
+
+def single_row(index: StoredIndex, data: object) -> Row | None:
+    """The one item of some data if it has an id and a text, and nothing can be wrong with it."""
+    kind = index.kind
+    items, id = kind.settings.items, id_name(index)
+    if type(data) is not list or len(data) != 1 or type(data[0]) is not dict or not kind.decided or items.vectors:
+        return None
+    row: Row = data[0]
+    if row.keys() != {id, items.column} or not (_is_id(row[id]) and _is_text(row[items.column])):
+        return None
+    return row
+
+
+def added_row(index: StoredIndex, row: Row) -> pa.Table:
+    """What `add` returns for an item that was added without a question."""
+    given = row[id_name(index)]
+    named = pa.array([given], pa.large_string() if isinstance(given, str) else pa.int64())
+    nothing = pa.array([True]), pa.nulls(1, pa.large_string()), pa.nulls(1, pa.float64())
+    return pa.table([named, *nothing], ["id", "added", "match", index.kind.measure.column])
 
 
 def _is_id(given: object) -> bool:
