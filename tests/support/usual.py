@@ -86,7 +86,7 @@ def _jobs(folder: Path) -> dict[str, Callable[[], object]]:
         "dedup lsh": lambda: la.dedup(inputs["long"], out=folder / "long"),
         "pairs exact": lambda: la.pairs(inputs["short"], threshold=0.5),
         "pairs lsh": lambda: la.pairs(inputs["long"]),
-        "neighbors": lambda: la.neighbors(inputs["short"]),
+        "neighbors": lambda: [la.neighbors(path) for path in inputs.values()],
     }
     for kind, value in KINDS.items():
         jobs[f"link {kind}"] = lambda kind=kind, value=value: _link(folder, kind, value)

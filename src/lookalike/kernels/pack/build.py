@@ -26,12 +26,15 @@ def build(unit: str, cpu: str, folder: Path) -> Path:
     from lookalike.kernels.pack.glue import MEMORY, RELEASE, Compiled, glue, symbol_of
     from lookalike.kernels.pack.image import make_image
     from lookalike.kernels.pack.signature import split
+    from lookalike.kernels.pack.thrifty import optimize
 
     started = time.perf_counter()
     module, name, number = unit.split(".")
     dispatcher = getattr(importlib.import_module(f"lookalike.kernels.{module}"), name).dispatcher
     text = dispatcher.packed_signatures[int(number)]
     result = _compile(dispatcher, text, unit)
+    optimize(result.library)
+    _check_symbols(result.library, unit)
     whole = llvm.parse_assembly(MEMORY)
     whole.link_in(result.library._final_module, preserve=True)
     whole.link_in(llvm.parse_assembly(glue(Compiled(unit, result.target_context, result.fndesc))))
@@ -75,7 +78,6 @@ def _compile(dispatcher: Any, text: str, name: str) -> Any:
     returns = describe(result.signature.return_type)
     if returns != gives:
         raise ValueError(f"kernel {name}({takes}) returns {returns or 'nothing'}, not {gives or 'nothing'}: correct it")
-    _check_symbols(result.library, name)
     return result
 
 

@@ -83,7 +83,9 @@ def _new_builder(unit: str) -> Any:
         return None
     if not _builders:
         announce(f"Compiling kernels for this processor ({cpu.target()}): this is done once ...")
-    likely = dict.fromkeys([unit, *usual_units(expected()), *units_called_by(unit), *known_units(first_only=True)])
+    usual = usual_units(expected())
+    called = () if unit in usual else units_called_by(unit)
+    likely = dict.fromkeys([unit, *usual, *called, *known_units(first_only=True)])
     builder = Builder([other for other in likely if _read(other) is None], cpu.target(), folder, lock)
     _builders.append(builder)
     atexit.register(builder.stop)

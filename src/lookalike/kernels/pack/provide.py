@@ -54,7 +54,8 @@ class Builder:
         """
         with self._changed:
             waiting = set(self._waiting)
-            first = [other for other in (*units_called_by(unit), *likely) if other in waiting]
+            called = () if unit in likely else units_called_by(unit)  # which may guess wrong types
+            first = [other for other in (*called, *likely) if other in waiting]
             if unit not in self._under_way:
                 first.insert(0, unit)
             self._waiting = list(dict.fromkeys([*first, *self._waiting]))
