@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -22,6 +23,16 @@ OTHER_NUMBA = "0.63.1"
 WITHOUT_NUMBA = (
     "import sys; sys.modules['numba'] = None; from lookalike.cli.main import run; sys.exit(run(sys.argv[1:]))"
 )
+
+
+EVERY_COMMAND = """
+import json, sys
+from lookalike.cli.main import run
+for command in json.loads(sys.argv[1]):
+    if code := run(command):
+        sys.exit(f"{command} ended with {code}")
+"""
+"""Several commands in one process: kernels are built, or compiled by Numba, once for all of them."""
 
 
 def lookalike(folder, *arguments, code=WITHOUT_NUMBA, python=sys.executable, **environment):
@@ -87,14 +98,14 @@ COMMANDS = (
 )
 
 
-def results(folder, code=WITHOUT_NUMBA, python=sys.executable, **environment):
+def results(folder, before="import sys; sys.modules['numba'] = None", python=sys.executable, **environment):
     """Every file that the commands write, but for times."""
     folder.mkdir()
     write_inputs(folder)
     for path in folder.iterdir():
         os.utime(path, (1e9, 1e9))  # recorded in dedup/graph
-    for command in COMMANDS:
-        lookalike(folder, *command, "--quiet", code=code, python=python, **environment)
+    commands = json.dumps([[*command, "--quiet"] for command in COMMANDS])
+    lookalike(folder, commands, code=f"{before}\n{EVERY_COMMAND}", python=python, **environment)
     files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != "run.json"]
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
@@ -106,8 +117,7 @@ def test_results_do_not_depend_on_how_kernels_were_compiled(tmp_path):
     for name in ("native", *others):
         environment = {"LOOKALIKE_CPU": name, "LOOKALIKE_CACHE": str(tmp_path / "cache")}
         assert results(tmp_path / name, **environment) == expected, name
-    by_numba = WITHOUT_NUMBA.replace("sys.modules['numba'] = None; ", "")
-    assert results(tmp_path / "numba", code=by_numba, LOOKALIKE_KERNELS="numba") == expected
+    assert results(tmp_path / "numba", before="", LOOKALIKE_KERNELS="numba") == expected
 
 
 @pytest.mark.slow

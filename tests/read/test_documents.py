@@ -84,6 +84,26 @@ def test_encodings_and_marks(tmp_path: Path) -> None:
     assert features(open_inputs([tmp_path / "c.md"])[0]) == ["Noël"]
 
 
+def test_texts_that_are_what_the_files_hold_are_not_read_again(tmp_path: Path) -> None:
+    files = {"a.md": "Noël\r\n".encode(), "b.txt": b"", "c": b"\xff\xfe", "d.md": b"last"}
+    (source,) = open_inputs([folder_of(tmp_path, files)])
+    (block,) = source.blocks()
+    held = block.items(Wanted("text", skip_errors=True))
+    for path in (tmp_path / "in").iterdir():
+        path.unlink()
+    kept = block.kept_rows(np.array([True, False, True]), held.decoded)
+    assert [(name, bytes(raw)) for name, raw in kept] == [("a.md", files["a.md"]), ("d.md", files["d.md"])]
+
+
+@pytest.mark.parametrize(("name", "raw"), [("a.md", b"\xef\xbb\xbfmark"), ("a.html", b"text"), ("a.md.gz", b"text")])
+def test_other_texts_are_read_again(tmp_path: Path, name: str, raw: bytes) -> None:
+    folder = folder_of(tmp_path, {name: raw})
+    (source,) = open_inputs([folder])
+    (block,) = source.blocks()
+    assert block.items(Wanted("text")).decoded is None
+    assert block.kept_rows(np.array([True])) == [(name, (folder / name).read_bytes())]
+
+
 def test_a_file_that_changes_is_refused(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, {"a.md": b"one"})
     (source,) = open_inputs([folder])

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +29,7 @@ from lookalike.types import (
     Rejected,
     Wanted,
     strings_to_arrow,
+    text_arrays,
 )
 
 COLUMN = "text"
@@ -164,14 +164,27 @@ class DocumentBlock:
         if rows is None:
             self.source.rejected_rows[self.index] = np.array(bad, np.int64)
         features = _column(texts)
-        return Items(features, dict.fromkeys(wanted.columns, features), rejected)
+        stored = features if rows is None and self._is_stored(features) else None
+        return Items(features, dict.fromkeys(wanted.columns, features), rejected, stored)
 
-    def kept_rows(self, keep: Bool, decoded: Any = None) -> list[tuple[str, bytes]]:  # noqa: ARG002
-        """Path below `kept/` and bytes of each kept file."""
+    def kept_rows(self, keep: Bool, decoded: pa.Array | None = None) -> list[tuple[str, bytes | memoryview]]:
+        """Path below `kept/` and bytes of each kept file; texts that are what the files hold are not read again."""
         items = self._items()
         check_length(keep, items)
-        files = [self.files[number] for number in items[np.asarray(keep, bool)]]
-        return [(file.kept_path, _read(file, compressed=True)) for file in files]
+        rows = np.flatnonzero(keep).tolist()
+        files = [self.files[number] for number in items[rows].tolist()]
+        if decoded is None:
+            return [(file.kept_path, _read(file, compressed=True)) for file in files]
+        data, ends = text_arrays(decoded)
+        raw, places = data.data, ends.tolist()
+        return [(file.kept_path, raw[places[row] : places[row + 1]]) for file, row in zip(files, rows)]
+
+    def _is_stored(self, features: pa.Array) -> bool:
+        """Whether the texts are, byte by byte, what the files hold: UTF-8 without a byte order mark, as many bytes."""
+        files = self._items()
+        plain = all(file.compression is None and file.suffix not in TEXT_OF for file in self.files)
+        sizes = np.array([file.nbytes for file in self.files], np.int64)[files]
+        return plain and self.source.encoding == "utf-8" and np.array_equal(np.diff(text_arrays(features)[1]), sizes)
 
     def _items(self) -> Int64:
         rejected = self.source.rejected_rows.get(self.index, np.zeros(0, np.int64))

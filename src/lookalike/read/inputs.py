@@ -26,7 +26,7 @@ from lookalike.read.formats import FORMATS, UNCOMPRESSED_ONLY
 from lookalike.read.names import kept_paths
 from lookalike.read.streams import check_encoding
 from lookalike.read.unreadable import UnreadableSource
-from lookalike.read.walking import NO_INPUT, Finding, is_regular, match, silent, walk
+from lookalike.read.walking import NO_INPUT, Finding, match, regular_stamp, silent, walk
 from lookalike.types import INDEX_FILE, KEPT, READ_LIMITS, RUN_FILE, TEMPORARY, ReadLimits, Source, parse_record
 from lookalike.types.frozen import frozen
 
@@ -239,8 +239,9 @@ def _find_in_folder(folder: str, given: str, how: Finding) -> Iterator[InputFile
             yield _unreadable(str(path), given, error, how)
             continue
         try:
-            if is_regular(path):
-                yield InputFile(_local(str(path), str(path)[within:].replace(os.sep, "/")), given, whole)
+            if found := regular_stamp(path):
+                name = str(path)
+                yield InputFile(_local(name, name[within:].replace(os.sep, "/"), found), given, whole)
         except (OSError, UsageError) as failure:
             why = failure.strerror or "" if isinstance(failure, OSError) else "Permission denied"
             yield _unreadable(str(path), given, why, how)
@@ -254,9 +255,9 @@ def _unreadable(name: str, given: str, why: str, how: Finding) -> InputFile:
     return InputFile(File(name, Path(name).name, name), given, True, error)
 
 
-def _local(name: str, kept_path: str) -> File:
+def _local(name: str, kept_path: str, found: tuple[int, int] | None = None) -> File:
     try:
-        found = stamp(name)
+        found = found or stamp(name)
     except OSError as error:
         raise UsageError(f"{name}: cannot be read: {error.strerror}") from error
     if not os.access(name, os.R_OK):

@@ -126,8 +126,8 @@ def _failure(error: OSError, top: Path) -> Found:
     return Found(place, error=why)
 
 
-def is_regular(path: Path) -> bool:
-    """Whether it is a regular file; a link that leads nowhere is none.
+def regular_stamp(path: Path) -> tuple[int, int] | None:
+    """Size and modification time of a regular file; None for anything else, such as a link that leads nowhere.
 
     Raises
     ------
@@ -135,9 +135,10 @@ def is_regular(path: Path) -> bool:
         If that cannot be known, for example without permission to enter the folder.
     """
     try:
-        return stat.S_ISREG(path.stat().st_mode)
+        found = os.stat(path)
     except FileNotFoundError:
-        return False
+        return None
+    return (found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else None
 
 
 def match(pattern: str, how: Finding) -> Iterator[Found]:

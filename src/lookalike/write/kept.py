@@ -151,7 +151,7 @@ class FileWriter(KeptFile):
         folder.mkdir(parents=True, exist_ok=True)
         self._made = {str(folder)}
 
-    def write(self, stored: list[tuple[str, bytes]]) -> None:
+    def write(self, stored: list[tuple[str, bytes | memoryview]]) -> None:
         """Add files: path below the folder, and bytes."""
         for name, raw in stored:
             path = os.path.join(self._folder, name)
@@ -159,5 +159,14 @@ class FileWriter(KeptFile):
             if parent not in self._made:
                 os.makedirs(parent, exist_ok=True)
                 self._made.add(parent)
-            with open(path, "wb") as out:
-                out.write(raw)
+            _write_file(path, memoryview(raw))
+
+
+def _write_file(path: str, raw: memoryview) -> None:
+    """Create a file; without the buffers and further calls of `open`, which take a third of the time of a small one."""
+    out = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o666)
+    try:
+        while raw:
+            raw = raw[os.write(out, raw) :]
+    finally:
+        os.close(out)
