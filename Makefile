@@ -105,7 +105,7 @@ serve-demo: install
 
 # A browser for the tests of the page, where it is missing and packages may be installed.
 browser:
-	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || { apt-get update && apt-get install -y chromium; } \
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { apt-get update && apt-get install -y chromium; } \
 	  || echo "No browser could be installed: tests of the page will be skipped."
 
 bench-server: install

@@ -24,6 +24,8 @@ from generate import batches
 from measure import describe_machine
 
 CONNECTIONS = 64
+PAUSE_SECONDS = 0.2
+"""Between two requests of a connection while memory is watched: about 300 a second in all."""
 RESULTS = Path(__file__).resolve().parent / "results"
 LOOKALIKE = Path(sys.executable).with_name("lookalike")
 
@@ -99,6 +101,66 @@ def send_lines(port: int, path: str, lines: list[bytes]) -> float:
     return round(count / (time.perf_counter() - started), 1)
 
 
+def both_ways(texts: list[str]) -> tuple[list[bytes], list[bytes]]:
+    """NDJSON of 20 questions a request, and arrays of 20 additions that replace each other."""
+    groups = [texts[at : at + 20] for at in range(0, 5000, 20)]
+    asked = [b"".join(json.dumps({"text": text}).encode() + b"\n" for text in group) for group in groups]
+    added = [json.dumps([{"id": f"r{at}", "text": one} for at, one in enumerate(group)]).encode() for group in groups]
+    return [request("/v1/query", body, "application/x-ndjson") for body in asked], [
+        request("/v1/items", body) for body in added
+    ]
+
+
+async def _mixed(port: int, requests: list[list[bytes]], end: float, done: list[int], first: int) -> None:
+    """Requests of one kind after the other, with a connection of its own for each twentieth."""
+    at = first
+    while time.perf_counter() < end:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for _ in range(20):
+            kind = requests[at % len(requests)]
+            writer.write(kind[at // len(requests) % len(kind)])
+            await _read_answer(reader)
+            done[0] += 1
+            at += 1
+            await asyncio.sleep(PAUSE_SECONDS)
+        writer.close()
+
+
+async def _read_answer(reader: asyncio.StreamReader) -> None:
+    head = await reader.readuntil(b"\r\n\r\n")
+    if not head.startswith(b"HTTP/1.1 200"):
+        raise RuntimeError(head.decode())
+    if b"chunked" not in head.lower():
+        await reader.readexactly(int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0]))
+        return
+    while size := int((await reader.readuntil(b"\r\n")).strip(), 16):
+        await reader.readexactly(size + 2)
+    await reader.readexactly(2)
+
+
+async def _sample(process: psutil.Process, end: float, sizes: list[dict[str, float]]) -> None:
+    """Every half minute: all memory, and that which is not a mapped file."""
+    started = time.perf_counter()
+    while (now := time.perf_counter()) < end:
+        found = process.memory_full_info()
+        mb = {"resident_mb": round(found.rss / 1e6, 1), "private_mb": round(found.uss / 1e6, 1)}
+        sizes.append({"seconds": round(now - started), **mb})
+        await asyncio.sleep(min(30, max(0.1, end - now)))
+
+
+def watch_memory(port: int, process: psutil.Process, requests: list[list[bytes]], minutes: float) -> dict[str, object]:
+    """Memory during a mixed load: questions, additions that replace items, NDJSON, arrays, new connections."""
+
+    async def run() -> dict[str, object]:
+        end = time.perf_counter() + 60 * minutes
+        done, sizes = [0], []
+        work = [_mixed(port, requests, end, done, first) for first in range(CONNECTIONS)]
+        await asyncio.gather(_sample(process, end, sizes), *work)
+        return {"minutes": minutes, "requests": done[0], "sizes": sizes}
+
+    return asyncio.run(run())
+
+
 def run(items: int, seconds: float, minutes: float) -> dict[str, object]:
     """Measure everything."""
     with tempfile.TemporaryDirectory() as folder:
@@ -125,10 +187,7 @@ def run(items: int, seconds: float, minutes: float) -> dict[str, object]:
             found["single additions"] = ask_singly(port, additions, seconds)
             rows = [json.dumps({"id": f"m{at}", "text": text}).encode() + b"\n" for at, text in enumerate(fresh)]
             found["NDJSON additions per second"] = send_lines(port, "/v1/items", rows[:20_000])
-            before = process.memory_info().rss
-            if minutes:
-                ask_singly(port, questions, 60 * minutes)
-            found["memory"] = {"before": before, "after": process.memory_info().rss, "minutes": minutes}
+            found["memory"] = watch_memory(port, process, [questions, additions[:5000], *both_ways(asked)], minutes)
         return found
 
 

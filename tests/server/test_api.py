@@ -41,6 +41,29 @@ def test_one_question_a_list_and_lines_have_the_same_answers(server):
     ]
 
 
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/v1/query?treshold=0.9", "unknown parameter 'treshold'; possible are k, threshold, text"),
+        ("/v1/query?k=1&k=2", "k is given 2 times"),
+        ("/v1/query?k=99999999999999999999", "not '99999999999999999999'"),
+        ("/v1/items?if_nwe=true", "unknown parameter 'if_nwe'"),
+    ],
+)
+def test_parameters_that_are_not_understood_are_refused(server, path, said):
+    assert said in problem(server.post(path, {"text": "a"}), 422)
+
+
+def test_what_a_client_sends_is_not_sent_back_at_length(server):
+    assert len(server.call("GET", f"/v1/items/{'x' * 50_000}").body) < 1000
+
+
+def test_checks_of_health_need_no_host(server):
+    with socket.create_connection((server.host, server.port)) as one:
+        one.sendall(b"GET /readyz HTTP/1.0\r\n\r\n")
+        assert one.recv(100).startswith(b"HTTP/1.1 200 ")
+
+
 def test_the_threshold_can_be_stricter(server):
     for stricter in (0.95, "19/20", 1):
         found = server.post("/v1/query", {"text": ROSE, "threshold": stricter}).json()["matches"]
@@ -50,6 +73,7 @@ def test_the_threshold_can_be_stricter(server):
 @pytest.mark.parametrize(
     ("body", "said"),
     [
+        (b"", "the body is empty"),
         (b"{", "not valid JSON"),
         (b'{"text": "a"}{"text": "b"}', "not valid JSON"),
         (b'{"text": "\xff"}', "not valid JSON"),

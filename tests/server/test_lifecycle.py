@@ -39,6 +39,7 @@ def test_it_refuses_to_start_unsafely(tmp_path):
         ({"limits": Limits(items=0)}, "above 0"),
         ({"allow_origins": ("evil",)}, "https://news.example"),
         ({"port": 70_000}, "from 0 to 65535"),
+        ({"drain_delay_seconds": -1.0}, "--drain-delay"),
         ({"log": "some"}, "all, errors or none"),
         ({"host": "::"}, "without --keys"),
     ],
@@ -117,6 +118,21 @@ def test_a_signal_finishes_requests_in_progress(tmp_path):
         assert len(answers) == 10
     with la.Index.open(tmp_path / "index", read_only=True) as index:
         assert all(f"slow{number}" in index for number in range(10))
+
+
+def test_a_load_balancer_sees_that_it_stops(tmp_path):
+    index = make_index(tmp_path / "index")
+    with Serving(index, "--drain-delay", 60) as server:
+        server.process.send_signal(signal.SIGTERM)
+        wait_for(lambda: server.call("GET", "/readyz").status == 503)  # each call is a new connection
+        assert "is stopping" in server.call("GET", "/readyz").json()["detail"]
+        assert server.call("GET", "/healthz").status == 200
+        assert server.post("/v1/items", {"id": "late", "text": "what comes meanwhile is answered"}).json()["added"]
+        assert server.process.poll() is None
+        assert server.stop(signal.SIGTERM) == 0  # a second signal does not wait for the delay
+    with Serving(index, "--drain-delay", 60) as server:
+        assert server.call("GET", "/v1/items/late").status == 200
+        assert server.stop(signal.SIGINT) == 0
 
 
 def test_killed_under_load_it_keeps_what_it_acknowledged(tmp_path):
@@ -285,6 +301,7 @@ def test_links_are_reviewed(tmp_path):
     options = ("--fields", "name,city", "--scoring", "points", "-o", out)
     assert process("link", tmp_path / "a.csv", tmp_path / "b.csv", *options).code == 0
     with Serving("--run", out) as server:
+        assert server.call("GET", "/v1/review").json()["threshold"] == 150  # three quarters of the points
         listed = server.call("GET", "/v1/review/groups").json()
         assert [one["title"] for one in listed["groups"]] == ["a1 - b1", "a2 - b2"]  # the first is the most doubtful
         (found,) = server.call("GET", f"/v1/review/groups/{listed['groups'][0]['group']}").json()["members"]

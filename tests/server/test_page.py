@@ -136,6 +136,26 @@ def test_review_decisions_are_saved(visit, site):
     assert (last["id"], last["decision"]) == ("roses", "unsure")
 
 
+def test_links_are_filtered_by_source(chromium, tmp_path):
+    for name, rows in {"old": "1,John Smith,Boston\n2,Mary Jones,Denver", "new": "3,Ann Lee,Reno"}.items():
+        (tmp_path / name).with_suffix(".csv").write_text(f"id,name,city\n{rows}\n")
+    (tmp_path / "b.csv").write_text("id,name,city\n7,Jon Smith,Boston\n8,Mary Jones,Denver\n9,Ann Lee,Reno\n")
+    options = ("--fields", "name,city", "--scoring", "points", "-o", tmp_path / "out")
+    assert process("link", str(tmp_path / "[on]*.csv"), tmp_path / "b.csv", *options).code == 0
+    with Serving("--run", tmp_path / "out") as server, Visit(chromium) as visit:
+        page, titles = visit.page, visit.page.locator(".groups button span")
+        page.goto(f"{server.url}/#review")
+        expect(titles).to_have_text(["1 - 7", "3 - 9", "2 - 8"], timeout=WAIT_MS)
+        page.select_option("#source", label="new.csv")
+        expect(titles).to_have_text(["3 - 9"], timeout=WAIT_MS)
+        titles.first.click()
+        expect(page.locator("#group .note")).to_contain_text("new.csv and", timeout=WAIT_MS)
+        page.select_option("#source", label="old.csv")
+        expect(titles).to_have_text(["1 - 7", "2 - 8"], timeout=WAIT_MS)
+        assert visit.violations() == []
+        assert visit.said == []
+
+
 def test_the_description_of_the_api_is_readable_offline(visit, site):
     visit.page.goto(f"{site.url}/docs")
     visit.page.wait_for_selector("code:text-is('/v1/query')")

@@ -35,6 +35,12 @@ _path = click.Path(path_type=Path)
 @click.option("--max-requests", default=256, show_default=True, help="Most requests in progress.")
 @click.option("--max-k", default=1000, show_default=True, help="Most matches of a question.")
 @click.option("--timeout", default=30.0, show_default=True, help="Seconds in which a body must arrive.")
+@click.option(
+    "--drain-delay",
+    default=2.0,
+    show_default=True,
+    help="Seconds to go on accepting after SIGTERM, while /readyz is 503.",
+)
 @click.option("--refresh", default=1.0, show_default=True, help="Seconds between looks for changes, with --read-only.")
 @click.option(
     "--log", default="all", show_default=True, metavar="[all|errors|none]", help="Requests to log on stderr, as JSON."
@@ -46,8 +52,9 @@ def command(
 ) -> None:
     """Serve an index over HTTP, with a web page to ask, explore and review.
 
-    Without --keys, only programs on this machine can connect. SIGTERM finishes requests in progress. One process writes
-    to an index in a folder; others serve it with --read-only. With --json, the address is printed as an object.
+    Without --keys, only programs on this machine can connect. SIGTERM finishes requests in progress; Ctrl-C does so
+    without --drain-delay. One process writes to an index in a folder; others serve it with --read-only. With --json,
+    the address is printed as an object.
     """
     from lookalike.cli.output import print_record
     from lookalike.cli.progress import open_progress
@@ -67,6 +74,6 @@ def command(
         seconds=options.pop("timeout"),
         k=options.pop("max_k"),
     )
-    refresh = options.pop("refresh")
-    told = ServerOptions(**options, limits=limits, batching=not no_batching, refresh_seconds=refresh)
+    seconds = {"refresh_seconds": options.pop("refresh"), "drain_delay_seconds": options.pop("drain_delay")}
+    told = ServerOptions(**options, limits=limits, batching=not no_batching, **seconds)
     serve(index, told, open_progress(quiet).say, print_record if as_json else lambda _: None)

@@ -51,16 +51,17 @@ class Finished:
         folder = out / FOLDER
         folder.mkdir()
         split = len(self.left.ids)
-        names = {"left": self.left.name}
+        names, files = {"left": self.left.name}, {"left": self.left.files}
         _write_records(folder / "left.parquet", self.left, self.clusters[:split])
         if self.right is not None:
-            names["right"] = self.right.name
+            names["right"], files["right"] = self.right.name, self.right.files
             _write_records(folder / "right.parquet", self.right, self.clusters[split:])
         saved = {
             "format": FORMAT,
             "version": __version__,
             "settings": _write_settings(self.settings),
             "tables": names,
+            "files": files,
             "clusters_used": self.used,
             **self.model.to_dict(),
         }
@@ -82,6 +83,8 @@ class Finished:
         except (KeyError, TypeError, ValueError) as error:
             raise BadDataError(f"{out / FOLDER / MODEL_FILE}: damaged ({error}); link all records again") from None
         read = {side: _read_records(out / FOLDER / f"{side}.parquet", name) for side, name in tables.items()}
+        for side, files in saved.get("files", {}).items():
+            read[side] = replace(read[side][0], files=tuple(map(tuple, files))), read[side][1]
         clusters = np.concatenate([numbers for _, numbers in read.values()])
         right = read["right"][0] if "right" in read else None
         return cls(settings, model, read["left"][0], right, clusters, used)

@@ -155,7 +155,9 @@ def _text_ids(table: RecordTable) -> pa.Array:
 def _select(table: RecordTable, stay: Bool) -> RecordTable:
     mask = to_arrow_mask(stay)
     columns = {name: pc.filter(table.table.column(name), mask) for name in table.table.column_names}
-    return RecordTable(table.name, pa.table(columns), pc.filter(table.ids, mask))
+    ends = np.cumsum([0, *(records for _, records in table.files)])
+    files = [(name, int(stay[low:high].sum())) for (name, _), low, high in zip(table.files, ends, ends[1:])]
+    return RecordTable(table.name, pa.table(columns), pc.filter(table.ids, mask), tuple(files))
 
 
 def _number_on(old: RecordTable, new: RecordTable) -> RecordTable:
@@ -164,7 +166,7 @@ def _number_on(old: RecordTable, new: RecordTable) -> RecordTable:
     if given is None or given.null_count < len(given) or not pa.types.is_integer(new.ids.type):
         return new
     last = pc.max(old.ids).as_py() if pa.types.is_integer(old.ids.type) and len(old.ids) else len(old.ids) - 1
-    return RecordTable(new.name, new.table, to_arrow(np.arange(len(new.ids)) + int(last) + 1))
+    return RecordTable(new.name, new.table, to_arrow(np.arange(len(new.ids)) + int(last) + 1), new.files)
 
 
 def _refuse_known(old: RecordTable, new: RecordTable, place: str) -> None:
@@ -181,4 +183,6 @@ def _refuse_known(old: RecordTable, new: RecordTable, place: str) -> None:
 def _append(old: RecordTable, new: RecordTable) -> RecordTable:
     names = [name for name in old.table.column_names if name in new.table.column_names]
     both = {name: join_column([*old.table.column(name).chunks, *new.table.column(name).chunks]) for name in names}
-    return RecordTable(old.name, pa.table(both), one_array(join_column([old.ids, new.ids])))
+    known = bool(old.files) and bool(new.files)
+    files = old.files + new.files if known else ()
+    return RecordTable(old.name, pa.table(both), one_array(join_column([old.ids, new.ids])), files)

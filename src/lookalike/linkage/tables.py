@@ -29,6 +29,8 @@ class RecordTable:
     name: str
     table: pa.Table
     ids: pa.Array
+    files: tuple[tuple[str, int], ...] = ()
+    """The files that the records come from, in order, with the number of records of each; empty if it is not known."""
 
     @classmethod
     def read(cls, sources: Sequence[Source], settings: LinkSettings, side: str) -> RecordTable:
@@ -53,7 +55,7 @@ class RecordTable:
         if ids.null_count or not len(ids):
             places = [source.locate(row) for source, rows in zip(sources, map(len, tables)) for row in range(rows)]
             ids = fill_ids(ids, strings_to_arrow([f"{file}:{row}" for file, row in places]))
-        return cls(name, table, ids)
+        return cls(name, table, ids, tuple((source.name, len(one)) for source, one in zip(sources, tables)))
 
     @classmethod
     def of(cls, data: Any, settings: LinkSettings, side: str) -> RecordTable:

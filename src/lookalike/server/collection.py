@@ -16,7 +16,7 @@ from lookalike.index.naming import typed_ids
 from lookalike.index.stored_items import find_items, read_texts
 from lookalike.read import open_data
 from lookalike.server.contents import Item, Question, as_column, check_kind, form_of
-from lookalike.server.problems import Problem, problem_of
+from lookalike.server.problems import Problem, no_item, problem_of
 from lookalike.types import DEFAULT_ID
 
 Answer = dict[str, Any] | Problem
@@ -111,7 +111,7 @@ class Collection:
         for id, number in zip(ids, known):
             there = number is not None and id not in seen
             seen.add(id)
-            answers.append({"id": id, "removed": True} if there else Problem(404, f"the index has no item {id!r}"))
+            answers.append({"id": id, "removed": True} if there else no_item(id))
         return answers
 
     def _add(self, additions: list[Addition]) -> list[Answer]:

@@ -10,9 +10,10 @@ import pyarrow as pa
 from lookalike.engine.digest import item_sets
 from lookalike.features.passages import compare_texts
 from lookalike.index.kind import Kind
-from lookalike.index.stored_items import find_items, read_items, stored_set
+from lookalike.index.stored_items import read_items, stored_set
 from lookalike.server.contents import ContentReader
 from lookalike.server.problems import Problem
+from lookalike.server.routes import number_of
 from lookalike.server.state import ServerState
 from lookalike.types import Sets
 
@@ -61,7 +62,5 @@ def _side(state: ServerState, given: Any, side: str) -> tuple[str | None, Sets]:
     if not isinstance(given, dict) or given.keys() != {"id"} or not isinstance(given["id"], str | int):
         raise Problem(422, f'{side} is a text, or {{"id": "..."}} for an item of the index')
     lookup = state.index.store.lookup
-    number = find_items(lookup, [str(given["id"])])[0]
-    if number is None:
-        raise Problem(404, f"the index has no item {str(given['id'])!r}")
+    number = number_of(lookup, str(given["id"]))
     return read_items(lookup, [number])[0].text, stored_set(lookup, number)

@@ -21,6 +21,8 @@ SMALLEST, LARGEST = -(1 << 63), (1 << 63) - 1
 
 def parse_json(body: bytes | bytearray) -> Any:
     """A JSON document: UTF-8, finite numbers, no lone surrogates."""
+    if not body:
+        raise Problem(422, "the body is empty; send JSON")
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError as error:
@@ -157,6 +159,8 @@ def _kind(given: Any) -> str:
 
 
 def _short(given: Any) -> str:
+    if isinstance(given, str):
+        return f"{given[:40]!r}"
     return str(given)[:40] if isinstance(given, int | float) and not isinstance(given, bool) else _kind(given)
 
 

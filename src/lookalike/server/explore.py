@@ -10,13 +10,11 @@ from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
 from lookalike.index.contract import Lookup
-from lookalike.index.stored_items import find_items, neighbors_of, read_items
+from lookalike.index.stored_items import neighbors_of, read_items
 from lookalike.server import models
-from lookalike.server.bodies import is_ndjson, read_json_body
 from lookalike.server.comparing import compare
-from lookalike.server.contents import parse_json
 from lookalike.server.problems import Problem
-from lookalike.server.routes import BY_ID, answers, query_id, reply, shown
+from lookalike.server.routes import BY_ID, about, body_of, number_of, query_id, read_value, reply, shown
 from lookalike.server.state import ServerState
 
 BINS = 48
@@ -27,21 +25,17 @@ TRIES = 200
 
 def explore_routes(app: FastAPI, state: ServerState) -> None:
     """Statistics, neighbours, and comparisons."""
+    two = body_of(models.CompareIn.model_json_schema())
 
     @app.post(
-        "/v1/compare", summary="Compare two texts", response_model=None,
-        responses=answers(models.CompareAnswer, 404, 408, 413, 415, 422),
-        openapi_extra={"requestBody": {"required": True, "content": {
-            "application/json": {"schema": models.CompareIn.model_json_schema()}}}},
-    )  # fmt: skip
+        "/v1/compare",
+        **about("Compare two texts", 404, 408, 413, 415, 422, model=models.CompareAnswer, given=two),
+    )
     async def compare_two(request: Request) -> Response:
         """How similar two texts (or items of the index) are, and which passages they share."""
-        if is_ndjson(request):
-            raise Problem(415, "send one object as application/json")
-        given = parse_json(await read_json_body(request, state.options.limits))
-        return reply(await state.run(compare, state, given))
+        return reply(await state.run(compare, state, await read_value(state, request)))
 
-    @app.get("/v1/stats", summary="Sizes and options", response_model=None, responses=answers(None))
+    @app.get("/v1/stats", **about("Sizes and options"))
     async def stats() -> Response:
         """Items, bytes, segments, options and plan of the index."""
         found = await state.run(state.index.store.describe)
@@ -56,30 +50,24 @@ def explore_routes(app: FastAPI, state: ServerState) -> None:
         told = {"column": kind.measure.column, "holds": held, "dimension": dimension}
         return reply({**found, "server": more, "kind": told})
 
-    @app.get("/v1/additions", summary="Additions over time", response_model=None, responses=answers(None))
+    @app.get("/v1/additions", **about("Additions over time"))
     async def additions() -> Response:
         """How many items were added in each of some stretches of time."""
         return reply(await state.run(_additions, state.index.store.lookup))
 
-    @app.get("/v1/buckets", summary="Sizes of buckets", response_model=None, responses=answers(None))
+    @app.get("/v1/buckets", **about("Sizes of buckets"))
     async def buckets() -> Response:
         """How many buckets have 1 item, 2 or 3, 4 to 7, ..."""
         sizes = await state.run(state.index.store.bucket_sizes)
         return reply([{"from": size, "to": 2 * size - 1, "buckets": count} for size, count in sizes.items()])
 
-    @app.get(
-        "/v1/neighbors",
-        summary="Neighbours of an item",
-        openapi_extra=BY_ID,
-        response_model=None,
-        responses=answers(None, 404, 422),
-    )
+    @app.get("/v1/neighbors", **about("Neighbours of an item", 404, 422, given=BY_ID))
     async def neighbors(request: Request) -> Response:
         """An item of the index, and the items that are similar to it."""
         k = int(state.defaults(request.query_params)["k"])
         return reply(await state.run(_with_neighbors, state, query_id(request), k))
 
-    @app.get("/v1/random", summary="A random item", response_model=None, responses=answers(None, 404))
+    @app.get("/v1/random", **about("A random item", 404))
     async def some() -> Response:
         """A random item with its neighbours: one that has some, if one is found soon."""
         return reply(await state.run(_random, state))
@@ -98,10 +86,7 @@ def _additions(lookup: Lookup) -> list[dict[str, Any]]:
 
 def _with_neighbors(state: ServerState, id: str, k: int) -> dict[str, Any]:
     lookup = state.index.store.lookup
-    number = find_items(lookup, [id])[0]
-    if number is None:
-        raise Problem(404, f"the index has no item {id!r}")
-    return _described(lookup, number, k)
+    return _described(lookup, number_of(lookup, id), k)
 
 
 def _described(lookup: Lookup, number: int, k: int) -> dict[str, Any]:

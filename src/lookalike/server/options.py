@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -53,6 +54,8 @@ class ServerOptions:
     """Answer concurrent questions together."""
     refresh_seconds: float = 1.0
     """How often a read-only server looks for changes."""
+    drain_delay_seconds: float = 2.0
+    """How long new connections are accepted after SIGTERM, while /readyz says that the server is stopping."""
     run: Path | None = None
     """The output folder of a run to review."""
     without_index: bool = False
@@ -77,6 +80,8 @@ change the index; use --keys FILE, or leave --host at 127.0.0.1
             )
         if (self.tls_cert is None) != (self.tls_key is None):
             raise UsageError("--tls-cert and --tls-key belong together; give both or neither")
+        if not 0 <= self.drain_delay_seconds < math.inf:
+            raise UsageError(f"--drain-delay must be a number of seconds from 0 on, not {self.drain_delay_seconds}")
         if not 0 <= self.port <= 65535:
             raise UsageError(f"--port must be from 0 to 65535, not {self.port}")
         if self.log not in ("all", "errors", "none"):

@@ -11,6 +11,8 @@ from lookalike.errors import BadDataError, LookalikeError, ResourceError, UsageE
 from lookalike.index.folder.errors import DamagedError
 
 PROBLEM_TYPE = "application/problem+json"
+LONGEST_ID = 200
+"""Characters of an id that are repeated."""
 
 
 class Problem(Exception):  # noqa: N818 - the name that the standard gives it
@@ -57,3 +59,14 @@ def problem_of(error: LookalikeError) -> Problem:
     if isinstance(error, UsageError | BadDataError):
         return Problem(422, text.removeprefix("--").replace(" --", " "))
     return Problem(500, text)
+
+
+def no_item(id: str) -> Problem:
+    """The index does not have it; of a long id only the beginning is repeated.
+
+    Examples
+    --------
+    >>> no_item("rose").detail
+    "the index has no item 'rose'"
+    """
+    return Problem(404, f"the index has no item {id if len(id) <= LONGEST_ID else id[:LONGEST_ID] + '...'!r}")

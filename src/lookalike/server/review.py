@@ -7,26 +7,40 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
-from lookalike.server.bodies import read_json_body
-from lookalike.server.contents import parse_json
 from lookalike.server.problems import Problem
 from lookalike.server.reviewed_run import DECISIONS, ReviewedRun
-from lookalike.server.routes import answers, reply
+from lookalike.server.routes import about, body_of, parameters, read_value, reply
 from lookalike.server.state import ServerState
 
 MOST = 100
 """Groups, or members of a group, that are listed at a time."""
+PAGING = parameters(**{"from": ("integer", "The first to list, from 0 on."), "count": ("integer", f"{MOST} at most.")})
+LISTING = {
+    "parameters": PAGING["parameters"]
+    + parameters(sort=("string", "doubt or size."), source=("string", "A file: only groups with items of it."))[
+        "parameters"
+    ]
+}
+DECIDING = {
+    "type": "object",
+    "required": ["group", "row", "decision"],
+    "properties": {
+        "group": {"type": "integer"},
+        "row": {"type": "integer"},
+        "decision": {"enum": [*DECISIONS, None]},
+    },
+}
 
 
 def review_routes(app: FastAPI, state: ServerState, run: ReviewedRun) -> None:
     """Groups, their items, and decisions about them."""
 
-    @app.get("/v1/review", summary="What there is to review", response_model=None, responses=answers(None))
+    @app.get("/v1/review", **about("What there is to review"))
     async def summary() -> Response:
         """The run, its sources, and how much has been decided."""
         return reply(await state.run(run.summary))
 
-    @app.get("/v1/review/groups", summary="Clusters or links", response_model=None, responses=answers(None, 422))
+    @app.get("/v1/review/groups", **about("Clusters or links", 422, given=LISTING))
     async def groups(request: Request) -> Response:
         """Groups by `sort=doubt` or `sort=size`, of one `source`, `count` of them from `from` on."""
         given = request.query_params
@@ -36,22 +50,16 @@ def review_routes(app: FastAPI, state: ServerState, run: ReviewedRun) -> None:
         first, count = _number(request, "from", 0), min(_number(request, "count", 20), MOST)
         return reply(await state.run(run.groups, sort, given.get("source"), first, count))
 
-    @app.get("/v1/review/groups/{group}", summary="A cluster", response_model=None, responses=answers(None, 404, 422))
+    @app.get("/v1/review/groups/{group}", **about("A cluster or link", 404, 422, given=PAGING))
     async def group(request: Request, group: str) -> Response:
         """The items of a group with their texts, and where they agree."""
         first, count = _number(request, "from", 0), min(_number(request, "count", 20), MOST)
         return reply(await state.run(run.group, _checked(run, group), first, count))
 
-    @app.post(
-        "/v1/review/decisions", summary="Decide", response_model=None, responses=answers(None, 413, 422),
-        openapi_extra={"requestBody": {"required": True, "content": {"application/json": {"schema": {
-            "type": "object", "required": ["group", "row", "decision"], "properties": {
-                "group": {"type": "integer"}, "row": {"type": "integer"},
-                "decision": {"enum": [*DECISIONS, None]}}}}}}},
-    )  # fmt: skip
+    @app.post("/v1/review/decisions", **about("Decide", 404, 408, 413, 415, 422, given=body_of(DECIDING)))
     async def decide(request: Request) -> Response:
         """Decide about an item of a group: keep, remove, unsure, or null to take it back. Row -1 is the kept item."""
-        given: Any = parse_json(await read_json_body(request, state.options.limits))
+        given = await read_value(state, request)
         if not isinstance(given, dict) or given.keys() != {"group", "row", "decision"}:
             raise Problem(422, 'a decision is {"group": 0, "row": 0, "decision": "keep"}')
         group = _checked(run, given["group"])

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from lookalike.engine.run_record import read_run
@@ -20,9 +21,12 @@ from lookalike.errors import UsageError
 from lookalike.features.passages import compare_texts
 from lookalike.features.shingles import Shingling
 from lookalike.jobs.run_inputs import RunInputs, open_inputs_of
+from lookalike.server.link_sources import SIDES, add_files, table_path
 from lookalike.types import RUN_FILE, Float64, Int64, parse_record
 
 DECISIONS = ("keep", "remove", "unsure")
+FILES = ("file", "kept_file", "left_file", "right_file")
+"""Columns that name the sources of a row."""
 SHOWN_CHARACTERS = 100_000
 """Of longer texts, passages are not marked."""
 
@@ -79,7 +83,7 @@ class ReviewedRun:
             raise UsageError(
                 f"--run {folder}: {RUN_FILE} is missing or damaged; name the output folder of dedup or link"
             )
-        rows = pq.read_table(links)
+        rows = add_files(folder, pq.read_table(links))
         value = "probability" if rows["probability"].null_count < len(rows) else "score"
         return cls._grouped(folder, run, "link", rows, [], value)
 
@@ -106,8 +110,11 @@ class ReviewedRun:
 
     def sources(self) -> list[str]:
         """The files of the items."""
-        names = [name for name in ("file", "kept_file") if name in self.rows.column_names]
-        return sorted({file for name in names for file in self.rows[name].unique().to_pylist()})
+        return sorted({file for name in self._files for file in self.rows[name].unique().to_pylist()})
+
+    @property
+    def _files(self) -> list[str]:
+        return [name for name in FILES if name in self.rows.column_names]
 
     def summary(self) -> dict[str, Any]:
         """What there is to review."""
@@ -125,11 +132,11 @@ class ReviewedRun:
     def groups(self, sort: str, source: str | None, first: int, count: int) -> dict[str, Any]:
         """Some of the groups, in an order: by size, or by doubt."""
         order = np.argsort(-self.sizes, kind="stable") if sort == "size" else np.argsort(self.doubt, kind="stable")
-        if source is not None and "file" in self.rows.column_names:
+        if source is not None and len(order):
             there = np.zeros(len(self.rows), np.bool_)
-            for name in ("file", "kept_file"):
-                there |= np.array([one == source for one in self.rows[name].to_pylist()], np.bool_)
-            order = order[np.logical_or.reduceat(there, self.starts[:-1])[order]] if len(order) else order
+            for name in self._files:
+                there |= pc.equal(self.rows[name], source).to_numpy()
+            order = order[np.logical_or.reduceat(there, self.starts[:-1])[order]]
         return {"total": len(order), "groups": [self.outline(int(one)) for one in order[first : first + count]]}
 
     def outline(self, group: int) -> dict[str, Any]:
@@ -168,23 +175,21 @@ class ReviewedRun:
 
     def _link(self, group: int, row: dict[str, Any]) -> dict[str, Any]:
         """A link: both values of each field, and how far they agree."""
-        sides = [self._record(side, row[side]) for side in ("left", "right")]
+        sides = [self._record(side, row[side]) for side in SIDES]
         fields = [
             {"field": name, "left": sides[0].get(name), "right": sides[1].get(name), **value}
             for name, value in row.items()
             if isinstance(value, dict)
         ]
-        about = {name: row[name] for name in ("left", "right", "score", "probability")}
+        about = {name: row[name] for name in (*SIDES, *self._files, "score", "probability")}
         return {**about, "fields": fields, "row": 0, "decision": self._decision(group, 0)}
 
     def _record(self, side: str, id: Any) -> dict[str, Any]:
         """The record of a table, if the run has kept it."""
-        path = self.folder / "model" / f"{side}.parquet"
-        if not path.is_file():
-            path = path.with_name("left.parquet")
+        path = table_path(self.folder, side)
         if not path.is_file():
             return {}
-        found = pq.read_table(path, filters=[("record", "==", id)]).to_pylist()
+        found = pq.read_table(path, filters=[(pq.read_schema(path).names[0], "==", id)]).to_pylist()
         return {name: None if value is None else str(value) for name, value in found[0].items()} if found else {}
 
     def _member(self, group: int, at: int, row: dict[str, Any], kept: str | None, text: str | None) -> dict[str, Any]:
@@ -273,7 +278,7 @@ def _limit(run: Mapping[str, Any], kind: str) -> float:
     options = run["options"]
     given = options.get("threshold") if kind == "dedup" else options.get("probability")
     if kind == "link" and options.get("scoring") == "points":
-        given = run.get("cut")
+        given = (run.get("cut") or {}).get("score")
     top, _, bottom = str(given if isinstance(given, int | float | str) else 0.5).partition("/")
     return float(top) / float(bottom or 1)
 

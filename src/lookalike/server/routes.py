@@ -11,12 +11,13 @@ import orjson
 from fastapi import FastAPI, Request
 from fastapi.responses import Response
 
+from lookalike.index.contract import Lookup
 from lookalike.index.stored_items import StoredItem, find_items, read_items
 from lookalike.server import models
 from lookalike.server.bodies import NDJSON, is_ndjson, read_json_body
 from lookalike.server.collection import Addition, Removal
 from lookalike.server.contents import parse_json
-from lookalike.server.problems import PROBLEM_TYPE, Problem
+from lookalike.server.problems import PROBLEM_TYPE, Problem, no_item
 from lookalike.server.state import ServerState
 from lookalike.server.streaming import StreamedAnswers, Submit, answer_each
 
@@ -25,18 +26,27 @@ ITEMS = "/v1/items/"
 _PROBLEM = {"model": models.ProblemAnswer, "content": {PROBLEM_TYPE: {}}}
 
 
-def answers(model: type[Any] | None, *codes: int) -> dict[int | str, dict[str, Any]]:
-    """What a route answers, and its errors, for its description."""
+def about(
+    summary: str, *codes: int, model: type[Any] | None = None, given: dict[str, Any] | None = None, status: int = 200
+) -> dict[str, Any]:
+    """The description of a route: what it does, what it is given, what it answers, and with which errors."""
     good: dict[int | str, dict[str, Any]] = {} if model is None else {200: {"model": model}}
-    return good | dict.fromkeys((401, 403, *codes, 429, 503), _PROBLEM)
+    responses = good | dict.fromkeys((401, 403, *codes, 429, 503), _PROBLEM)
+    found = {"summary": summary, "responses": responses, "status_code": status, "openapi_extra": given}
+    return {**found, "response_model": None}
 
 
-def body_of(model: type[Any]) -> dict[str, Any]:
+def body_of(schema: dict[str, Any], **others: dict[str, Any]) -> dict[str, Any]:
+    """The description of a body as JSON, or as something else."""
+    content = {"application/json": {"schema": schema}, **others}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+def bodies_of(model: type[Any]) -> dict[str, Any]:
     """The description of a body: one object, a list of them, or one on each line."""
     schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
     either = {"oneOf": [schema, {"type": "array", "items": schema}]}
-    content = {"application/json": {"schema": either}, NDJSON: {"schema": {"type": "string"}}}
-    return {"requestBody": {"required": True, "content": content}}
+    return body_of(either, **{NDJSON: {"schema": {"type": "string"}}})
 
 
 def parameters(**described: tuple[str, str]) -> dict[str, Any]:
@@ -66,6 +76,17 @@ def reply(found: Any) -> Response:
     return Response(orjson.dumps(found), media_type="application/json")
 
 
+def check_parameters(request: Request, described: dict[str, Any]) -> None:
+    """Refuse parameters that are not known, or given twice: a misspelt `if_new` would go unnoticed."""
+    known = [one["name"] for one in described["parameters"]]
+    given = [name for name, _ in request.query_params.multi_items()]
+    for name in given:
+        if name not in known:
+            raise Problem(422, f"unknown parameter {name[:40]!r}; possible are {', '.join(known)}")
+        if given.count(name) > 1:
+            raise Problem(422, f"the parameter {name} is given {given.count(name)} times")
+
+
 def flag(request: Request, name: str, default: bool) -> bool:
     """A parameter that is true or false."""
     given = request.query_params.get(name)
@@ -74,6 +95,13 @@ def flag(request: Request, name: str, default: bool) -> bool:
     if given.lower() not in ("true", "false", "1", "0"):
         raise Problem(422, f"{name} must be true or false, not {given[:40]!r}")
     return given.lower() in ("true", "1")
+
+
+async def read_value(state: ServerState, request: Request) -> Any:
+    """The one JSON value of a body."""
+    if is_ndjson(request):
+        raise Problem(415, "send one object as application/json")
+    return parse_json(await read_json_body(request, state.options.limits))
 
 
 async def answer_body(state: ServerState, request: Request, parse: Callable[[Any], Any], submit: Submit) -> Response:
@@ -106,9 +134,7 @@ def path_id(request: Request) -> str:
     raw = raw.partition(b"?")[0]
     given = raw[len(ITEMS) :] if raw.startswith(ITEMS.encode()) else None
     try:
-        if given is not None:
-            return unquote_to_bytes(given).decode()
-        return query_id(request)
+        return query_id(request) if given is None else unquote_to_bytes(given).decode()
     except UnicodeDecodeError:
         raise Problem(422, "the id in the path is not UTF-8") from None
 
@@ -117,7 +143,7 @@ def query_id(request: Request) -> str:
     """The parameter `id`."""
     found = request.query_params.get("id")
     if found is None:
-        raise Problem(422, "give an id: /v1/items/ID, or ?id=ID")
+        raise Problem(422, f"give the id of an item: {request.url.path}?id=ID")
     if "\ufffd" in found or not _is_unicode(found):
         _check_raw(request)
     return found
@@ -135,25 +161,28 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
-def stored_item(state: ServerState, id: str) -> StoredItem:
-    """An item of the index, or 404."""
-    lookup = state.index.store.lookup
+def number_of(lookup: Lookup, id: str) -> int:
+    """The number of an item of the index, or 404."""
     number = find_items(lookup, [id])[0]
     if number is None:
-        raise Problem(404, f"the index has no item {id!r}")
-    return read_items(lookup, [number])[0]
+        raise no_item(id)
+    return number
+
+
+def _stored_item(state: ServerState, id: str) -> StoredItem:
+    lookup = state.index.store.lookup
+    return read_items(lookup, [number_of(lookup, id)])[0]
 
 
 def add_routes(app: FastAPI, state: ServerState) -> None:
     """The routes that add, ask, get and remove."""
+    adding, asking = bodies_of(models.ItemIn) | ADDING, bodies_of(models.QuestionIn) | ASKING
 
-    @app.post(
-        "/v1/items", summary="Add items", openapi_extra=body_of(models.ItemIn) | ADDING, response_model=None,
-        responses=answers(models.ItemAnswer, 408, 409, 413, 415, 422),
-    )  # fmt: skip
+    @app.post("/v1/items", **about("Add items", 408, 409, 413, 415, 422, model=models.ItemAnswer, given=adding))
     async def add_items(request: Request) -> Response:
         """Add one item, a list, or NDJSON. With `if_new=true`, only items that resemble nothing in the index."""
         state.check_writing()
+        check_parameters(request, ADDING)
         if_new, conflict = flag(request, "if_new", False), request.query_params.get("on_conflict", "replace")
         if conflict not in ON_CONFLICT:
             raise Problem(422, f"on_conflict must be {', '.join(ON_CONFLICT)}, not {conflict[:40]!r}")
@@ -164,42 +193,29 @@ def add_routes(app: FastAPI, state: ServerState) -> None:
         return await answer_body(state, request, parse, state.writer.submit_all)
 
     @app.post(
-        "/v1/query", summary="Ask what is similar", openapi_extra=body_of(models.QuestionIn) | ASKING,
-        response_model=None, responses=answers(models.QuestionAnswer, 408, 413, 415, 422),
-    )  # fmt: skip
+        "/v1/query", **about("Ask what is similar", 408, 413, 415, 422, model=models.QuestionAnswer, given=asking)
+    )
     async def query(request: Request) -> Response:
         """One question, a list, or NDJSON. `k` and `threshold` can also be parameters, as defaults for all."""
-        defaults = state.defaults(request.query_params) if request.scope["query_string"] else state.plain_defaults
-        with_text = flag(request, "text", True) if request.scope["query_string"] else True
+        defaults, with_text = state.plain_defaults, True
+        if request.scope["query_string"]:
+            check_parameters(request, ASKING)
+            defaults, with_text = state.defaults(request.query_params), flag(request, "text", True)
 
         def parse(given: Any) -> Any:
             return state.contents.question(given, defaults), with_text
 
         return await answer_body(state, request, parse, state.reader.submit_all)
 
-    @app.get(
-        "/v1/items/{id:path}", summary="Get an item", response_model=None,
-        responses=answers(models.StoredItemAnswer, 404, 422),
-    )  # fmt: skip
-    @app.get(
-        "/v1/items",
-        summary="Get an item by ?id=",
-        openapi_extra=BY_ID,
-        response_model=None,
-        responses=answers(None, 404, 422),
-    )
+    @app.get(f"{ITEMS}{{id:path}}", **about("Get an item", 404, 422, model=models.StoredItemAnswer))
+    @app.get("/v1/items", **about("Get an item by ?id=", 404, 422, model=models.StoredItemAnswer, given=BY_ID))
     async def get_item(request: Request) -> Response:
         """What is stored of an item."""
         id = path_id(request)
-        return reply(shown(await state.run(stored_item, state, id)))
+        return reply(shown(await state.run(_stored_item, state, id)))
 
-    @app.delete(
-        "/v1/items/{id:path}", summary="Remove an item", response_model=None, status_code=204,
-        responses=answers(None, 404, 422),
-    )  # fmt: skip
-    @app.delete(
-        "/v1/items", summary="Remove an item by ?id=", openapi_extra=BY_ID, response_model=None, status_code=204
-    )
+    @app.delete(f"{ITEMS}{{id:path}}", **about("Remove an item", 404, 422, status=204))
+    @app.delete("/v1/items", **about("Remove an item by ?id=", 404, 422, status=204, given=BY_ID))
     async def remove_item(request: Request) -> Response:
         """Remove an item."""
         state.check_writing()

@@ -7,6 +7,7 @@ import contextlib
 import signal
 import ssl
 import tempfile
+import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -24,13 +25,13 @@ from lookalike.server.keys import Keys
 from lookalike.server.options import ServerOptions
 from lookalike.server.protocol import protocol_with
 from lookalike.server.reviewed_run import ReviewedRun
-from lookalike.server.state import ServerState
+from lookalike.server.state import STARTING, STOPPING, ServerState
 from lookalike.types import TEMPORARY
 
 Say = Callable[[str], None]
 Announce = Callable[[dict[str, Any]], None]
 DRAIN_SECONDS = 30
-"""How long requests in progress may take once the server is told to stop."""
+"""How long requests in progress may take once the server accepts no more."""
 
 
 def serve(place: str | Path | None, options: ServerOptions, say: Say, announce: Announce = lambda _: None) -> None:
@@ -99,6 +100,7 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, state: ServerState, say: Say, announce: Announce) -> None:
         super().__init__(config)
         self._state, self._say, self._announce = state, say, announce
+        self._accept_until: float | None = None
 
     def run(self, sockets: Any = None) -> None:
         """Serve until a signal comes."""
@@ -121,9 +123,23 @@ class _Server(uvicorn.Server):
                 signal.signal(number, handler)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Take no new requests, and end when those in progress are done."""
-        self._state.not_ready = "the server is stopping"
-        super().handle_exit(sig, frame)
+        """Say that the server is no longer ready; accept no more after the delay, and end when all is answered.
+
+        Load balancers see /readyz change before connections are refused. People who press Ctrl-C need not wait, nor
+        does a second signal.
+        """
+        first, self._state.not_ready = self._state.not_ready != STOPPING, STOPPING
+        delay = self._state.options.drain_delay_seconds
+        if first and sig == signal.SIGTERM and delay:
+            self._accept_until = time.monotonic() + delay
+        else:
+            super().handle_exit(sig, frame)
+
+    async def on_tick(self, counter: int) -> bool:
+        """Whether to accept no more; asked ten times a second."""
+        if self._accept_until is not None and time.monotonic() >= self._accept_until:
+            self.should_exit = True
+        return await super().on_tick(counter)
 
     async def startup(self, sockets: Any = None) -> None:
         """Listen, and make ready meanwhile."""
@@ -158,7 +174,7 @@ class _Server(uvicorn.Server):
         item = Item("text", "one question, so that everything is loaded before the first request comes")
         with contextlib.suppress(LookalikeError):
             await state.reader.submit((Question(item, 1, None), False))
-        if state.not_ready == "the server is starting":
+        if state.not_ready == STARTING:
             state.not_ready = None
         if state.options.read_only:
             async for _ in _every(state.options.refresh_seconds):

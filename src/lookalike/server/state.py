@@ -16,6 +16,7 @@ from lookalike.server.metrics import Metrics
 from lookalike.server.options import ServerOptions
 from lookalike.server.problems import Problem, problem_of
 
+STARTING, STOPPING = "the server is starting", "the server is stopping"
 TOGETHER = 512
 """Questions or changes that one call handles; more come only from one request."""
 ASKING = 2
@@ -31,7 +32,7 @@ class ServerState:
         self.collection = Collection(index)
         self.contents = ContentReader(index.kind.settings.items.column, options.limits)
         self.metrics = Metrics(lambda: self.index)
-        self.not_ready: str | None = "the server is starting"
+        self.not_ready: str | None = STARTING
         """Why the server does not take requests; None if it does."""
         self.plain_defaults: Mapping[str, Any] = {"k": 10, "threshold": None}
         most = TOGETHER if options.batching else 1
@@ -51,7 +52,7 @@ class ServerState:
         if "k" in parameters:
             given = parameters["k"]
             found["k"] = self.contents.k(
-                int(given) if given.isascii() and given.isdigit() and len(given) < 19 else None
+                int(given) if given.isascii() and given.isdigit() and len(given) < 19 else given
             )
         if "threshold" in parameters:
             found["threshold"] = parameters["threshold"]

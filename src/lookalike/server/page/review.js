@@ -9,7 +9,7 @@ const PAGE = 20;
 export async function reviewView() {
   const about = await call("GET", "/v1/review");
   const list = h("ul", { class: "groups", "aria-label": "Groups" });
-  const shown = h("section", { id: "group", "aria-live": "polite", "aria-label": "Group" }, h("p", { class: "card empty" }, "Choose a cluster on the left."));
+  const shown = h("section", { id: "group", "aria-live": "polite", "aria-label": "Group" }, h("p", { class: "card empty" }, `Choose a ${about.kind === "dedup" ? "cluster" : "link"} to look at.`));
   const more = h("button", { type: "button", onclick: () => load(list.children.length) }, "More");
   const sort = h("select", { id: "sort", onchange: () => load(0) }, h("option", { value: "doubt" }, "Most doubtful first"), h("option", { value: "size" }, "Largest first"));
   const source = h("select", { id: "source", onchange: () => load(0) }, h("option", { value: "" }, "All sources"),
@@ -64,7 +64,8 @@ export async function reviewView() {
     const cells = (row, name = "td") => h("tr", {}, row.map((one) => h(name, name === "th" ? { scope: "col" } : {}, String(one ?? ""))));
     const rows = member.fields.map((one) => cells([one.field, one.left, one.right, one.agreement, one.weight?.toFixed(1)]));
     const value = member.probability === null ? `Score ${member.score.toFixed(1)}` : `Probability ${similarity(member.probability)}`;
-    return h("div", {}, h("p", { class: "note" }, value), h("table", {}, h("thead", {}, cells(["Field", String(member.left), String(member.right), "Agreement", "Weight"], "th")), h("tbody", {}, rows)),
+    const from = member.left_file ? `, from ${member.left_file}${member.right_file === member.left_file ? "" : ` and ${member.right_file}`}` : "";
+    return h("div", {}, h("p", { class: "note" }, value + from), h("table", {}, h("thead", {}, cells(["Field", String(member.left), String(member.right), "Agreement", "Weight"], "th")), h("tbody", {}, rows)),
       decide(number, member.row, member.decision));
   }
 
