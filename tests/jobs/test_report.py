@@ -7,6 +7,7 @@ import re
 import shutil
 from itertools import combinations
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -232,6 +233,65 @@ def test_the_closest_kept_pairs_are_those_of_an_exhaustive_search(finished):
     assert said
     assert set(said) <= set(near)
     assert all(float(one.split()[1].rstrip(":")) < 0.7 for one in said)
+
+
+def closest_on(page):
+    tree, _ = read(page)
+    return [one.text() for one in tree.css("#closest summary")]
+
+
+def closest_among(result, near, name="similarity"):
+    """The ten closest pairs of kept items, from all pairs that are close."""
+    gone = set(result.removed["id"].to_pylist())
+    rows = [row for row in near.to_pylist() if not {row["left"], row["right"]} & gone]
+    rows.sort(key=lambda row: row[name] if name == "distance" else -row[name])
+    return [f"{name} {round(row[name], 4):g}: {row['left']} and {row['right']}" for row in rows[:10]]
+
+
+@pytest.mark.parametrize("options", [{"method": "exact"}, {"method": "lsh", "policy": "connected", "keep": "longest"}])
+def test_the_closest_kept_pairs_are_found_again_where_the_run_saved_none(finished, tmp_path, options):
+    given = {"shingle": "word:3", "threshold": 0.7}
+    near = la.pairs(finished / "in.jsonl", method="brute", **given | {"threshold": 0.63})
+    result = la.dedup(finished / "in.jsonl", out=tmp_path / "out", **given, **options)
+    found = closest_on(result.report())
+    assert found
+    assert found == closest_among(result, near)
+    result = la.dedup(list(map(json.loads, (finished / "in.jsonl").read_text().splitlines())), **given, **options)
+    assert closest_on(result.report(tmp_path / "memory.html")) == found
+
+
+@pytest.mark.parametrize(("measure", "threshold", "relaxed"), [("cosine", 0.95, 0.855), ("euclidean", 1.8, 2)])
+def test_the_closest_kept_vectors_are_found_again(tmp_path, measure, threshold, relaxed):
+    draw = np.random.default_rng(3)
+    vectors = np.repeat(draw.normal(size=(30, 12)), 3, axis=0) + draw.normal(size=(90, 12)) * 0.4
+    given = {"id": "id", "column": "vector", "measure": measure}
+    data = pa.table({"id": [f"v{n}" for n in range(90)], "vector": vectors.tolist()})
+    result = la.dedup(data, threshold=threshold, **given)
+    name = "distance" if measure == "euclidean" else "similarity"
+    expected = closest_among(result, la.pairs(data, threshold=relaxed, method="brute", **given), name)
+    assert len(expected) > 3
+    assert closest_on(result.report(tmp_path / "vectors.html")) == expected
+
+
+def test_pairs_and_links_have_pages_in_python(tmp_path):
+    texts = ["the cat sat on the mat today", "the cat sat on the mat now", "a dog barked at the moon"]
+    found = la.pairs(texts, threshold=0.3, shingle="word:3", report=tmp_path / "pairs.html")
+    tree, said = read(tmp_path / "pairs.html")
+    assert "1 similar pair connect" in said
+    assert len(tree.css("#examples .text")) == 2 * len(found)
+    assert "The run took" in said
+    people = [{"name": "John Smith", "zip": "02134"}, {"name": "Jon Smith", "zip": "02134"}]
+    result = la.link(people, fields="name,zip", scoring="points")
+    _, said = read(result.report(tmp_path / "links.html"))
+    assert "1 link was found among the records of left (2 records)" in said
+    (tmp_path / "people.csv").write_text("id,name,zip\n1,John Smith,02134\n2,Jon Smith,02134\n")
+    result = la.link(tmp_path / "people.csv", fields="name,zip", scoring="points", out=tmp_path / "out")
+    before = (tmp_path / "out" / "report.html").read_bytes()
+    assert result.report().read_bytes() == before
+    (tmp_path / "mine.html").write_text("my own")
+    for write in (result.report, lambda page: la.pairs(texts, report=page)):
+        with pytest.raises(la.UsageError, match="not written by lookalike"):
+            write(tmp_path / "mine.html")
 
 
 def test_pairs_have_a_page_beside_their_file(finished, tmp_path):

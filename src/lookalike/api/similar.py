@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -15,9 +16,10 @@ from lookalike.engine.progress import Progress
 from lookalike.engine.settings import Settings
 from lookalike.errors import UsageError
 from lookalike.jobs.neighbors import NeighborSettings, find_neighbors
-from lookalike.jobs.pairs import find_similar_pairs
+from lookalike.jobs.pairs import find_similar_pairs, record_pairs
 from lookalike.jobs.similarity_matrix import MatrixSettings, cosine_matrix, similarity_matrix
 from lookalike.read import looks_like_paths
+from lookalike.report.page_file import check_page
 from lookalike.types import Source, Wanted
 from lookalike.write import decoded
 
@@ -42,6 +44,7 @@ def pairs(
     encoding: str = "utf-8",
     threads: int | None = None,
     memory: str | int | None = None,
+    report: str | Path | None = None,
 ) -> pa.Table:
     """List all similar pairs, each with its exact similarity.
 
@@ -85,6 +88,8 @@ def pairs(
         Number of threads; all processors by default.
     memory : str or int, optional
         Memory to use, such as "4GiB" or a number of bytes; half of the machine's by default.
+    report : str or Path, optional
+        Also write a page to this file: a histogram, what the pairs connect, and the least similar ones side by side.
 
     Returns
     -------
@@ -123,8 +128,15 @@ def pairs(
         memory=memory,
         length_ratio=length_ratio,
     )
+    if report is not None:
+        check_page(Path(report))
     others = [] if against is None else open_sources(against, column, encoding, "against")
-    found = find_similar_pairs(open_sources(data, column, encoding), settings, Progress(), others)
+    progress = Progress()
+    found = find_similar_pairs(open_sources(data, column, encoding), settings, progress, others)
+    if report is not None:
+        from lookalike.jobs.reports.pairs_report import report_found_pairs
+
+        report_found_pairs(found, record_pairs(found, {}, progress), None, Path(report))
     return pa.concat_tables(map(decoded, found.tables(ids=id is not None or looks_like_paths(data))))
 
 

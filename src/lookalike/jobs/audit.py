@@ -26,6 +26,8 @@ from lookalike.types import Block, Bool, Float64, Int64, Sets, Wanted, to_numpy
 
 Pairs = tuple[Int64, Int64, Float64]
 """Number in the sample, item, similarity or distance."""
+Value = Callable[[Int64, Int64, Int64], Float64]
+"""From the number of shared elements and the sizes of both sets."""
 
 
 def audit(run: Run[Settings], corpus: Corpus, sample_size: int) -> dict[str, Any]:
@@ -45,8 +47,7 @@ def audit(run: Run[Settings], corpus: Corpus, sample_size: int) -> dict[str, Any
     draw = np.random.default_rng(matching.seed)
     sample = np.sort(draw.choice(filled, min(sample_size, len(filled)), replace=False))
     sets = corpus.fetch_all_sets(run, sample)
-    similar_to = _near_to if corpus.settings.vectors else _similar_to
-    owners, others, similarity = similar_to(run, corpus, sets)
+    owners, others, similarity = similar_to_sample(run, corpus, sets, _jaccard)
     apart = sample[owners] != others
     owners, others, similarity = owners[apart], others[apart], similarity[apart]
     found = _share_a_key(run, corpus, sample[owners], others)
@@ -86,8 +87,17 @@ def audit_folder(out: str | Path, sample_size: int, progress: Progress) -> dict[
             return audit(run, corpus, sample_size)
 
 
-def _similar_to(run: Run[Settings], corpus: Corpus, sets: Sets) -> Pairs:
-    """Every similar pair of a sampled set with any item, and their Jaccard similarity, by which the plan predicts."""
+def similar_to_sample(run: Run[Settings], corpus: Corpus, sets: Sets, value: Value) -> Pairs:
+    """Every similar pair of a sampled set or vector with any item (also itself); of sets, with a value of the pair."""
+    return _near_to(run, corpus, sets) if corpus.settings.vectors else _similar_to(run, corpus, sets, value)
+
+
+def _jaccard(shared: Int64, left_sizes: Int64, right_sizes: Int64) -> Float64:
+    """The similarity by which the plan predicts."""
+    return shared / (left_sizes + right_sizes - shared)
+
+
+def _similar_to(run: Run[Settings], corpus: Corpus, sets: Sets, value: Value) -> Pairs:
     index = kernels.index_sample(sets.indptr, sets.elements)
     matching = run.settings.matching
 
@@ -98,13 +108,13 @@ def _similar_to(run: Run[Settings], corpus: Corpus, sets: Sets) -> Pairs:
         samples = samples.astype(np.int64)
         kept = matching.alike_in_length(sets.sizes[samples], batch.sizes[rows])
         samples, rows, shared = samples[kept], rows[kept], shared[kept]
-        return samples, rows, shared / (sets.sizes[samples] + batch.sizes[rows] - shared)
+        return samples, rows, value(shared, sets.sizes[samples], batch.sizes[rows])
 
     return _by_blocks(run, corpus, compare)
 
 
 def _near_to(run: Run[Settings], corpus: Corpus, sets: Sets) -> Pairs:
-    """The same for vectors, with their cosine or distance."""
+    """Of vectors, with their cosine or distance."""
     kind, measure = corpus.settings.vectors, run.settings.matching.measure
     assert kind
 

@@ -134,11 +134,17 @@ def pairs_of_files(
         "index": join.index,
         "common": None if join.common is None else str(join.common),
     }
+    record = record_pairs(found, options, progress)
+    if described := stages.describe():
+        record["engine"] = described
+    return found, record
+
+
+def record_pairs(found: FoundPairs, options: dict[str, Any], progress: Progress) -> dict[str, Any]:
+    """The record of a run: its settings and further options, what was found, and what it took."""
     chosen = found.settings
     record = describe_run(
         {**chosen.to_dict(), **options}, chosen.matching.plan, found.counts, found.listing.alarms, progress
     )
     record["choice"] = found.choice.to_dict() if found.choice else None
-    if described := stages.describe():
-        record["engine"] = described
-    return found, record
+    return record

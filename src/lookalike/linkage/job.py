@@ -29,14 +29,16 @@ from lookalike.linkage.memory import check_records
 from lookalike.linkage.output import clusters_of, joined_ids, links_of, number_records, record_of
 from lookalike.linkage.read_labels import read_labels
 from lookalike.linkage.report_facts import facts_of
-from lookalike.linkage.report_page import write_link_report
+from lookalike.linkage.report_page import report_links, write_link_report
 from lookalike.linkage.review import review_pairs
 from lookalike.linkage.scoring.model import Model
 from lookalike.linkage.settings import LinkSettings
 from lookalike.linkage.tables import RecordTable
 from lookalike.read import join_column, open_inputs, refuse_input_as_output
 from lookalike.report.linkage.facts import LinkReport
+from lookalike.report.linkage.page import links_page
 from lookalike.report.notebook import links_html
+from lookalike.report.page_file import check_page, write_page
 from lookalike.types import Int64
 from lookalike.types import compute as pc
 from lookalike.types.frozen import frozen
@@ -59,6 +61,38 @@ class LinkResult:
     """With `review`: pairs to label."""
     finished: Finished | Path | None = made_by(default=None, repr=False, compare=False)
     """What a later run with `against` needs, or the folder that holds it."""
+    facts: Callable[[], LinkReport] | None = made_by(default=None, repr=False, compare=False)
+    """Of a run in memory, what its report shows."""
+
+    def report(self, page: str | Path | None = None) -> Path:
+        """Write a page that shows what was linked, how reliable the links are, and why.
+
+        Parameters
+        ----------
+        page : str or Path, optional
+            The file to write. By default report.html, in the output folder if there is one.
+
+        Returns
+        -------
+        Path
+            The page: one HTML file that needs nothing else.
+
+        Examples
+        --------
+        >>> import lookalike as la, tempfile
+        >>> one, other = [{"name": "John Smith", "zip": "02134"}], [{"name": "Jon Smith", "zip": "02134"}]
+        >>> result = la.link(one, other, fields="name,zip", scoring="points")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     "1 link was found" in result.report(f"{folder}/links.html").read_text()
+        True
+        """
+        if self.facts is not None:
+            target = Path("report.html" if page is None else page)
+            check_page(target)
+            return write_page(target, links_page(self.facts()))
+        if not isinstance(self.finished, Path):
+            raise UsageError("this result was not made by link, so there is nothing to report")
+        return report_links(self.finished, page)
 
     def __repr__(self) -> str:
         counts = self.run["counts"]
@@ -219,7 +253,9 @@ def result_of(
     record = record_of(found, clusters, progress)
     if changes is not None:
         record["changes"] = count_changes(changes)
-    return LinkResult(links, clusters, record, changes, finished=finish(found, left, right, numbers, used))
+    facts = partial(_report, found, left, right, clusters)
+    done = finish(found, left, right, numbers, used)
+    return LinkResult(links, clusters, record, changes, finished=done, facts=facts)
 
 
 def read_links(folder: Path) -> LinkResult:

@@ -26,12 +26,18 @@ NEAR = Fraction(9, 10)
 def relax(measure: Measure) -> Measure:
     """The measure with the threshold from which pairs are close; of shared elements, at least one.
 
+    Distances are close up to the threshold over the same share; those of bit strings are whole numbers.
+
     Examples
     --------
     >>> relax(Measure.parse("jaccard", 0.8)).threshold, relax(Measure.parse("overlap", 3)).threshold
     (Fraction(18, 25), Fraction(2, 1))
+    >>> relax(Measure.parse("euclidean", 9)).threshold, relax(Measure.parse("hamming", 4)).threshold
+    (Fraction(10, 1), Fraction(5, 1))
     """
-    threshold = measure.threshold * NEAR
+    threshold = measure.threshold / NEAR if measure.is_distance else measure.threshold * NEAR
+    if measure.name == "hamming":
+        threshold = Fraction(threshold.__ceil__())
     if measure.name == "overlap":
         threshold = Fraction(max(1, threshold.__floor__()))
     return replace(measure, threshold=threshold.limit_denominator(10**6))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from lookalike.report.frame import figure
-from lookalike.report.html import Markup, table, tag
+from lookalike.report.html import Markup, show_share, table, tag
 from lookalike.report.plot import Axis, Dot, plot
 from lookalike.report.svg import Column, Marker, histogram
 from lookalike.types.frozen import frozen
@@ -53,8 +53,12 @@ def _describe(one: SimilarityBin, value_name: str, noun: str) -> str:
     return f"{value_name} {one.low:g} to {one.high:g}: {count(one.count, noun)}"
 
 
-def chart_sizes(sizes: Sequence[SizeBin], title: str, *, noun: str, note: str = "") -> Markup:
-    """Clusters or components by their size, on logarithmic scales."""
+def chart_sizes(sizes: Sequence[SizeBin], number: int, largest: int, *, noun: str, twos: str, note: str) -> Markup:
+    """Clusters or components by their size, on logarithmic scales; `twos` is what those of two items are called."""
+    small = sum(one.clusters for one in sizes if one.high == 2)
+    title = f"There is 1 {noun}, of {largest:,} items"
+    if number > 1:
+        title = f"{show_share(small / number)} of {count(number, noun)} are {twos}; the largest has {largest:,} items"
     most, high = max(one.clusters for one in sizes), max(sizes[-1].high, 20)
     dots = [
         Dot(math.sqrt(one.low * one.high), one.clusters, f"{_size(one)} items: {count(one.clusters, noun)}")

@@ -9,6 +9,8 @@ from lookalike.report.differences import Sides, compare_texts, compare_tokens, c
 from lookalike.report.html import Markup, join, tag
 from lookalike.report.shown import ShownItem, ShownPair
 
+OPEN = 3
+"""Examples of a list that are initially open."""
 LONGEST = 120
 """Characters of an id or a file name that are shown."""
 
@@ -77,6 +79,14 @@ def show_pair(one: ShownPair, value_name: str, words: tuple[str, str], is_open: 
     heads = _head(words[0], one.left), _head(words[1], one.right)
     content = side_by_side(one.left.content, one.right.content, heads)
     return tag("details", tag("summary", *line), content, class_="example", open=is_open)
+
+
+def list_pairs(pairs: Sequence[ShownPair], value_name: str, words: tuple[str, str], sentence: str) -> Markup:
+    """A sentence, and pairs of which the first ones are open; only the sentence, if there are none."""
+    if not pairs:
+        return tag("p", sentence, class_="soft")
+    shown = (show_pair(one, value_name, words, place < OPEN) for place, one in enumerate(pairs))
+    return join([tag("p", sentence), *shown])
 
 
 def name_item(one: ShownItem) -> Markup:

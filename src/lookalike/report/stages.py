@@ -8,6 +8,15 @@ from typing import Any
 from lookalike.report.html import Markup, join, table, tag
 
 
+def about_run(run: Mapping[str, Any], command: str, where: str = "") -> Markup:
+    """What the run needed, and how to repeat it, if that is known; `where` says what to heed."""
+    parts = [list_stages(run)]
+    if command:
+        code = tag("pre", tag("code", command), tabindex="0", role="group", aria_label="Command")
+        parts += [tag("p", f"To repeat the run{where}:"), code]
+    return join(parts)
+
+
 def list_stages(run: Mapping[str, Any]) -> Markup:
     """A table of the stages, and what the run needed altogether.
 

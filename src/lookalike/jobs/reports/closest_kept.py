@@ -13,18 +13,31 @@ from lookalike.engine.settings import settings_of_run
 from lookalike.engine.stores.digests import BlockRecord
 from lookalike.errors import LookalikeError
 from lookalike.jobs.dedup_again import SavedGraph
+from lookalike.jobs.reports.closest_sampled import sample_closest
+from lookalike.jobs.reports.dedup_facts import Batches
 from lookalike.jobs.run_inputs import RunInputs
 from lookalike.matching.near_misses import NEAR_FROM
 from lookalike.matching.pair_graph import FOLDER, NEAR
 from lookalike.report.shown import ShownItem, ShownPair
 
-_NO_GRAPH = "Not known: the run saved no pair graph. Runs on vectors, with an index or with --from save none."
+
+def find_closest(
+    out: Path | None, run: Mapping[str, Any], removed: Batches, inputs: RunInputs, shown: int
+) -> tuple[list[ShownPair], str]:
+    """The closest pairs with a sentence about them; or none, and why.
+
+    They come from the pair graph in the output folder. Runs in memory, on vectors, with an index, on Spark or with
+    `--from` save none, and those of `--policy connected` and of exact methods do not know them: then a sample of kept
+    items is compared with all others.
+    """
+    options = run["options"]
+    unknown = options.get("policy") == "connected" or options.get("method") == "exact"
+    if out is None or unknown or not (out / FOLDER).is_dir():
+        return sample_closest(run, removed, inputs, shown)
+    return _saved_closest(out, run, inputs, shown)
 
 
-def find_closest(out: Path, run: Mapping[str, Any], inputs: RunInputs, shown: int) -> tuple[list[ShownPair], str]:
-    """The closest pairs, and if there are none, why."""
-    if not (out / FOLDER).is_dir():
-        return [], _NO_GRAPH
+def _saved_closest(out: Path, run: Mapping[str, Any], inputs: RunInputs, shown: int) -> tuple[list[ShownPair], str]:
     try:
         saved = SavedGraph.load(out, run.get(FOLDER))
         measure = settings_of_run(run["options"]).matching.measure
@@ -32,10 +45,6 @@ def find_closest(out: Path, run: Mapping[str, Any], inputs: RunInputs, shown: in
         return [], f"Not known: the files in {FOLDER}/ are not as the run left them."
     if NEAR_FROM not in saved.known:
         return [], "Not known: runs of this version of lookalike did not save them."
-    if run["options"]["policy"] == "connected":
-        return [], "Not known: they are not collected with --policy connected."
-    if run["options"]["method"] == "exact":
-        return [], "Not known: the exact method only looks at pairs that reach the threshold. --method lsh saves them."
     left, right, overlaps = (numbers[:shown] for numbers in saved.rows(NEAR))
     if not len(left):
         floor = f"{saved.known[NEAR_FROM]:.3g}"
@@ -43,7 +52,11 @@ def find_closest(out: Path, run: Mapping[str, Any], inputs: RunInputs, shown: in
     sizes = saved.sizes(int(_starts(saved)[-1])).astype(np.int64)
     values = measure.of_overlaps(overlaps.astype(np.int64), sizes[left], sizes[right]).tolist()
     sides = [_items(saved, inputs, numbers.astype(np.int64)) for numbers in (left, right)]
-    return [ShownPair(one, other, value) for one, other, value in zip(*sides, values)], ""
+    words = (
+        f"A sample: the {len(values)} pairs of kept items that came closest to the threshold. If these are duplicates "
+        "too, the threshold is too strict."
+    )
+    return [ShownPair(one, other, value) for one, other, value in zip(*sides, values)], words
 
 
 def _starts(saved: SavedGraph) -> Any:

@@ -81,17 +81,18 @@ def facts_of_folder(
             raise UsageError(f"{folder}: {name} is missing, so it is not a finished output of lookalike dedup")
     tables = batches_of(folder / "removed.parquet"), batches_of(folder / "clusters.parquet")
     facts = facts_of(run, *tables, inputs, by, out or str(folder))
-    closest, missing = find_closest(folder, run, inputs, SHOWN)
-    return fill_in(replace(facts, closest=closest, closest_missing=missing), inputs)
+    closest, words = find_closest(folder, run, tables[0], inputs, SHOWN)
+    return fill_in(replace(facts, closest=closest, about_closest=words), inputs)
 
 
 def facts_of_tables(
     run: Mapping[str, Any], removed: pa.Table, clusters: pa.Table, inputs: RunInputs, by: str | None = None
 ) -> DedupReport:
     """What the page says about a run in memory."""
-    facts = facts_of(run, batches_of(removed), batches_of(clusters), inputs, by, "OUT")
-    missing = "Not known: runs in memory save no pair graph. With files and out=, they do."
-    return fill_in(replace(facts, closest_missing=missing), inputs)
+    gone = batches_of(removed)
+    facts = facts_of(run, gone, batches_of(clusters), inputs, by, "OUT")
+    closest, words = find_closest(None, run, gone, inputs, SHOWN)
+    return fill_in(replace(facts, closest=closest, about_closest=words), inputs)
 
 
 def facts_of(

@@ -49,17 +49,18 @@ def report_pairs(out: str | Path, page: str | Path | None = None) -> Path:
     return write_page(target, pairs_page(facts_of_pairs(read_pairs(path), path.name)))
 
 
-def report_found_pairs(found: FoundPairs, run: Mapping[str, Any], out: Path, target: Path) -> Path:
-    """Write the report of a run that has just ended, with some of its texts."""
+def report_found_pairs(found: FoundPairs, run: Mapping[str, Any], out: Path | None, target: Path) -> Path:
+    """Write the report of a run that has just ended, with some of its texts; `out` is the file of its pairs, if any."""
     table = pa.concat_tables(found.tables())
-    facts = facts_of_pairs(table, out.name, float(parse_threshold(run["options"]["threshold"])))
+    title = "Similar pairs" if out is None else out.name
+    facts = facts_of_pairs(table, title, float(parse_threshold(run["options"]["threshold"])))
     corpus = found.corpus
     wanted = Wanted(corpus.settings.column, (), corpus.settings.skip_errors)
     inputs = sources_of_run(corpus.sources, 0, corpus.digests.blocks, wanted)
     facts = replace(
         facts,
         run=run,
-        command=command_of("pairs", run, str(out)),
+        command="" if out is None else command_of("pairs", run, str(out)),
         two_sided=found.second is not None,
         examples=[] if run["options"].get("transpose") else _examples(found, inputs, facts.value_name),
     )

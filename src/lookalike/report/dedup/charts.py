@@ -98,16 +98,8 @@ def chart_clusters(report: DedupReport) -> Markup:
     """Clusters by size."""
     if not report.sizes:
         return no_chart("There are no clusters: nothing was removed.")
-    twos = sum(one.clusters for one in report.sizes if one.high == 2)
-    title = (
-        f"{show_share(twos / report.clusters)} of {count(report.clusters, 'cluster')} are pairs; the largest has "
-        f"{report.largest_size:,} items"
-        if report.clusters > 1
-        else f"There is 1 cluster, of {report.largest_size:,} items"
-    )
-    return chart_sizes(
-        report.sizes, title, noun="cluster", note="A cluster is a kept item with the items removed for it."
-    )
+    note = "A cluster is a kept item with the items removed for it."
+    return chart_sizes(report.sizes, report.clusters, report.largest_size, noun="cluster", twos="pairs", note=note)
 
 
 def chart_recall(report: DedupReport) -> Markup:

@@ -63,8 +63,8 @@ class DedupReport:
         Items of the largest cluster, and the number of clusters.
     largest, doubtful, closest
         Examples.
-    closest_missing
-        Why there are no closest pairs, if they are not known.
+    about_closest
+        How the closest pairs were found; or why there are none.
     notes
         What a reader should know about the page itself, such as texts that are no longer there.
     """
@@ -82,7 +82,7 @@ class DedupReport:
     largest: Sequence[ShownCluster] = ()
     doubtful: Sequence[ShownPair] = ()
     closest: Sequence[ShownPair] = ()
-    closest_missing: str = ""
+    about_closest: str = ""
     notes: Sequence[str] = ()
 
     @property

@@ -5,34 +5,18 @@ The file is self-contained and readable without its script.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from lookalike.report.dedup.charts import chart_clusters, chart_recall, chart_sources, chart_values
 from lookalike.report.dedup.facts import DedupReport, ShownCluster
 from lookalike.report.dedup.warnings import list_warnings
-from lookalike.report.examples import name_item, show_pair
+from lookalike.report.examples import list_pairs, name_item, show_pair
 from lookalike.report.frame import Section, frame
 from lookalike.report.html import Markup, join, show_share, tag
-from lookalike.report.shown import ShownPair
-from lookalike.report.stages import list_stages
+from lookalike.report.stages import about_run
 from lookalike.types.wording import count
-
-_OPEN = 3
-"""Examples of a list that are initially open."""
 
 
 def dedup_page(report: DedupReport) -> str:
-    """Make the page.
-
-    Parameters
-    ----------
-    report : DedupReport
-        The facts to show.
-
-    Returns
-    -------
-    str
-        A complete HTML file, to be encoded as UTF-8. The same report gives the same text.
+    """Make the page; the same report gives the same text.
 
     Examples
     --------
@@ -96,29 +80,18 @@ def _tiles(report: DedupReport) -> list[tuple[str, str]]:
 
 
 def _doubtful(report: DedupReport) -> Markup:
-    if not report.doubtful:
-        return tag("p", "Nothing was removed.", class_="soft")
     words = (
         f"A sample: the {len(report.doubtful)} removed items that are least similar to the item kept for them. If "
         "these are duplicates, the others are too. Words that only the removed item has are marked on the left, words "
         "that only the kept item has on the right."
     )
-    return join([tag("p", words), *_list_pairs(report.doubtful, report, ("removed", "kept"))])
+    words = words if report.doubtful else "Nothing was removed."
+    return list_pairs(report.doubtful, report.value_name, ("removed", "kept"), words)
 
 
 def _closest(report: DedupReport) -> Markup:
-    if not report.closest:
-        words = report.closest_missing or "No pair of kept items came close to the threshold."
-        return tag("p", words, class_="soft")
-    words = (
-        f"A sample: the {len(report.closest)} pairs of kept items that came closest to the threshold. If these are "
-        "duplicates too, the threshold is too strict."
-    )
-    return join([tag("p", words), *_list_pairs(report.closest, report, ("kept", "kept"))])
-
-
-def _list_pairs(pairs: Sequence[ShownPair], report: DedupReport, words: tuple[str, str]) -> list[Markup]:
-    return [show_pair(one, report.value_name, words, number < _OPEN) for number, one in enumerate(pairs)]
+    words = report.about_closest or "No pair of kept items came close to the threshold."
+    return list_pairs(report.closest, report.value_name, ("kept", "kept"), words)
 
 
 def _largest(report: DedupReport) -> Markup:
@@ -147,6 +120,5 @@ def _cluster(one: ShownCluster, report: DedupReport, is_open: bool) -> Markup:
 
 
 def _about_run(report: DedupReport) -> Markup:
-    words = "To repeat the run, in the folder where it was started (threads and memory do not change the result):"
-    code = tag("pre", tag("code", report.command), tabindex="0", role="group", aria_label="Command")
-    return join([list_stages(report.run), tag("p", words), code])
+    where = ", in the folder where it was started (threads and memory do not change the result)"
+    return about_run(report.run, report.command, where)

@@ -27,17 +27,7 @@ _SECTIONS = {
 
 
 def links_page(report: LinkReport) -> str:
-    """Make the page.
-
-    Parameters
-    ----------
-    report : LinkReport
-        The facts to show.
-
-    Returns
-    -------
-    str
-        A complete HTML file, to be encoded as UTF-8. The same report gives the same text.
+    """Make the page; the same report gives the same text.
 
     Examples
     --------

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from lookalike.report.distributions import chart_bins, chart_sizes, no_chart
-from lookalike.report.examples import shorten, show_pair
+from lookalike.report.examples import list_pairs, shorten
 from lookalike.report.frame import Section, frame
 from lookalike.report.html import Markup, join, show_share, table, tag
 from lookalike.report.pairs.facts import Component, PairsReport
 from lookalike.report.pairs.graph import draw_component
-from lookalike.report.stages import list_stages
+from lookalike.report.stages import about_run
 from lookalike.types.wording import count
 
 _LARGE = 0.5
-_OPEN = 3
 
 
 def pairs_page(report: PairsReport) -> str:
@@ -57,15 +56,8 @@ def _values(report: PairsReport) -> Markup:
 def _sizes(report: PairsReport) -> Markup:
     if not report.sizes:
         return no_chart("There are no components.")
-    twos = sum(one.clusters for one in report.sizes if one.high == 2)
-    title = (
-        f"{show_share(twos / report.components)} of {count(report.components, 'component')} are single pairs; the "
-        f"largest has {report.largest[0].size:,} items"
-        if report.components > 1
-        else f"There is 1 component, of {report.largest[0].size:,} items"
-    )
-    note = "A component is a set of items that are connected by pairs."
-    return chart_sizes(report.sizes, title, noun="component", note=note)
+    note, largest = "A component is a set of items that are connected by pairs.", report.largest[0].size
+    return chart_sizes(report.sizes, report.components, largest, noun="component", twos="single pairs", note=note)
 
 
 def _sum_up(report: PairsReport) -> str:
@@ -123,12 +115,9 @@ def _component(one: Component, report: PairsReport) -> Markup:
 
 def _examples(report: PairsReport) -> Markup:
     words = f"A sample: the {len(report.examples)} pairs that are least similar."
-    sides = "left", "right"
-    shown = (show_pair(one, report.value_name, sides, place < _OPEN) for place, one in enumerate(report.examples))
-    return join([tag("p", words), *shown])
+    return list_pairs(report.examples, report.value_name, ("left", "right"), words)
 
 
 def _about_run(report: PairsReport) -> Markup:
     assert report.run is not None
-    code = tag("pre", tag("code", report.command), tabindex="0", role="group", aria_label="Command")
-    return join([list_stages(report.run), tag("p", "To repeat the run:"), code])
+    return about_run(report.run, report.command)
