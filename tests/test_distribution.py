@@ -41,31 +41,37 @@ def test_completion_of_the_shell_lists_commands_and_options():
     assert options.splitlines() == ["plain,--threshold", "plain,--threads"]
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """Both archives; the wheel is made from what the source archive holds, so that the tree stays as it is."""
+    folder = tmp_path_factory.mktemp("dist")
+    run(sys.executable, "-m", "build", "--outdir", folder, ROOT)
+    return {"sdist": next(folder.glob("*.tar.gz")), "wheel": next(folder.glob("*.whl"))}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["wheel", "sdist"])
-def test_what_is_built_installs_and_runs(kind, tmp_path):
-    run(sys.executable, "-m", "build", f"--{kind}", "--outdir", tmp_path / "dist", ROOT)
-    (built,) = (tmp_path / "dist").iterdir()
-    if kind == "sdist":
-        with tarfile.open(built) as archive:
-            names = {name.partition("/")[2] for name in archive.getnames()}
-        wanted = {"LICENSE", "CHANGELOG.md", "docs/README.md", "mkdocs.yml", "tests/test_docs.py", "build_packs.py"}
-        assert wanted - names == set()
-        return  # the wheel is built from what the archive holds
-    with zipfile.ZipFile(built) as archive:
+def test_the_archives_hold_what_they_should(built):
+    with tarfile.open(built["sdist"]) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    wanted = {"LICENSE", "CHANGELOG.md", "docs/README.md", "mkdocs.yml", "tests/test_docs.py", "build_packs.py"}
+    assert wanted - names == set()
+    with zipfile.ZipFile(built["wheel"]) as archive:
         names = set(archive.namelist())
     assert {"lookalike/py.typed", "lookalike/run.schema.json"} <= names
     assert any(name.endswith(".pack") for name in names)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["wheel", "sdist"])
+def test_what_is_built_installs_and_runs(kind, built, tmp_path):
     run(sys.executable, "-m", "venv", tmp_path / "fresh")
     fresh = tmp_path / "fresh" / "bin"
-    run(fresh / "pip", "install", "-c", ROOT / "constraints.txt", built)
+    run(fresh / "pip", "install", "-c", ROOT / "constraints.txt", built[kind])
     assert run(fresh / "lookalike", "--version", cwd=tmp_path).split() == ["lookalike", __version__]
     run(fresh / "lookalike", "dedup", TEXTS, "-o", "out", "--threshold", "0.7", "--quiet", cwd=tmp_path)
     counts = json.loads((tmp_path / "out" / "run.json").read_text("utf-8"))["counts"]
     assert (counts["kept"], counts["removed"]) == (13, 6)
-    run(
-        fresh / "python",
-        "-c",
-        "import lookalike as la; assert la.pairs(['a b c', 'A B c']).num_rows == 1",
-        cwd=tmp_path,
-    )
+    check = "import lookalike as la; assert la.pairs(['a b c', 'A B c']).num_rows == 1"
+    run(fresh / "python", "-c", check, cwd=tmp_path)
+    packs = next((tmp_path / "fresh").rglob("kernels/packs"))
+    assert any(packs.glob("*.pack"))  # compiled when it was installed, not at first use
