@@ -2,7 +2,7 @@
 
 Sets come in input order. They are written to one piece after the other, within a piece by block, and a block is read
 back whole. A piece ends when one is due, so that a killed run need not read all items again. Sets of one block are
-written only for that reason.
+written only for that reason; once some are, all are.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class SetStore:
         return self
 
     def __exit__(self, *problem: object) -> None:
-        if problem[0] is None and self._spilling:
+        if problem[0] is None and (self._spilling or self._pieces):
             self._save()
         self._writer = None
         self._stack.__exit__(*problem)  # type: ignore[arg-type]
