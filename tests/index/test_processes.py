@@ -212,6 +212,39 @@ print(number, len(index))
         assert len(index) == count
 
 
+def test_without_room_for_a_segment_the_log_goes_on(tmp_path):
+    """A change is safe in the log; that no segment can be made of it must not undo it."""
+    script = """
+import resource, signal, sys, lookalike as la
+from lookalike.index.folder import store
+store.LOG_RECORDS = 10
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+index = la.Index.open(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (120_000, 120_000))
+number, longest = 0, 0
+try:
+    for number in range(1000):
+        index.add([{"id": f"i{number}", "text": " ".join(f"w{number}x{i}" for i in range(200))}])
+        longest = max(longest, index.stats()["log"]["records"])
+except la.ResourceError as error:
+    print(number, longest, len(index), index.check(), error)
+"""
+    la.Index.create(tmp_path / "index", shingle="word:1").close()
+    command = [sys.executable, "-c", script, tmp_path / "index"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    count, longest, there, wrong, message = done.stdout.split(maxsplit=4)
+    assert int(count) == int(there) > 40
+    assert int(longest) > 20  # after the first time without room, the log grew beyond 10 records
+    assert wrong == "[]"
+    assert "log-" in message
+    with la.Index.open(tmp_path / "index") as index:
+        assert len(index) == int(count)
+        index.compact()  # now there is room
+        assert (index.stats()["segments"], index.stats()["log"]["items"]) == (1, 0)
+        assert index.query([" ".join(f"w7x{i}" for i in range(200))])["right"].to_pylist() == ["i7"]
+        assert index.check() == []
+
+
 def test_remains_of_a_killed_writer_are_removed(tmp_path):
     folder = tmp_path / "index"
     la.Index.create(folder, ["a b c"]).close()

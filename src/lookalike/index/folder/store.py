@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -12,18 +12,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lookalike.errors import ResourceError
-from lookalike.index.batch import Batch, Change, no_items
+from lookalike.index.batch import Change, no_items
 from lookalike.index.folder.changes import FolderChanges
 from lookalike.index.folder.checked_file import CheckedFile, CheckedWriter
 from lookalike.index.folder.crowds import Refining
 from lookalike.index.folder.errors import DamagedError
 from lookalike.index.folder.log import FIRST, LogWriter, create_log, read_log
 from lookalike.index.folder.manifest import Manifest
+from lookalike.index.folder.merging import merge_parts
 from lookalike.index.folder.segment import Segment, SegmentWriter
-from lookalike.index.folder.tiers import merge_groups
 from lookalike.index.folder.writer_lock import LOCK, take_lock
 from lookalike.index.kind import Kind
-from lookalike.index.part import Part
 from lookalike.index.places import MANIFEST
 from lookalike.index.table import Table
 from lookalike.index.view import View
@@ -236,20 +235,6 @@ class Folder:
         path = self.path / f"segment-{self.manifest.generation + 1:06}-{number:03}.bin"
         return SegmentWriter(path, self.kind.dtype, Refining.of(self.kind))
 
-    def write_segment(self, pieces: Iterator[Batch]) -> Segment | None:
-        """Write items as a segment; None if there are none."""
-        with disk_errors(self.path):
-            writer = None
-            for piece in pieces:
-                if writer is None:
-                    writer = self.new_segment()
-                writer.add(piece)
-            if writer is None:
-                return None
-            with writer:
-                writer.finish()
-        return Segment(writer.path)
-
     def publish(
         self, view: View, *, everything: bool = False, integers: bool = True, added: int = 0, run: str | None = None
     ) -> None:
@@ -266,7 +251,7 @@ class Folder:
             The batch job that has added them.
         """
         with disk_errors(self.path):
-            kept = self._merge(view, everything)
+            kept = merge_parts(view, self.new_segment, everything=everything)
             numbers = [no_items()]
             first = 0
             for segment, gone in kept:
@@ -300,24 +285,6 @@ class Folder:
         self.load()
         self._log = LogWriter(self.path / self.manifest.log, self._log_end, grouped=self._grouped)
         self._tidy()
-
-    def _merge(self, view: View, everything: bool) -> list[tuple[Segment, Int64]]:
-        """The segments of the new state, each with the numbers of its removed items."""
-        parts = [(part, view.alive(first, part)) for first, part in view.each()]
-        parts = [(part, alive) for part, alive in parts if len(alive)]
-        kept = []
-        for group in merge_groups([len(alive) for _, alive in parts], everything):
-            part, alive = parts[group[0]]
-            whole = not everything or len(alive) == len(part)
-            if len(group) == 1 and isinstance(part, Segment) and whole:
-                gone = np.ones(len(part), np.bool_)
-                gone[alive] = False
-                kept.append((part, np.flatnonzero(gone)))
-                continue
-            made = self.write_segment(_pieces([parts[place] for place in group]))
-            assert made is not None
-            kept.append((made, no_items()))
-        return kept
 
     def _write_removed(self, numbers: Int64, generation: int) -> str | None:
         if not len(numbers):
@@ -401,11 +368,6 @@ class Folder:
 
     def __exit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
         self.close()
-
-
-def _pieces(parts: Sequence[tuple[Part, Int64]]) -> Iterator[Batch]:
-    for part, alive in parts:
-        yield from part.batches(alive)
 
 
 def create_folder(path: Path, kind: Kind) -> None:
