@@ -1,6 +1,7 @@
 """The pieces of the index: merging, lookups in bands and in the table, and keys that are those of batch jobs."""
 
 import math
+from concurrent.futures import ThreadPoolExecutor, wait
 
 import numpy as np
 import pyarrow as pa
@@ -9,6 +10,7 @@ import pytest
 import lookalike as la
 from lookalike.engine.digest import DigestSettings, KeyedSets, digest_block, keyed_sets
 from lookalike.features.shingles import Shingling
+from lookalike.index import table
 from lookalike.index.batch import Batch, Change, Content
 from lookalike.index.folder import bands
 from lookalike.index.folder.segment import Segment, SegmentWriter
@@ -85,6 +87,23 @@ def test_lookups_find_every_shared_key_once(tmp_path, monkeypatch, where, step):
     [again] = list(part.batches(np.array([3, 70, 149])))
     assert (again.keys[:, again.there] == batch.keys[:, [3, 70, 149]][:, again.there]).all()
     assert again.content.data.tolist() == [3, 70, 149]
+
+
+def test_lookups_wait_while_the_table_changes(monkeypatch):
+    """Keys, heads and entries are replaced one after the other when they grow."""
+    batch, part, insert, asking = made(150), Table(3, np.uint64), table.kernels.insert_keys, []
+    part.add(batch.take(np.arange(20)))
+    asked = KeyedSets(None, batch.keys, batch.there)
+    with ThreadPoolExecutor(1) as pool:
+
+        def insert_while_asked(*arguments):
+            asking.append(pool.submit(lambda: pairs(part.find(asked, None))))
+            assert wait(asking, 0.05).not_done
+            insert(*arguments)
+
+        monkeypatch.setattr(table.kernels, "insert_keys", insert_while_asked)
+        part.add(batch.take(np.arange(20, 150)))
+        assert asking[0].result() == plain(batch, batch.keys, batch.there)
 
 
 def test_changes_survive_encoding():
