@@ -24,7 +24,9 @@ def test_products_are_linked_without_labels(products):
     left, right, found = products
     f1, precision, _ = judge_products(found.links, left, right)
     assert f1 > 0.9
-    assert abs(found.run["precision"]["estimate"] - precision) < 0.1
+    said = found.run["precision"]
+    assert abs(said["estimate"] - precision) < 0.1
+    assert said["low"] < said["estimate"] < said["high"]
 
 
 def test_weights_and_prior_add_up_to_the_score(products):

@@ -32,7 +32,6 @@ from lookalike.linkage.scoring.score_words import has_words, score_words
 from lookalike.linkage.scoring.validating_field import ValidatingField
 from lookalike.linkage.scoring.words import WordWeights
 from lookalike.linkage.settings import LinkSettings
-from lookalike.types import Bool
 
 WORD_BUDGET = 10
 """Candidate pairs per record that share a blocking key, of records made of words: their texts propose the others.
@@ -43,6 +42,8 @@ WORD_PAIRS = 50_000
 
 MANY_WRONG = 0.3
 """The estimated share of wrong links from which on there is a warning."""
+WIDE = 0.3
+"""The width of the interval of the precision from which on there is a warning."""
 
 
 def link_tables(
@@ -215,20 +216,28 @@ def _decide(
     # Best partners are proposed by all fields together: there are no two searches to compare.
     searched = probability is not None and len(pairs) and not isinstance(scoring, WordWeights)
     recall = estimate_recall(pairs.groups, probability) if searched and probability is not None else None
+    found = Linked(
+        settings, sizes, columns, pairs, agreement.levels, agreement.level_names, scoring, score, probability,
+        validation, validated, cut, why, chosen, refused, recall, notes, agreement.exchanged, method,
+        scores.calibration,
+    )  # fmt: skip
     if isinstance(scoring, WordWeights):
-        _warn(scores, chosen, notes)
-    return Linked(settings, sizes, columns, pairs, agreement.levels, agreement.level_names, scoring, score, probability,
-                  validation, validated, cut, why, chosen, refused, recall, notes,
-                  agreement.exchanged, method, scores.calibration)  # fmt: skip
+        _warn(found)
+    return found
 
 
-def _warn(scores: Scores, chosen: Bool, notes: Notes) -> None:
-    """Say so if many links are probably wrong."""
-    if scores.probability is not None and chosen.any():
-        wrong = 1 - float(scores.probability[chosen].mean())
-        if wrong > MANY_WRONG:
-            notes.add(
-                f"about {wrong:.0%} of the links are probably wrong: the fields hardly tell a record from similar "
-                "ones. "
-                "Add fields, or ask for a --precision"
-            )
+def _warn(found: Linked) -> None:
+    """Say so if many links are probably wrong, or if it is hard to say how many are."""
+    if found.precision is None:
+        return
+    share, low, high = found.precision
+    if 1 - share > MANY_WRONG:
+        found.notes.add(
+            f"about {1 - share:.0%} of the links are probably wrong: the fields hardly tell a record from similar "
+            "ones. Add fields, or ask for a --precision"
+        )
+    elif low is not None and high is not None and high - low > WIDE:
+        found.notes.add(
+            f"between {low:.0%} and {high:.0%} of the links are correct: it is hard to say how similar different "
+            "records are. Look at some links, or label some (--review)"
+        )

@@ -22,6 +22,7 @@ from lookalike.linkage.scoring.validation import Precision, Validation
 from lookalike.linkage.scoring.weights import Weights
 from lookalike.linkage.scoring.words import WordWeights
 from lookalike.linkage.settings import LinkSettings
+from lookalike.tuning.intervals import wilson_interval
 from lookalike.types import Bool, Float64, Int64, distinct, strings_to_arrow, to_arrow
 from lookalike.types import compute as pc
 
@@ -150,12 +151,29 @@ class Linked:
 
     @property
     def precision(self) -> tuple[float, float | None, float | None] | None:
-        """The share of valid links, with its interval if a field validates it; None if unknown."""
+        """The share of valid links, with its interval if a field validates it or two tables tell; None if unknown."""
         if not self.chosen.any():
             return None
         if self.validated is not None:
             return self.validated.precision, self.validated.low, self.validated.high
-        return None if self.probability is None else (float(self.probability[self.chosen].mean()), None, None)
+        if self.probability is None:
+            return None
+        mean, bounds = float(self.probability[self.chosen].mean()), None
+        if isinstance(self.scoring, WordWeights) and self.calibration is None:
+            bounds = self.scoring.bounds(self.score[self.chosen])
+        return (mean, None, None) if bounds is None else (mean, *_widen(mean, bounds, int(self.chosen.sum())))
+
+
+def _widen(mean: float, bounds: tuple[float, float], links: int) -> tuple[float, float]:
+    """The interval of a share that lies between bounds, if that many links are a sample.
+
+    Examples
+    --------
+    >>> [round(one, 2) for one in _widen(0.9, (0.8, 0.95), 100)]
+    [0.71, 0.98]
+    """
+    low, high = min(mean, *bounds), max(mean, *bounds)
+    return wilson_interval(low * links, links)[0], wilson_interval(high * links, links)[1]
 
 
 def first_records(found: Linked) -> Int64:

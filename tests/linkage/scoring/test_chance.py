@@ -3,10 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lookalike.linkage.scoring.chance import Best, Chance, judge_alone, judge_partners
-
-NO_OTHERS = np.empty(0)
-"""Without other pairs, similarity within and between the tables is not compared."""
+from lookalike.linkage.scoring.chance import Best, Chance, Partners, judge_alone, judge_partners
 
 
 def test_best_partners_by_definition():
@@ -19,63 +16,64 @@ def test_best_partners_by_definition():
         assert best.partner[record] == (min(own)[1] if own else -1)
 
 
-def scores_of(draw, matches, free, lift):
-    """Scores of best partners: of matches, and by chance."""
-    return np.append(draw.normal(6, 1, matches), draw.normal(lift, 1, free // 2))
+def all_pairs(points, others, first, second):
+    """Every pair of two sets of points, numbered from `first` and `second`; the score falls off exponentially."""
+    left, right = (grid.ravel() for grid in np.meshgrid(np.arange(len(points)), np.arange(len(others)), indexing="ij"))
+    pairs = left + first < right + second  # within a table, each pair once
+    left, right = left[pairs], right[pairs]
+    score = -3 * np.log(np.linalg.norm(points[left] - others[right], axis=1))
+    return (left + first).astype(np.int32), (right + second).astype(np.int32), score
 
 
-@pytest.mark.parametrize("share", [0.05, 0.2, 0.5, 0.9])
-@pytest.mark.parametrize("apart", [0.0, 2.0])
-def test_precision_is_estimated_without_labels(share, apart):
-    # Within the left table, best partners score `apart` more than between the tables, within the right one less.
-    draw, size = np.random.default_rng(2), 2000
-    matches = int(share * size)
-    score = scores_of(draw, matches, size - matches, 1.0)
-    pairs = np.arange(0, size, 2, dtype=np.int32)
-    chance = Chance(np.append(pairs, pairs + size), np.append(pairs, pairs + size) + np.int32(1), (size, size))
-    inside = np.append(draw.normal(1 + apart, 1, size // 2), draw.normal(1 - apart, 1, size // 2))
-    likely = judge_partners(score, NO_OTHERS, chance, inside)
+def judge(share, sizes=(600, 600), noise=0.01, lift=(0.0, 0.0), seed=2):
+    """Judge records that are points; the first ones of both tables match but for noise, and `lift` raises scores."""
+    draw = np.random.default_rng(seed)
+    matches = int(share * min(sizes))
+    one, other = (draw.random((size, 3)) for size in sizes)
+    other[:matches] = one[:matches] + draw.normal(0, noise, (matches, 3))
+    left, right, score = all_pairs(one, other, 0, sizes[0])
+    own = [all_pairs(points, points, first, first) for points, first in ((one, 0), (other, sizes[0]))]
+    chance = Chance(*(np.concatenate([table[part] for table in own]) for part in (0, 1)), sizes)
+    inside = np.concatenate([table[2] + up for table, up in zip(own, lift)])
+    mutual, between = Partners.find(left, right, score, sum(sizes))
+    likely = judge_partners(between, chance.within(inside), sizes)
+    return likely, (right - left == sizes[0])[mutual] & (left[mutual] < matches)
+
+
+@pytest.mark.parametrize(
+    ("share", "sizes"), [(0.1, (600, 600)), (0.2, (300, 900)), (0.2, (900, 300)), (0.5, (900, 300)), (0.9, (600, 600))]
+)
+def test_precision_is_estimated_without_labels(share, sizes):
+    likely, truth = judge(share, sizes)
+    assert abs(likely.sum() - truth.sum()) < 0.12 * len(truth)
     chosen = likely > 0.5
-    assert chosen.any()
-    truth = np.arange(len(score)) < matches
-    assert abs(likely[chosen].mean() - truth[chosen].mean()) < 0.1
+    assert truth[chosen].sum() > 0.6 * truth.sum()
+    assert abs(likely[chosen].mean() - truth[chosen].mean()) < 0.12
 
 
-@pytest.mark.parametrize("apart", [-2.0, 2.0])
-def test_records_of_a_table_may_be_more_alike_than_those_of_two(apart):
-    # Six other pairs per record show by how much.
-    draw, size, matches = np.random.default_rng(2), 2000, 200
-    score = scores_of(draw, matches, size - matches, 1.0)
-    pairs, left = np.arange(0, 2 * size, 2, dtype=np.int32), np.repeat(np.arange(2 * size, dtype=np.int32), 6)
-    right = (np.where(left < size, 0, size) + draw.integers(0, size, len(left))).astype(np.int32)
-    chance = Chance(np.append(left, pairs), np.append(right, pairs + np.int32(1)), (size, size))
-    inside = np.append(draw.normal(-2, 1, len(left)), draw.normal(1, 1, size)) + apart
-    others = draw.normal(-2, 1, len(left))
-    likely = judge_partners(score, others, chance, inside)
-    assert abs(likely.sum() - matches) < 0.15 * matches
+def test_records_of_a_table_may_be_more_alike_than_those_of_two():
+    plain, lifted = (judge(0.2, lift=lift)[0] for lift in ((0.0, 0.0), (2.0, -1.0)))
+    assert np.allclose(plain, lifted)
 
 
-def test_nothing_stands_out_if_the_tables_share_nothing():
-    draw, size = np.random.default_rng(3), 1000
-    pairs = np.arange(0, size, 2, dtype=np.int32)
-    chance = Chance(np.append(pairs, pairs + size), np.append(pairs, pairs + size) + np.int32(1), (size, size))
-    likely = judge_partners(draw.normal(1, 1, size // 2), NO_OTHERS, chance, draw.normal(1, 1, size))
-    assert likely.sum() < 0.1 * size
+@pytest.mark.parametrize("sizes", [(600, 600), (200, 1000)])
+def test_nothing_stands_out_if_the_tables_share_nothing(sizes):
+    assert judge(0.0, sizes)[0].sum() < 0.1 * min(sizes)
 
 
-def test_wrong_partners_that_beat_the_match_are_counted():
-    # All records match, but record n of the left table may be more like record n + 1 of the right one.
-    draw, size = np.random.default_rng(4), 2000
-    match, wrong = draw.normal(2.5, 1, size), draw.normal(1.5, 1, size)
-    wins = (wrong > match) & (wrong > np.roll(match, -1))
-    kept = ~wins & ~np.roll(wins, 1)
-    score, right = np.append(match[kept], wrong[wins]), np.arange(kept.sum() + wins.sum()) < kept.sum()
-    pairs = np.arange(0, size, 2, dtype=np.int32)
-    chance = Chance(np.append(pairs, pairs + size), np.append(pairs, pairs + size) + np.int32(1), (size, size))
-    inside = np.tile(np.sort(wrong)[::-1][::2], 2)
-    likely = judge_partners(score, NO_OTHERS, chance, inside)
-    assert right.mean() < 0.88
-    assert abs(likely.mean() - right.mean()) < 0.1
+@pytest.mark.parametrize(("noise", "right"), [(0.03, 0.86), (0.04, 0.68)])
+def test_wrong_partners_that_beat_the_match_are_counted(noise, right):
+    likely, truth = judge(1.0, noise=noise)  # all records match
+    assert truth.mean() == pytest.approx(right, abs=0.01)
+    assert abs(likely.mean() - right) < 0.1
+
+
+def test_without_pairs_within_the_tables_nothing_is_known():
+    nothing = Partners(np.empty(0), np.empty(0))
+    assert judge_partners(Partners(np.ones(2), np.zeros(2)), [(nothing, 3), (nothing, 2)], (3, 2)).tolist() == [
+        0.5,
+        0.5,
+    ]
 
 
 def neighbours(draw, records, matched, top=8):

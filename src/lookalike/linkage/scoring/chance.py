@@ -1,16 +1,16 @@
 """How likely best partners are to be matches, judged by the best partners that records have by chance.
 
 Between two tables, a match is usually the best partner of both its records. Records without a match have best partners
-too: the nearest of the wrong ones. How similar those are is seen *within* each table, where (nearly) no two records are
-the same entity. One table may describe its records at length and the other in a few words, so the similarity of pairs
-between them is taken to lie in the middle, rank by rank, once the difference between pairs within a table and between
-the tables is allowed for. Only a record without a match, or with one less similar, can
-have a partner by chance, so that few are expected where most records match.
+too: the nearest of the wrong ones. What those are like is seen *within* each table, where (nearly) no two records are
+the same entity. But records of one table are written alike, and one table may be larger or more verbose than the other,
+so that scores within and between tables cannot be compared. The *lead* can: by how much the best partner is better than
+the next best ones. (If scores fall off exponentially, it depends neither on their level nor on the number of records.)
+So the leads within the tables are set on the next best partners between them, which are hardly ever matches.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -22,19 +22,13 @@ from lookalike.types import Bool, Float64, Int32
 BINS = 60
 """Bins of scores, with equal numbers of best partners."""
 ROUNDS = 100
-SMOOTH = 0.5
-"""The best of n pairs stands for half a pair in n."""
 LEAST_VISIBLE = 0.2
 """At most four in five matches of a score are taken to be hidden by better partners."""
 LESS_THAN_CHANCE = 1.0
 """Fewer pairs than expected by chance count against more at a better score, at most as many as are seen there."""
-COMPARED = (0.5, 2.0)
-"""Pairs per record (of the larger table) by which similarity within and between the tables is compared: matches, of
-which a record has one, are a small part of these."""
-FEW_PAIRS = 20
-"""With fewer pairs, the similarity within and between tables is not compared."""
-GRID = 500
-"""Shares of pairs at which the scores within the two tables are compared."""
+MIDDLE = (0.2, 0.7)
+"""The part of the scores by chance, from the lowest up, by which partners by chance are counted: matches are few
+there."""
 
 
 class Best(NamedTuple):
@@ -62,6 +56,41 @@ class Best(NamedTuple):
         return np.asarray((self.partner[left] == right) & (self.partner[right] == left))
 
 
+class Partners(NamedTuple):
+    """Pairs that are each other's best partners."""
+
+    score: Float64
+    next: Float64
+    """The best score that either record of each pair has with another partner."""
+
+    @classmethod
+    def find(cls, left: Int32, right: Int32, score: Float64, records: int) -> tuple[Bool, Partners]:
+        """Which of these pairs are each other's best partners, and those.
+
+        Examples
+        --------
+        >>> left, right = np.array([0, 0, 1], np.int32), np.array([2, 3, 3], np.int32)
+        >>> Partners.find(left, right, np.array([5.0, 7.0, 6.0]), 4)[1]
+        Partners(score=array([7.]), next=array([6.]))
+        """
+        mutual = Best.find(left, right, score, records).mutual(left, right)
+        others = Best.find(left[~mutual], right[~mutual], score[~mutual], records).score
+        others[np.isneginf(others)] = score.min(initial=0.0)  # a record with one candidate only
+        return mutual, cls(score[mutual], np.maximum(others[left[mutual]], others[right[mutual]]))
+
+    def move(self, level: Float64) -> Float64:
+        """The scores of these pairs if the next best ones scored as in `level`, rank by rank.
+
+        Examples
+        --------
+        >>> Partners(np.array([5.0, 9.0]), np.array([4.0, 6.0])).move(np.array([1.0, 2.0, 3.0])).tolist()
+        [2.5, 5.5]
+        """
+        order = np.argsort(self.next, kind="stable")
+        ranks = (np.arange(len(order)) + 0.5) / max(1, len(order))
+        return np.asarray(np.quantile(level, ranks) + (self.score - self.next)[order])
+
+
 class Chance(NamedTuple):
     """Pairs within two tables, by which chance is judged."""
 
@@ -70,106 +99,96 @@ class Chance(NamedTuple):
     sizes: tuple[int, int]
     """The number of records in each table."""
 
-    def rates(self, score: Float64, between: Float64, edges: Float64) -> Float64:
-        """The share of pairs between the tables that are best partners by chance, by bin of their score.
-
-        As similar as one pair in a thousand within the left table, on average with one in a thousand within the right,
-        is one pair in a thousand between them. `between` are the scores of pairs between the tables that are not each
-        other's best partners.
-        """
-        found = [one for first, size in self._spans() if len((one := self._within(score, between, first, size))[0])]
-        if not found:
-            return np.zeros(len(edges) - 1)
-        ends = [rates[place] for _, rates in found for place in (0, -1)]
-        grid = np.geomspace(min(ends), max(ends), GRID)
-        # A small table does not show what is rarer than one of its pairs.
-        seen = np.array([grid >= 0.99 * rates[0] for _, rates in found])
-        likely = np.array([np.interp(np.log(grid), np.log(rates), pairs) for pairs, rates in found])
-        scores = np.minimum.accumulate(np.average(likely, axis=0, weights=seen))
-        from_edge = np.exp(np.interp(-edges, -scores, np.log(grid)))
-        from_edge[edges > scores[0]] = 0.0
-        return np.maximum(-np.diff(from_edge), 0.0)
-
-    def _spans(self) -> list[tuple[int, int]]:
-        """The first record of each table, and its number of records."""
-        return [(0, self.sizes[0]), (self.sizes[0], self.sizes[1])]
-
-    def _within(self, score: Float64, between: Float64, first: int, size: int) -> tuple[Float64, Float64]:
-        """Scores that best partners within a table would have between the tables, descending, and their rates.
-
-        Records of one table are written alike, which makes them more similar than those of two tables, or, if one is
-        terse, less. By how much is seen where matches are too few to matter: among pairs that are not best partners.
-        """
-        inside = (self.left >= first) & (self.left < first + size)
-        left, right, own = self.left[inside], self.right[inside], score[inside]
-        mutual, pairs = (
-            Best.find(left, right, own, sum(self.sizes)).mutual(left, right),
-            max(1.0, size * (size - 1) / 2),
-        )
-        (best, rates), others = _rates(own[mutual], pairs), _rates(own[~mutual], pairs)
-        return best + self._shift(others, _rates(between, float(np.prod(self.sizes)))), rates
-
-    def _shift(self, within: tuple[Float64, Float64], between: tuple[Float64, Float64]) -> float:
-        """By how much pairs between the tables score more than pairs within a table that are as rare."""
-        if min(len(within[0]), len(between[0])) < FEW_PAIRS:
-            return 0.0
-        grid = np.geomspace(*COMPARED, 9) / max(self.sizes)
-        grid = grid[(grid >= within[1][3]) & (grid <= min(within[1][-1], between[1][-1]))]
-        if not len(grid):
-            return 0.0
-        own, other = (np.interp(np.log(grid), np.log(rates), scores) for scores, rates in (within, between))
-        return float(np.mean(other - own))
+    def within(self, score: Float64) -> list[tuple[Partners, int]]:
+        """The best partners within each table, by the scores of these pairs, and its number of records."""
+        first, records = self.left < self.sizes[0], sum(self.sizes)
+        return [
+            (Partners.find(self.left[some], self.right[some], score[some], records)[1], size)
+            for some, size in zip((first, ~first), self.sizes)
+        ]
 
 
-def _rates(scores: Float64, pairs: float) -> tuple[Float64, Float64]:
-    """Scores in descending order, and which share of all pairs reaches each."""
-    return np.sort(scores)[::-1], (np.arange(len(scores), dtype=np.float64) + SMOOTH) / pairs
-
-
-def judge_partners(score: Float64, between: Float64, chance: Chance, chance_score: Float64) -> Float64:
+def judge_partners(
+    between: Partners, within: Sequence[tuple[Partners, int]], sizes: tuple[int, int], lead: float = 0.5
+) -> Float64:
     """The probability that each of these pairs, which are each other's best partners, is a match.
 
-    A partner by chance is the best of a record that has no match, or one that is better than the match. So matches are
-    counted with those that chance hides.
+    Partners by chance score like those within the tables, moved to the level of other pairs between them. There are two
+    limits to their number. A record has such a partner only if it has no match, or one less similar, and so has the
+    partner: of n + m free records of two tables, nm / (n + m) pairs are each other's best partners where within a table
+    of n records n / 4 are. And where chance makes most of its pairs, it makes no more than are seen.
 
     Parameters
     ----------
-    score
-        Of the pairs.
     between
-        Scores of the other pairs between the tables.
-    chance, chance_score
-        Pairs within the tables, and their scores.
+        The pairs between the tables.
+    within
+        The best partners within one table or both, and its number of records. Each table counts the same.
+    sizes
+        The number of records in each table.
+    lead
+        What share of those pairs by chance that beat a match have a lead over the next best. If the next best one is
+        itself the best of the wrong partners, they have none; if that is hidden, they do. Neither is known.
 
     Examples
     --------
-    Of 100 + 100 records, 50 match; the others' best partners are no better than those within the tables.
+    Of 100 + 100 records, 50 match; the others' best partners are as much better than the next as within the tables.
 
-    >>> inside = np.arange(0, 100, 2, dtype=np.int32)
-    >>> chance = Chance(np.append(inside, inside + 100), np.append(inside, inside + 100) + np.int32(1), (100, 100))
-    >>> score = np.append(np.linspace(8, 9, 50), np.linspace(0, 1, 25))
-    >>> found = judge_partners(score, np.empty(0), chance, np.tile(np.linspace(0, 1, 50), 2))
+    >>> between = Partners(np.append(np.linspace(8, 9, 50), np.linspace(0, 1, 12)), np.zeros(62))
+    >>> within = Partners(np.linspace(5, 6, 25), np.full(25, 5.0))
+    >>> found = judge_partners(between, [(within, 100)], (100, 100))
     >>> bool(found[:50].mean() > 0.95), bool(found[50:].mean() < 0.3)
     (True, True)
     """
-    if not len(score):
-        return np.empty(0)
-    edges = _edges(score)
-    rates, sizes = chance.rates(chance_score, between, edges), chance.sizes
-    visible = np.ones(len(rates))
+    within = [(one, size) for one, size in within if len(one.score)]
+    if not len(between.score) or not within:
+        return np.full(len(between.score), 0.5)
+    edges = _edges(between.score)
+    often = float(np.mean([len(one.score) / size for one, size in within]))
+    moved = [one.move(between.next) for one, _ in within]
+    shape = np.mean([np.histogram(one, edges)[0] / len(one) for one in moved], axis=0)
+    beaten = lead * shape + (1 - lead) * np.histogram(between.next, edges)[0] / len(between.next)
+    return _tell(between.score, edges, shape, beaten, often, sizes)
+
+
+def _tell(
+    score: Float64, edges: Float64, shape: Float64, beaten: Float64, often: float, sizes: tuple[int, int]
+) -> Float64:
+    """The probability of each pair, if chance makes pairs in the proportions of `shape`, `often` per record.
+
+    Of records that have a match, but a better partner by chance, it makes pairs in the proportions of `beaten`.
+    """
+    most = _most_by_chance(np.histogram(score, edges)[0], shape)
+    better, rate = np.cumsum(shape[::-1])[::-1] - shape / 2, 4 * often / sum(sizes)
+    visible = np.ones(len(shape))
 
     def by_chance(matches: Float64) -> Float64:
-        """Expected pairs by chance in each bin, given the matches seen in it."""
+        """Expected pairs by chance in each bin, given the matches seen in it; others are hidden by better partners."""
         nonlocal visible
         every = matches / visible
-        total = float(every.sum())
-        worse = (np.cumsum(every) - every / 2) / max(total, 1e-9)
-        free = [size * (1 - min(total / size, 1.0) * (1 - worse)) for size in sizes]
-        rivals = rates * (free[0] + free[1])
-        visible = np.maximum(np.exp(rivals / 2 - np.cumsum(rivals[::-1])[::-1]), LEAST_VISIBLE)
-        return np.asarray(rates * free[0] * free[1])
+        total = max(float(every.sum()), 1e-9)
+        better_match = np.minimum(1 - (np.cumsum(every) - every / 2) / total, 1.0) * min(total, *sizes)
+        free = [size - better_match for size in sizes]
+        count = np.minimum(rate * free[0] * free[1], most)
+        visible = np.maximum(np.exp(-better * count * (1 / free[0] + 1 / free[1])), LEAST_VISIBLE)
+        alone = np.minimum(rate * float(np.prod([max(size - total, 0.0) for size in sizes])), count)
+        return np.asarray(alone * shape + (count - alone) * beaten)
 
     return _settle(score, edges, by_chance)
+
+
+def _most_by_chance(seen: Float64, shape: Float64) -> float:
+    """How many pairs chance can make at most, if it makes them in these proportions and no more than are seen.
+
+    Examples
+    --------
+    >>> _most_by_chance(np.array([20.0, 20, 50, 60]), np.array([0.25, 0.25, 0.5, 0.0]))
+    80.0
+    """
+    total, share = np.cumsum(seen), np.cumsum(shape)
+    middle = (share >= MIDDLE[0]) & (share <= MIDDLE[1])
+    found = float(np.mean(total[middle] / share[middle])) if middle.any() else float(total[-1])
+    return min(found, float(total[-1]))
 
 
 def judge_alone(left: Int32, right: Int32, score: Float64, records: int) -> tuple[Bool, Float64]:

@@ -19,7 +19,7 @@ LEAST_LIKELY = 0.01
 """Pairs less likely than this are no links, whatever the expected F1."""
 
 
-LEAST_RIGHT = 1 / 3
+LEAST_RIGHT = 1 / 4
 """Links of which fewer are expected to be right are not made by default: chance is known no better than that."""
 
 

@@ -31,6 +31,9 @@ IDENTIFYING = ("code", "phone", "email", "date", "address")
 """Kinds of fields that tell records apart by themselves if most values are different."""
 LARGE_CLUSTER = 10.0
 """If the records of one table are typically similar to more others than this, they are not judged by best partners."""
+WAYS: tuple[tuple[int | None, float], ...] = ((None, 0.5), (0, 0.5), (1, 0.5), (None, 0.0), (None, 1.0))
+"""Ways to judge chance between two tables: the one that counts, within either table alone, and with either extreme of
+what partners by chance that beat a match are like."""
 DOUBTFUL = 1.0
 """With fewer expected matches than this, nothing stands out from chance."""
 
@@ -64,15 +67,17 @@ def score_words(
     if one and _typical_drop(pairs, measured, evidence, records) > LARGE_CLUSTER:
         return None
     if sizes[1] is None:
-        judge = judge_one(pairs.left, pairs.right, records)
+        judge, *doubtful = [judge_one(pairs.left, pairs.right, records)]
     else:
-        judge = _judge_by_tables(columns, pairs, evidence, (sizes[0], sizes[1]), each)
+        judge, *doubtful = _judges(columns, pairs, evidence, (sizes[0], sizes[1]), each)
     weights, start, mutual, likely, learned = learn_weights(
         pairs.left, pairs.right, measured, evidence.features, records, judge
     )
     raw = measured @ weights + start
     factor, shift = scale_scores(raw[mutual], likely) if mutual.any() else (1.0, 0.0)
     score = factor * raw + shift
+    others = [one(raw, weights, start)[1] for one in doubtful] if mutual.any() else []
+    doubts = tuple(scale_scores(score[mutual], one) for one in others)
     if run.settings.one_to_one != "no":
         score += partner_bits(pairs.left, pairs.right, score, records, several=one)
     with np.errstate(over="ignore"):
@@ -80,18 +85,19 @@ def score_words(
     expected = float(likely.sum())
     made = WordWeights(
         evidence, factor * weights, factor * start + shift, expected, learned, tuple(_notes(expected, learned)),
-        several=one,
+        several=one, doubts=doubts,
     )  # fmt: skip
     made = replace(made, rows=tuple(_rows(made, measured, agreement, probability)))
     return Scores(made, score, probability)
 
 
-def _judge_by_tables(
+def _judges(
     columns: Sequence[Column], pairs: CandidatePairs, evidence: Evidence, sizes: tuple[int, int], each: Mapper
-) -> Judge:
+) -> list[Judge]:
+    """Judges the pairs by what chance makes within both tables; then in other ways, which bound the estimate."""
     chance = Chance(*chance_pairs(columns, evidence.texts, sizes[0], each), sizes)
     inside = evidence.measure(chance.left, chance.right, evidence.levels_of(chance.left, chance.right, each), each)
-    return judge_two(pairs.left, pairs.right, chance, inside)
+    return [judge_two(pairs.left, pairs.right, chance, inside, *way) for way in WAYS]
 
 
 def _typical_drop(pairs: CandidatePairs, measured: Float32, evidence: Evidence, records: int) -> float:

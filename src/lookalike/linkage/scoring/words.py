@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lookalike.linkage.scoring.chance import Best, Chance, judge_alone, judge_partners
+from lookalike.linkage.scoring.chance import Best, Chance, Partners, judge_alone, judge_partners
 from lookalike.linkage.scoring.evidence import Evidence, Feature
 from lookalike.linkage.scoring.weights import WeightsRow
 from lookalike.types import Bool, Float32, Float64, Int8, Int32, Int64, UInt64
@@ -36,6 +36,8 @@ SECOND_CHOICE = 3.0
 """The bits that a pair loses for each of its records that has a better partner, if a record can have several."""
 LIKELY = (1e-3, 1 - 1e-3)
 """Bounds of the probabilities that the scale of scores is fitted to."""
+FLAT = 1e-3
+"""Keeps the scale of scores finite."""
 LN2 = float(np.log(2))
 
 
@@ -57,6 +59,8 @@ class WordWeights:
     iterations: int = ROUNDS
     several: bool = False
     """Whether a record can have several matches, as in one table."""
+    doubts: tuple[tuple[float, float], ...] = ()
+    """Factors and shifts that turn scores into what they would be if chance were judged in other ways."""
 
     @property
     def features(self) -> list[Feature]:
@@ -75,6 +79,14 @@ class WordWeights:
             here = fields == field
             found[:, field] = measured[:, here] @ self.weights[here]
         return found
+
+    def bounds(self, score: Float64) -> tuple[float, float] | None:
+        """The least and the greatest mean probability of pairs of these scores; None if unknown."""
+        if not self.doubts or not len(score):
+            return None
+        means = [float((1 / (1 + np.exp2(-np.clip(factor * score + shift, -500, 500)))).mean())
+                 for factor, shift in self.doubts]  # fmt: skip
+        return min(means), max(means)
 
     def parts_of(self, left: Int32, right: Int32, levels: Int8) -> Float64:
         """The weight of each field in some pairs, in bits."""
@@ -101,12 +113,19 @@ Judge = Callable[[Float64, Float64, float], tuple[Bool, Float64]]
 partners, and the probability that each of those is a match."""
 
 
-def judge_two(left: Int32, right: Int32, chance: Chance, chance_measured: Float32) -> Judge:
-    """Judges the pairs of two tables by those within each."""
+def judge_two(
+    left: Int32, right: Int32, chance: Chance, measured: Float32, only: int | None = None, lead: float = 0.5
+) -> Judge:
+    """Judges the pairs of two tables by those within each, or within one of them (0 or 1) only.
+
+    `measured` is what the pairs within the tables have in common; `lead` as for `judge_partners`.
+    """
 
     def judge(score: Float64, weights: Float64, start: float) -> tuple[Bool, Float64]:
-        mutual = Best.find(left, right, score, sum(chance.sizes)).mutual(left, right)
-        return mutual, judge_partners(score[mutual], score[~mutual], chance, chance_measured @ weights + start)
+        mutual, between = Partners.find(left, right, score, sum(chance.sizes))
+        within = chance.within(measured @ weights + start)
+        chosen = within if only is None else within[only : only + 1]
+        return mutual, judge_partners(between, chosen, chance.sizes, lead)
 
     return judge
 
@@ -207,20 +226,21 @@ def scale_scores(score: Float64, likely: Float64) -> tuple[float, float]:
     >>> round(factor, 1), round(shift, 1)
     (2.0, -1.0)
     """
+    from scipy.optimize import minimize
+
     aim = np.clip(likely, *LIKELY)
     centre, spread = float(score.mean()), float(score.std()) or 1.0
-    z, values = (score - centre) / spread, np.array([1.0, 0.0])
-    for _ in range(50):  # Newton's method for two numbers, with a small ridge on the slope
-        p = 1 / (1 + np.exp(-np.clip(values[0] * z + values[1], -30, 30)))
-        slope = np.array([((p - aim) * z).sum() + 1e-3 * values[0], (p - aim).sum()])
-        w = p * (1 - p) + 1e-9
-        curve = np.array([[(w * z * z).sum() + 1e-3, (w * z).sum()], [(w * z).sum(), w.sum()]])
-        step = np.clip(np.linalg.solve(curve, slope), -2, 2)
-        values = values - step
-        if np.abs(step).max() < 1e-9:
-            break
-    factor = max(values[0], 1e-3) / spread
-    return float(factor / LN2), float((values[1] - factor * centre) / LN2)
+    z = (score - centre) / spread
+
+    def loss(values: Float64) -> tuple[float, Float64]:
+        bits = values[0] * z + values[1]
+        wrong = 1 / (1 + np.exp(-np.clip(bits, -500, 500))) - aim
+        total = (np.logaddexp(0, bits) - aim * bits).sum() + FLAT / 2 * values[0] ** 2
+        return float(total), np.array([(wrong * z).sum() + FLAT * values[0], wrong.sum()])
+
+    found = minimize(loss, [1.0, 0.0], jac=True, method="L-BFGS-B", bounds=[(FLAT, None), (None, None)]).x
+    factor = float(found[0]) / spread
+    return factor / LN2, (float(found[1]) - factor * centre) / LN2
 
 
 def partner_bits(left: Int32, right: Int32, score: Float64, records: int, several: bool = False) -> Float64:
