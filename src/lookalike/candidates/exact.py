@@ -30,8 +30,9 @@ ENCODED = 4
 """Pieces per thread when sets are encoded: sets with many elements of their own are finished sooner."""
 CHUNK_ELEMENTS = 1 << 16
 """The least number of elements of a piece: handing one to a thread costs as much as probing a few thousand."""
-PREPARE, PROBE, MEET = 14.0, 7.0, 2.0
-"""Nanoseconds (one thread, measured on baskets): to prepare an element, to probe one, and for each pair in a list."""
+PREPARE, PREPARE_SHORT, PROBE, MEET = 14.0, 4.0, 7.0, 2.0
+"""Nanoseconds (one thread, measured on baskets): to prepare an element, the same for short sets, to probe one, and for
+each pair in a list."""
 MOST_CHUNK_ELEMENTS = 1 << 20
 """About the most elements of a piece: what a join has found is saved between pieces."""
 
@@ -151,7 +152,8 @@ class _Join:
         classes = Classes.make(sets.indptr, rule)
         encoded = NOT_ENCODED
         if index in ("inline", "marked"):
-            encoded = Encoded.make(given, index == "marked", split_evenly(sets.indptr, ENCODED * threads), each)
+            make = Encoded.make_short if index == "inline" else Encoded.make_long
+            encoded = make(given, split_evenly(sets.indptr, ENCODED * threads), each)
         if index == "length":
             empty = np.zeros(0, np.uint32)
             postings = Postings(empty, empty, empty, empty, np.zeros(0, np.uint64), np.zeros(0, np.uint8))
@@ -183,7 +185,7 @@ class _Join:
         work = room.marks, room.candidates, room.table
         if self.index == "inline":
             inline = room.cursors, room.stops, lists.owners, lists.limits, lists.signatures
-            exact_masks.probe_inline(*chunk, *known, coded.alone, coded.masks, inline, work, *after)
+            exact_masks.probe_inline(*chunk, *known, coded.alone, coded.signs, inline, work, *after)
         elif self.index == "marked":
             marked = room.cursors, lists.owners, lists.limits, lists.contained
             exact_masks.probe_marked(*chunk, *known, coded.alone, coded.masks, coded.prints, marked, work, *after)
@@ -284,8 +286,9 @@ def _join(
     if len(sets) < 2:
         return
     elements = len(sets.tokens)
-    preparing = (threads, each) if elements * PREPARE > sizes.alone else (1, map)
-    join = _Join.prepare(sets, rule, index, sides, *preparing, sizes.pairs)
+    preparing = elements * (PREPARE_SHORT if index == "inline" else PREPARE)
+    hands = (threads, each) if preparing > sizes.alone else (1, map)
+    join = _Join.prepare(sets, rule, index, sides, *hands, sizes.pairs)
     if elements * PROBE + join.postings.meetings * MEET < sizes.alone and index != "length":
         threads, each = 1, map
     chunks = split_evenly(sets.indptr, _count_pieces(elements, threads, sizes.chunks))

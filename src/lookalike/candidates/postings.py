@@ -44,16 +44,25 @@ class Classes:
 
 @frozen
 class Encoded:
-    """Sets as bit masks; see kernels/exact_encode.py."""
+    """Long sets as bit masks with signatures, or the signatures of short ones; see kernels/exact_encode.py."""
 
     alone: UInt32
+    signs: UInt64
     masks: tuple[Int64, UInt32, UInt64]
     prints: tuple[Int64, UInt64]
-    """Signatures; empty if they are stored in the postings."""
 
     @classmethod
-    def make(cls, given: tuple[Any, ...], signatures: bool, parts: Sequence[Span], each: Mapper) -> Encoded:
-        """Encode sets (in the form of the kernels), part by part on threads."""
+    def make_short(cls, given: tuple[Any, ...], parts: Sequence[Span], each: Mapper) -> Encoded:
+        """Sign short sets (in the form of the kernels), part by part on threads."""
+        indptr, tokens, singles, _ = given
+        sets = len(indptr) - 1
+        alone, signs = np.empty(sets, np.uint32), np.empty(exact_encode.INLINE_WORDS * sets, np.uint64)
+        list(each(lambda part: exact_encode.sign_short(indptr, tokens, singles, *part, alone, signs), parts))
+        return cls(alone, signs, NOT_ENCODED.masks, NOT_ENCODED.prints)
+
+    @classmethod
+    def make_long(cls, given: tuple[Any, ...], parts: Sequence[Span], each: Mapper) -> Encoded:
+        """Encode long sets."""
         indptr, tokens, singles, _ = given
         alone = np.empty(len(indptr) - 1, np.uint32)
         words = np.zeros(len(indptr), np.int64)
@@ -61,16 +70,15 @@ class Encoded:
         starts = np.cumsum(words)
         masks = starts, np.empty(starts[-1], np.uint32), np.empty(starts[-1], np.uint64)
         list(each(lambda part: exact_encode.fill_words(indptr, tokens, singles, *part, alone, masks), parts))
-        if not signatures:
-            return cls(alone, masks, (np.zeros(0, np.int64), np.zeros(0, np.uint64)))
         places = exact_encode.place_signatures(indptr)
         prints = places, np.zeros(places[-1], np.uint64)
         list(each(lambda part: exact_encode.fill_signatures(*part, masks, *prints), parts))
-        return cls(alone, masks, prints)
+        return cls(alone, NOT_ENCODED.signs, masks, prints)
 
 
 NOT_ENCODED = Encoded(
     np.zeros(0, np.uint32),
+    np.zeros(0, np.uint64),
     (np.zeros(0, np.int64), np.zeros(0, np.uint32), np.zeros(0, np.uint64)),
     (np.zeros(0, np.int64), np.zeros(0, np.uint64)),
 )
@@ -131,7 +139,7 @@ class Postings:
                     classes.indexed,
                     encoded.alone,
                     span,
-                    encoded.masks,
+                    encoded.signs,
                     cursors[one[0]],
                     index,
                 ),

@@ -14,7 +14,7 @@ NONE = np.uint32(0xFFFFFFFF)
 SMALLEST_SIGNATURE, LARGEST_SIGNATURE = 4, 64
 """Words of a signature; powers of two. Larger ones did not help."""
 INLINE_WORDS = 2
-"""Words of the signatures stored in the postings, for short sets. A power of two."""
+"""Words of the signatures stored in the postings, for short sets."""
 SIGNATURE_BITS = 2
 """Bits of a signature for each element of the set."""
 u32 = np.uint32
@@ -76,6 +76,30 @@ def fill_words(indptr, tokens, singles, first, last, alone, masks):
                 before = word
             mask |= U(1) << U(token & u32(63))
             bits[at] = mask
+
+
+@kernel("int64[], uint32[], uint32, int64, int64, uint32[], uint64[]")
+def sign_short(indptr, tokens, singles, first, last, alone, signs):
+    """Sign sets first..last-1 that are too short for words of their own to pay.
+
+    Parameters
+    ----------
+    indptr, tokens, singles, alone : as in count_words
+    signs : uint64[INLINE_WORDS * sets]
+        Receives the signature of each set: bit t mod 128 is the parity of its tokens t, as `fold_words` would make it.
+    """
+    for i in range(first, last):
+        even, odd, lonely = U(0), U(0), 0
+        for k in range(indptr[i], indptr[i + 1]):
+            token = u32(tokens[k] - singles)
+            shared = tokens[k] >= singles
+            bit = U(shared) << U(token & u32(63))
+            upper = (token & u32(64)) != u32(0)
+            odd ^= bit if upper else U(0)
+            even ^= U(0) if upper else bit
+            lonely += np.int64(not shared)
+        signs[INLINE_WORDS * i], signs[INLINE_WORDS * i + 1] = even, odd
+        alone[i] = lonely
 
 
 @kernel("int64[] -> int64[]")

@@ -8,8 +8,7 @@ import numpy as np
 
 from lookalike.kernels.compile import inlined, kernel
 from lookalike.kernels.exact_bounds import bound_probers
-from lookalike.kernels.exact_encode import INLINE_WORDS, NONE, fold_words, u32
-from lookalike.kernels.hashing import U
+from lookalike.kernels.exact_encode import INLINE_WORDS, NONE, u32
 
 
 @inlined
@@ -71,26 +70,24 @@ def place_lists(counts, starts):
 
 @kernel(
     "int64, int64, int64, int64, int64, (int64[], uint32[], uint32, bool[]), (uint32[], int64[], int64[]), "
-    "int64[], uint32[], int64, (int64[], uint32[], uint64[]), uint32[], (uint32[], uint32[], uint32[], "
-    "uint64[])"
+    "int64[], uint32[], int64, uint64[], uint32[], (uint32[], uint32[], uint32[], uint64[])"
 )
-def fill_postings(first, last, measure, num, den, sets, classes, indexed, alone, span, masks, cursors, index):
+def fill_postings(first, last, measure, num, den, sets, classes, indexed, alone, span, signs, cursors, index):
     """Write the postings of sets first..last-1.
 
     Parameters
     ----------
     classes : (class_of uint32[sets], sizes int64[classes], lowest int64[classes])
-    alone, masks : as in exact_encode
+    alone, signs : as in exact_encode.sign_short
     cursors : uint32[lists], advanced
     index : (owners uint32[...], limits uint32[...], places uint32[...], signatures uint64[...])
         Each posting receives its set; the largest class of a probing set that can be a partner if this is the first
-        shared token; the position in the set; the folded words of the set. Arrays of size 0 are skipped.
+        shared token; the position in the set; the signature of the set. Arrays of size 0 are skipped.
     """
     indptr, tokens, singles, sides = sets
     class_of, sizes, lowest = classes
     owners, limits, places, signatures = index
-    word_starts, words, bits = masks
-    by_place, folded = _working_room(first, last, class_of, indexed)
+    by_place = _working_room(first, last, class_of, indexed)
     before, highest = np.int64(-1), np.int64(0)
     for i in range(first, last):
         c = np.int64(class_of[i])
@@ -103,9 +100,6 @@ def fill_postings(first, last, measure, num, den, sets, classes, indexed, alone,
             while highest + 1 < sizes.size and lowest[highest + 1] <= c:
                 highest += 1
             bound_probers(measure, num, den, sizes, c, highest, indexed[c], by_place)
-        if signatures.size > 0:
-            folded[:] = U(0)
-            fold_words(word_starts, words, bits, i, folded, 0, INLINE_WORDS)
         shelf = shelf_of(sides, i, False, span)
         start = indptr[i]
         for place in range(known, indexed[c]):
@@ -121,7 +115,7 @@ def fill_postings(first, last, measure, num, den, sets, classes, indexed, alone,
                 places[at] = u32(place)
             if signatures.size > 0:
                 for word in range(INLINE_WORDS):
-                    signatures[np.int64(at) * INLINE_WORDS + word] = folded[word]
+                    signatures[np.int64(at) * INLINE_WORDS + word] = signs[i * INLINE_WORDS + word]
 
 
 @inlined
@@ -129,7 +123,7 @@ def _working_room(first, last, class_of, indexed):
     longest = np.int64(0)
     for i in range(first, last):
         longest = max(longest, indexed[class_of[i]])
-    return np.empty(longest, np.uint32), np.empty(INLINE_WORDS, np.uint64)
+    return np.empty(longest, np.uint32)
 
 
 @kernel("int64, int64, uint32[], uint32[], uint32[]")

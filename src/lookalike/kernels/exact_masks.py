@@ -11,7 +11,7 @@ import numpy as np
 
 from lookalike.kernels.compile import inlined, kernel
 from lookalike.kernels.exact_bounds import bound_partners
-from lookalike.kernels.exact_encode import INLINE_WORDS, LARGEST_SIGNATURE, NONE, SMALLEST_SIGNATURE, fold_words, u32
+from lookalike.kernels.exact_encode import INLINE_WORDS, LARGEST_SIGNATURE, NONE, SMALLEST_SIGNATURE, u32
 from lookalike.kernels.exact_index import shelf_of
 from lookalike.kernels.exact_plain import FOUND, NEXT, POSTINGS, SIGNATURE, SUFFIX, WRITTEN, sets_span
 from lookalike.kernels.hashing import U
@@ -37,6 +37,26 @@ def _verify(i, count, candidates, starts, words, bits, class_of, needed, table, 
         written += np.int64(overlap >= needed[class_of[other]])
     for k in range(starts[i], starts[i + 1]):
         table[words[k]] = U(0)
+    return written
+
+
+@inlined
+def _verify_tokens(i, count, candidates, indptr, tokens, singles, alone, class_of, needed, table, written, out):
+    """The same for short sets, token by token: they share few words."""
+    left, right, overlaps = out
+    for k in range(indptr[i] + np.int64(alone[i]), indptr[i + 1]):
+        token = u32(tokens[k] - singles)
+        table[token >> u32(6)] |= U(1) << U(token & u32(63))
+    for c in range(count):
+        other = np.int64(candidates[c])
+        overlap = U(0)
+        for k in range(indptr[other] + np.int64(alone[other]), indptr[other + 1]):
+            token = u32(tokens[k] - singles)
+            overlap += (table[token >> u32(6)] >> U(token & u32(63))) & U(1)
+        left[written], right[written], overlaps[written] = other, i, overlap
+        written += np.int64(np.int64(overlap) >= needed[class_of[other]])
+    for k in range(indptr[i] + np.int64(alone[i]), indptr[i + 1]):
+        table[u32(tokens[k] - singles) >> u32(6)] = U(0)
     return written
 
 
@@ -202,42 +222,39 @@ def _list_alike(
 
 @kernel(
     "int64, int64, (int64, int64, int64), (int64[], uint32[], uint32, bool[]), (uint32[], int64[], int64[], "
-    "int64[], int64[]), uint32[], (int64[], uint32[], uint64[]), (uint32[], uint32[], uint32[], uint32[], "
+    "int64[], int64[]), uint32[], uint64[], (uint32[], uint32[], uint32[], uint32[], "
     "uint64[]), (uint32[], uint32[], uint64[]), (int32[], int32[], int32[]), int64[], int64[]"
 )
-def probe_inline(first, last, rule, sets, classes, alone, masks, index, room, out, state, counts):
+def probe_inline(first, last, rule, sets, classes, alone, signs, index, room, out, state, counts):
     """Find the earlier partners of sets first..last-1, or of fewer if `out` could overflow; for short sets.
 
     Parameters
     ----------
-    rule, sets, classes, alone, masks, room, out, state, counts : as in probe_marked
+    rule, sets, classes, alone, room, out, state, counts : as in probe_marked
+    signs : as in exact_encode.sign_short
     index : (cursors, stops uint32[lists], owners, limits uint32[...], signatures uint64[INLINE_WORDS times as many])
         Stops advance to the first posting that is not earlier than the probing set.
     """
     measure, num, den = rule
     indptr, tokens, singles, sides = sets
     class_of, sizes, starts, lowest, probing = classes
-    word_starts, words, bits = masks
     cursors, stops, owners, limits, signatures = index
     marks, candidates, table = room
-    left, right, overlaps = out
     span = sets_span(cursors, sides)
     needed, spare = np.empty(sizes.size, np.int64), np.empty(sizes.size, np.int64)
     longest = largest(probing)
     ends, allowed = np.empty(longest, np.int64), np.empty(longest, np.int64)
-    folded = np.zeros(INLINE_WORDS, np.uint64)
     written, postings, before, i = 0, np.int64(0), np.int64(-1), first
     while i < last:
         c = np.int64(class_of[i])
         low = starts[lowest[c]]
-        if written + i - low > left.size:
+        if written + i - low > out[0].size:
             break
         if low < i and np.int64(alone[i]) < probing[c]:
             if c != before:
                 before = c
                 bound_partners(measure, num, den, sizes, starts, c, lowest[c], probing[c], needed, spare, ends, allowed)
-            folded[0], folded[1] = U(0), U(0)
-            fold_words(word_starts, words, bits, i, folded, 0, INLINE_WORDS)
+            even, odd = signs[INLINE_WORDS * i], signs[INLINE_WORDS * i + 1]
             shelf, lonely, count = shelf_of(sides, i, True, span), np.int64(alone[i]), 0
             for place in range(lonely, probing[c]):
                 if ends[place] <= low:
@@ -254,15 +271,14 @@ def probe_inline(first, last, rule, sets, classes, alone, masks, index, room, ou
                     end = first_from(owners, begin, end, u32(ends[place]))
                 postings += end - begin
                 count = _list_alike(
-                    begin, end, allowed[place] - lonely, lonely, u32(i + 1), u32(c), folded[0], folded[1], signatures,
-                    owners, limits, marks, class_of, alone, spare, candidates, count
+                    begin, end, allowed[place] - lonely, lonely, u32(i + 1), u32(c), even, odd, signatures, owners,
+                    limits, marks, class_of, alone, spare, candidates, count
                 )  # fmt: skip
             counts[SIGNATURE] += count
             if count > 0:
-                written = _verify(
-                    i, count, candidates, word_starts, words, bits, class_of, needed, table, written,
-                    left, right, overlaps
-                )  # fmt: skip
+                written = _verify_tokens(
+                    i, count, candidates, indptr, tokens, singles, alone, class_of, needed, table, written, out
+                )
         i += 1
     state[NEXT], state[WRITTEN] = i, written
     counts[POSTINGS] += postings
