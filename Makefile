@@ -18,7 +18,7 @@ install: $(STAMP) $(PACKS)/.built
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip -c constraints.txt
-	$(BIN)/pip install --quiet -c constraints.txt -e ".[plot,postgres,server,spark,test,docs,lint]"
+	$(BIN)/pip install --quiet -c constraints.txt -e ".[plot,postgres,server,spark-connect,test,docs,lint]"
 	@touch $(STAMP)
 
 # Kernels compiled for this machine, and bytecode, so that the first command starts as fast as the next.

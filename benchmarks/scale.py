@@ -22,13 +22,13 @@ from odd import CORPORA, run_odd
 HERE = Path(__file__).parent
 
 
-def write_corpus(path: Path, items: int) -> None:
+def write_corpus(path: Path, items: int, seed: int = 1) -> None:
     if path.exists():
         return
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(".partial")
     writer = None
-    for table in batches(items):
+    for table in batches(items, seed):
         writer = writer or pq.ParquetWriter(partial, table.schema, compression="zstd")
         writer.write_table(table, row_group_size=50_000)
     assert writer is not None

@@ -9,7 +9,8 @@ from lookalike.spark.session import open_session
 
 
 @pytest.fixture(scope="session")
-def session():
+def session(tmp_path_factory):
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["SPARK_LOCAL_DIRS"] = str(tmp_path_factory.mktemp("shuffled"))
     with open_session("local[2]", 2 << 30) as opened:
         yield opened

@@ -1,59 +1,90 @@
 """A standalone master with two workers on this machine; workers are killed while a job runs."""
 
+import contextlib
 import os
-import re
+import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
 
-import pyspark
 import pytest
 
 from engines import files_in, make_texts, write_lines
+from standalone import SPARK_CLASS, standalone, start, wait_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("spark")]
-SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
-
-
-def start(log, *arguments):
-    with log.open("wb") as out:
-        environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
-        return subprocess.Popen([SPARK_CLASS, *arguments], stdout=out, stderr=out, env=environment)
-
-
-def wait_for(log, pattern):
-    for _ in range(600):
-        if found := re.search(pattern, log.read_text(errors="replace")):
-            return found
-        time.sleep(0.2)
-    raise AssertionError(log.read_text(errors="replace")[-2000:])
 
 
 @pytest.fixture
 def cluster(tmp_path):
     """The URL of a master, and its two workers."""
-    running, logs = [], tmp_path / "logs"
-    logs.mkdir()
-    deploy = "org.apache.spark.deploy"
-    running.append(
-        start(logs / "master", f"{deploy}.master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
-    )
-    url = wait_for(logs / "master", r"spark://127\.0\.0\.1:\d+")[0]
-    for number in range(2):
-        options = "--cores", "1", "--memory", "1g", "--webui-port", "0", "--work-dir", str(tmp_path / f"worker{number}")
-        running.append(start(logs / f"worker{number}", f"{deploy}.worker.Worker", *options, url))
-        wait_for(logs / f"worker{number}", "Successfully registered")
-    yield url, running[1:]
-    for process in running:
-        process.kill()
-        process.wait()
+    with standalone(tmp_path) as running:
+        yield running
 
 
-def dedup(folder, path, *options):
+def dedup(folder, path, *options, **environment):
     command = [Path(sys.executable).parent / "lookalike", "dedup", path.name, "-o", folder, "--method", "lsh", *options]
-    return subprocess.run(command, capture_output=True, text=True, timeout=500, cwd=path.parent)
+    environment = {**os.environ, **environment}
+    return subprocess.run(command, capture_output=True, text=True, timeout=500, cwd=path.parent, env=environment)
+
+
+def python_of(worker):
+    """The Python processes of a worker's executors."""
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            parents[int(stat.parent.name)] = int(stat.read_text("utf-8", "replace").rpartition(")")[2].split()[1])
+    found = {worker.pid}
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= more
+    names = {pid: Path(f"/proc/{pid}/cmdline") for pid in found}
+    return [pid for pid, name in names.items() if name.exists() and b"pyspark.daemon" in name.read_bytes()]
+
+
+def test_a_slow_worker(cluster, tmp_path):
+    """Its tasks are started once more on the other one (spark.speculation); both attempts may finish."""
+    url, workers = cluster
+    path = write_lines(tmp_path / "a.jsonl", make_texts(100_000, seed=6))
+    assert dedup(tmp_path / "local", path).returncode == 0
+    (tmp_path / "events").mkdir()
+    configured = {
+        "speculation": "true", "speculation.interval": "100ms", "speculation.multiplier": "1.2",
+        "speculation.quantile": "0.5", "speculation.minTaskRuntime": "10ms", "task.reaper.enabled": "false",
+        "eventLog.enabled": "true", "eventLog.dir": (tmp_path / "events").as_uri(), "eventLog.rolling.enabled": "false",
+        "eventLog.compress": "false",
+    }  # fmt: skip
+    arguments = " ".join(f"--conf spark.{name}={value}" for name, value in configured.items())
+    work, ended = tmp_path / ".spark.partial" / "work", threading.Event()
+
+    def speculated():
+        return any(
+            b'"Speculative":true' in log.read_bytes() for log in (tmp_path / "events").rglob("*") if log.is_file()
+        )
+
+    def slow():
+        while not ended.is_set() and not any(work.glob("digests-*")):
+            time.sleep(0.01)
+        stopped = python_of(workers[0])
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        while not ended.wait(0.2) and not speculated():
+            pass
+        for pid in stopped:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+
+    thread = threading.Thread(target=slow)
+    thread.start()
+    options = "--engine", "spark", "--master", url
+    ran = dedup(tmp_path / "spark", path, *options, PYSPARK_SUBMIT_ARGS=f"{arguments} pyspark-shell")
+    ended.set()
+    thread.join()
+    assert ran.returncode == 0, ran.stderr[-2000:]
+    assert speculated()
+    assert files_in(tmp_path / "local") == files_in(tmp_path / "spark")
 
 
 @pytest.mark.parametrize("stage", ["digests-", "compared-", "kept-"])
@@ -81,3 +112,29 @@ def test_a_worker_is_killed(cluster, tmp_path, stage):
     assert ran.returncode == 0, ran.stderr[-2000:]
     assert was_killed
     assert files_in(tmp_path / "local") == files_in(tmp_path / "spark")
+
+
+def test_spark_connect(tmp_path):
+    """A server with executors of its own, which this process reaches by gRPC: no JVM is started here."""
+    pytest.importorskip("grpc_status")
+    path = write_lines(tmp_path / "a.jsonl", make_texts(20_000, seed=6))
+    assert dedup(tmp_path / "local", path).returncode == 0
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    options = "--master", "local[2]", "--conf", f"spark.connect.grpc.binding.port={port}"
+    name = "org.apache.spark.sql.connect.service.SparkConnectServer"
+    server = start(tmp_path / "log", "--class", name, *options, program=SPARK_CLASS.with_name("spark-submit"))
+    try:
+        wait_for(tmp_path / "log", "Spark Connect server started")
+        asked = "--engine", "spark", "--master", f"sc://127.0.0.1:{port}"
+        ran = dedup(tmp_path / "spark", path, *asked, PATH="", JAVA_HOME="")
+        bad = path.with_name("bad.jsonl")
+        bad.write_text(path.read_text() + "{broken")
+        refused = dedup(tmp_path / "refused", bad, *asked)
+    finally:
+        server.terminate()
+        server.wait()
+    assert ran.returncode == 0, ran.stderr[-2000:]
+    assert files_in(tmp_path / "local") == files_in(tmp_path / "spark")
+    assert refused.returncode == 3
+    assert "bad.jsonl:20001: " in refused.stderr.splitlines()[-1]

@@ -2,12 +2,14 @@
 
 import importlib.util
 import json
+import os
 import pickle
 import shutil
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -85,6 +87,29 @@ def test_resuming(session, tmp_path):
     resumed = dedup_to_folder([path], tmp_path / "out", LSH, stages=again, resume=True)
     assert {"spark-read.arrow", "spark-compared.arrow"} <= set(resumed["reused"])
     dedup_to_folder([path], tmp_path / "local", LSH)
+    assert files_in(tmp_path / "out") == files_in(tmp_path / "local")
+
+
+def test_lost_shuffle_files(session, tmp_path):
+    """Deleted when the first bucket has been joined: Spark reads what is missing again."""
+    path = write_lines(tmp_path / "a.jsonl", make_texts(300, seed=2))
+    dedup_to_folder([path], tmp_path / "local", LSH)
+    work, deleted = tmp_path / ".out.partial" / "work", []
+
+    def delete():
+        while not any(work.glob("buckets-*")):
+            time.sleep(0.001)
+        for file in Path(os.environ["SPARK_LOCAL_DIRS"]).rglob("shuffle_*.data"):
+            file.unlink()
+            deleted.append(file)
+
+    thread = threading.Thread(target=delete)
+    thread.start()
+    small = replace(SMALL, joined_bytes=6000)
+    record = dedup_to_folder([path], tmp_path / "out", LSH, stages=SparkStages(session, "local[2]", small))
+    thread.join()
+    assert deleted
+    assert record["engine"]["failed_tasks"] > 0
     assert files_in(tmp_path / "out") == files_in(tmp_path / "local")
 
 

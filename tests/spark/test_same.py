@@ -1,6 +1,7 @@
 """Spark gives what the local engine gives, byte for byte, however the work is cut into tasks."""
 
 import gzip
+import random
 from dataclasses import replace
 from itertools import count
 
@@ -53,6 +54,46 @@ def test_part_larger_than_a_task(session, tmp_path):
     sizes = replace(SMALL, task_sets_bytes=30_000)
     made = dedup_on_both(session, tmp_path, [path], sizes, reference=[reference], threshold=0.5, method="lsh")
     assert made[1]["counts"]["removed"] > 50
+
+
+def test_connected_by_the_cluster(session, tmp_path):
+    """If union-find does not fit on the driver: a chain of items, each similar to the next, takes several rounds."""
+    words = [[f"w{first + k}" for k in range(12)] for first in range(40)]
+    texts = [*map(" ".join, words), *make_texts(30, seed=12)]
+    path = write_lines(tmp_path / "a.jsonl", texts)
+    sizes = replace(SMALL, union_bytes=100)
+    options = {"threshold": 0.7, "shingle": "word:1", "method": "lsh"}
+    made = dedup_on_both(session, tmp_path, [path], sizes, options=DedupOptions("last", "connected"), **options)
+    assert made[1]["counts"]["removed"] > 30
+
+
+CROWDED = replace(SMALL, part_bytes=60_000, least_part_bytes=60_000, task_sets_bytes=100_000, long_run=2)
+
+
+def make_boilerplate(number=350, seed=11):
+    """Items that share most of their words and little else, among them near copies and copies of each other."""
+    draw = random.Random(seed)
+    common = " ".join(f"c{k}" for k in range(60))
+    tails = [" ".join(f"t{draw.randrange(10**6)}" for _ in range(30)) for _ in range(number)]
+    for k in range(0, number, 7):
+        words = tails[draw.randrange(number)].split()
+        words[draw.randrange(30)] = "changed"
+        tails[k] = " ".join(words) if k % 2 else tails[draw.randrange(number)]
+    return [f"{common} {tail}" for tail in tails]
+
+
+def test_boilerplate_is_refined_on_the_cluster(session, tmp_path):
+    """Long runs make one part of all items, which is too large for a task; what rare shingles connect is not."""
+    path = write_lines(tmp_path / "a.jsonl", make_boilerplate())
+    matching = {"threshold": 0.75, "recall": 0.9999, "method": "lsh"}
+    rules = DedupOptions("longest", "connected")
+    made = dedup_on_both(session, tmp_path, [path], CROWDED, options=rules, **matching)
+    assert made[1]["counts"]["removed"] > 40
+    assert made[1]["alarms"][0]["items"] > 200
+    (tmp_path / "pairs").mkdir()
+    local, spark = pairs_on_both(session, tmp_path / "pairs", [path], CROWDED, **matching)
+    assert len(local[0]) > 40
+    assert spark[1]["alarms"][0]["kind"] == "oversize_buckets"
 
 
 def make_vectors(number=120):
@@ -138,6 +179,7 @@ def test_an_index_gives_the_same_answers(session, tmp_path):
 
 
 numbers = count()
+TINY = replace(SMALL, compared_bytes=500, long_run=1)
 TEXTS = st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=12).map(" ".join), max_size=25)
 
 
@@ -154,13 +196,14 @@ TEXTS = st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=12).map(" ".join
     ),
     shingle=st.sampled_from(["word:1", "word:2", "char:3"]),
     bag=st.booleans(),
+    sizes=st.sampled_from([SMALL, TINY, replace(TINY, union_bytes=0)]),
 )
-def test_any_small_corpus(session, tmp_path, texts, old, keep, policy, threshold, matching, shingle, bag):
+def test_any_small_corpus(session, tmp_path, texts, old, keep, policy, threshold, matching, shingle, bag, sizes):
     folder = tmp_path / str(next(numbers))
     folder.mkdir()
     path, other = write_lines(folder / "a.jsonl", [*texts, "x"]), write_lines(folder / "old.jsonl", old)
     options = {"measure": matching[0], "method": matching[1], "shingle": shingle, "bag": bag, "threshold": threshold}
     rules = DedupOptions(keep, policy)
-    dedup_on_both(session, folder, [path], options=rules, reference=[other] if old else [], **options)
+    dedup_on_both(session, folder, [path], sizes, options=rules, reference=[other] if old else [], **options)
     (folder / "pairs").mkdir()
-    pairs_on_both(session, folder / "pairs", [path], **options)
+    pairs_on_both(session, folder / "pairs", [path], sizes, **options)

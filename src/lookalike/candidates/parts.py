@@ -13,8 +13,10 @@ from lookalike.types import Buckets, Int32, Int64
 from lookalike.types.frozen import frozen
 
 
-def connected_parts(bands: Iterable[Buckets], items: int) -> Int32:
+def connected_parts(bands: Iterable[Buckets], items: int, before: Int32 | None = None) -> Int32:
     """For each of the items 0..items-1, the smallest item that it is connected to by buckets of any band.
+
+    `before` has what other bands have connected.
 
     Examples
     --------
@@ -22,7 +24,7 @@ def connected_parts(bands: Iterable[Buckets], items: int) -> Int32:
     >>> connected_parts([two], 5).tolist()
     [0, 1, 1, 0, 4]
     """
-    parent = np.arange(items, dtype=np.int32)
+    parent = np.arange(items, dtype=np.int32) if before is None else before.copy()
     for buckets in bands:
         heads = np.repeat(buckets.members[buckets.starts[:-1]], buckets.sizes)
         unite(parent, heads, buckets.members, np.empty(len(heads), np.bool_))

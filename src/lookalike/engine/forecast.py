@@ -89,10 +89,12 @@ def count_items(sources: list[Source]) -> tuple[int, bool]:
     return round(rows * max(1.0, share)), step == 1 and all(exact for _, exact in found)
 
 
-def check_forecast(forecast: Forecast, settings: Settings, work: Path, out: Path) -> str | None:
+def check_forecast(
+    forecast: Forecast, settings: Settings, work: Path, out: Path, item_bytes: int = ITEM_BYTES
+) -> str | None:
     """Refuse a run that cannot fit; return a warning if it may not fit."""
     if forecast.exact:
-        settings.execution.budget.check_items(forecast.items)
+        settings.execution.budget.check_items(forecast.items, item_bytes)
     work_free, out_free = free_bytes(work), free_bytes(out)
     if forecast.exact and forecast.work_bytes > work_free:
         raise ResourceError(

@@ -158,12 +158,26 @@ class Budget:
         for source in sources:
             source.item_memory = self.item_memory(bag, characters)
 
-    def check_items(self, items: int) -> None:
-        """Refuse more items than fit: an eighth of the memory must remain for joining bands and comparing sets."""
+    def fits(self, items: int, item_bytes: int = ITEM_BYTES) -> bool:
+        """Whether an eighth of the memory remains for joining bands and comparing sets.
+
+        Examples
+        --------
+        >>> Budget.split(1 << 30).fits(16_000_000), Budget.split(1 << 30).fits(17_000_000)
+        (True, False)
+        """
+        return self._needed(items, item_bytes) <= self.total_bytes
+
+    @staticmethod
+    def _needed(items: int, item_bytes: int) -> int:
+        return BASE_BYTES + 8 * item_bytes * items // 7
+
+    def check_items(self, items: int, item_bytes: int = ITEM_BYTES) -> None:
+        """Refuse more items than fit."""
         if items > MOST_ITEMS:
             raise ResourceError(f"{items:,} items are more than {MOST_ITEMS:,}; split the input and use --reference")
-        needed = BASE_BYTES + 8 * ITEM_BYTES * items // 7
-        if needed > self.total_bytes:
+        if not self.fits(items, item_bytes):
+            needed = self._needed(items, item_bytes)
             raise ResourceError(
                 f"{items:,} items need {needed / 2**30:.1f} GiB; --memory is {self.total_bytes / 2**30:.1f} GiB. "
                 "Give more, or split the input and use --reference"

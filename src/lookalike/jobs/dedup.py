@@ -234,7 +234,7 @@ def dedup_to_folder(
         work = open_work(output, folder, settings.to_dict(), {**asked, **engine}, references + sources, seconds)
         forecast = forecast_run(sources, references, settings, cluster=stages is not LOCAL)
         progress.say(forecast.describe("" if stages is LOCAL else " on the driver"))
-        if warning := check_forecast(forecast, settings, output.work, output.path):
+        if warning := check_forecast(forecast, settings, output.work, output.path, stages.item_bytes):
             progress.say(warning)
         tell_reused(work, progress)
         with open_run(settings, progress, work, nbytes=total_bytes(references + sources)) as run:

@@ -63,6 +63,12 @@ class ListedPart(NamedTuple):
     """Pairs that are not similar, if bands were compared together."""
     refined: Refined
 
+    @classmethod
+    def of_nothing(cls, refined: Refined) -> ListedPart:
+        """No pairs, but what was refined before any were listed."""
+        none = Similar(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+        return cls(none, none, [], 0, refined)
+
     def to_table(self) -> pa.Table:
         """As a piece of work."""
         equal = [Similar(*pair, np.ones(len(pair.places))) for pair in self.equal]

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from lookalike.engine.corpus import Corpus, read_corpus
 from lookalike.engine.digest import DigestSettings
 from lookalike.engine.kept import write_kept
+from lookalike.engine.memory import ITEM_BYTES
 from lookalike.engine.run import Run
 from lookalike.engine.settings import ItemSettings, Settings
 from lookalike.engine.stores.pairs import PairStore
@@ -30,6 +31,8 @@ class Stages(Protocol):
     name: str
     saves_graph: bool
     """Whether the pair graph of a run can be saved for `dedup --from`."""
+    item_bytes: int
+    """The memory that each item takes in this process."""
 
     def read(
         self,
@@ -88,6 +91,7 @@ class LocalStages:
 
     name = "local"
     saves_graph = True
+    item_bytes = ITEM_BYTES
     read = staticmethod(read_corpus)
     find = staticmethod(find_candidates)
     decide = staticmethod(decide_candidates)

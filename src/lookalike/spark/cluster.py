@@ -31,12 +31,6 @@ class Cluster:
     def __init__(self, session: SparkSession, folder: Path, progress: Progress) -> None:
         self.session, self.folder, self._progress = session, folder, progress
 
-    @property
-    def slots(self) -> int:
-        """About how many tasks run at the same time."""
-        context = _context(self.session)
-        return 4 if context is None else max(1, int(context.defaultParallelism))
-
     def tasks(self, given: list[Any]) -> DataFrame:
         """One task for each; a task receives it pickled, in the column `given`."""
         payload = [pickle.dumps(one) for one in given]
@@ -95,7 +89,9 @@ class Cluster:
 
     def _cancel(self) -> None:
         context = _context(self.session)
-        if context is not None:
+        if context is None:
+            self.session.interruptAll()
+        else:
             context.cancelAllJobs()
 
 
@@ -103,6 +99,16 @@ def _collect(job: DataFrame) -> pa.Table:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return job.toArrow()
+
+
+def count_slots(session: SparkSession) -> int:
+    """About how many tasks run at the same time."""
+    context = _context(session)
+    if context is not None:
+        return max(1, int(context.defaultParallelism))
+    from pyspark.sql.functions import spark_partition_id
+
+    return max(1, session.range(1 << 20).select(spark_partition_id()).distinct().count())
 
 
 def _context(session: SparkSession) -> Any:

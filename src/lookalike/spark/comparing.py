@@ -6,7 +6,7 @@ them with the code that one machine uses, and leaves the outcome in the work fol
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -51,13 +51,13 @@ class Comparing(NamedTuple):
     settings: Settings
     wanted: Wanted
     memory: ItemMemory
-    tasks_of: list[list[tuple[int, bool]]]
+    tasks_of: Sequence[list[tuple[int, bool]]] = ()
     """For each block, the tasks that need it, and whether it is the earlier one of two there."""
-    cut: frozenset[int]
+    cut: frozenset[int] = frozenset()
     """Tasks that compare blocks of a large part: they list pairs in any case."""
-    references: int
+    references: int = 0
     """Places below this hold reference items."""
-    listing: bool
+    listing: bool = False
     """Whether pairs are listed; otherwise keepers are decided."""
     connected: bool = False
     two_sided: bool = False
@@ -70,7 +70,7 @@ def send_sets(batches: Iterator[pa.RecordBatch], *, comparing: Comparing) -> Ite
         with noting_failure(Path(comparing.folder), part.number):
             waiting: list[tuple[Sets, slice]] = []
             nbytes = 0
-            for sets, some in _fetch(part, comparing):
+            for sets, some in fetch_sets(part, comparing):
                 waiting.append((sets, some))
                 nbytes += sets.elements.nbytes
                 if nbytes >= SENT_BYTES:
@@ -79,8 +79,8 @@ def send_sets(batches: Iterator[pa.RecordBatch], *, comparing: Comparing) -> Ite
             yield from _send(part, waiting, comparing)
 
 
-def _fetch(part: FetchPart, comparing: Comparing) -> Iterator[tuple[Sets, slice]]:
-    """The sets of the candidates in each block of a part."""
+def fetch_sets(part: FetchPart, comparing: Comparing) -> Iterator[tuple[Sets, slice]]:
+    """The sets of the candidates in each block of a part, and which of its rows they are."""
     part.source.item_memory = comparing.memory
     digesting = comparing.settings.digesting
     cuts = np.searchsorted(part.rows, part.block_starts)
@@ -116,7 +116,7 @@ def _set_batch(task: int, *arrays: np.ndarray) -> pa.RecordBatch:
 
 def compare_sets(batches: Iterator[pa.RecordBatch], *, comparing: Comparing) -> Iterator[pa.RecordBatch]:
     """Compare the sets that were sent to one task; the outcome becomes a piece."""
-    task, given = _receive(batches)
+    task, given = receive_sets(batches)
     if given is None:
         return
     cut = task in comparing.cut
@@ -136,7 +136,7 @@ def compare_sets(batches: Iterator[pa.RecordBatch], *, comparing: Comparing) -> 
         yield to_batch([write_piece(folder, COMPARED.format(task), iter([table]), table.schema)])
 
 
-def _receive(batches: Iterator[pa.RecordBatch]) -> tuple[int, TaskSets | None]:
+def receive_sets(batches: Iterator[pa.RecordBatch]) -> tuple[int, TaskSets | None]:
     """All sets that were sent to a task, in the order of places: that of arrival differs from run to run."""
     sent: list[tuple[np.ndarray, ...]] = []
     task = -1

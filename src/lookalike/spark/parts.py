@@ -11,8 +11,9 @@ from lookalike.engine.settings import ItemSettings
 from lookalike.engine.stores.digests import Digests, piece_name, records_in
 from lookalike.engine.stores.work import WorkFolder
 from lookalike.read.split import split_source
+from lookalike.spark.comparing import FetchPart
 from lookalike.spark.reading import LINES, Part
-from lookalike.types import Int64, Source
+from lookalike.types import Int32, Int64, Source, UInt8
 
 
 class InputParts:
@@ -64,3 +65,15 @@ class InputParts:
         """The parts of each source from `first_source` on."""
         grouped = groupby(self.parts, lambda part: part.source_number)
         return {number: list(parts) for number, parts in grouped if number >= first_source}
+
+    def fetching(self, corpus: Corpus, items: Int64, places: Int64, blocks: Int32, flags: UInt8) -> list[FetchPart]:
+        """What must be read again of each part; items are ascending, and parts without any are left out."""
+        found: list[FetchPart] = []
+        for part, cuts in zip(self.parts, self.block_starts):
+            low, high = np.searchsorted(items, [cuts[0], cuts[-1]])
+            if low < high:
+                some = slice(int(low), int(high))
+                rows = (items[some] - cuts[0]).astype(np.int32)
+                where = rows, places[some].astype(np.int32), blocks[some], flags[some]
+                found.append(FetchPart(part.number, self.sendable(part, corpus), cuts - cuts[0], *where))
+        return found

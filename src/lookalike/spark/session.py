@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 OLDEST_JAVA = 17
+CONNECT, CONNECT_PORT = "sc://", 15002
+"""How the address of a Spark Connect server begins, and its port unless the address has one."""
 ANSWER_SECONDS = 10.0
-"""How long a standalone master may take to answer."""
+"""How long a standalone master or a server may take to answer."""
 _EXCEPTION = re.compile(r"\b[\w.$]*(?:Exception|Error): (.+)")
 CONFIGURATION = {
     "spark.ui.enabled": "false",
@@ -40,10 +42,14 @@ RUNTIME = {
 }
 
 
-def check_installed() -> None:
-    """Refuse to start without PySpark or Java, and say what to do."""
+def check_installed(master: str) -> None:
+    """Refuse to start without PySpark and Java, or what Spark Connect needs instead of it, and say what to do."""
     if importlib.util.find_spec("pyspark") is None:
         raise UsageError("--engine spark needs PySpark, which is not installed: pip install 'lookalike[spark]'")
+    if master.startswith(CONNECT):
+        if any(importlib.util.find_spec(name) is None for name in ("grpc", "grpc_status", "pandas")):
+            raise UsageError(f"--master {master}: Spark Connect needs pip install 'lookalike[spark-connect]'")
+        return
     home = os.environ.get("JAVA_HOME")
     java = shutil.which("java", path=str(Path(home, "bin"))) if home else shutil.which("java")
     what_to_do = f"install Java {OLDEST_JAVA} or newer (make java), or set JAVA_HOME"
@@ -62,7 +68,7 @@ def open_session(master: str, memory_bytes: int) -> Iterator[SparkSession]:
 
     What Spark and its workers print goes to a file, which is named if Spark cannot be started.
     """
-    check_installed()
+    check_installed(master)
     from pyspark.sql import SparkSession
 
     active = SparkSession.getActiveSession()
@@ -86,14 +92,14 @@ def _start(master: str, memory_bytes: int, log: Path) -> SparkSession:
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYTHONWARNINGS", "ignore")
-    if master.startswith("sc://"):
-        raise UsageError(
-            f"--master {master}: Spark Connect is not supported; name the master itself, such as spark://..."
-        )
     check_reachable(master)
-    builder: Any = SparkSession.builder.appName("lookalike").master(master)
-    for name, value in CONFIGURATION.items():
-        builder = builder.config(name, value)
+    builder: Any = SparkSession.builder.appName("lookalike")
+    if master.startswith(CONNECT):  # the server has its configuration
+        builder = builder.remote(master)
+    else:
+        builder = builder.master(master)
+        for name, value in CONFIGURATION.items():
+            builder = builder.config(name, value)
     if master.startswith("local"):  # tasks run in the driver's process then
         megabytes = min(4096, max(1024, memory_bytes >> 22))
         builder = builder.config("spark.driver.memory", f"{megabytes}m")
@@ -106,11 +112,13 @@ def _start(master: str, memory_bytes: int, log: Path) -> SparkSession:
 
 
 def check_reachable(master: str) -> None:
-    """Refuse a standalone master that does not answer: Spark would try for a minute, and tell in Java."""
-    if not master.startswith("spark://"):
+    """Refuse a standalone master or a server that does not answer: Spark would try for a minute, and tell in Java."""
+    if not master.startswith(("spark://", CONNECT)):
         return
     reasons = []
-    for address in master.removeprefix("spark://").split(","):
+    for address in master.partition("://")[2].partition("/")[0].split(","):
+        if master.startswith(CONNECT) and not re.search(r":\d+$", address):
+            address = f"{address}:{CONNECT_PORT}"
         host, _, port = address.rpartition(":")
         try:
             socket.create_connection((host.strip("[]"), int(port)), ANSWER_SECONDS).close()
@@ -119,7 +127,7 @@ def check_reachable(master: str) -> None:
         else:
             return
     raise ResourceError(
-        f"--master {master}: no Spark master answers ({'; '.join(reasons)}); check the address, and that it runs"
+        f"--master {master}: no Spark answers ({'; '.join(reasons)}); check the address, and that it runs"
     )
 
 

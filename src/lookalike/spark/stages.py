@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from lookalike.candidates.parts import Packing, connected_parts, pack_parts
+from lookalike.candidates.parts import Packing, pack_parts
 from lookalike.engine.corpus import Corpus, make_corpus
 from lookalike.engine.digest import DigestSettings
 from lookalike.engine.forecast import count_items
-from lookalike.engine.memory import LEAST_BYTES, Budget
+from lookalike.engine.memory import ITEM_BYTES, LEAST_BYTES, Budget
 from lookalike.engine.run import Run
 from lookalike.engine.settings import ItemSettings, Settings
 from lookalike.engine.stores.buckets import BucketStore
@@ -30,15 +31,20 @@ from lookalike.matching.find import collapse_copies, places_of
 from lookalike.matching.join import JoinOptions
 from lookalike.matching.list_pairs import ListedPart, Listing, ListLimits, take_listed
 from lookalike.matching.pair_graph import PairGraph
+from lookalike.matching.refine import Refined
 from lookalike.matching.tasks import decide_by_pairs, pairs_by_later
-from lookalike.spark.cluster import Cluster
+from lookalike.spark.cluster import Cluster, count_slots
 from lookalike.spark.comparing import COMPARED, COPIED, OTHER, SETS, Comparing, FetchPart, compare_sets, send_sets
+from lookalike.spark.connecting import Connected, JoinedKeys, Parts, UnionFind, in_large_parts
+from lookalike.spark.crowds import RARE, connect_by_rare
+from lookalike.spark.keys import KEYS, LONG_RUN, Sending, join_keys
 from lookalike.spark.metrics import measure_stages
 from lookalike.spark.parts import InputParts
 from lookalike.spark.pieces import Written
-from lookalike.spark.reading import BUCKETS, KEYS, Reading, join_keys, load_buckets, read_parts
+from lookalike.spark.reading import BUCKETS, Reading, read_parts
+from lookalike.spark.stars import EDGE_BYTES, Stars
 from lookalike.spark.writing import KeptPart, KeptSource, join_parts, write_parts
-from lookalike.types import Bool, Buckets, Int32, Int64, Source, Wanted, total_bytes
+from lookalike.types import Bool, Int32, Int64, Source, Wanted, total_bytes
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -54,7 +60,10 @@ KEY_BYTES = 12
 COMPARED_BYTES = 64 << 20
 """Sets that are packed together for one task; a connected part with more is a task of its own."""
 LEAST_COMPARED_BYTES = 4 << 20
+UNION_BYTES = 8
+"""Memory per item of union-find on the driver: the part of each, and which are connected."""
 READ = "spark-read.arrow"
+JOINED_RARE = "spark-joined-rare.arrow"
 DONE = "spark-compared.arrow"
 """Pieces that say that all pieces of a stage are there."""
 
@@ -68,8 +77,11 @@ class Sizes:
     joined_bytes: int = JOINED_BYTES
     compared_bytes: int = COMPARED_BYTES
     least_compared_bytes: int = LEAST_COMPARED_BYTES
+    long_run: int = LONG_RUN
     task_sets_bytes: int | None = None
     """The most sets that a task can hold; by default what its memory allows."""
+    union_bytes: int | None = None
+    """The memory for union-find on the driver; by default what its memory allows."""
 
 
 class SparkStages:
@@ -77,10 +89,17 @@ class SparkStages:
 
     name = "spark"
     saves_graph = False
+    item_bytes = ITEM_BYTES - UNION_BYTES
 
     def __init__(self, session: SparkSession, master: str, sizes: Sizes | None = None) -> None:
         self._session, self._master, self._sizes = session, master, sizes or Sizes()
         self._input: InputParts | None = None
+        self._refined = Refined()
+        """What was refined before candidates were packed."""
+
+    @cached_property
+    def _slots(self) -> int:
+        return count_slots(self._session)
 
     @property
     def _parts(self) -> InputParts:
@@ -99,7 +118,7 @@ class SparkStages:
         """The memory of one task: that of the run, shared by the tasks of this machine if they all run on it."""
         total = run.settings.execution.budget.total_bytes
         if self._master.startswith("local"):
-            total = max(LEAST_BYTES, total // Cluster(self._session, Path(), run.progress).slots)
+            total = max(LEAST_BYTES, total // self._slots)
         return Budget.split(total)
 
     def _task_settings(self, run: Run[Settings]) -> Settings:
@@ -119,17 +138,18 @@ class SparkStages:
         """Read and digest all items, and join their keys."""
         cluster, work = self._cluster(run), self._work(run)
         sizes = self._sizes
-        nbytes = min(sizes.part_bytes, max(sizes.least_part_bytes, total_bytes(sources) // (2 * cluster.slots)))
+        nbytes = min(sizes.part_bytes, max(sizes.least_part_bytes, total_bytes(sources) // (2 * self._slots)))
         self._input = InputParts(sources, settings, rank_column, references, nbytes)
         if not work.has(READ):
             items, _ = count_items(sources)
-            partitions = max(1, min(cluster.slots, -(-items * digesting.bands * KEY_BYTES // LEAST_PART_BYTES)))
+            partitions = max(1, min(self._slots, -(-items * digesting.bands * KEY_BYTES // LEAST_PART_BYTES)))
             partitions = max(partitions, -(-items * digesting.bands * KEY_BYTES // self._sizes.joined_bytes))
             memory = self._task_budget(run).item_memory(settings.shingling.bag, settings.characters)
-            reading = Reading(str(cluster.folder), digesting, min(partitions, 1 << 16), memory)
+            sending = Sending(str(cluster.folder), BUCKETS, min(partitions, 1 << 16), sizes.long_run)
+            reading = Reading(sending, digesting, memory)
             rows = cluster.map(cluster.tasks(self._input.parts), partial(read_parts, reading=reading), KEYS)
-            rows = cluster.send(rows, "partition", reading.partitions)
-            step = partial(join_keys, folder=reading.folder, bands=digesting.bands)
+            rows = cluster.send(rows, "partition", sending.partitions)
+            step = partial(join_keys, sending=sending, bands=digesting.bands)
             written = cluster.run(rows, step, "digests-", [part.source.nbytes for part in self._input.parts])
             self._adopt(work, written, READ)
         digests = Digests(0, work)
@@ -154,49 +174,72 @@ class SparkStages:
     ) -> Candidates:
         """Collapse copies, connect what shares a bucket, and pack it into tasks."""
         budget = run.settings.execution.budget
-        budget.check_items(len(corpus))
-        work, lsh = self._work(run), run.settings.matching.method == "lsh"
+        budget.check_items(len(corpus), self.item_bytes)
+        lsh = run.settings.matching.method == "lsh"
         with run.progress.stage("connecting"):
             place_of = places_of(order, len(corpus))
             ranges = budget.joining_ranges(len(order), run.workers.threads)
             first = collapse_copies(corpus.digests, place_of, len(order), ranges, second)
             distinct = first == np.arange(len(order))
-            place_of[order[~distinct]] = -1
             if lsh:
-                members, part_of = self._connect(work, place_of, len(order))
+                place_of[order] = first
+                members, parts = self._connect(run, corpus, order, place_of)
             else:  # exact methods compare everything with everything
-                members, part_of = np.flatnonzero(distinct), np.zeros(len(order), np.int32)
-            packing = self._pack(run, corpus, order, members, part_of, by_band)
+                members = np.flatnonzero(distinct)
+                parts = np.zeros(len(members), np.int32)
+            packing = self._pack(run, corpus, order, members, parts, by_band)
         reference_places = int(np.searchsorted(order >= references, True))
         nothing = BucketStore(None), members, packing, SetStore(0, "sets")
         return Candidates(corpus, order, reference_places, first, *nothing, second, by_band)
 
-    def _connect(self, work: WorkFolder, place_of: Int32, places: int) -> tuple[Int64, Int32]:
-        """The places that are in some bucket; and for each place the part that it is connected to."""
-        starts = self._parts.starts
-        inside = np.zeros(places, np.bool_)
+    def _connect(self, run: Run[Settings], corpus: Corpus, order: Int32, place_of: Int32) -> tuple[Int64, Int32]:
+        """The places that are in some bucket, and for each of them the part that it is connected to."""
+        joined = partial(JoinedKeys, self._work(run), part_starts=self._parts.starts, place_of=place_of)
+        found = Connected(joined(READ, BUCKETS), len(order), self._unconnected(run, len(order)))
+        if corpus.settings.vectors is None:
+            nbytes = set_bytes(corpus, order[found.members], corpus.digesting.bands)
+            large = in_large_parts(found.parts, nbytes, self._sizes.compared_bytes)
+            if large.any() and len(crowd := found.leave_crowds(large, self._sizes.long_run)):
+                self._join_rare(run, corpus, order, crowd)
+                found.connect(joined(JOINED_RARE, RARE))
+        self._refined = found.refined
+        return found.members, found.parts
 
-        def buckets() -> Iterator[Buckets]:
-            for name in work.load(READ).column("name").to_pylist():
-                if name.startswith(BUCKETS[:8]):
-                    found = load_buckets(work.load(name), starts, place_of)
-                    inside[found.members] = True
-                    yield found
+    def _unconnected(self, run: Run[Settings], places: int) -> Callable[[], Parts]:
+        """How parts are found: by union-find on the driver if its memory allows that, else by the cluster."""
+        limit = self._sizes.union_bytes
+        fits = run.settings.execution.budget.fits(places) if limit is None else UNION_BYTES * places <= limit
+        if fits:
+            return partial(UnionFind, places)
+        names = (f"stars{number}" for number in count())
+        return lambda: Stars(self._cluster(run), next(names), max(1, self._sizes.joined_bytes // EDGE_BYTES))
 
-        part_of = connected_parts(buckets(), places)
-        return np.flatnonzero(inside), part_of
+    def _join_rare(self, run: Run[Settings], corpus: Corpus, order: Int32, crowd: Int64) -> None:
+        """Join items of long runs by their rare elements."""
+        work = self._work(run)
+        if work.has(JOINED_RARE):
+            return
+        items = order[crowd].astype(np.int64)
+        by_item, none = np.argsort(items), np.zeros(len(items), np.int32)
+        parts = self._parts.fetching(corpus, items[by_item], crowd[by_item], none, none.astype(np.uint8))
+        comparing = self._comparing(run, corpus)
+        nbytes = int(corpus.counts[items].sum()) * KEY_BYTES
+        partitions = min(1 << 16, max(1, -(-nbytes // self._sizes.joined_bytes)))
+        floor = run.settings.matching.measure.jaccard_floor
+        sending = Sending(comparing.folder, RARE, partitions, self._sizes.long_run)
+        self._adopt(work, connect_by_rare(self._cluster(run), parts, comparing, floor, sending), JOINED_RARE)
 
     def _pack(
-        self, run: Run[Settings], corpus: Corpus, order: Int32, members: Int64, part_of: Int32, by_band: bool
+        self, run: Run[Settings], corpus: Corpus, order: Int32, members: Int64, parts: Int32, by_band: bool
     ) -> Packing:
         if not len(members):
             return Packing(np.empty(0, np.int32), [])
         bands = corpus.digesting.bands
         nbytes = set_bytes(corpus, order[members], 1 if by_band or not bands else bands)
-        sizes, slots = self._sizes, Cluster(self._session, Path(), run.progress).slots
+        sizes, slots = self._sizes, self._slots
         goal = min(sizes.compared_bytes, max(sizes.least_compared_bytes, int(nbytes.sum()) // (2 * slots)))
         limit = sizes.task_sets_bytes or self._task_budget(run).sets_bytes
-        return pack_parts(part_of[members], nbytes, limit, partial(name_member, corpus, order, members), goal)
+        return pack_parts(parts, nbytes, limit, partial(name_member, corpus, order, members), goal)
 
     def decide(
         self,
@@ -208,6 +251,7 @@ class SparkStages:
         """Decide all candidates, part by part; large parts by their verified pairs, in one pass."""
         connected = policy == "connected"
         collected = CollectedDecisions(run, candidates, connected=connected)
+        collected.take(BatchDecisions(refined=self._refined))
         if connected and any(len(blocks) > 1 for blocks in candidates.packing.batches):
             raise ResourceError(
                 "--policy connected: one cluster of candidates does not fit in the memory of a task; give more "
@@ -255,7 +299,8 @@ class SparkStages:
         def load(name: str) -> ListedPart:
             return ListedPart.from_table(work.load(name))
 
-        return take_listed(run, candidates, store, [partial(load, name) for _, name in self._outcomes(work)], limits)
+        outcomes = [partial(load, name) for _, name in self._outcomes(work)]
+        return take_listed(run, candidates, store, [partial(ListedPart.of_nothing, self._refined), *outcomes], limits)
 
     def _compare(
         self, run: Run[Settings], candidates: Candidates, copied: Bool, *, listing: bool, connected: bool = False
@@ -265,12 +310,10 @@ class SparkStages:
         work = self._work(run)
         if not count or work.has(DONE):
             return cut
-        cluster, items = self._cluster(run), candidates.corpus.settings
-        settings = self._task_settings(run)
-        comparing = Comparing(
-            str(cluster.folder), settings, Wanted(items.column, (), items.skip_errors),
-            settings.execution.budget.item_memory(items.shingling.bag, items.characters), tasks_of, cut,
-            candidates.references, listing, connected, candidates.second is not None, candidates.by_band,
+        cluster = self._cluster(run)
+        comparing = self._comparing(run, candidates.corpus)._replace(
+            tasks_of=tasks_of, cut=cut, references=candidates.references, listing=listing, connected=connected,
+            two_sided=candidates.second is not None, by_band=candidates.by_band,
         )  # fmt: skip
         parts = self._candidates_by_part(candidates, copied)
         with run.progress.stage("comparing", count, "tasks"):
@@ -281,25 +324,22 @@ class SparkStages:
         self._adopt(work, written, DONE)
         return cut
 
+    def _comparing(self, run: Run[Settings], corpus: Corpus) -> Comparing:
+        """What tasks that read items again need to know."""
+        settings, items = self._task_settings(run), corpus.settings
+        memory = settings.execution.budget.item_memory(items.shingling.bag, items.characters)
+        wanted = Wanted(items.column, (), items.skip_errors)
+        return Comparing(str(self._work(run).folder.resolve()), settings, wanted, memory)
+
     def _candidates_by_part(self, candidates: Candidates, copied: Bool) -> list[FetchPart]:
-        """What each part of the input has to send; parts without candidates are left out."""
+        """What each part of the input has to send."""
         items = candidates.order[candidates.members].astype(np.int64)
         by_item = np.argsort(items)
         items, places = items[by_item], candidates.members[by_item]
-        blocks = candidates.packing.block_of[by_item]
         flags = np.where(copied[places], COPIED, 0).astype(np.uint8)
         if candidates.second is not None:
             flags |= np.where(items >= candidates.second, OTHER, 0).astype(np.uint8)
-        found: list[FetchPart] = []
-        for part, cuts in zip(self._parts.parts, self._parts.block_starts):
-            low, high = np.searchsorted(items, [cuts[0], cuts[-1]])
-            if low < high:
-                some = slice(int(low), int(high))
-                rows = (items[some] - cuts[0]).astype(np.int32)
-                source = self._parts.sendable(part, candidates.corpus)
-                where = rows, places[some].astype(np.int32), blocks[some], flags[some]
-                found.append(FetchPart(len(found), source, cuts - cuts[0], *where))
-        return found
+        return self._parts.fetching(candidates.corpus, items, places, candidates.packing.block_of[by_item], flags)
 
     def write_kept(self, run: Run[Settings], corpus: Corpus, keep: Bool, first_source: int, folder: Path) -> None:
         """Write the kept rows of every source."""
