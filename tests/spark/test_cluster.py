@@ -47,7 +47,7 @@ def python_of(worker):
 def test_a_slow_worker(cluster, tmp_path):
     """Its tasks are started once more on the other one (spark.speculation); both attempts may finish."""
     url, workers = cluster
-    path = write_lines(tmp_path / "a.jsonl", make_texts(100_000, seed=6))
+    path = write_lines(tmp_path / "a.jsonl", make_texts(50_000, seed=6))
     assert dedup(tmp_path / "local", path).returncode == 0
     (tmp_path / "events").mkdir()
     configured = {
@@ -70,8 +70,7 @@ def test_a_slow_worker(cluster, tmp_path):
         stopped = python_of(workers[0])
         for pid in stopped:
             os.kill(pid, signal.SIGSTOP)
-        while not ended.wait(0.2) and not speculated():
-            pass
+        ended.wait(60)
         for pid in stopped:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT)
@@ -90,7 +89,7 @@ def test_a_slow_worker(cluster, tmp_path):
 @pytest.mark.parametrize("stage", ["digests-", "compared-", "kept-"])
 def test_a_worker_is_killed(cluster, tmp_path, stage):
     url, workers = cluster
-    path = write_lines(tmp_path / "a.jsonl", make_texts(100_000, seed=6))
+    path = write_lines(tmp_path / "a.jsonl", make_texts(50_000, seed=6))
     assert dedup(tmp_path / "local", path).returncode == 0
     work = tmp_path / ".spark.partial" / "work"
     killed = threading.Event()

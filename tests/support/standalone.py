@@ -32,7 +32,10 @@ def wait_for(log, pattern):
 
 @contextmanager
 def standalone(folder, workers=2, memory="1g", pinned=False, **environment):
-    """The URL of a master, and its workers with one core each; `pinned`, each of them stays on a core of its own."""
+    """The URL of a master, and its workers with one core each; `pinned`, each of them stays on a core of its own.
+
+    Each has an address of its own: Spark starts a task for the second time only on another host.
+    """
     running, logs = [], folder / "logs"
     logs.mkdir(parents=True, exist_ok=True)
     deploy = "org.apache.spark.deploy"
@@ -42,10 +45,13 @@ def standalone(folder, workers=2, memory="1g", pinned=False, **environment):
         url = wait_for(logs / "master", r"spark://127\.0\.0\.1:\d+")[0]
         for number in range(workers):
             place = "--work-dir", str(folder / f"worker{number}")
-            options = "--cores", "1", "--memory", memory, "--webui-port", "0", *place
+            host = f"127.0.0.{number + 1}"
+            options = "--host", host, "--cores", "1", "--memory", memory, "--webui-port", "0", *place
             before = ["taskset", "-c", str(number)] if pinned else []
             log = logs / f"worker{number}"
-            running.append(start(log, f"{deploy}.worker.Worker", *options, url, before=before, **environment))
+            running.append(
+                start(log, f"{deploy}.worker.Worker", *options, url, before=before, SPARK_LOCAL_IP=host, **environment)
+            )
             wait_for(log, "Successfully registered")
         yield url, running[1:]
     finally:
