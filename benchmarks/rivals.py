@@ -1,13 +1,16 @@
 """Jobs in which another program is, or was, faster: both in turns on the same data, and the ratio of their times.
 
-Vectors and bit strings are timed inside a process without its start, `link` and splink from start to end. Times on a
-busy machine say little; the ratio of processor seconds says more. Results go to results/rivals.json.
+Vectors, bit strings, sets in memory and the writing of a table are timed inside a process without its start, whole
+programs from start to end. Times on a busy machine say little; the ratio of processor seconds says more. Results go to
+results/rivals.json.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import random
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable
@@ -20,6 +23,7 @@ import pyarrow.parquet as pq
 from measure import describe_machine, run_measured
 from peer_env import HERE, install_packages, python_of
 from people import make_tables
+from small import write_files
 from tables import draw_table
 
 LOOKALIKE = Path(sys.executable).with_name("lookalike")
@@ -46,6 +50,11 @@ RIVALS = {
     ),
     "pairs at cosine 0.95, NumPy in blocks": Rival("pictures", "pairs", "pairs-numpy", 1.2),
     "10 of 256 bits at recall 1, lsh": Rival("bits", "bits", "bits-lsh", 2.0),
+    "pairs of 60,000 sets without ids, writing the table": Rival("repeated", "pairs-written", "table-written", 4.0),
+    "sets of 10 elements at 0.9, SetSimilaritySearch": Rival(
+        "sparse", "sets", "sets-search", 1.0, ("SetSimilaritySearch",)
+    ),
+    "2,000 files, rensa": Rival("files", "files", "files-rensa", 1.0, ("rensa",)),
     "link 100,000 x 100,000 people, splink": Rival("people", "link", "splink", 1.0, ("splink", "pandas", "pyarrow")),
 }
 
@@ -76,20 +85,65 @@ def make_people(folder: Path) -> None:
         pq.write_table(table, folder / f"{name}.parquet")
 
 
-MAKERS: dict[str, Callable[[Path], None]] = {"pictures": make_pictures, "bits": make_bits, "people": make_people}
+def _write_sets(path: Path, sets: list[list[int]]) -> None:
+    path.write_text("".join(" ".join(map(str, some)) + "\n" for some in sets), "ascii")
+
+
+def make_repeated(folder: Path) -> None:
+    """60,000 sets of two to four integers, many of them equal: millions of pairs."""
+    draw = random.Random(9)
+    kinds = [sorted(draw.sample(range(400), draw.randint(2, 4))) for _ in range(2500)]
+    _write_sets(folder / "repeated.dat", [kinds[int(len(kinds) * draw.random() ** 2)] for _ in range(60_000)])
+
+
+def make_sparse(folder: Path) -> None:
+    """20,000 sets of about ten of 1,000 integers, some frequent; a tenth are copies with one element changed."""
+    draw = random.Random(3)
+    sets: list[list[int]] = []
+    for _ in range(20_000):
+        some = {int(1000 * draw.random() ** 2) for _ in range(draw.randint(6, 14))}
+        if sets and draw.random() < 0.1:
+            some = {*draw.choice(sets)[1:], draw.randrange(1000)}
+        sets.append(sorted(some))
+    _write_sets(folder / "sparse.dat", sets)
+
+
+MAKERS: dict[str, Callable[[Path], None]] = {
+    "pictures": make_pictures,
+    "bits": make_bits,
+    "people": make_people,
+    "repeated": make_repeated,
+    "sparse": make_sparse,
+    "files": lambda folder: write_files(folder / "files", 2000),
+}
+INPUTS = {"sets": "sparse.dat", "sets-search": "sparse.dat", "table-written": "pairs.parquet"}
+"""What a job inside a process reads, if not an array."""
+
+
+def program(job: str, python: str | Path, folder: Path) -> list[str | Path] | None:
+    """The command of a job that is a whole program; None for one inside a process."""
+    tables, out = [folder / "left.parquet", folder / "right.parquet"], folder / "out"
+    shutil.rmtree(out, ignore_errors=True)
+    exact = ["--method", "exact", "--threshold", "0.9", "--overwrite"]
+    programs: dict[str, list[str | Path]] = {
+        "link": [LOOKALIKE, "link", *tables, "-o", out, "--fields", "name,address,postcode,phone", "--quiet"],
+        "splink": [python, HERE / "adapters" / "records_splink.py", *tables, folder / "splink.parquet"],
+        "pairs-written": [
+            LOOKALIKE, "pairs", folder / "repeated.dat", "-o", folder / "pairs.parquet", *exact, "--quiet",
+        ],
+        "files": [LOOKALIKE, "dedup", folder / "files", "-o", out, "--quiet"],
+        "files-rensa": [python, HERE / "adapters" / "files_rensa.py", folder / "files", out],
+    }  # fmt: skip
+    return programs.get(job)
 
 
 def command_of(job: str, rival: Rival, folder: Path) -> list[str | Path]:
     """Return the command that does a job."""
-    tables = [folder / "left.parquet", folder / "right.parquet"]
     own = rival.packages[0] if rival.packages and job == rival.theirs else ""
     python = python_of(own) if own else sys.executable
-    if job == "link":
-        fields = ["--fields", "name,address,postcode,phone"]
-        return [LOOKALIKE, "link", *tables, "-o", folder / "links", *fields, "--quiet", "--overwrite"]
-    if job == "splink":
-        return [python, HERE / "adapters" / "records_splink.py", *tables, folder / "splink.parquet"]
-    return [python, HERE / "adapters" / "rival_jobs.py", job, folder / f"{rival.data}.npy", str(REPEAT)]
+    data = folder / INPUTS.get(job, f"{rival.data}.npy")
+    inside: list[str | Path] = [python, HERE / "adapters" / "rival_jobs.py", job, data, str(REPEAT)]
+    return program(job, python, folder) or inside
 
 
 def time_job(job: str, rival: Rival, folder: Path) -> tuple[float, float]:
@@ -97,7 +151,7 @@ def time_job(job: str, rival: Rival, folder: Path) -> tuple[float, float]:
     done = run_measured(command_of(job, rival, folder))
     if done.exit_code:
         raise RuntimeError(f"{job}: {done.stderr[-300:]}")
-    if job in ("link", "splink"):
+    if program(job, "", folder):
         return done.seconds, done.cpu_seconds
     told = json.loads(done.stdout)
     return told["seconds"], told["cpu_seconds"]

@@ -7,10 +7,12 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-COSINE, BITS = 0.95, 10
+COSINE, BITS, JACCARD = 0.95, 10, 0.9
 THREADS = 2
 BLOCK = 2048
 
@@ -53,7 +55,46 @@ def pairs_ours(rows: np.ndarray, **options: object) -> int:
     return la.pairs(rows, **wanted).num_rows
 
 
-JOBS: dict[str, Callable[[np.ndarray], int]] = {
+def sets_search(sets: list[list[int]]) -> int:
+    """Pairs of sets above the threshold, all of them."""
+    from SetSimilaritySearch import all_pairs
+
+    return sum(1 for _ in all_pairs(sets, similarity_func_name="jaccard", similarity_threshold=JACCARD))
+
+
+def sets_ours(sets: list[list[int]]) -> int:
+    """The same."""
+    import lookalike as la
+
+    return la.pairs(sets, threshold=JACCARD, method="exact", threads=THREADS).num_rows
+
+
+def write_table(table: Any) -> int:
+    """Write the pairs of the job before, as a program would that had them in memory."""
+    import tempfile
+
+    import pyarrow.parquet as pq
+
+    with tempfile.NamedTemporaryFile(suffix=".parquet") as file:
+        pq.write_table(table, file.name, compression="zstd")
+    return int(table.num_rows)
+
+
+def read(path: str) -> Any:
+    """An array, a table, or sets of integers, by the name of the file."""
+    if path.endswith(".npy"):
+        return np.load(path)
+    if path.endswith(".parquet"):
+        import pyarrow.parquet as pq
+
+        return pq.read_table(path)
+    return [list(map(int, line.split())) for line in Path(path).read_text("ascii").splitlines()]
+
+
+JOBS: dict[str, Callable[[Any], int]] = {
+    "sets-search": sets_search,
+    "sets": sets_ours,
+    "table-written": write_table,
     "nearest-cosine-faiss": lambda rows: nearest_faiss(rows, "cosine"),
     "nearest-cosine": lambda rows: nearest_ours(rows, "cosine"),
     "nearest-euclidean-faiss": lambda rows: nearest_faiss(rows, "euclidean"),
@@ -68,7 +109,7 @@ JOBS: dict[str, Callable[[np.ndarray], int]] = {
 def main() -> None:
     """Run the job that is named."""
     job, path, repeat = sys.argv[1:4]
-    rows = np.load(path)
+    rows = read(path)
     seconds, processor = [], []
     for _ in range(int(repeat)):
         started = time.perf_counter(), time.process_time()
