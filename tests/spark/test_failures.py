@@ -14,6 +14,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -23,11 +24,13 @@ from lookalike.cli.main import run
 from lookalike.engine.memory import BASE_BYTES
 from lookalike.engine.progress import Progress
 from lookalike.engine.settings import Settings
-from lookalike.errors import BadDataError, ResourceError
+from lookalike.errors import BadDataError, ResourceError, UsageError
 from lookalike.jobs.dedup import DedupOptions, dedup_to_folder
 from lookalike.read import open_inputs
-from lookalike.spark.session import check_reachable
+from lookalike.spark.reading import split_parts
+from lookalike.spark.session import check_installed, check_reachable
 from lookalike.spark.stages import SparkStages
+from lookalike.types import Wanted
 
 pytestmark = pytest.mark.xdist_group("spark")
 LSH = Settings.parse(method="lsh", threads=1)
@@ -219,6 +222,24 @@ def test_without_java_or_pyspark(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda *_: None)
     assert run(command) == 2
     assert "pip install 'lookalike[spark]'" in capsys.readouterr().err
+
+
+def test_java_that_is_no_program(tmp_path, monkeypatch):
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("not a program")
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(UsageError, match=r"bin/java is Java \?; install Java 17 or newer"):
+        check_installed("local[2]")
+
+
+def test_what_only_this_process_sees():
+    with fsspec.open("memory://spark/a.jsonl", "wb") as file:
+        file.write(b'{"text": "a b c"}\n')
+    sources = open_inputs(["memory://spark/a.jsonl"])
+    with pytest.raises(UsageError, match="only this process sees it; store it in a file"):
+        split_parts(sources, [Wanted("text")], 1 << 20)
 
 
 def test_stdout_is_data_only(session, tmp_path, capsys):

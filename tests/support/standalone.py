@@ -23,7 +23,7 @@ def start(log, *arguments, program=SPARK_CLASS, before=(), **environment):
 
 def wait_for(log, pattern):
     """Wait until a log has a line."""
-    for _ in range(600):
+    for _ in range(1500):
         if found := re.search(pattern, log.read_text(errors="replace")):
             return found
         time.sleep(0.2)

@@ -19,10 +19,9 @@ from lookalike.engine.digest import DigestSettings, KeyedSets, keyed_sets
 from lookalike.engine.progress import Progress
 from lookalike.engine.settings import Settings
 from lookalike.read import join_column
-from lookalike.read.split import split_source
-from lookalike.spark.cluster import Cluster, payloads
-from lookalike.spark.pieces import has_failed_before, noting_failure, to_batch, write_piece
-from lookalike.spark.reading import Part, with_lines_named
+from lookalike.spark.cluster import Cluster
+from lookalike.spark.pieces import to_batch, write_piece
+from lookalike.spark.reading import Part, read_each, split_parts
 from lookalike.types import ItemMemory, Items, Rejected, Sets, Source, Wanted, to_arrow, to_numpy
 
 if TYPE_CHECKING:
@@ -73,10 +72,7 @@ class IndexDigesting:
         self, sources: list[Source], wanted: list[Wanted], kind: IndexKind
     ) -> Iterator[tuple[int, Items, KeyedSets, pa.Array | None, int]]:
         """The items of all sources, a part at a time: as `index.reading.Reader` makes them."""
-        parts: list[Part] = []
-        for number, (source, columns) in enumerate(zip(sources, wanted)):
-            for one in split_source(source, PART_BYTES):
-                parts.append(Part(len(parts), number, one, columns))
+        parts = split_parts(sources, wanted, PART_BYTES)
         items = self._settings.items
         memory = self._settings.execution.budget.item_memory(items.shingling.bag, items.characters)
         digesting = Digesting(str(self._cluster.folder), kind.digesting, memory, kind.store == "text")
@@ -101,14 +97,12 @@ class IndexDigesting:
 def write_keyed(batches: Iterator[pa.RecordBatch], *, digesting: Digesting) -> Iterator[pa.RecordBatch]:
     """Digest parts; each becomes a piece."""
     folder = Path(digesting.folder)
-    for part in payloads(batches):
-        if has_failed_before(folder, part.number):
-            continue
-        with noting_failure(folder, part.number):
-            part.source.item_memory = digesting.memory
-            blocks = with_lines_named(part.source, partial(_digest, part, digesting))
-            table = _table(blocks, part.source, digesting)
-            yield to_batch([write_piece(folder, KEYED.format(part.number), iter([table]), table.schema)])
+
+    def send(part: Part, blocks: list[KeyedItems]) -> Iterator[pa.RecordBatch]:
+        table = _table(blocks, part.source, digesting)
+        yield to_batch([write_piece(folder, KEYED.format(part.number), iter([table]), table.schema)])
+
+    return read_each(batches, folder, digesting.memory, partial(_digest, digesting=digesting), send)
 
 
 def _digest(part: Part, digesting: Digesting) -> list[KeyedItems]:

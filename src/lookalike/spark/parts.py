@@ -10,9 +10,8 @@ from lookalike.engine.corpus import Corpus, wanted_of
 from lookalike.engine.settings import ItemSettings
 from lookalike.engine.stores.digests import Digests, piece_name, records_in
 from lookalike.engine.stores.work import WorkFolder
-from lookalike.read.split import split_source
 from lookalike.spark.comparing import FetchPart
-from lookalike.spark.reading import LINES, Part
+from lookalike.spark.reading import LINES, Part, split_parts
 from lookalike.types import Int32, Int64, Source, UInt8
 
 
@@ -23,13 +22,11 @@ class InputParts:
         self, sources: list[Source], settings: ItemSettings, rank_column: str | None, references: int, part_bytes: int
     ) -> None:
         self._sources = sources
-        self.parts: list[Part] = []
+        ranked = [None] * references + [rank_column] * (len(sources) - references)
+        wanted = [wanted_of(source, settings, rank) for source, rank in zip(sources, ranked)]
+        self.parts = split_parts(sources, wanted, part_bytes)
         self.block_starts: list[Int64] = []
         """For each part, the first item of each of its blocks, followed by that after its last."""
-        for number, source in enumerate(sources):
-            wanted = wanted_of(source, settings, rank_column if number >= references else None)
-            for one in split_source(source, part_bytes):
-                self.parts.append(Part(len(self.parts), number, one, wanted))
 
     def take_digests(self, work: WorkFolder, digests: Digests) -> None:
         """Learn from the digests of all parts where blocks begin, and which rows are no items."""

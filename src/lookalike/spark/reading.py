@@ -6,7 +6,7 @@ keys, partitioned by key, to the tasks that join them. Items are named by part a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -17,8 +17,9 @@ import pyarrow as pa
 from lookalike.engine.corpus import digest_source_block
 from lookalike.engine.digest import DigestSettings
 from lookalike.engine.stores.digests import DigestedBlock, digest_table, piece_name
-from lookalike.errors import BadDataError
+from lookalike.errors import BadDataError, UsageError
 from lookalike.read.lines import LineSource
+from lookalike.read.split import split_source
 from lookalike.spark.cluster import payloads
 from lookalike.spark.keys import Band, Sending, about_piece, send_keys
 from lookalike.spark.pieces import has_failed_before, noting_failure, write_piece
@@ -47,22 +48,47 @@ class Reading(NamedTuple):
     memory: ItemMemory
 
 
-def read_parts(batches: Iterator[pa.RecordBatch], *, reading: Reading) -> Iterator[pa.RecordBatch]:
-    """Digest parts: their digests go to pieces, their keys to the tasks that join them."""
-    folder = Path(reading.sending.folder)
+def split_parts(sources: list[Source], wanted: Iterable[Wanted], part_bytes: int) -> list[Part]:
+    """The parts of all sources, in input order."""
+    found: list[Part] = []
+    for number, (source, columns) in enumerate(zip(sources, wanted)):
+        if source.name.startswith("memory:"):
+            raise UsageError(f"{source.name}: only this process sees it; store it in a file, or use --engine local")
+        for one in split_source(source, part_bytes):
+            found.append(Part(len(found), number, one, columns))
+    return found
+
+
+def read_each(
+    batches: Iterator[pa.RecordBatch],
+    folder: Path,
+    memory: ItemMemory,
+    read: Callable[[Part], Made],
+    send: Callable[[Part, Made], Iterator[pa.RecordBatch]],
+) -> Iterator[pa.RecordBatch]:
+    """What tasks that read parts have in common: errors become notes, and nothing is read after the first of them."""
     for part in payloads(batches):
         if has_failed_before(folder, part.number):
             continue
         with noting_failure(folder, part.number):
-            part.source.item_memory = reading.memory
-            blocks = with_lines_named(part.source, partial(_digest_blocks, part, reading.digesting))
-            table = digest_table(blocks, 0)
-            lines = str(getattr(part.source, "lines", 0))
-            table = table.replace_schema_metadata({**table.schema.metadata, LINES: lines})
-            written = write_piece(folder, piece_name(part.number), iter([table]), table.schema)
-            yield about_piece(written, part.number % reading.sending.partitions)
-            if blocks and reading.digesting.bands:
-                yield from send_keys(part.number, _bands(blocks), reading.sending)
+            part.source.item_memory = memory
+            yield from send(part, with_lines_named(part.source, partial(read, part)))
+
+
+def read_parts(batches: Iterator[pa.RecordBatch], *, reading: Reading) -> Iterator[pa.RecordBatch]:
+    """Digest parts: their digests go to pieces, their keys to the tasks that join them."""
+    folder = Path(reading.sending.folder)
+
+    def send(part: Part, blocks: list[DigestedBlock]) -> Iterator[pa.RecordBatch]:
+        table = digest_table(blocks, 0)
+        lines = str(getattr(part.source, "lines", 0))
+        table = table.replace_schema_metadata({**table.schema.metadata, LINES: lines})
+        written = write_piece(folder, piece_name(part.number), iter([table]), table.schema)
+        yield about_piece(written, part.number % reading.sending.partitions)
+        if blocks and reading.digesting.bands:
+            yield from send_keys(part.number, _bands(blocks), reading.sending)
+
+    return read_each(batches, folder, reading.memory, partial(_digest_blocks, digesting=reading.digesting), send)
 
 
 def with_lines_named(source: Source, read: Callable[[], Made]) -> Made:

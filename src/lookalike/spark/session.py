@@ -56,8 +56,11 @@ def check_installed(master: str) -> None:
     if java is None:
         place = f"in JAVA_HOME ({home})" if home else "on PATH"
         raise UsageError(f"--engine spark needs Java, which is not {place}; {what_to_do}")
-    told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
-    version = re.search(r'version "(\d+)', told.stderr + told.stdout)
+    try:
+        told = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
+        version = re.search(r'version "(\d+)', told.stderr + told.stdout)
+    except OSError:  # not a program
+        version = None
     if version is None or int(version[1]) < OLDEST_JAVA:
         raise UsageError(f"--engine spark: {java} is Java {version[1] if version else '?'}; {what_to_do}")
 
@@ -157,7 +160,8 @@ def _output_to(log: Path) -> Iterator[None]:
 
 def _reason(error: BaseException, log: Path) -> str:
     """The most telling line of an error of Spark."""
-    lines = [line.strip() for line in log.read_text(errors="replace").splitlines()] if log.exists() else []
+    logged = log.read_text(errors="replace") if log.exists() else ""
+    lines = [line.strip() for line in f"{error}\n{logged}".splitlines()]
     found = [_EXCEPTION.search(line) for line in lines if not line.startswith("at ")]
     told = [one[1] for one in found if one] or [line for line in lines if line.startswith("Error")]
     return (told or [str(error).strip().split("\n")[0] or type(error).__name__])[-1]
