@@ -51,12 +51,22 @@ def create(folder, first, texts):
     tell("created")
 
 
+def load_all(folder):
+    """Load, or compile, everything that writers need: a process that compiles has threads, and cannot be forked."""
+    rows = [{"id": f"a{n}", "text": f"one two three {n}"} for n in range(30)]
+    with la.Index.create(folder, rows, **OPTIONS) as index:
+        for row in rows:
+            index.add([row])
+        index.add([*rows, {"id": "b", "text": "four five six"}], if_new=True)
+        index.remove(["a1"])
+        index.compact()
+        index.add(rows[:5], if_new=True)
+
+
 def main():
     """Fork a writer for each line."""
     store.LOG_RECORDS = 25  # segments are made, and merged, all the time
-    with la.Index.create(Path(sys.argv[1], "first"), **OPTIONS) as index:  # loads what the writers need
-        index.add([{"id": "a", "text": "one two three"}], if_new=True)
-        index.compact()
+    load_all(Path(sys.argv[1], "first"))
     for line in sys.stdin:
         job, folder, first, last, texts = line.split()
         child = os.fork()
