@@ -285,7 +285,7 @@ def show(found: dict[str, object]) -> str:
         named.append((f"{found['postgres']['items']:,}, PostgreSQL", None, found["postgres"]))  # type: ignore[index]
     rates = ("batch", "single_adds", "groups_of_100", "without_fsync")
     for name, dedup, one in named:
-        ratio = f"{one['create']['cpu_seconds']:.1f} / " + (f"{dedup['cpu_seconds']:.1f}" if dedup else "")
+        ratio = f"{one['create']['cpu_seconds']:.1f} / " + (f"{dedup['cpu_seconds']:.1f}" if dedup else "-")
         times = [f"{one['open_ms']} ms", f"{one['query']['p50_ms']:.2f} ms", f"{one['query']['p99_ms']:.2f} ms"]
         cells = [name, ratio, f"{one['bytes_per_item']:,.0f}", *times]
         cells += [f"{one[f'{rate}_per_second']:,}/s" for rate in rates] + [f"{one['idle_mb']:.0f} MB"]
