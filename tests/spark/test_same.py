@@ -67,7 +67,7 @@ def test_connected_by_the_cluster(session, tmp_path):
     assert made[1]["counts"]["removed"] > 30
 
 
-CROWDED = replace(SMALL, part_bytes=60_000, least_part_bytes=60_000, task_sets_bytes=100_000, long_run=2)
+CROWDED = replace(SMALL, part_bytes=60_000, least_part_bytes=60_000, task_sets_bytes=100_000, long_run=1)
 
 
 def make_boilerplate(number=350, seed=11):
