@@ -19,6 +19,8 @@ from lookalike.version import __version__
 GENERATOR = f"lookalike {__version__}"
 OURS = '<meta name="generator" content="lookalike '
 """What every page of ours begins with, by which it is told from other files."""
+SMALLEST_SHARE = 1e-6
+"""Smaller ones are only said to be smaller: a model that is sure to ten digits has not seen as many pairs."""
 _VOID = {"col", "input", "meta"}
 # Not allowed in HTML or in UTF-8: control characters, lone surrogates, noncharacters.
 _UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
@@ -136,14 +138,31 @@ def show_number(value: float, sign: bool = False) -> str:
 
 
 def show_share(share: float | None) -> str:
-    """A share as a percentage; a dash if unknown.
+    """A share as a percentage, in a few digits; a dash if unknown. Only 0 and 1 themselves are 0% and 100%.
 
     Examples
     --------
-    >>> show_share(0.987), show_share(None)
-    ('98.7%', '–')
+    >>> show_share(0.987), show_share(None), show_share(1 - 1e-9), show_share(1e-9), show_share(1.0)
+    ('98.7%', '–', '>99.9999%', '<0.0001%', '100%')
     """
-    return "–" if share is None or math.isnan(share) else percent(min(max(float(share), 0.0), 1.0))
+    if share is None or math.isnan(share):
+        return "–"
+    share = min(max(float(share), 0.0), 1.0)
+    if 0 < min(share, 1 - share) < SMALLEST_SHARE:
+        return "<0.0001%" if share < 0.5 else ">99.9999%"
+    return percent(share)
+
+
+def show_about(share: float) -> str:
+    """An estimated share in words.
+
+    Examples
+    --------
+    >>> show_about(0.987), show_about(1 - 1e-9), show_about(1e-9)
+    ('about 98.7%', 'over 99.9999%', 'under 0.0001%')
+    """
+    shown = show_share(share)
+    return {"<": "under ", ">": "over "}.get(shown[0], f"about {shown[0]}") + shown[1:]
 
 
 def show_interval(low: float | None, high: float | None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lookalike.report.html import Markup, show_interval, show_number, show_share, tag
+from lookalike.report.html import Markup, show_about, show_interval, show_number, show_share, tag
 from lookalike.report.linkage.facts import MODEL_ALONE, LinkReport
 from lookalike.types.wording import count
 
@@ -34,7 +34,7 @@ def sum_up(report: LinkReport) -> str:
     among = f"between {list_words(tables)}" if len(tables) > 1 else f"among the records of {''.join(tables)}"
     was, its = ("was", "its") if report.links == 1 else ("were", "their")
     precision = estimate_precision(report)
-    known = "unknown" if precision is None else f"about {show_share(precision[0])}"
+    known = "unknown" if precision is None else show_about(precision[0])
     return f"{count(report.links, 'link')} {was} found {among}; {its} precision is {known}."
 
 
@@ -136,9 +136,8 @@ def _precision(report: LinkReport) -> str:
         return "Unknown: it could not be estimated for the pairs at or above the cut."
     value, low, high, share = precision
     interval = show_interval(low, high)
-    text = (
-        f"About {show_share(value)}{f' ({interval})' if interval else ''} of the pairs at or above the cut are matches."
-    )
+    about = show_about(value).capitalize()
+    text = f"{about}{f' ({interval})' if interval else ''} of the pairs at or above the cut are matches."
     return text if share == 1 else f"{text} The estimate covers {show_share(share)} of them."
 
 
