@@ -96,6 +96,15 @@ def test_one_table_of_products(shared):
     assert abs(found.run["precision"]["estimate"] - precision) < 0.25
 
 
+def test_one_table_of_similar_products_by_title_and_description():
+    # Records are typically similar to more than ten others, which looks like large clusters; but levels find no match.
+    left, right = make_products(250, 250, 0.5)
+    found = la.link(stack(left, right, 3), fields=["title:text", "description:text"], id="id", threads=1)
+    f1, precision, _ = judge_stacked(found.links, left, right)
+    assert f1 > 0.8
+    assert abs(found.run["precision"]["estimate"] - precision) < 0.15
+
+
 def test_the_order_of_records_matters_little(products):
     left, right, found = products
     draw = np.random.default_rng(5)

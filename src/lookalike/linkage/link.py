@@ -28,8 +28,9 @@ from lookalike.linkage.scoring.model import Model
 from lookalike.linkage.scoring.points import Points
 from lookalike.linkage.scoring.refine import has_enough, refine_scores
 from lookalike.linkage.scoring.score import Agreement, Pairs, Scores, compare_pairs, score_pairs
-from lookalike.linkage.scoring.score_words import has_words, score_words
+from lookalike.linkage.scoring.score_words import DOUBTFUL, has_words, score_words
 from lookalike.linkage.scoring.validating_field import ValidatingField
+from lookalike.linkage.scoring.weights import Weights
 from lookalike.linkage.scoring.words import WordWeights
 from lookalike.linkage.settings import LinkSettings
 
@@ -38,6 +39,8 @@ WORD_BUDGET = 10
 In large tables there are fewer."""
 WORD_PAIRS = 50_000
 """Random pairs of records made of words, which only tell how often levels occur by chance."""
+WORD_PAIRS_ALONE = 200_000
+"""The same in one table, where levels may have to tell records apart: long texts take long to compare."""
 
 
 MANY_WRONG = 0.3
@@ -85,7 +88,8 @@ def link_tables(
         pairs = pieces.candidates(lambda: _find_candidates(columns, sizes, run, notes, pieces))
     with run.progress.stage("comparing"):
         words = sizes.pairs > 0 and _are_words(columns, sizes.right is not None, run.settings)
-        random_pairs = min(random_pairs, WORD_PAIRS) if words and sizes.right is not None else random_pairs
+        if words:
+            random_pairs = min(random_pairs, WORD_PAIRS_ALONE if sizes.right is None else WORD_PAIRS)
         # Chance is part of known weights; only the evidence of words needs it again.
         random = sizes.draw_pairs(run.settings.seed, random_pairs if words or known is None else 0)
         swapped = None if known is None else known.exchanged
@@ -98,7 +102,7 @@ def link_tables(
             known.check(columns, agreement.level_names)
             base = apply_model(known, columns, pairs, agreement, run, sizes.right is None)
         elif words:
-            base = score_words(columns, pairs, agreement, (sizes.left, sizes.right), run)
+            base = _score_by_words(columns, pairs, agreement, sizes, run)
 
     def attempt(some: Labels | None, notes: Notes) -> Linked:
         """Score and decide with some of the labels."""
@@ -137,6 +141,20 @@ def _judge(
 def _are_words(columns: list[Column], two_tables: bool, settings: LinkSettings) -> bool:
     """Whether pairs are scored by their words; not if a user defined levels, which have weights of their own."""
     return not settings.custom and has_words(columns, two_tables, settings)
+
+
+def _score_by_words(
+    columns: list[Column], pairs: CandidatePairs, agreement: Agreement, sizes: TableSizes, run: Run[LinkSettings]
+) -> Scores | None:
+    """Scores by words; None if levels suit the records better: they form large clusters, and levels tell them apart."""
+    both = sizes.left, sizes.right
+    found = score_words(columns, pairs, agreement, both, run)
+    if found is not None:
+        return found
+    levels = score_pairs(columns, pairs, agreement, sizes.pairs, run).scoring
+    if not isinstance(levels, Weights) or levels.expected >= DOUBTFUL:
+        return None
+    return score_words(columns, pairs, agreement, both, run, most_alike=float("inf"))
 
 
 def _read_fields(

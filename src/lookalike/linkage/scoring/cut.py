@@ -21,6 +21,8 @@ LEAST_LIKELY = 0.01
 
 LEAST_RIGHT = 1 / 4
 """Links of which fewer are expected to be right are not made by default: chance is known no better than that."""
+LEAST_RIGHT_ALONE = 1 / 3
+"""The same in one table, where chance is known less well."""
 
 
 class Cut(NamedTuple):
@@ -77,17 +79,19 @@ def _balanced_cut(scores: Scores, note: Note) -> Cut:
     raises the expected F1 if its probability is more than half of that.
     """
     assert scores.probability is not None
+    assert isinstance(scores.scoring, WordWeights)
     order = np.argsort(-scores.score, kind="stable")
     order = order[scores.probability[order] >= LEAST_LIKELY]
-    if not len(order) or scores.scoring.expected < 1:  # type: ignore[union-attr]
+    least_right = LEAST_RIGHT_ALONE if scores.scoring.several else LEAST_RIGHT
+    if not len(order) or scores.scoring.expected < 1:
         return Cut(math.inf, "no pair is likely to be a match")
     matches = np.cumsum(scores.probability[order])
     links = np.arange(1, len(order) + 1)
     f1 = 2 * matches / (links + matches[-1])
-    f1[matches < LEAST_RIGHT * links] = 0.0
+    f1[matches < least_right * links] = 0.0
     if not f1.any():
-        note(f"less than {LEAST_RIGHT:.0%} of any links would be right, so nothing is linked; add fields")
-        return Cut(math.inf, f"less than {LEAST_RIGHT:.0%} of the pairs at or above any score are expected to match")
+        note(f"less than {least_right:.0%} of any links would be right, so nothing is linked; add fields")
+        return Cut(math.inf, f"less than {least_right:.0%} of the pairs at or above any score are expected to match")
     place = order[int(np.argmax(f1))]
     least = float(scores.probability[place])
     return Cut(float(scores.score[place]), f"the expected F1 is greatest there (probability {least:.2f} or more)")

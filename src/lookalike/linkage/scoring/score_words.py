@@ -55,16 +55,17 @@ def score_words(
     agreement: Agreement,
     sizes: tuple[int, int | None],
     run: Run[LinkSettings],
+    most_alike: float = LARGE_CLUSTER,
 ) -> Scores | None:
     """The weight of all that two records have in common, and the score and probability of each candidate pair.
 
-    None if the records of one table seem to form large clusters, in which best partners tell little.
+    None if records of one table seem to form clusters of more than `most_alike`, in which best partners tell little.
     """
     each = run.workers.map
     evidence = Evidence(columns, agreement.random, agreement.level_names, agreement.exchanged)
     measured = evidence.measure(pairs.left, pairs.right, agreement.levels, each)
     one, records = sizes[1] is None, len(columns[0])
-    if one and _typical_drop(pairs, measured, evidence, records) > LARGE_CLUSTER:
+    if one and _typical_drop(pairs, measured, evidence, records) > most_alike:
         return None
     if sizes[1] is None:
         judge, *doubtful = [judge_one(pairs.left, pairs.right, records)]

@@ -27,7 +27,9 @@ RIDGE = 1e-5
 FEW = 20.0
 """With fewer expected matches, weights are not learned: the sum of similarities is the score."""
 LOST = 0.5
-"""Weights that tell fewer matches from chance than this share of those found before have lost their way."""
+"""Weights that clearly tell fewer matches from chance than this share of those found before have lost their way."""
+GROWN = 2.5
+"""Weights that find more than this many times as many matches as before have learned what partners by chance have."""
 SAMPLE = 30_000
 """Best partners, and likewise rivals of best partners, that weights are learned from at most."""
 LEAST_DOUBT = 10.0
@@ -148,7 +150,7 @@ def learn_weights(
     weights, start, kept = np.array([one.start for one in features]), 0.0, None
     for turn in range(ROUNDS + 1):
         mutual, likely = judge(measured @ weights + start, weights, start)
-        if kept is not None and likely.sum() < LOST * kept.likely.sum():
+        if kept is not None and _has_lost_its_way(kept.likely, likely):
             break
         kept = Learned(weights, start, mutual, likely, turn > 0)
         if turn == ROUNDS or likely.sum() < FEW:
@@ -157,6 +159,18 @@ def learn_weights(
         weights, start = _regress(measured[chosen], mutual[chosen], belief, signs)
     assert kept is not None
     return kept
+
+
+def _has_lost_its_way(before: Float64, now: Float64) -> bool:
+    """Whether weights learned anew clearly tell fewer matches from chance than before, or suddenly find far more.
+
+    Examples
+    --------
+    >>> _has_lost_its_way(np.array([0.9, 0.8, 0.1]), np.array([0.9, 0.9])), _has_lost_its_way(np.ones(9), np.ones(3))
+    (False, True)
+    """
+    clear = [float(likely[likely > 0.5].sum()) for likely in (before, now)]
+    return clear[1] < LOST * clear[0] or float(now.sum()) > GROWN * float(before.sum())
 
 
 def _examples(
