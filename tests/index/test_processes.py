@@ -245,6 +245,22 @@ except la.ResourceError as error:
         assert index.check() == []
 
 
+def test_remains_of_a_create_that_was_killed_at_its_very_end(tmp_path):
+    """All is written, and the lock is gone, but the folder has no name yet."""
+    for name, foreign in (("index", False), ("other", True)):
+        hidden = tmp_path / f".{name}.partial"
+        la.Index.create(hidden, ["a b c"]).close()
+        if foreign:
+            (hidden / "letter.txt").write_text("not ours")
+            with pytest.raises(la.UsageError, match="was not made by lookalike"):
+                la.Index.create(tmp_path / name, ["d e f"])
+            assert (hidden / "letter.txt").exists()
+        else:
+            la.Index.create(tmp_path / name, ["d e f", "g h i"]).close()
+            assert not hidden.exists()
+            assert check_store(tmp_path / name) == []
+
+
 def test_remains_of_a_killed_writer_are_removed(tmp_path):
     folder = tmp_path / "index"
     la.Index.create(folder, ["a b c"]).close()

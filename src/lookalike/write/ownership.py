@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lookalike.errors import UsageError
-from lookalike.types import KEPT, RUN_FILE, parse_record
+from lookalike.types import INDEX_FILE, KEPT, RUN_FILE, parse_record
 
 WRITTEN = "written"
 """Key in run.json: how many files and bytes the run wrote to kept/."""
@@ -34,6 +34,7 @@ _DESKTOP_NAMES = {".DS_Store", "Thumbs.db", "desktop.ini"}
 _GRAPH_NAMES = {"links.parquet", "items.parquet", "sources.json"}
 _MODEL_NAMES = {"model.json", "report.json", "left.parquet", "right.parquet"}
 _WORK_NAMES = ("manifest.jsonl*", "*.arrow", "*.arrow.partial", "stdin.jsonl", "lookalike-*")
+_INDEX_NAMES = (INDEX_FILE, "segment-*.bin", "log-*.bin", "removed-*.bin", "writer.lock")
 _NAMED = 3
 """How many files an error names."""
 
@@ -92,7 +93,7 @@ def _refuse_link(folder: Path) -> None:
 
 
 def _is_ours(partial: Path, lock: str) -> bool:
-    """Whether a hidden folder has our lock file, or our run.json, or nothing at all yet."""
+    """Whether a hidden folder has our lock file, or our run.json, or only files of an index, or nothing at all yet."""
     names = {path.name for path in partial.iterdir()}
     path = partial / lock
     if lock in names and not path.is_symlink() and path.is_file():
@@ -102,7 +103,12 @@ def _is_ours(partial: Path, lock: str) -> bool:
         except PermissionError:  # Windows, while another run holds the lock
             return True
         return text == LOCK_TEXT or (not text and names == {lock})  # killed before it wrote the text
-    return not names or (lock not in names and _record(partial) is not None)
+    return not names or (lock not in names and (_record(partial) is not None or _is_index(names)))
+
+
+def _is_index(names: set[str]) -> bool:
+    """Whether these are the files of an index: of one that was killed when all was written, before it got its name."""
+    return INDEX_FILE in names and all(any(fnmatchcase(name, ours) for ours in _INDEX_NAMES) for name in names)
 
 
 def _record(folder: Path) -> dict[str, Any] | None:
