@@ -16,8 +16,10 @@ from lookalike.linkage.scoring.evidence import Evidence
 from lookalike.linkage.scoring.score import Agreement, Scores
 from lookalike.linkage.scoring.weights import WeightsRow
 from lookalike.linkage.scoring.words import (
+    Doubt,
     Judge,
     WordWeights,
+    doubt_two,
     judge_one,
     judge_two,
     learn_weights,
@@ -31,9 +33,6 @@ IDENTIFYING = ("code", "phone", "email", "date", "address")
 """Kinds of fields that tell records apart by themselves if most values are different."""
 LARGE_CLUSTER = 10.0
 """If the records of one table are typically similar to more others than this, they are not judged by best partners."""
-WAYS: tuple[tuple[int | None, float], ...] = ((None, 0.5), (0, 0.5), (1, 0.5), (None, 0.0), (None, 1.0))
-"""Ways to judge chance between two tables: the one that counts, within either table alone, and with either extreme of
-what partners by chance that beat a match are like."""
 DOUBTFUL = 1.0
 """With fewer expected matches than this, nothing stands out from chance."""
 
@@ -67,17 +66,18 @@ def score_words(
     one, records = sizes[1] is None, len(columns[0])
     if one and _typical_drop(pairs, measured, evidence, records) > most_alike:
         return None
+    doubt: Doubt | None = None
     if sizes[1] is None:
-        judge, *doubtful = [judge_one(pairs.left, pairs.right, records)]
+        judge = judge_one(pairs.left, pairs.right, records)
     else:
-        judge, *doubtful = _judges(columns, pairs, evidence, (sizes[0], sizes[1]), each)
+        judge, doubt = _judges(columns, pairs, evidence, (sizes[0], sizes[1]), each)
     weights, start, mutual, likely, learned = learn_weights(
         pairs.left, pairs.right, measured, evidence.features, records, judge
     )
     raw = measured @ weights + start
     factor, shift = scale_scores(raw[mutual], likely) if mutual.any() else (1.0, 0.0)
     score = factor * raw + shift
-    others = [one(raw, weights, start)[1] for one in doubtful] if mutual.any() else []
+    others = doubt(raw, weights, start) if doubt is not None and mutual.any() else []
     doubts = tuple(scale_scores(score[mutual], one) for one in others)
     if run.settings.one_to_one != "no":
         score += partner_bits(pairs.left, pairs.right, score, records, several=one)
@@ -94,11 +94,12 @@ def score_words(
 
 def _judges(
     columns: Sequence[Column], pairs: CandidatePairs, evidence: Evidence, sizes: tuple[int, int], each: Mapper
-) -> list[Judge]:
-    """Judges the pairs by what chance makes within both tables; then in other ways, which bound the estimate."""
+) -> tuple[Judge, Doubt]:
+    """Judges the pairs by what chance makes within both tables, and in other ways, which bound the estimate."""
     chance = Chance(*chance_pairs(columns, evidence.texts, sizes[0], each), sizes)
     inside = evidence.measure(chance.left, chance.right, evidence.levels_of(chance.left, chance.right, each), each)
-    return [judge_two(pairs.left, pairs.right, chance, inside, *way) for way in WAYS]
+    given = pairs.left, pairs.right, chance, inside
+    return judge_two(*given), doubt_two(*given)
 
 
 def _typical_drop(pairs: CandidatePairs, measured: Float32, evidence: Evidence, records: int) -> float:

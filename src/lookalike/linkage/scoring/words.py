@@ -115,21 +115,30 @@ Judge = Callable[[Float64, Float64, float], tuple[Bool, Float64]]
 partners, and the probability that each of those is a match."""
 
 
-def judge_two(
-    left: Int32, right: Int32, chance: Chance, measured: Float32, only: int | None = None, lead: float = 0.5
-) -> Judge:
-    """Judges the pairs of two tables by those within each, or within one of them (0 or 1) only.
+Doubt = Callable[[Float64, Float64, float], list[Float64]]
+"""From the same: the probabilities of those pairs, judged in other ways."""
 
-    `measured` is what the pairs within the tables have in common; `lead` as for `judge_partners`.
-    """
+
+def judge_two(left: Int32, right: Int32, chance: Chance, measured: Float32) -> Judge:
+    """Judges the pairs of two tables by those within each; `measured` is what the latter have in common."""
 
     def judge(score: Float64, weights: Float64, start: float) -> tuple[Bool, Float64]:
         mutual, between = Partners.find(left, right, score, sum(chance.sizes))
-        within = chance.within(measured @ weights + start)
-        chosen = within if only is None else within[only : only + 1]
-        return mutual, judge_partners(between, chosen, chance.sizes, lead)
+        return mutual, judge_partners(between, chance.within(measured @ weights + start), chance.sizes)
 
     return judge
+
+
+def doubt_two(left: Int32, right: Int32, chance: Chance, measured: Float32) -> Doubt:
+    """Judges the same pairs by those within either table alone, and by both extremes of what beats a match."""
+
+    def doubt(score: Float64, weights: Float64, start: float) -> list[Float64]:
+        between = Partners.find(left, right, score, sum(chance.sizes))[1]
+        both = chance.within(measured @ weights + start)
+        alone = [judge_partners(between, [one], chance.sizes) for one in both]
+        return alone + [judge_partners(between, both, chance.sizes, lead) for lead in (0.0, 1.0)]
+
+    return doubt
 
 
 def judge_one(left: Int32, right: Int32, records: int) -> Judge:
