@@ -136,7 +136,7 @@ def schema_requests(url, examples):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("examples", [3, pytest.param(40, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [3, pytest.param(300, marks=pytest.mark.slow)])
 def test_requests_made_from_the_description(tmp_path, examples):
     with Serving(make_index(tmp_path / "index"), "--log", "none") as server:
         statuses = schema_requests(server.url, examples)
