@@ -21,9 +21,9 @@ from lookalike.errors import UsageError
 from lookalike.features.passages import compare_texts
 from lookalike.features.shingles import Shingling
 from lookalike.jobs.run_inputs import RunInputs, open_inputs_of
-from lookalike.server.link_sources import SIDES, add_files, table_path
 from lookalike.types import RUN_FILE, Float64, Int64, parse_record
 
+SIDES = ("left", "right")
 DECISIONS = ("keep", "remove", "unsure")
 FILES = ("file", "kept_file", "left_file", "right_file")
 """Columns that name the sources of a row."""
@@ -83,7 +83,7 @@ class ReviewedRun:
             raise UsageError(
                 f"--run {folder}: {RUN_FILE} is missing or damaged; name the output folder of dedup or link"
             )
-        rows = add_files(folder, pq.read_table(links))
+        rows = _add_files(folder, pq.read_table(links))
         value = "probability" if rows["probability"].null_count < len(rows) else "score"
         return cls._grouped(folder, run, "link", rows, [], value)
 
@@ -186,7 +186,7 @@ class ReviewedRun:
 
     def _record(self, side: str, id: Any) -> dict[str, Any]:
         """The record of a table, if the run has kept it."""
-        path = table_path(self.folder, side)
+        path = _table_path(self.folder, side)
         if not path.is_file():
             return {}
         found = pq.read_table(path, filters=[(pq.read_schema(path).names[0], "==", id)]).to_pylist()
@@ -287,3 +287,34 @@ def _text(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _table_path(folder: Path, side: str) -> Path:
+    """The records of a table; a table that was linked with itself has one file for both sides."""
+    path = folder / "model" / f"{side}.parquet"
+    return path if path.is_file() else path.with_name("left.parquet")
+
+
+def _add_files(folder: Path, links: pa.Table) -> pa.Table:
+    """Links with the columns left_file and right_file, or as they are if their files are not known."""
+    try:
+        noted = json.loads((folder / "model" / "model.json").read_text("utf-8"))["files"]
+        columns = [_files_of(folder, side, noted, links[side]) for side in SIDES]
+    except (OSError, ValueError, KeyError, TypeError, IndexError, pa.ArrowException):
+        return links  # a run of an earlier version, or its records are no longer there
+    for side, column in zip(SIDES, columns):
+        links = links.append_column(f"{side}_file", column)
+    return links
+
+
+def _files_of(folder: Path, side: str, noted: dict[str, Any], ids: pa.ChunkedArray) -> pa.Array:
+    path = _table_path(folder, side)
+    files = noted[path.stem]
+    first = pq.read_schema(path).names[0]
+    records = pq.read_table(path, columns=[first]).column(0).combine_chunks().cast(ids.type)
+    places = pc.index_in(ids.combine_chunks(), value_set=records)
+    ends = np.cumsum([count for _, count in files])
+    if not len(ends) or ends[-1] != len(records) or places.null_count:
+        raise ValueError(f"{path}: the files of its records are not known")
+    owners = np.searchsorted(ends, places.to_numpy(zero_copy_only=False), "right")
+    return pa.array([name for name, _ in files]).take(pa.array(owners))

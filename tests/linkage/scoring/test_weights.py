@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from lookalike.errors import UsageError
 from lookalike.linkage.scoring import weights as module
 from lookalike.linkage.scoring.dependence import SMOOTH, grow_tree, independent
+from lookalike.linkage.scoring.frequency import adjust_by_frequency, frequency_beyond
 from lookalike.linkage.scoring.patterns import patterns_of
-from lookalike.linkage.scoring.weights import adjust_by_frequency, fit_weights, frequency_beyond
+from lookalike.linkage.scoring.weights import fit_weights
 
 SIZES = (2, 3, 4, 2, 3)
 OFTEN = ([0.9, 0.1], [0.7, 0.2, 0.1], [0.6, 0.15, 0.1, 0.15], [0.95, 0.05], [0.8, 0.1, 0.1])

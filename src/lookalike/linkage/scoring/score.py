@@ -18,10 +18,11 @@ from lookalike.linkage.compare.swapped_names import insert_exchanged, name_excha
 from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.resume import LinkPieces
 from lookalike.linkage.scoring.calibration import Calibration
+from lookalike.linkage.scoring.frequency import adjust_by_frequency, frequency_beyond
 from lookalike.linkage.scoring.labels import Labels, patterns_of_labels
 from lookalike.linkage.scoring.patterns import Patterns, patterns_of
 from lookalike.linkage.scoring.points import EACH, Points, deduct
-from lookalike.linkage.scoring.weights import Weights, adjust_by_frequency, fit_weights, frequency_beyond
+from lookalike.linkage.scoring.weights import Weights, fit_weights
 from lookalike.linkage.scoring.words import WordWeights
 from lookalike.linkage.settings import LinkSettings
 from lookalike.types import Bool, Float64, Int8, Int32, Int64, Mapper, Span
