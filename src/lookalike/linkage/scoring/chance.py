@@ -22,6 +22,8 @@ from lookalike.types import Bool, Float64, Int32
 BINS = 60
 """Bins of scores, with equal numbers of best partners."""
 ROUNDS = 100
+LEAST_FREE = 1e-9
+"""Records without a better match, where every record has one: what chance makes of them is a limit, not 0 / 0."""
 LEAST_VISIBLE = 0.2
 """At most four in five matches of a score are taken to be hidden by better partners."""
 LESS_THAN_CHANCE = 1.0
@@ -168,7 +170,7 @@ def _tell(
         every = matches / visible
         total = max(float(every.sum()), 1e-9)
         better_match = np.minimum(1 - (np.cumsum(every) - every / 2) / total, 1.0) * min(total, *sizes)
-        free = [size - better_match for size in sizes]
+        free = [np.maximum(size - better_match, LEAST_FREE) for size in sizes]
         count = np.minimum(rate * free[0] * free[1], most)
         visible = np.maximum(np.exp(-better * count * (1 / free[0] + 1 / free[1])), LEAST_VISIBLE)
         alone = np.minimum(rate * float(np.prod([max(size - total, 0.0) for size in sizes])), count)
