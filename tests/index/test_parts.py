@@ -12,7 +12,6 @@ from lookalike.engine.digest import DigestSettings, KeyedSets, digest_block, key
 from lookalike.features.shingles import Shingling
 from lookalike.index import table
 from lookalike.index.batch import Batch, Change, Content
-from lookalike.index.folder import bands
 from lookalike.index.folder.segment import Segment, SegmentWriter
 from lookalike.index.folder.tiers import merge_groups
 from lookalike.index.table import Table
@@ -67,17 +66,16 @@ def pairs(found):
 
 @pytest.mark.parametrize("step", [1, 4, 2048])
 @pytest.mark.parametrize("where", ["segment", "table"])
-def test_lookups_find_every_shared_key_once(tmp_path, monkeypatch, where, step):
-    monkeypatch.setattr(bands, "STEP", step)
+def test_lookups_find_every_shared_key_once(tmp_path, where, step):
     batch, other = made(150), made(60, seed=2)
     asked, there = other.keys.copy(), other.there
     asked[0, :5] = 7  # in no bucket
     if where == "segment":
-        with SegmentWriter(tmp_path / "s.bin", np.uint64) as writer:
+        with SegmentWriter(tmp_path / "s.bin", np.uint64, step=step) as writer:
             writer.add(batch.take(np.arange(100)))
             writer.add(batch.take(np.arange(100, 150)))
             writer.finish()
-        part = Segment(tmp_path / "s.bin")
+        part = Segment(tmp_path / "s.bin", step)
     else:
         part = Table(3, np.uint64)
         for first in range(0, 150, 7):

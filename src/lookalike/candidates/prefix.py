@@ -22,7 +22,7 @@ SPLIT = 1 << 22
 """Entries that are split at a time."""
 
 
-def oversize(buckets: Buckets) -> Bool:
+def oversize(buckets: Buckets, limit: int = OVERSIZE) -> Bool:
     """Which buckets have too many members to compare all their pairs.
 
     Examples
@@ -30,7 +30,7 @@ def oversize(buckets: Buckets) -> Bool:
     >>> oversize(Buckets(np.array([0, 201]), np.arange(201, dtype=np.int32))).tolist()
     [True]
     """
-    return np.asarray(buckets.sizes > OVERSIZE)
+    return np.asarray(buckets.sizes > limit)
 
 
 def join_prefixes(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lookalike.candidates.buckets import concatenate, select
-from lookalike.candidates.prefix import join_prefixes, oversize, split_by_buckets
+from lookalike.candidates.prefix import OVERSIZE, join_prefixes, oversize, split_by_buckets
 from lookalike.engine.settings import MatchSettings
 from lookalike.matching.comparable import Comparable
 from lookalike.types import distinct
@@ -50,14 +50,14 @@ def merge_refined(parts: Iterable[Refined]) -> Refined:
     )
 
 
-def refine(found: Comparable, matching: MatchSettings) -> Refined:
-    """Replace oversize buckets by buckets of rare elements, in which every similar pair of one of them still meets.
+def refine(found: Comparable, matching: MatchSettings, limit: int = OVERSIZE) -> Refined:
+    """Replace buckets of more than `limit` sets by buckets of rare elements; every similar pair of one still meets.
 
     Brute force compares everything anyway, and vectors have no elements. For measures whose threshold does not bound
     the Jaccard similarity, all elements count as rare. Returns what is reported: of a part that is cut into blocks,
     each block once; buckets of exact methods are not reported.
     """
-    large = oversize(found.buckets)
+    large = oversize(found.buckets, limit)
     if not large.any() or matching.method == "brute" or found.kind:
         return Refined()
     measure = matching.measure

@@ -30,11 +30,11 @@ def sort_bands(keys: UInt64, members: Array) -> tuple[UInt64, Int32]:
     return sorted_keys, numbers
 
 
-def write_bands(file: CheckedWriter, prefix: str, keys: UInt64, numbers: Int32) -> None:
-    """Write sorted keys, their items, and the fences."""
+def write_bands(file: CheckedWriter, prefix: str, keys: UInt64, numbers: Int32, step: int = STEP) -> None:
+    """Write sorted keys, their items, and every `step`-th key as a fence."""
     file.write(f"{prefix}keys", keys)
     file.write(f"{prefix}numbers", numbers)
-    file.write(f"{prefix}fences", np.ascontiguousarray(keys[:, ::STEP]))
+    file.write(f"{prefix}fences", np.ascontiguousarray(keys[:, ::step]))
 
 
 def make_filter(*parts: UInt64) -> UInt64:
@@ -89,10 +89,10 @@ class Runs:
 
 
 class Bands:
-    """The sorted keys of some bands, of which the first has a number in the filter."""
+    """The sorted keys of some bands, of which the first has a number in the filter; `step` keys between two fences."""
 
-    def __init__(self, file: CheckedFile, prefix: str, rule_out: Filter, first: int = 0) -> None:
-        self._file, self._prefix, self._filter, self._first = file, prefix, rule_out, first
+    def __init__(self, file: CheckedFile, prefix: str, rule_out: Filter, first: int = 0, step: int = STEP) -> None:
+        self._file, self._prefix, self._filter, self._first, self._step = file, prefix, rule_out, first, step
         self.keys: UInt64 = file.array(f"{prefix}keys")
         self.numbers: Int32 = file.array(f"{prefix}numbers")
         self._fences: UInt64 = file.load(f"{prefix}fences")
@@ -102,7 +102,9 @@ class Bands:
         asked = np.ascontiguousarray(asked)
         starts, ends = np.empty(asked.shape, np.int64), np.empty(asked.shape, np.int64)
         count = self.keys.shape[1]
-        kernels.locate_keys(asked, there, self._first, self._filter.words, self._fences, STEP, count, starts, ends)
+        kernels.locate_keys(
+            asked, there, self._first, self._filter.words, self._fences, self._step, count, starts, ends
+        )
         bands, _ = np.nonzero(ends)
         if not len(bands):
             return None

@@ -17,7 +17,7 @@ import pyarrow as pa
 from lookalike.candidates.prefix import OVERSIZE
 from lookalike.engine.digest import KeyedSets
 from lookalike.index.batch import Batch, Content, id_keys, texts_of
-from lookalike.index.folder.bands import Bands, Filter, make_filter, sort_bands, write_bands
+from lookalike.index.folder.bands import STEP, Bands, Filter, make_filter, sort_bands, write_bands
 from lookalike.index.folder.checked_file import CheckedFile, CheckedWriter
 from lookalike.index.folder.crowds import Crowd, Refining, crowded, write_crowd
 from lookalike.index.part import Found, joined_pairs, row_ends
@@ -34,8 +34,8 @@ class SegmentWriter:
     Use it in a `with` block, and `finish` it.
     """
 
-    def __init__(self, path: Path, dtype: Any, refining: Refining | None = None) -> None:
-        self.path, self._refining = path, refining
+    def __init__(self, path: Path, dtype: Any, refining: Refining | None = None, step: int = STEP) -> None:
+        self.path, self._refining, self._step = path, refining, step
         self._file = CheckedWriter(path)
         self._file.begin("data", dtype)
         self._parts: list[Batch] = []
@@ -79,8 +79,8 @@ class SegmentWriter:
         members = np.flatnonzero(batch.there).astype(np.int32)
         keys, numbers = sort_bands(batch.keys[:, members], members)
         ids, everyone = sort_bands(id_keys(batch.ids)[None, :], np.arange(len(batch), dtype=np.int32))
-        write_bands(self._file, "", keys, numbers)
-        write_bands(self._file, "id_", ids, everyone)
+        write_bands(self._file, "", keys, numbers, self._step)
+        write_bands(self._file, "id_", ids, everyone, self._step)
         self._file.write("filter", make_filter(keys, ids))
         return crowded(keys, numbers)
 
@@ -88,7 +88,7 @@ class SegmentWriter:
 class Segment:
     """A segment, opened for reading; every block is checked when it is first read."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, step: int = STEP) -> None:
         self.file = CheckedFile(path)
         self.name = path.name
         self._count, self.bands = int(self.file.details["items"]), int(self.file.details["bands"])
@@ -97,8 +97,8 @@ class Segment:
         self._id_offsets: Int64 = self.file.array("id_offsets")
         self._id_data = self.file.array("id_data")
         rule_out = Filter(self.file, "filter")
-        self._by_bucket = Bands(self.file, "", rule_out)
-        self._by_id = Bands(self.file, "id_", rule_out, self.bands)
+        self._by_bucket = Bands(self.file, "", rule_out, step=step)
+        self._by_id = Bands(self.file, "id_", rule_out, self.bands, step)
         self.crowd = Crowd(self.file) if self.file.details.get("crowd") else None
 
     def __len__(self) -> int:
