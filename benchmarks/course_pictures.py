@@ -83,7 +83,7 @@ def draw_constructions():
         "OR, then AND": (or_and, "#b48a00"),
         "the cascade of both": (Or(And(or_and, 4), 4), RED),
     }
-    figure, axis = plt.subplots(figsize=(7, 4.4))
+    figure, axis = plt.subplots(figsize=(8, 4))
     axis.plot(p, p, color="black", lw=0.8, ls=":")
     for name, (family, color) in shown.items():
         axis.plot(p, [family.curve(x) for x in p], color=color, lw=2, label=name)
@@ -92,7 +92,7 @@ def draw_constructions():
             axis.plot(crossing, crossing, "o", color=color)
     axis.set_xlabel("one function says yes with probability p")
     axis.set_ylabel("the construction says yes")
-    axis.legend(frameon=False)
+    axis.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     save(figure, "constructions")
 
 
@@ -184,7 +184,7 @@ def draw_grid():
     axis.set(xlim=(0, 10), ylim=(0, 10), aspect="equal", xticks=range(11), yticks=range(11))
     axis.tick_params(labelbottom=False, labelleft=False)
     axis.grid(color=GREY, lw=0.5)
-    axis.set_title("the green triple has this print in its bucket, the red one has not", fontsize=8)
+    axis.set_title("the green triple has this print in its bucket, the red one does not", fontsize=8)
     save(figure, "grid")
 
 

@@ -16,6 +16,7 @@ import yaml
 from selectolax.lexbor import LexborHTMLParser
 
 import lookalike as la
+from browsing import Visit, browser
 from lookalike import families
 from lookalike.cli.main import COMMANDS
 
@@ -76,6 +77,35 @@ def test_nothing_is_loaded_from_another_host(site, pages):
     assert {path for path in here if not path.exists()} == set()
     styles = "".join(path.read_text("utf-8") for path in site.rglob("*.css"))
     assert re.findall(r"url\(['\"]?(?:https?:)?//[^)]*\)|@import[^;]*", styles) == []
+
+
+def test_nothing_of_the_text_is_lost_between_markdown_and_page(site, pages):
+    """Marks that Markdown reads differently here than elsewhere: lists, `{...}`, and bars in tables."""
+    for path, page in pages.items():
+        assert [text for node in page.css("article p") if "\n- " in (text := node.html)] == []
+        assert "\\|" not in page.css_first("article, body").text(), path
+    lost = []
+    for source in (ROOT / "docs").rglob("*.md"):
+        prose = re.sub(r"^```.*?^```|`[^`]*`", "", source.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+        place = source.relative_to(ROOT / "docs").with_suffix(".html")
+        shown = pages[site / place.with_name("index.html" if place.stem == "README" else place.name)].body.text()
+        lost += [(source.name, mark) for mark in re.findall(r"\{[^}\n]*\}", prose) if mark not in shown]
+        lost += [(source.name, line) for line in re.findall(r"[^.:\n]\n +(\d+\. .*)", prose)]
+    assert lost == []
+
+
+def test_what_is_copied_from_an_example_is_what_one_types(site):
+    with browser() as running, Visit(running, permissions=["clipboard-read", "clipboard-write"]) as visit:
+        visit.page.goto((site / "getting-started.html").as_uri())
+        copied = []
+        for number in (4, 5):  # a session in the shell, and one in Python
+            visit.page.locator("button[data-md-type=copy]").nth(number).click()
+            visit.page.wait_for_timeout(100)
+            copied.append(visit.page.evaluate("navigator.clipboard.readText()").split("\n"))
+        assert [line for line in copied[0] if line][1:] == ["ls clean", "wc -l < clean/kept/texts.jsonl"]
+        assert copied[1][0] == "import pyarrow.parquet as pq"
+        assert visit.said == []
+        assert {urlsplit(address).scheme for address in visit.asked} <= {"file", "blob"}
 
 
 def test_the_search_index_is_part_of_the_site(site):

@@ -62,6 +62,17 @@ def on_page_markdown(markdown: str, *, page: Any, files: Files, **_: Any) -> str
     return "".join(parts).replace("```python\n>>>", "```pycon\n>>>")
 
 
+def on_page_content(html: str, **_: Any) -> str:
+    """Keep figures in tables on one line, and let the long names of tests break."""
+    html = re.sub(r"<td([^>]*)>([^<]{0,16}\d[^<]{0,16})</td>", _short, html)
+    return re.sub(r"(<code>[\w/]+\.py::)", r"\1<wbr>", html)
+
+
+def _short(match: re.Match[str]) -> str:
+    place, text = match.groups()
+    return f'<td class="short"{place}>{text}</td>' if len(text) <= 16 else match.group(0)
+
+
 def _lead(match: re.Match[str], folder: str, page: str, known: set[str]) -> str:
     """One link of a page: to the site if its target is there, without link if it is a file of the repository alone."""
     image, text, target = match.groups()

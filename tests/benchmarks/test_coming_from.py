@@ -2,16 +2,18 @@
 
 import csv
 import re
+import runpy
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from peer_env import install_packages, python_of, version_of
-
-PAGE = Path(__file__).parents[2] / "docs" / "coming-from.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "coming-from.md"
+PEERS = SimpleNamespace(**runpy.run_path(str(ROOT / "benchmarks" / "peer_env.py")))
 PEOPLE = [
     {"id": n, "name": f"{first} {last}", "address": f"{n * 7} {last} street", "phone": f"555{n:04}"}
     for n, (first, last) in enumerate(
@@ -58,11 +60,11 @@ def their_call(tool):
 @pytest.mark.parametrize("tool", TOOLS)
 def test_their_call_works(tool, tmp_path):
     packages, own, after = TOOLS[tool]
-    reason = install_packages(packages, own)
+    reason = PEERS.install_packages(packages, own)
     if reason:
         pytest.skip(f"{tool} cannot be installed: {reason}")
     code, version = their_call(tool)
-    assert version_of(tool, own).startswith(f"{version}.")
+    assert PEERS.version_of(tool, own).startswith(f"{version}.")
     for name in ("a.csv", "b.csv"):
         with (tmp_path / name).open("w", newline="") as file:
             writer = csv.DictWriter(file, PEOPLE[0])
@@ -73,10 +75,10 @@ def test_their_call_works(tool, tmp_path):
     (tmp_path / "data").mkdir()
     pq.write_table(pa.table({"id": ["0", "1", "2"], "text": three}), tmp_path / "data" / "part.parquet")
     if code.startswith("python -m"):
-        command = ["sh", "-c", code.replace("python ", f"{python_of(own)} ", 1)]
+        command = ["sh", "-c", code.replace("python ", f"{PEERS.python_of(own)} ", 1)]
     else:
         (tmp_path / "call.py").write_text(f"{ASKED if tool == 'dedupe' else BEFORE}\n{code}\n{after}\n")
-        command = [python_of(own), "call.py"]
+        command = [PEERS.python_of(own), "call.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr[-2000:]
     if tool == "text-dedup":
