@@ -121,3 +121,8 @@ def test_a_table_in_memory_comes_back_as_it_is(rows):
         read_records(open_data(table, "a", limits=SMALL), ["b", "a"]).to_pylist()
         == table.select(["b", "a"]).to_pylist()
     )
+
+
+def test_dicts_that_have_different_keys():
+    source = open_data([{"id": 1}, {"id": 2, "zip": "60302"}], "zip")
+    assert read_records(source, ["zip"]).to_pydict() == {"zip": [None, "60302"]}

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from lookalike.errors import BadDataError
 from lookalike.read import open_inputs
-from lookalike.types import ReadLimits, Source, Wanted
+from lookalike.read.jsonl import list_columns
+from lookalike.types import READ_LIMITS, ReadLimits, Source, Wanted
 from looking import SMALL, column, features, rejected, stored_bytes, write
 
 GOOD = b'{"id": "a", "text": "x y z"}\n'
@@ -242,3 +243,17 @@ def test_a_file_that_changes_while_a_pass_is_under_way(tmp_path: Path) -> None:
     os.utime(tmp_path / "in.jsonl", ns=(1, 1))
     with pytest.raises(BadDataError, match="changed while it was read"):
         list(blocks)
+
+
+def test_columns_of_lines_that_have_different_keys(tmp_path):
+    lines = [
+        '{"b": 1}',
+        "",
+        *['{"a": [1], "b": "x"}'] * 30,
+        json.dumps({"long": "x" * 5_000, "b": 1}),
+        '{"c": {"d": 1}}',
+    ]
+    for bad in ([], ["not JSON"]):
+        source = write(tmp_path / "a.jsonl", "\n".join(lines + bad).encode())
+        for limits in (SMALL, READ_LIMITS):
+            assert list_columns(open_inputs([source], limits=limits)[0]) == ["b", "a", "long", "c"]

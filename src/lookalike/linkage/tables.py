@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.engine.corpus import fill_ids
-from lookalike.errors import UsageError
 from lookalike.linkage.fields.match_columns import join_record
 from lookalike.linkage.fields.spec import RECORD
 from lookalike.linkage.memory import check_records
 from lookalike.linkage.settings import LinkSettings
 from lookalike.read import open_data
 from lookalike.read.columns import check_column, join_column, one_array
+from lookalike.read.jsonl import list_columns
 from lookalike.read.slices import Slice
 from lookalike.types import DEFAULT_ID, Source, Wanted, strings_to_arrow, to_arrow
 from lookalike.types import compute as pc
@@ -44,11 +44,9 @@ class RecordTable:
             records += more
             check_records(records, len(settings.fields), settings.execution)
 
-        names, whole = _columns_to_read(sources[0], settings, side)
-        tables = [read_records(source, names, optional, count) for source in sources]
-        table = pa.table(
-            {one: join_column([c for t in tables for c in t[one].chunks]) for one in tables[0].column_names}
-        )
+        names, more, whole = _columns_to_read(sources, settings, side)
+        tables = [read_records(source, names, [*own_ones, *optional], count) for source, own_ones in zip(sources, more)]
+        table = _join_tables(tables)
         table = _add_record(table, settings, side) if whole else table
         name = sources[0].name if len(sources) == 1 else f"{sources[0].name} and {len(sources) - 1} more"
         ids = one_array(table.column(own))
@@ -65,8 +63,8 @@ class RecordTable:
             data = pa.table({name: pa.nulls(0) for name in names})
         source = open_data(data, next(iter(names), DEFAULT_ID))
         source.name = side
-        names, whole = _columns_to_read(source, settings, side)
-        table = read_records(source, names, [own] if settings.id is None else [])
+        names, more, whole = _columns_to_read([source], settings, side)
+        table = read_records(source, names, [*more[0], own] if settings.id is None else more[0])
         table = _add_record(table, settings, side) if whole else table
         ids, numbers = one_array(table.column(own)), to_arrow(np.arange(len(table)))
         if ids.null_count == len(ids):
@@ -88,15 +86,34 @@ class RecordTable:
         return len(ids) - len(pc.unique(ids))
 
 
-def _columns_to_read(source: Source, settings: LinkSettings, side: str) -> tuple[list[str], bool]:
-    """The columns to read, and whether a field is the whole record (`record`, if no column has that name)."""
-    names, present = settings.columns(side), source.column_names()
-    whole = RECORD in names and present is not None and RECORD not in present
+def _columns_to_read(
+    sources: Sequence[Source], settings: LinkSettings, side: str
+) -> tuple[list[str], list[list[str]], bool]:
+    """The columns that every file must have, further ones of each, and whether a field is the whole record.
+
+    That is so if a field is called `record`, and no column is. Further columns are read if all are needed.
+    """
+    names = settings.columns(side)
+    none: list[list[str]] = [[] for _ in sources]
+    if settings.fields and RECORD not in names:
+        return names, none, False
+    present = [list_columns(source) for source in sources]
+    whole = RECORD in names and not any(RECORD in some for some in present)
     if settings.fields and not whole:
-        return names, False
-    if present is None:
-        raise UsageError(f"{source.name}: --fields all needs CSV or Parquet; name the columns of this file instead")
-    return list(dict.fromkeys([*(name for name in names if name != RECORD), *present])), whole
+        return names, none, False
+    names = [name for name in names if name != RECORD]
+    return names, [[name for name in some if name not in names] for some in present], whole
+
+
+def _join_tables(tables: Sequence[pa.Table]) -> pa.Table:
+    """The rows of all tables, with the columns of any; null where a table does not have one."""
+    names = dict.fromkeys(name for table in tables for name in table.column_names)
+
+    def chunks(name: str) -> Iterator[pa.Array]:
+        for one in tables:
+            yield from one[name].chunks if name in one.column_names else [pa.nulls(len(one))]
+
+    return pa.table({name: join_column(chunks(name)) for name in names})
 
 
 def _add_record(table: pa.Table, settings: LinkSettings, side: str) -> pa.Table:
@@ -132,7 +149,7 @@ def read_records(
     table = pa.table({name: join_column([piece[name] for piece in pieces]) for name in wanted})
     if present is None:
         _check_lines(source, table.select(list(dict.fromkeys(names))))
-    for name in optional:
+    for name in dict.fromkeys(optional):
         if name not in wanted:
             table = table.append_column(name, pa.nulls(len(table)))
     return table

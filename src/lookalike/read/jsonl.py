@@ -27,9 +27,9 @@ from lookalike.read.columns import (
     missing_column,
     one_array,
 )
-from lookalike.read.lines import LineSource, Parsed, Rows, line_ends
-from lookalike.read.long import LongRow
-from lookalike.types import Bool, Int64, UInt8, Wanted, distinct
+from lookalike.read.lines import LineBlock, LineSource, Parsed, Rows, line_ends
+from lookalike.read.long import LongBlock, LongRow
+from lookalike.types import Block, Bool, Int64, Source, UInt8, Wanted, distinct
 from lookalike.types import compute as pc
 
 _SPACES = b" \t\r\n"
@@ -124,6 +124,35 @@ class JsonlSource(LineSource):
             if wanted.features in names:
                 return
         raise missing_column(wanted.features, self.name, [*names])
+
+
+def list_columns(source: Source) -> list[str]:
+    """All columns of a source. Lines of JSON name their own, so that all of them are read.
+
+    Columns are in the order in which they occur. Malformed lines are left to those who read the values.
+    """
+    known = source.column_names()
+    if known is not None or not isinstance(source, JsonlSource):
+        return [*(known or ())]
+    names: dict[str, None] = {}
+    for block in source.blocks():
+        names |= dict.fromkeys(_names_in(block, source))
+    return [*names]
+
+
+def _names_in(block: Block, source: JsonlSource) -> Iterable[str]:
+    if isinstance(block, LongBlock):
+        assert isinstance(block.piece.data, bytearray)
+        short = LongRow(block.piece.data, source.limits).shorten(kernels.find_json_strings)
+        line = bytes(block.piece.data) if short is None else short
+        return {} if source.is_blank(bytearray(line)) else parse_object(line)
+    assert isinstance(block, LineBlock)
+    rows = Rows(block.data, line_ends(block.data))
+    rows = rows.take(source.item_rows(rows))
+    table = _read_json(rows.data, None) if len(rows) and rows.is_utf8() else None
+    if table is not None and table.num_rows == len(rows):
+        return list(table.column_names)
+    return [name for one in _objects(rows, range(len(rows))) for name in one]
 
 
 def parse_object(line: bytes) -> dict[str, Any]:
@@ -251,12 +280,14 @@ def _long_column(row: LongRow, value: Any) -> pa.Array:
     return column_of([value]) if text is None else text
 
 
-def _read_json(data: pa.Buffer, schema: pa.Schema) -> pa.Table | None:
+def _read_json(data: pa.Buffer, schema: pa.Schema | None) -> pa.Table | None:
+    """The columns of the schema, or all of them; None if Arrow cannot read it."""
+    others = "infer" if schema is None else "ignore"
     try:
         return pyarrow.json.read_json(
             pa.BufferReader(data),
             read_options=pyarrow.json.ReadOptions(use_threads=False, block_size=data.size + 1),
-            parse_options=pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
+            parse_options=pyarrow.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=others),
         )
     except (pa.ArrowException, OverflowError):  # not JSON, or more than 2 GiB in one line
         return None

@@ -135,7 +135,7 @@ def _from_values(values: list[Any], column: str) -> pa.Table:
     first = next((value for value in values if value is not None), None)
     if isinstance(first, dict):
         try:
-            return pa.Table.from_pylist(_checked(values, dict))
+            return _from_dicts(_checked(values, dict))
         except UnicodeEncodeError:
             for row, value in enumerate(values):
                 _check_dict(row, value)
@@ -149,6 +149,14 @@ def _from_values(values: list[Any], column: str) -> pa.Table:
     if isinstance(first, list | tuple):
         return pa.table({column: pa.array(_checked(values, (list, tuple)))})
     raise UsageError(f"data holds values of type {type(first).__name__}; accepted: {ACCEPTED}")
+
+
+def _from_dicts(rows: list[dict[str, Any]]) -> pa.Table:
+    """The columns that any row has; Arrow itself takes those of the first row only."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    if names.keys() == rows[0].keys():
+        return pa.Table.from_pylist(rows)
+    return pa.table({name: pa.array([row.get(name) for row in rows]) for name in names})
 
 
 def _checked(values: list[Any], kind: type | tuple[type, ...]) -> list[Any]:

@@ -6,11 +6,12 @@ import json
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
 import pytest
 from tests.support.catalogues import judge_products, make_products
 
 import lookalike as la
-from lookalike.errors import BadDataError, UsageError
+from lookalike.errors import BadDataError
 from lookalike.linkage.fields.match_columns import join_record, match_columns
 
 
@@ -80,6 +81,40 @@ def test_files_and_the_words_that_made_a_link(products, tmp_path):
     fields = json.loads((tmp_path / "out" / "run.json").read_text())["options"]["fields"]
     assert fields[0]["right"] == "name"
     assert "in common, and in how many records" in (tmp_path / "out" / "report.html").read_text("utf-8")
-    (tmp_path / "c.jsonl").write_text('{"id": 1, "title": "x"}\n')
-    with pytest.raises(UsageError, match="needs CSV or Parquet"):
-        la.link(tmp_path / "c.jsonl", fields="all")
+
+
+def uneven(table, optional):
+    """Rows without the empty ones of some columns, and without every third of their values."""
+    rows = table.to_pylist()
+    for number, row in enumerate(rows):
+        for place, name in enumerate(optional):
+            if not row[name] or (number + place) % 3 == 0:
+                del row[name]
+    return rows
+
+
+@pytest.mark.parametrize("fields", ["all", "record:text"])
+def test_lines_that_have_different_keys(products, tmp_path, fields):
+    left, right = products
+    sides = uneven(left, ["price", "description"]), uneven(right, ["cost", "about"])
+    for name, rows in zip("ab", sides):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row, default=str) + "\n" for row in rows))
+    found = la.link(tmp_path / "a.jsonl", tmp_path / "b.jsonl", fields, threads=1)
+    assert judge_products(found.links, left, right)[0] > 0.4
+    assert la.link(*sides, fields, threads=1).links.select([0, 1]).to_pylist() == found.links.select([0, 1]).to_pylist()
+
+
+def test_files_that_have_different_columns(products, tmp_path):
+    left, right = products
+    (tmp_path / "a").mkdir()
+    pq.write_table(left.slice(0, 100).drop_columns(["description"]), tmp_path / "a" / "1.parquet")
+    pq.write_table(left.slice(100).drop_columns(["price"]), tmp_path / "a" / "2.parquet")
+    found = la.link(tmp_path / "a", right, "all", threads=1)
+    names = {one["left"] for one in found.run["options"]["fields"]}
+    assert names >= {"title", "description", "maker"}
+    assert judge_products(found.links, left, right)[0] > 0.7
+
+
+def test_nested_values_are_no_part_of_the_whole_record():
+    table = pa.table({"a": ["x"], "tags": [["y", "z"]], "deep": [{"b": 1}]})
+    assert join_record(table, ()).to_pylist() == ["x y z"]

@@ -112,7 +112,7 @@ def _by_values(left: list[Summary], right: list[Summary]) -> list[tuple[Summary,
 
 
 def join_record(table: pa.Table, leave_out: Collection[str]) -> pa.Array:
-    """The values of each record as one text; null if it has none.
+    """The values of each record as one text; null if it has none. Of nested values, lists of plain ones are part of it.
 
     Examples
     --------
@@ -120,11 +120,17 @@ def join_record(table: pa.Table, leave_out: Collection[str]) -> pa.Array:
     ['x 3', None]
     """
     empty = pa.scalar("", pa.large_string())
-    names = [name for name in table.column_names if name not in leave_out]
+    names = [one.name for one in table.schema if one.name not in leave_out and _has_text(one.type)]
     texts = [pc.fill_null(strip_texts(write_strings(_whole(table, name), f"column {name}")), empty) for name in names]
     joined = pc.binary_join_element_wise(*texts, pa.scalar(" ", pa.large_string())) if texts else pa.nulls(len(table))
     joined = pc.utf8_trim_whitespace(pc.cast(joined, pa.large_string()))
     return pc.if_else(pc.equal(joined, empty), pa.scalar(None, pa.large_string()), joined)
+
+
+def _has_text(kind: pa.DataType) -> bool:
+    """Whether values of a type can be written as text: plain ones, and lists of those."""
+    inner = kind.value_type if pa.types.is_list(kind) or pa.types.is_large_list(kind) else kind
+    return not pa.types.is_nested(inner)
 
 
 def _whole(table: pa.Table, name: str) -> pa.Array:
