@@ -27,7 +27,7 @@ MEMBER_BYTES = 24
 """Memory per candidate and band besides its set: its buckets, and its entries in them."""
 MOST_ITEMS = (1 << 31) - 1
 """Items are numbered in 32 bits."""
-MOST_HELD_BYTES = 512 << 20
+MOST_HELD_BYTES = 2 << 30
 """The most that is ever held: for more, reading again costs little compared with the rest."""
 BAG_FACTORS = (16.0, 100.0)
 """Memory per byte of a text whose repeated shingles are counted (80 bytes per shingle): for words, for characters."""
