@@ -106,3 +106,34 @@ def test_segments_without_rare_elements_are_read(crowd, monkeypatch):
     index.compact()
     assert index.stats()["refined_items"] == 0
     assert triples(index.query(texts[1:], k=None)) == [row for row in right if row[1]]
+
+
+def test_what_is_new_of_a_crowd_is_what_dedup_keeps(tmp_path):
+    """All are in one large bucket: among those of one call, in the log, and in a segment."""
+    texts = boilerplate(1500, draw_from=100_000)
+    options = {"threshold": 0.8, "shingle": "word:1"}
+    with la.Index.create(tmp_path / "index", **options) as index:
+        parts = [index.add(texts[first : first + 500], if_new=True) for first in (0, 500)]
+        index.compact()
+        parts.append(index.add(texts[1000:], if_new=True))
+        assert index.stats()["refined_items"] > 500
+    added = [
+        text
+        for part, first in zip(parts, (0, 500, 1000))
+        for text, new in zip(texts[first:], part["added"].to_pylist())
+        if new
+    ]
+    kept = la.dedup(texts, method="lsh", **options).kept.column(0).to_pylist()
+    assert added == kept
+    assert 1000 < len(kept) < 1500
+
+
+def test_a_log_of_many_items_becomes_a_segment(tmp_path):
+    """Its buckets are not refined, so it must stay small, however short its items are."""
+    texts = boilerplate(4200, own=3)
+    with la.Index.create(tmp_path / "index", threshold=0.9, shingle="word:5") as index:
+        for first in range(0, 4200, 600):
+            index.add(texts[first : first + 600])
+        stats = index.stats()
+        assert stats["segments"] == 1
+        assert stats["log"]["items"] == 0

@@ -17,7 +17,10 @@ from lookalike.index.table import Table
 from lookalike.index.view import compare
 from lookalike.kernels import index as kernels
 from lookalike.kernels.sets import fingerprint_sets
-from lookalike.types import Bool, Float64, Int64
+from lookalike.matching.comparable import Comparable
+from lookalike.matching.refine import refine
+from lookalike.types import Bool, Float64, Int64, Sets
+from lookalike.verify.pairs import all_pairs, list_pairs
 
 
 class NewItems(NamedTuple):
@@ -61,13 +64,37 @@ def _pairs_inside(asked: KeyedSets, first: Int64, unknown: Bool, kind: Kind) -> 
     rows = np.flatnonzero(mine & unknown)
     if len(rows) == 0 or np.count_nonzero(mine) < 2:
         return Matches.joined([])
+    pairs_of = _near_vectors if kind.settings.items.vectors else _similar_sets
+    return pairs_of(asked, np.flatnonzero(mine), rows, kind)
+
+
+def _similar_sets(asked: KeyedSets, mine: Int64, rows: Int64, kind: Kind) -> Matches:
+    """Similar pairs of distinct sets, the right one in `rows`; large buckets are refined as in batch jobs."""
+    content = Content(asked.sets.indptr, asked.sets.elements).take(mine)
+    found = Comparable.from_keys(Sets(content.offsets, content.data), np.ascontiguousarray(asked.keys[:, mine]))
+    refine(found, kind.settings.matching)
+    listed = all_pairs(list_pairs(found.buckets, found.sets, kind.measure.arguments))
+    left, right = np.concatenate([listed.left, listed.right]), np.concatenate([listed.right, listed.left])
+    wanted = np.zeros(len(mine), np.bool_)
+    wanted[np.searchsorted(mine, rows)] = True
+    order = np.lexsort((right, left))
+    order = order[wanted[right[order]]]
+    left, right, overlaps = left[order], right[order], np.tile(listed.overlaps, 2)[order].astype(np.int64)
+    sizes = found.ends - found.begins
+    return Matches(mine[left], mine[right], kind.measure.of_overlaps(overlaps, sizes[left], sizes[right]))
+
+
+def _near_vectors(asked: KeyedSets, mine: Int64, rows: Int64, kind: Kind) -> Matches:
+    """The same for vectors."""
     table = Table(len(asked.keys), np.uint64)
     names = texts_of(np.zeros(len(rows) + 1, np.int64), np.empty(0, np.uint8))
     content = Content(asked.sets.indptr, asked.sets.elements).take(rows)
     keys = np.ascontiguousarray(asked.keys[:, rows])
     table.add(Batch(names, np.zeros(len(rows), np.int64), content, keys, np.ones(len(rows), np.bool_)))
+    there = np.zeros(len(asked.sets), np.bool_)
+    there[mine] = True
     found = []
-    for left, right in table.find(asked._replace(there=mine), kind.measure):
+    for left, right in table.find(asked._replace(there=there), kind.measure):
         other = left != rows[right]
         if other.any():
             some = compare(kind, asked.sets, left[other], table, right[other], kind.measure, text=False)

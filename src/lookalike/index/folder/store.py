@@ -31,8 +31,9 @@ from lookalike.write import disk_errors
 from lookalike.write.flushing import flush
 from lookalike.write.locks import FileLock
 
-LOG_BYTES, LOG_RECORDS = 8 << 20, 2048
-"""From this size on, the log becomes a segment: it is read whenever the index is opened."""
+LOG_BYTES, LOG_RECORDS, LOG_ITEMS = 8 << 20, 2048, 4096
+"""From this size on, the log becomes a segment: it is read whenever the index is opened, and its buckets are not
+refined, so that a question may have to be compared with all its items."""
 RUNS = 100
 """Batch jobs that are remembered."""
 RETRIES = 20
@@ -72,7 +73,7 @@ class Folder:
         self._lock: FileLock | None = None
         self._log: LogWriter | None = None
         self._segments: dict[str, Segment] = {}
-        self._log_bytes, self._log_records = LOG_BYTES, LOG_RECORDS
+        self._log_limits: tuple[int, ...] = (LOG_BYTES, LOG_RECORDS, LOG_ITEMS)
         Manifest.load(path)  # is it an index at all?
         if writing:
             self._lock = take_lock(path)
@@ -204,7 +205,8 @@ class Folder:
             self.added += change.counted
             view = view.with_parts([*view.parts[:-1], self.table.upto(len(self.table))], integers=change.integers)
         self.view = view.without(change.removed)
-        if self._log_end > self._log_bytes or self.records >= self._log_records:
+        size = self._log_end, self.records, len(self.table)
+        if any(found >= limit for found, limit in zip(size, self._log_limits)):
             self._end_log()
 
     def _end_log(self) -> None:
@@ -212,7 +214,7 @@ class Folder:
         try:
             self.publish(self.view)
         except ResourceError:
-            self._log_bytes, self._log_records = 2 * self._log_bytes, 2 * self._log_records
+            self._log_limits = tuple(2 * limit for limit in self._log_limits)
             self.reopen()
 
     def sync(self) -> None:
@@ -274,7 +276,7 @@ class Folder:
             )
             manifest.save(self.path)
         self._segments = {segment.name: segment for segment, _ in kept}
-        self._log_bytes, self._log_records = LOG_BYTES, LOG_RECORDS
+        self._log_limits = LOG_BYTES, LOG_RECORDS, LOG_ITEMS
         self.reopen()
 
     def reopen(self) -> None:
