@@ -125,7 +125,7 @@ def test_a_kill_costs_dedup_little(tmp_path, method, documents):
 
 @pytest.mark.slow
 def test_a_kill_costs_link_little(tmp_path):
-    one, other, _ = make_people(SHORT or 1_800_000, SHORT or 1_800_000, 0.3)
+    one, other, _ = make_people(SHORT or 1_550_000, SHORT or 1_550_000, 0.3)
     files = tmp_path / "a.parquet", tmp_path / "b.parquet"
     for table, path in zip((one, other), files):
         pq.write_table(table, path)

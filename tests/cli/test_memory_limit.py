@@ -71,3 +71,38 @@ def test_what_is_sampled_of_long_documents_stays_within_memory(tmp_path, command
     code, peak = peak_mebibytes(command, path, "-o", out, "--memory", "512MiB", "--threshold", "0.5")
     assert code in (0, 4)
     assert peak <= LIMIT
+
+
+def test_an_index_that_is_larger_than_memory(tmp_path):
+    """375 MB of sets: neither what is written nor what is read of it stays in memory."""
+    path, index = write_long(tmp_path / "in.parquet", 6_000, 1300), tmp_path / "index"
+    limit = "--memory", "512MiB"
+    code, peak = peak_mebibytes("index", "create", index, path, "--shingle", "char:9", *limit)
+    assert code == 0
+    assert peak <= LIMIT
+    code, peak = peak_mebibytes("index", "query", index, path, "-o", tmp_path / "out.parquet", *limit)
+    assert code == 0
+    assert peak <= LIMIT
+    assert pq.ParquetFile(tmp_path / "out.parquet").metadata.num_rows >= 6_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [20, 1300, 160_000])
+@pytest.mark.parametrize("store", ["sets", "text"])
+def test_every_use_of_an_index_stays_within_memory_or_refuses(tmp_path, words, store):
+    path = write_long(tmp_path / "in.parquet", 250_000_000 // (6 * words), words, 10_000)
+    index, new, out = tmp_path / "index", tmp_path / "new", tmp_path / "out"
+    limit = "--memory", "512MiB"
+    for command in (
+        ("index", "create", index, path, "--store", store),
+        ("index", "query", index, path, "-o", tmp_path / "found.parquet"),
+        ("dedup", path, "--reference", index, "-o", out, "--method", "lsh"),
+        ("index", "add", index, path, "--if-new"),
+        ("index", "compact", index),
+        ("index", "create", new, "--store", store),
+        ("index", "add", new, path, "--if-new"),
+        ("dedup", path, "--into", new, "-o", out, "--method", "lsh", "--overwrite"),
+    ):
+        code, peak = peak_mebibytes(*command, *limit)
+        assert code in (0, 4), command
+        assert peak <= LIMIT, command

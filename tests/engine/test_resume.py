@@ -8,6 +8,7 @@ import pytest
 
 from corpora import corpus
 from cramped import cramp
+from lookalike.engine import corpus as reading_corpus
 from lookalike.engine.settings import Settings
 from lookalike.engine.stores.work import WorkFolder
 from lookalike.errors import ResourceError, UsageError
@@ -85,7 +86,8 @@ def test_every_stage_goes_on_where_it_was(tmp_path, source, monkeypatch):
         names = stop_after(patch, -1)
         dedup_to_folder([source, other], tmp_path / "calm", settings, longest)
     kinds = [name.split("-")[0] for name in names]
-    stages = ["digests", "copies.arrow", "band", "sets", "graph", "settled", "kept/in.jsonl", "kept/more.jsonl"]
+    stages = ["digests", "read.arrow", "copies.arrow", "band", "sets", "graph", "settled"]
+    stages += ["kept/in.jsonl", "kept/more.jsonl"]
     assert list(dict.fromkeys(kinds)) == stages
     expected = (tmp_path / "calm/removed.parquet").read_bytes(), (tmp_path / "calm/clusters.parquet").read_bytes()
     for stage in stages:
@@ -104,19 +106,25 @@ def test_every_stage_goes_on_where_it_was(tmp_path, source, monkeypatch):
         assert not {name for name in run["reused"] if not name.startswith("graph")} & set(made)
         assert set(run["reused"]) <= set(names[:pieces])
         assert ("digests" in stage) == bool(reading.count("all"))
+        assert ("digests" in stage) == bool(reading.count("block by block"))
         assert ((out / "removed.parquet").read_bytes(), (out / "clusters.parquet").read_bytes()) == expected
         assert result(out) == result(tmp_path / "calm")
         assert (out / "kept/more.jsonl").read_bytes() == (tmp_path / "calm/kept/more.jsonl").read_bytes()
 
 
 def note_what_is_parsed(monkeypatch, reading):
-    items = lines.LineBlock.items
+    items, wanted_of = lines.LineBlock.items, reading_corpus.wanted_of
 
     def noting(self, wanted, rows=None):
         reading.append("all" if rows is None else "some")
         return items(self, wanted, rows)
 
+    def beginning(*given):
+        reading.append("block by block")
+        return wanted_of(*given)
+
     monkeypatch.setattr(lines.LineBlock, "items", noting)
+    monkeypatch.setattr(reading_corpus, "wanted_of", beginning)
 
 
 def test_work_can_go_to_another_folder(tmp_path, source, monkeypatch):

@@ -21,7 +21,7 @@ from lookalike.write.outputs import MANIFEST
 
 TEXTS = corpus(250, seed=22)
 PART = ["part-numbered", "part-pairs", "part-keepers"]
-EXACT = ["digests", "copies", "sets", *PART, "graph", "settled", "kept/in.jsonl"]
+EXACT = ["digests", "read", "copies", "sets", *PART, "graph", "settled", "kept/in.jsonl"]
 OUTPUTS = ("removed.parquet", "clusters.parquet", "kept/in.jsonl", "graph/links.parquet", "graph/items.parquet")
 
 
@@ -68,7 +68,7 @@ def firsts_of_each_kind(names):
 @pytest.mark.parametrize(
     ("method", "expected"),
     [
-        ("lsh", ["digests", "copies", "band", "sets", "part-keepers", "graph", "settled", "kept/in.jsonl"]),
+        ("lsh", ["digests", "read", "copies", "band", "sets", "part-keepers", "graph", "settled", "kept/in.jsonl"]),
         ("exact", EXACT),
     ],
 )

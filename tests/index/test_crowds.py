@@ -7,7 +7,7 @@ import pytest
 
 import lookalike as la
 from lookalike.engine.digest import keyed_sets
-from lookalike.index.folder import segment as segments
+from lookalike.index.folder import segment_writer
 from lookalike.index.folder.crowds import Refining
 from lookalike.index.folder.segment import Segment
 from lookalike.index.stores import check_store
@@ -91,7 +91,7 @@ def test_rare_elements_in_several_pieces_are_those_in_one(crowd, monkeypatch):
 
 def test_an_item_that_is_not_found_by_its_rare_elements_is_damage(crowd, monkeypatch):
     _, index, _ = crowd
-    monkeypatch.setattr(segments, "crowded", lambda keys, numbers: np.arange(800))
+    monkeypatch.setattr(segment_writer, "mark_crowded", lambda keys, numbers, marks: marks[:800].fill(True))
     index.remove([0])
     index.compact()
     [wrong] = check_store(index.store.path)

@@ -12,7 +12,8 @@ from lookalike.engine.digest import DigestSettings, KeyedSets, digest_block, key
 from lookalike.features.shingles import Shingling
 from lookalike.index import table
 from lookalike.index.batch import Batch, Change, Content
-from lookalike.index.folder.segment import Segment, SegmentWriter
+from lookalike.index.folder.segment import Segment
+from lookalike.index.folder.segment_writer import SegmentWriter
 from lookalike.index.folder.tiers import merge_groups
 from lookalike.index.table import Table
 from lookalike.tuning.plan import tune
@@ -75,16 +76,15 @@ def test_lookups_find_every_shared_key_once(tmp_path, where, step):
             writer.add(batch.take(np.arange(100)))
             writer.add(batch.take(np.arange(100, 150)))
             writer.finish()
-        part = Segment(tmp_path / "s.bin", step)
+        part = Segment(tmp_path / "s.bin", step=step)
     else:
         part = Table(3, np.uint64)
         for first in range(0, 150, 7):
             part.add(batch.take(np.arange(first, min(150, first + 7))))
     assert pairs(part.find(KeyedSets(None, asked, there), None)) == plain(batch, asked, there)
     assert part.ids(np.array([149, 0])).to_pylist() == ["item 149", "item 0"]
-    [again] = list(part.batches(np.array([3, 70, 149])))
-    assert (again.keys[:, again.there] == batch.keys[:, [3, 70, 149]][:, again.there]).all()
-    assert again.content.data.tolist() == [3, 70, 149]
+    content, places = part.contents(np.array([3, 70, 149]))
+    assert content.take(places).data.tolist() == [3, 70, 149]
 
 
 def test_lookups_wait_while_the_table_changes(monkeypatch):

@@ -193,9 +193,9 @@ def query(
     progress = open_progress(quiet)
     opened = StoredIndex.open(index, read_only=True, progress=progress, threads=threads, memory=memory)
     with opened, _opened(inputs, opened.kind.settings, progress) as sources:
-        table = opened.query(sources, k, threshold)
-        output.write([table])
-        counts = {"items": len(opened), "matches": table.num_rows, "rejected": len(opened.rejected)}
+        found = opened.matches(sources, k, threshold)
+        output.write(found.tables())
+        counts = {"items": len(opened), "matches": len(found), "rejected": len(opened.rejected)}
         _tell(opened, progress, as_json, counts, f"{opened.store.name}: ")
 
 
@@ -276,14 +276,15 @@ def check(index: str, as_json: bool, quiet: bool) -> None:
 
 @command.command("compact", context_settings=CONTEXT)
 @_index
+@_memory
 @talking_options
-def compact(index: str, as_json: bool, quiet: bool) -> None:
+def compact(index: str, memory: str | None, as_json: bool, quiet: bool) -> None:
     """Merge all of an index into one segment, without removed items."""
     from lookalike.cli.progress import open_progress
     from lookalike.index.index import StoredIndex
 
     progress = open_progress(quiet)
-    with StoredIndex.open(index, progress=progress) as opened:
+    with StoredIndex.open(index, progress=progress, memory=memory) as opened:
         opened.compact()
         _tell(opened, progress, as_json, {"items": len(opened)}, f"{opened.store.name}: ")
 

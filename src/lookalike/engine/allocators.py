@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock
 
 import pyarrow as pa
 
@@ -14,6 +15,9 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 """Numbers of options of glibc's mallopt."""
 _LARGE_BYTES = 1 << 20
 """Arrays from this size on are given back as soon as they are freed."""
+_LOCK = Lock()
+_POOLS: list[pa.MemoryPool] = []
+"""The pool before each job that is running."""
 
 
 @contextmanager
@@ -31,12 +35,25 @@ def thrifty_memory(total_bytes: int) -> Iterator[None]:
     if total_bytes >= TIGHT_BYTES or not _limit_malloc():
         yield
         return
-    before = pa.default_memory_pool()
-    pa.set_memory_pool(pa.system_memory_pool())
+    _use_system_pool()
     try:
         yield
     finally:
-        pa.set_memory_pool(before)
+        _leave_system_pool()
+
+
+def _use_system_pool() -> None:
+    """Jobs may run on several threads: the first one changes the pool, and the last one changes it back."""
+    with _LOCK:
+        _POOLS.append(pa.default_memory_pool())
+        pa.set_memory_pool(pa.system_memory_pool())
+
+
+def _leave_system_pool() -> None:
+    with _LOCK:
+        if len(_POOLS) == 1:
+            pa.set_memory_pool(_POOLS[0])
+        _POOLS.pop()
 
 
 def _limit_malloc() -> bool:

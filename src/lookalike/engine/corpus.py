@@ -217,19 +217,21 @@ def read_corpus(
     budget = run.settings.execution.budget
     digests = Digests(digesting.bands, run.work, run.piece_bytes)
     budget.limit_items(sources, settings.shingling.bag, settings.characters)
-    done = {(record.source, record.block): record for record in digests.blocks}
+    done = {(record.source, record.block) for record in digests.blocks}
 
     def digest(job: tuple[int, int, Block, Wanted]) -> tuple[DigestedBlock, Items | None, int]:
         number, index, block, wanted = job
         part, items = digest_source_block(sources[number], number, index, block, wanted, digesting)
         return part, None if block.exclusive else items, block.nbytes
 
+    for record in digests.blocks:
+        sources[record.source].rejected_rows[record.block] = np.array(record.set_aside, np.int64)
+
     def jobs() -> Iterator[tuple[int, int, Block, Wanted]]:
         for number, source in enumerate(sources):
             wanted = wanted_of(source, settings, rank_column if number >= references else None)
             for index, block in enumerate(source.blocks()):
                 if (number, index) in done:
-                    source.rejected_rows[index] = np.array(done[number, index].set_aside, np.int64)
                     run.progress.advance(block.nbytes)
                 else:
                     yield number, index, block, wanted
@@ -237,7 +239,7 @@ def read_corpus(
     held: dict[tuple[int, int], Items] = {}
     held_bytes = 0  # of all items so far, held or not
     ahead = run.settings.execution.blocks_ahead(settings.characters)
-    for part, items, nbytes in run.workers.map(digest, jobs(), ahead):
+    for part, items, nbytes in run.workers.map(digest, () if digests.complete else jobs(), ahead):
         if items is not None:
             held_bytes += max(items.features.nbytes, getattr(items.decoded, "nbytes", 0))
             held[part.source, part.block] = items
@@ -246,7 +248,7 @@ def read_corpus(
         items = None  # free it before the next is waited for
         digests.add(part)
         run.progress.advance(nbytes)
-    digests.finish()
+    digests.end()
     pa.default_memory_pool().release_unused()
     return make_corpus(sources, settings, digesting, digests, held)
 

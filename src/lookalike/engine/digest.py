@@ -96,6 +96,14 @@ class KeyedSets(NamedTuple):
     there: Bool
     """bool[items]: items that are not empty; the others are in no bucket."""
 
+    def slice(self, low: int, high: int) -> KeyedSets:
+        """Consecutive items; their elements are not copied."""
+        if low == 0 and high == len(self.there):
+            return self
+        indptr = self.sets.indptr[low : high + 1]
+        sets = Sets(indptr - indptr[0], self.sets.elements[indptr[0] : indptr[-1]])
+        return KeyedSets(sets, np.ascontiguousarray(self.keys[:, low:high]), self.there[low:high])
+
 
 def keyed_sets(features: pa.Array, settings: DigestSettings) -> KeyedSets:
     """Sets (vectors as words) and bucket keys of items; the keys are those of `digest_block`.

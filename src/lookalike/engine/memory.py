@@ -27,6 +27,8 @@ MEMBER_BYTES = 24
 """Memory per candidate and band besides its set: its buckets, and its entries in them."""
 MOST_ITEMS = (1 << 31) - 1
 """Items are numbered in 32 bits."""
+SPLIT = "split the input and use --reference"
+"""What helps if there are too many items."""
 MOST_HELD_BYTES = 2 << 30
 """The most that is ever held: for more, reading again costs little compared with the rest."""
 BAG_FACTORS = (16.0, 100.0)
@@ -172,15 +174,15 @@ class Budget:
     def _needed(items: int, item_bytes: int) -> int:
         return BASE_BYTES + 8 * item_bytes * items // 7
 
-    def check_items(self, items: int, item_bytes: int = ITEM_BYTES) -> None:
-        """Refuse more items than fit."""
+    def check_items(self, items: int, item_bytes: int = ITEM_BYTES, advice: str = SPLIT) -> None:
+        """Refuse more items than fit; `advice` says what helps besides more memory."""
         if items > MOST_ITEMS:
-            raise ResourceError(f"{items:,} items are more than {MOST_ITEMS:,}; split the input and use --reference")
+            raise ResourceError(f"{items:,} items are more than {MOST_ITEMS:,}; {advice}")
         if not self.fits(items, item_bytes):
             needed = self._needed(items, item_bytes)
             raise ResourceError(
                 f"{items:,} items need {needed / 2**30:.1f} GiB; --memory is {self.total_bytes / 2**30:.1f} GiB. "
-                "Give more, or split the input and use --reference"
+                f"Give more, or {advice}"
             )
 
     def joining_ranges(self, items: int, threads: int) -> int:

@@ -15,8 +15,13 @@ from lookalike.index.batch import Batch, last_of_each, no_items
 from lookalike.index.contract import Changes, Store
 from lookalike.index.naming import typed_ids
 from lookalike.index.reading import ReadItems
-from lookalike.types import Bool, Float64, Int64, Sets, to_arrow
+from lookalike.types import Bool, Float64, Int64, to_arrow
 from lookalike.types import compute as pc
+
+ITEM_BYTES = 64
+"""Memory per item of a call: its id, where it is told, where ids are compared and where it is written."""
+ADVICE = "add some of them at a time"
+"""Instead of more memory."""
 
 
 class Additions:
@@ -41,7 +46,7 @@ class Additions:
             names = self.next_numbers(len(items))
         elif not items.integers:
             self._integers = False
-        self._count += len(items)
+        self._counted(len(items))
         batch = items.batch(names, self._store.kind.store)
         if self._if_new:
             self._add_new(batch, items.found)
@@ -51,8 +56,18 @@ class Additions:
     def add_batch(self, batch: Batch, *, integers: bool) -> None:
         """Add items that are as the index stores them, without asking whether they are new."""
         self._integers &= integers
-        self._count += len(batch)
+        self._counted(len(batch))
         self._add_all(batch)
+
+    def _counted(self, items: int) -> None:
+        """Count items, and refuse more than fit in memory."""
+        self._count += items
+        self.expect(self._count, exact=True)
+
+    def expect(self, items: int, exact: bool) -> None:
+        """Refuse more items than fit in memory, if their number is known."""
+        if exact:
+            self._store.kind.settings.execution.budget.check_items(items, ITEM_BYTES, ADVICE)
 
     def next_numbers(self, count: int) -> pa.Array:
         """Ids for items that have none: the numbers that follow those of all items that were ever added."""
@@ -69,12 +84,16 @@ class Additions:
         if self._on_conflict == "replace":
             self._changes.remove(numbers)
             known[:] = False
-        self._tell(batch.ids, ~known, pa.nulls(len(batch), pa.large_string()), np.full(len(batch), np.nan))
+        self._ids.append(batch.ids)
+        self._added.append(~known)
         self._changes.put(batch.take(np.flatnonzero(~known)))
 
     def _repeated(self) -> Int64:
         """Of the rows added in this call, those whose id occurs again later (or, to be skipped, before)."""
-        ids = pa.concat_arrays(self._ids).filter(to_arrow(np.concatenate(self._added)))
+        added = np.concatenate(self._added)
+        ids = pa.concat_arrays(self._ids)
+        if not added.all():
+            ids = ids.filter(to_arrow(added))
         single = last_of_each(ids, first=self._on_conflict == "skip")
         self._refuse(ids, ~single)
         return np.flatnonzero(~single)
@@ -99,10 +118,7 @@ class Additions:
             self._add_stretch(batch, found)
             return
         for low, high in pairwise(cuts):
-            some = np.arange(low, high)
-            sets = _slice(found.sets, low, high)
-            part = KeyedSets(sets, np.ascontiguousarray(found.keys[:, low:high]), found.there[low:high])
-            self._add_stretch(batch.take(some), part)
+            self._add_stretch(batch.take(np.arange(low, high)), found.slice(low, high))
 
     def _add_stretch(self, batch: Batch, found: KeyedSets) -> None:
         """Items of which none has the id of another, and only a single one may have that of an item of the index."""
@@ -137,35 +153,31 @@ class Additions:
         self._matches.append(matches)
         self._similarity.append(similarity)
 
-    def finish(self, run: str | None = None) -> pa.Table:
-        """Make all of it visible, and durable; returns id, added, match, similarity."""
+    def finish(self, run: str | None = None) -> None:
+        """Make all of it visible, and durable."""
         again = no_items() if self._if_new or self._count < 2 else self._repeated()
         if self._on_conflict == "skip" and len(again):
             added = np.concatenate(self._added)
             added[np.flatnonzero(added)[again]] = False
             self._added = [added]
         self._changes.finish(repeated=again, integers=self._integers, counted=self._count, run=run)
-        return self._table()
 
-    def _table(self) -> pa.Table:
-        similarity = np.concatenate([np.empty(0), *self._similarity])
+    def table(self) -> pa.Table:
+        """id, added, match, similarity of each item, after `finish`."""
         added = np.concatenate([np.empty(0, np.bool_), *self._added])
         none: list[Any] = [pa.array([], pa.large_string())]
-        shown = pa.nulls(len(similarity), pa.float64())
-        if self._if_new and len(similarity):
+        shown = pa.nulls(len(added), pa.float64())
+        matches = none if self._if_new else [pa.nulls(len(added), pa.large_string())]
+        if self._if_new and len(added):
+            similarity = np.concatenate(self._similarity)
             shown = pc.if_else(to_arrow(~np.isnan(similarity)), to_arrow(similarity), shown)
         return pa.table(
             {
                 "id": typed_ids(pa.concat_arrays(none + self._ids), self._integers),
                 "added": to_arrow(added),
                 "match": typed_ids(
-                    pa.concat_arrays(none + self._matches), self._integers and self._changes.lookup.integers
+                    pa.concat_arrays(matches + self._matches), self._integers and self._changes.lookup.integers
                 ),
                 self._store.kind.measure.column: shown,
             }
         )
-
-
-def _slice(sets: Sets, low: int, high: int) -> Sets:
-    indptr = sets.indptr[low : high + 1]
-    return Sets(indptr - indptr[0], sets.elements[indptr[0] : indptr[-1]])

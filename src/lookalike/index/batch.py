@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +12,29 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lookalike.kernels.sets import hash_strings
-from lookalike.types import Bool, Int64, UInt64, text_arrays, to_arrow, to_numpy
+from lookalike.types import Bool, Int64, UInt64, distinct, text_arrays, to_arrow, to_numpy
 
 _COUNTS = struct.Struct("<QQQQQQQ")  # items, bands, bytes of ids and content, removed items, integers, counted
 Array = npt.NDArray[Any]
+
+PIECE_VALUES = 1 << 20
+"""Values of content that are copied or compared at a time; more only if one item alone has more."""
+
+
+def pieces_of(sizes: Int64, most: int = PIECE_VALUES) -> Iterator[slice]:
+    """Consecutive rows whose sizes add up to at most `most`, or single rows that are larger.
+
+    Examples
+    --------
+    >>> [(one.start, one.stop) for one in pieces_of(np.array([4, 4, 9, 1]), most=8)]
+    [(0, 2), (2, 3), (3, 4)]
+    """
+    ends = np.cumsum(sizes)
+    first = done = 0
+    while first < len(sizes):
+        last = max(first + 1, int(np.searchsorted(ends, done + most, side="right")))
+        yield slice(first, last)
+        first, done = last, int(ends[last - 1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +51,15 @@ class Content:
         """Some rows, copied."""
         lengths = self.offsets[rows + 1] - self.offsets[rows]
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-        steps = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
-        return Content(offsets, self.data[np.repeat(self.offsets[rows], lengths) + steps])
+        data, moved = np.empty(offsets[-1], self.data.dtype), self.offsets[rows] - offsets[:-1]
+        for piece in pieces_of(lengths):  # the places of values take more memory than the values
+            low, high = int(offsets[piece.start]), int(offsets[piece.stop])
+            if piece.stop - piece.start == 1:
+                first = int(moved[piece.start])
+                data[low:high] = self.data[low + first : high + first]
+            else:
+                data[low:high] = self.data[np.arange(low, high) + np.repeat(moved[piece], lengths[piece])]
+        return Content(offsets, data)
 
     @classmethod
     def joined(cls, parts: Sequence[Content]) -> Content:
@@ -171,10 +197,16 @@ def last_of_each(ids: pa.Array, first: bool = False) -> Bool:
     """
     if len(ids) == 1:
         return np.ones(1, np.bool_)
-    codes = to_numpy(ids.dictionary_encode().indices)
-    found = np.zeros(len(codes), np.bool_)
-    place = np.empty(int(codes.max(initial=-1)) + 1, np.int64)
-    order = np.arange(len(codes))[::-1] if first else np.arange(len(codes))
-    place[codes[order]] = order
-    found[place] = True
+    keys = id_keys(ids)
+    ordered = np.sort(keys)
+    repeated = distinct(ordered[1:][ordered[1:] == ordered[:-1]])
+    found = np.ones(len(ids), np.bool_)
+    if len(repeated):  # of these, equal ids or not
+        rows = np.flatnonzero(repeated[np.searchsorted(repeated[:-1], keys)] == keys)
+        codes = to_numpy(ids.take(to_arrow(rows)).dictionary_encode().indices)
+        place = np.empty(int(codes.max()) + 1, np.int64)
+        order = np.arange(len(codes))[::-1] if first else np.arange(len(codes))
+        place[codes[order]] = order
+        found[rows] = False
+        found[rows[place]] = True
     return found

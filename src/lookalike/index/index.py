@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from threading import RLock
 from types import TracebackType
@@ -14,7 +15,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from lookalike.engine.allocators import thrifty_memory
 from lookalike.engine.digest import keyed_sets
+from lookalike.engine.forecast import count_items
 from lookalike.engine.progress import Progress
 from lookalike.engine.settings import Settings, one_of
 from lookalike.engine.workers import Workers
@@ -91,7 +94,7 @@ class StoredIndex:
         with create_store(place, kind, **execution) as made:
             index = cls(made, progress)
             if sources:
-                index.add(list(sources), numbered=numbered, on_conflict=on_conflict, elsewhere=elsewhere)
+                index._add(list(sources), on_conflict, numbered=numbered, elsewhere=elsewhere)
         found = cls.open(place, progress=progress, **execution)
         found.rejected = index.rejected
         return found
@@ -155,7 +158,9 @@ class StoredIndex:
         if total < SMALL_BYTES and all(hasattr(one, "table") for one in sources):
             yield None
             return
-        with self._progress.stage(stage, total, "B"), Workers(self.kind.settings.execution.threads) as workers:
+        execution = self.kind.settings.execution
+        memory = thrifty_memory(execution.budget.total_bytes)
+        with self._progress.stage(stage, total, "B"), memory, Workers(execution.threads) as workers:
             yield workers
 
     def check_writing(self) -> None:
@@ -185,6 +190,17 @@ class StoredIndex:
         elsewhere
             Reads and digests the items in place of this process.
         """
+        return self._add(sources, on_conflict, if_new=if_new, numbered=numbered, elsewhere=elsewhere).table()
+
+    def _add(
+        self,
+        sources: list[Source],
+        on_conflict: str,
+        *,
+        if_new: bool = False,
+        numbered: bool,
+        elsewhere: DigestElsewhere | None,
+    ) -> Additions:
         one_of("on-conflict", on_conflict, ON_CONFLICT)
         self.check_writing()
         with self._changing:
@@ -195,11 +211,13 @@ class StoredIndex:
             with store.changing() as changes:
                 additions = Additions(store, changes, on_conflict, if_new=if_new, numbered=numbered)
                 with self._workers(sources, "adding") as workers:
+                    if workers is not None:
+                        additions.expect(*count_items(sources))
                     for items in reader.read(sources, workers, elsewhere):
                         additions.add(items)
-                found = additions.finish()
+                additions.finish()
             self.rejected = reader.rejected
-        return found
+        return additions
 
     def query(
         self,
@@ -220,24 +238,35 @@ class StoredIndex:
         numbered
             Items asked without an id are numbered from 0; otherwise they are called FILE:ROW.
         """
+        return pa.concat_tables(self.matches(sources, k, threshold, numbered=numbered).tables()).combine_chunks()
+
+    def matches(
+        self,
+        sources: list[Source],
+        k: int | None = 10,
+        threshold: float | str | Fraction | None = None,
+        *,
+        numbered: bool = False,
+    ) -> NamedMatches:
+        """What `query` returns, to be written a piece at a time."""
         if k is not None and k < 1:
             raise UsageError(f"-k must be at least 1, not {k}")
         lookup = self.store.lookup  # another thread may change the index meanwhile: this does not change
         kind = lookup.kind
         measure = kind.measure_at(threshold)
-        named = NamedMatches(kind, numbered)
+        named = NamedMatches(lookup, numbered)
         if not kind.decided:  # nothing has been added
-            return named.table(lookup)
+            return named
         reader = Reader(kind, self._progress)
         with self._workers(sources, "asking") as workers:
-            each = map if workers is None else workers.map
-            asked = reader.read(sources, workers)
+            each = map if workers is None else partial(workers.map, most=max(1, reader.ahead // 2))
+            asked = reader.read(sources, workers, asked=True)
             for items, (found, ranks) in each(
                 lambda items: (items, lookup.search(items.found, measure).best_first(measure, k)), asked
             ):
                 named.add(items, found, ranks)
         self.rejected = reader.rejected
-        return named.table(lookup)
+        return named
 
     def search(
         self, features: pa.Array, k: int | None = 10, threshold: float | str | Fraction | None = None

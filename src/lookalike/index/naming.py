@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 import numpy as np
 import pyarrow as pa
 
+from lookalike.engine.corpus import fill_ids
+from lookalike.errors import ResourceError
 from lookalike.index.contract import Lookup
-from lookalike.index.kind import Kind
 from lookalike.index.matches import Matches
-from lookalike.index.reading import ReadItems
+from lookalike.index.reading import ReadItems, places_of
 from lookalike.read import join_column
-from lookalike.types import Float64, Int64, to_arrow
+from lookalike.types import Float64, Int32, Int64, Source, to_arrow
 
 
 def typed_ids(ids: pa.Array, integers: bool) -> pa.Array:
@@ -24,56 +28,93 @@ def typed_ids(ids: pa.Array, integers: bool) -> pa.Array:
     return ids.cast(pa.int64()) if integers else ids
 
 
+class _Piece(NamedTuple):
+    """The matches of a block."""
+
+    source: Source
+    first_row: int
+    items: int
+    """How many the block has."""
+    names: pa.Array
+    """The ids of the items asked, one for each match; null if they have none."""
+    rows: Int32
+    """Of the items asked, in the block."""
+    right: Int64
+    similarity: Float64
+    ranks: Int32
+
+    @property
+    def nbytes(self) -> int:
+        """What it takes in memory."""
+        arrays = self.rows, self.right, self.similarity, self.ranks
+        return int(self.names.nbytes + sum(some.nbytes for some in arrays))
+
+
 class NamedMatches:
     """Collects matches block by block, with the names of the items asked."""
 
-    def __init__(self, kind: Kind, numbered: bool) -> None:
-        self._kind, self._numbered = kind, numbered
-        self._names: list[pa.Array] = []
-        self._places: list[pa.Array] = []
-        self._missing = self._seen = 0
-        self._right: list[Int64] = [np.empty(0, np.int64)]
-        self._similarity: list[Float64] = [np.empty(0)]
-        self._ranks: list[Int64] = [np.empty(0, np.int64)]
+    def __init__(self, lookup: Lookup, numbered: bool) -> None:
+        self._lookup, self._numbered = lookup, numbered
+        self._pieces: list[_Piece] = []
+        self._missing = self._seen = self._nbytes = 0
+
+    def __len__(self) -> int:
+        return sum(len(piece.rows) for piece in self._pieces)
 
     def add(self, items: ReadItems, found: Matches, ranks: Int64) -> None:
-        """Add the matches of a block."""
+        """Add the matches of a block.
+
+        Raises
+        ------
+        ResourceError
+            If they no longer fit in memory.
+        """
         given = pa.nulls(len(items)) if items.given_ids is None else items.given_ids
         self._missing += given.null_count
         self._seen += len(items)
         if not len(found.left):
             return
-        rows = to_arrow(found.left)
-        self._names.append(given.take(rows))
-        places = (
-            to_arrow(np.arange(items.first_row, items.first_row + len(items))) if self._numbered else items.places()
-        )
-        self._places.append(places.take(rows))
-        self._right.append(found.right)
-        self._similarity.append(found.similarity)
-        self._ranks.append(ranks)
+        rows, names = found.left.astype(np.int32), given.take(to_arrow(found.left))
+        place = items.source, items.first_row, len(items)
+        piece = _Piece(*place, names, rows, found.right, found.similarity, ranks.astype(np.int32))
+        self._pieces.append(piece)
+        self._nbytes += piece.nbytes
+        budget = self._lookup.kind.settings.execution.budget
+        if self._nbytes > 2 * budget.sets_bytes:
+            raise ResourceError(
+                f"the first {self._seen:,} items have {len(self):,} matches, and more do not fit in --memory "
+                f"{budget.total_bytes >> 20}MiB; give more, ask for fewer with -k, or ask about some items at a time"
+            )
 
-    def _left(self) -> pa.Array:
-        """The names of the items asked: ids, or places if there is none; of one type."""
-        if not self._names:
-            return pa.array([], pa.int64() if self._numbered else pa.large_string())
-        if self._missing == self._seen:
-            return pa.concat_arrays(self._places)
+    def tables(self) -> Iterator[pa.Table]:
+        """left, right, similarity (or distance), rank; some at a time."""
+        if not self._pieces:
+            yield self._table(pa.array([], pa.int64() if self._numbered else pa.large_string()), None)
+            return
+        ids = None
         if not self._missing:
-            return join_column(self._names).combine_chunks()
-        from lookalike.engine.corpus import fill_ids
+            ids = join_column([piece.names for piece in self._pieces])
+        for number, piece in enumerate(self._pieces):
+            yield self._table(self._places(piece) if ids is None else ids.chunk(number), piece)
 
-        places = pa.concat_arrays(self._places).cast(pa.large_string())
-        return fill_ids(join_column(self._names).combine_chunks(), places)
+    def _places(self, piece: _Piece) -> pa.Array:
+        """The names of items of which some have no id: the place where there is none."""
+        first, rows = piece.first_row, to_arrow(piece.rows.astype(np.int64))
+        if self._numbered:
+            places = to_arrow(first + piece.rows.astype(np.int64))
+        else:
+            places = places_of(piece.source, first, piece.items).take(rows)
+        return places if self._missing == self._seen else fill_ids(piece.names, places.cast(pa.large_string()))
 
-    def table(self, lookup: Lookup) -> pa.Table:
-        """left, right, similarity (or distance), rank."""
-        right = lookup.ids(np.concatenate(self._right))
+    def _table(self, left: pa.Array, piece: _Piece | None) -> pa.Table:
+        none = np.empty(0, np.int64)
+        right = self._lookup.ids(none if piece is None else piece.right)
+        ranks = none if piece is None else piece.ranks.astype(np.int64)
         return pa.table(
             {
-                "left": self._left(),
-                "right": typed_ids(right, lookup.integers),
-                self._kind.measure.column: to_arrow(np.concatenate(self._similarity)),
-                "rank": to_arrow(np.concatenate(self._ranks)),
+                "left": left,
+                "right": typed_ids(right, self._lookup.integers),
+                self._lookup.kind.measure.column: to_arrow(np.empty(0) if piece is None else piece.similarity),
+                "rank": to_arrow(ranks),
             }
         )

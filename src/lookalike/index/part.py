@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.engine.digest import DigestSettings, KeyedSets, item_sets
-from lookalike.index.batch import Batch, Content
+from lookalike.index.batch import Content
 from lookalike.types import Int64, Sets, UInt64
 from lookalike.verify.measures import Measure
 
@@ -28,6 +28,9 @@ class Contents(Protocol):
     def contents(self, numbers: Int64) -> tuple[Content, Int64]:
         """Content with that of these items in it, and where."""
 
+    def sizes(self, numbers: Int64) -> Int64:
+        """How many values the content of each item has."""
+
 
 class Part(Contents, Protocol):
     """Items, numbered from 0, that can be found by their bucket keys and ids."""
@@ -43,8 +46,8 @@ class Part(Contents, Protocol):
     def ids(self, numbers: Int64) -> pa.Array:
         """The ids of items."""
 
-    def batches(self, numbers: Int64) -> Iterator[Batch]:
-        """Everything about some items (ascending), a piece at a time."""
+    def content_bytes(self) -> int:
+        """How many bytes the content of all items has."""
 
     @property
     def times(self) -> Int64:

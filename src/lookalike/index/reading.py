@@ -68,18 +68,23 @@ class ReadItems:
 
     def places(self) -> pa.Array:
         """FILE:ROW of the items."""
-        first, last = self.first_row, self.first_row + len(self) - 1
-        if not len(self):
-            return strings_to_arrow([])
-        name, row = self.source.locate(first)
-        if self.source.locate(last) == (name, row + last - first):
-            rows = pc.cast(to_arrow(np.arange(row, row + len(self))), pa.large_string())
-            return pc.binary_join_element_wise(strings_to_arrow([f"{name}:"])[0], rows, strings_to_arrow([""])[0])
-        return strings_to_arrow([":".join(map(str, self.source.locate(at))) for at in range(first, last + 1)])
+        return places_of(self.source, self.first_row, len(self))
 
     def batch(self, names: pa.Array, store: str) -> Batch:
         """As the index stores them."""
         return stored_batch(names, self.features, self.found, store, self.source.name)
+
+
+def places_of(source: Source, first: int, count: int) -> pa.Array:
+    """FILE:ROW of consecutive items of a source."""
+    if not count:
+        return strings_to_arrow([])
+    last = first + count - 1
+    name, row = source.locate(first)
+    if source.locate(last) == (name, row + last - first):
+        rows = pc.cast(to_arrow(np.arange(row, row + count)), pa.large_string())
+        return pc.binary_join_element_wise(strings_to_arrow([f"{name}:"])[0], rows, strings_to_arrow([""])[0])
+    return strings_to_arrow([":".join(map(str, source.locate(at))) for at in range(first, last + 1)])
 
 
 def stored_batch(names: pa.Array, features: pa.Array, found: KeyedSets, store: str, place: str) -> Batch:
@@ -121,15 +126,28 @@ class Reader:
     seen: int = 0
     named: int = 0
 
+    @property
+    def ahead(self) -> int:
+        """How many blocks may be in memory at a time."""
+        return self.kind.settings.execution.blocks_ahead(self.kind.settings.items.characters)
+
     def read(
-        self, sources: list[Source], workers: Workers | None = None, elsewhere: DigestElsewhere | None = None
+        self,
+        sources: list[Source],
+        workers: Workers | None = None,
+        elsewhere: DigestElsewhere | None = None,
+        *,
+        asked: bool = False,
     ) -> Iterator[ReadItems]:
-        """The items in input order, a block at a time; they can be read and digested elsewhere."""
+        """The items in input order, a block at a time; they can be read and digested elsewhere.
+
+        With `asked`, as many blocks again may be waiting until they are answered.
+        """
         budget = self.kind.settings.execution.budget
         shingling = self.kind.settings.items.shingling
         for source in sources:
             source.item_memory = budget.item_memory(shingling.bag, self.kind.settings.items.characters)
-        ahead = self.kind.settings.execution.blocks_ahead(self.kind.settings.items.characters)
+        ahead = max(1, self.ahead // 2 if asked else self.ahead)
         each: Callable[..., Any] = map if workers is None else workers.map
         jobs = self._jobs(sources)
         if elsewhere is not None:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.engine.digest import KeyedSets
-from lookalike.index.batch import Array, Batch, Content, id_keys, texts_of
+from lookalike.index.batch import Array, Batch, Content, id_keys, pieces_of, texts_of
 from lookalike.index.part import Found, joined_pairs, stretches
 from lookalike.kernels import index as kernels
 from lookalike.types import Bool, Int64, UInt64, text_arrays, to_arrow
@@ -133,11 +133,25 @@ class Table:
         """The whole content."""
         return Content(self._offsets.rows, self._data.rows), numbers
 
+    def sizes(self, numbers: Int64) -> Int64:
+        """How long the content of items is."""
+        offsets: Int64 = self._offsets.rows
+        return offsets[numbers + 1] - offsets[numbers]
+
+    def content_bytes(self) -> int:
+        """How many bytes the content of all items has."""
+        return int(self._data.rows.nbytes)
+
     def batches(self, numbers: Int64) -> Iterator[Batch]:
-        """Everything about some items, in one piece."""
+        """Everything about some items, a piece at a time."""
+        for piece in pieces_of(self.sizes(numbers)):
+            yield self.batch(numbers[piece])
+
+    def batch(self, numbers: Int64) -> Batch:
+        """Everything about some items."""
         keys = np.ascontiguousarray(self._keys.rows[numbers, :-1].T)
         content = Content(self._offsets.rows, self._data.rows).take(numbers)
-        yield Batch(self.ids(numbers), self.times[numbers], content, keys, self._there.rows[numbers, 0])
+        return Batch(self.ids(numbers), self.times[numbers], content, keys, self._there.rows[numbers, 0])
 
 
 class FirstItems:
@@ -145,7 +159,8 @@ class FirstItems:
 
     def __init__(self, table: Table, count: int) -> None:
         self.table, self._count = table, count
-        self.ids, self.contents, self.batches = table.ids, table.contents, table.batches
+        self.ids, self.contents, self.sizes = table.ids, table.contents, table.sizes
+        self.content_bytes, self.batches = table.content_bytes, table.batches
 
     def __len__(self) -> int:
         return self._count

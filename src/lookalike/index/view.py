@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.engine.digest import KeyedSets
-from lookalike.index.batch import Content, id_keys
+from lookalike.index.batch import Content, id_keys, pieces_of
 from lookalike.index.kind import Kind
 from lookalike.index.matches import Matches
 from lookalike.index.part import Part, fetch_sets
@@ -20,6 +20,8 @@ from lookalike.types import compute as pc
 from lookalike.types.frozen import frozen
 from lookalike.verify.measures import Measure
 
+FEW = 32
+"""Pairs that are compared without a look at how large they are."""
 SCANNED = 1 << 12
 """Items among which the next one that has not been removed is looked for at a time."""
 
@@ -84,11 +86,16 @@ class View:
         for first, part in self.each():
             for left, right in part.find(asked, measure):
                 kept = ~self.gone[first + right]
-                left, right = left[kept], right[kept]
-                if len(left):
-                    some = compare(self.kind, asked.sets, left, part, right, measure, text=self.kind.store == "text")
-                    found.append(some._replace(right=some.right + first))
+                compared = self._compare(asked.sets, left[kept], part, right[kept], measure)
+                found += [some._replace(right=some.right + first) for some in compared]
         return Matches.joined(found)
+
+    def _compare(self, asked: Sets, left: Int64, part: Part, right: Int64, measure: Measure) -> Iterator[Matches]:
+        """Compare pairs; many of them, a piece at a time."""
+        text = self.kind.store == "text"
+        pieces = [slice(0, len(left))] if 0 < len(left) <= FEW else pieces_of(part.sizes(right))
+        for piece in pieces:
+            yield compare(self.kind, asked, left[piece], part, right[piece], measure, text=text)
 
     def find_ids(self, ids: pa.Array) -> tuple[Int64, Int64]:
         """The rows whose id the index has, and the numbers of those items."""
@@ -147,7 +154,7 @@ class View:
 
     def content_bytes(self) -> int:
         """How many bytes the content of all items has, removed ones included."""
-        return sum(part.contents(np.empty(0, np.int64))[0].data.nbytes for part in self.parts)
+        return sum(part.content_bytes() for part in self.parts)
 
     def older_than(self, limit: int) -> Int64:
         """The numbers of items that were added before a time (microseconds since 1970)."""

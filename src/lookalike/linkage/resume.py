@@ -68,7 +68,7 @@ class LinkPieces:
         while done < len(levels):
             start, done = done, min(done + self._stretch, len(levels))
             compare((start, done))
-            if work is not None and work.due:
+            if work is not None and (work.wanted if done == len(levels) else work.due):
                 some = levels[saved:done]
                 work.save(f"levels-{place}-{pieces:05}.arrow", pa.table({"levels": to_arrow(some)}))
                 pieces, saved = pieces + 1, done

@@ -20,6 +20,8 @@ from lookalike.types import Int32, Int64, Rejected, UInt64, to_arrow, to_numpy
 from lookalike.types import compute as pc
 
 LARGEST_KEY = (1 << 64) - 1
+READ = "read.arrow"
+"""The piece that says how many blocks there are, saved when all of them have been read."""
 _DETAILS = b"lookalike"
 
 
@@ -104,6 +106,20 @@ class Digests:
             self._pieces.append(name)
         else:
             self._pieces.append(table)
+
+    @property
+    def complete(self) -> bool:
+        """Whether a killed run had read everything, and all of it is there: no block needs to be looked at again."""
+        if self._work is None or not self._work.has(READ):
+            return False
+        return bool(self._work.load(READ)["blocks"][0].as_py() == len(self.blocks))
+
+    def end(self) -> None:
+        """All blocks have been added."""
+        self.finish()
+        saved = self._work is not None and self._pieces and all(isinstance(one, str) for one in self._pieces)
+        if self._work is not None and saved and not self.complete:
+            self._work.save(READ, pa.table({"blocks": [len(self.blocks)]}))
 
     def _tables(self) -> Iterator[pa.Table]:
         for piece in self._pieces:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 import numpy as np
 
-from lookalike.index.batch import Array
 from lookalike.index.folder.checked_file import CheckedFile, CheckedWriter
 from lookalike.index.part import Found, stretches
 from lookalike.kernels import index as kernels
@@ -18,30 +18,48 @@ STEP = 2048
 """Keys between two fences: a stretch is 16 KiB, as is a block of the file."""
 FILTER_BITS = 12
 """Bits of the filter per key: about 1 in 50 keys that are not there gets through."""
+SPOOLED_BYTES = 1 << 20
+"""More item numbers than this wait on disk until all keys are written."""
 ANY_SIZE = np.iinfo(np.int64).max
 
 
-def sort_bands(keys: UInt64, members: Array) -> tuple[UInt64, Int32]:
-    """Keys sorted in each band, and their items: of equal keys in ascending order, as `members` is."""
-    sorted_keys, numbers = np.empty(keys.shape, np.uint64), np.empty(keys.shape, np.int32)
-    for band, row in enumerate(keys):
-        order = np.argsort(row, kind="stable")
-        sorted_keys[band], numbers[band] = row[order], members[order]
-    return sorted_keys, numbers
+Band = tuple[UInt64, Int32]
+"""The keys of a band, and the item of each."""
 
 
-def write_bands(file: CheckedWriter, prefix: str, keys: UInt64, numbers: Int32, step: int = STEP) -> None:
-    """Write sorted keys, their items, and every `step`-th key as a fence."""
-    file.write(f"{prefix}keys", keys)
-    file.write(f"{prefix}numbers", numbers)
-    file.write(f"{prefix}fences", np.ascontiguousarray(keys[:, ::step]))
+def sort_band(keys: UInt64, members: Int32) -> Band:
+    """Keys in order, and their items: of equal keys as they come."""
+    order = np.argsort(keys, kind="stable")
+    return keys[order], members[order]
 
 
-def make_filter(*parts: UInt64) -> UInt64:
-    """A filter for the keys of some bands, which are numbered through."""
-    words = np.zeros(max(1, sum(part.size for part in parts) * FILTER_BITS // 64), np.uint64)
-    for band, row in enumerate(row for part in parts for row in part):
-        kernels.fill_filter(np.ascontiguousarray(row), band, words)
+def write_bands(file: CheckedWriter, prefix: str, bands: Iterable[Band], step: int = STEP) -> None:
+    """Write sorted keys, their items, and every `step`-th key as a fence; only one band is in memory."""
+    fences: list[UInt64] = []
+    with tempfile.SpooledTemporaryFile(SPOOLED_BYTES, dir=str(file.path.parent)) as spool:
+        file.begin(f"{prefix}keys", np.uint64)
+        for keys, numbers in bands:
+            file.extend(f"{prefix}keys", keys)
+            spool.write(np.ascontiguousarray(numbers, np.int32).data)
+            fences.append(keys[::step].copy())
+        file.reshape(f"{prefix}keys", len(fences))
+        file.begin(f"{prefix}numbers", np.int32)
+        spool.seek(0)
+        while piece := spool.read(SPOOLED_BYTES):
+            file.extend(f"{prefix}numbers", np.frombuffer(piece, np.int32))
+        file.reshape(f"{prefix}numbers", len(fences))
+    file.write(f"{prefix}fences", np.stack(fences) if fences else np.empty((0, 0), np.uint64))
+
+
+def empty_filter(keys: int) -> UInt64:
+    """A filter for so many keys, to be filled band by band."""
+    return np.zeros(max(1, keys * FILTER_BITS // 64), np.uint64)
+
+
+def make_filter(keys: UInt64) -> UInt64:
+    """A filter for the keys of one band."""
+    words = empty_filter(len(keys))
+    kernels.fill_filter(keys, 0, words)
     return words
 
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lookalike.index.batch import Batch, Change, no_items
-from lookalike.index.folder.segment import Segment, SegmentWriter
+from lookalike.index.folder.merging import write_parts
+from lookalike.index.folder.segment import Segment
+from lookalike.index.folder.segment_writer import SegmentWriter
 from lookalike.index.table import Table
 from lookalike.index.view import View
 from lookalike.types import Int64
@@ -17,10 +19,12 @@ if TYPE_CHECKING:
 
 LOGGED_BYTES = 1 << 20
 """A larger addition is written as a segment, not to the log."""
-SEGMENT_ITEMS, SEGMENT_SHARE = 4_000_000, 4
-"""A segment is finished at this many items, or when the keys of its items take this share of the memory."""
+SEGMENT_ITEMS = 4_000_000
+"""A segment is finished at this many items, or when the keys of its items do not fit in memory."""
 PENDING_BYTES = 256 << 20
-"""New items that are held in memory before they become a segment."""
+"""New items that are held in memory before they become a segment, if there is memory for them."""
+GROWING = 4
+"""How often held items are in memory while their table grows."""
 
 
 class FolderChanges:
@@ -34,6 +38,7 @@ class FolderChanges:
         self._writer: SegmentWriter | None = None
         self._removed: list[Int64] = [no_items()]
         self._pending: Table | None = None
+        self._share = folder.kind.settings.execution.budget.sets_bytes
         self.finished = False
 
     @property
@@ -60,26 +65,32 @@ class FolderChanges:
         for one in (*self._small, *batches):
             self._writer.add(one)
         self._small = []
-        memory = self._folder.kind.settings.execution.budget.total_bytes
-        full = len(self._writer) * (8 * self._folder.kind.plan.bands + 32) > memory // SEGMENT_SHARE
-        if full or len(self._writer) >= SEGMENT_ITEMS:
+        if self._writer.key_bytes > self._share or len(self._writer) >= SEGMENT_ITEMS:
             self._end_segment()
 
     def _end_segment(self) -> None:
         if self._writer is not None:
             with self._writer:
                 self._writer.finish()
-            self._view = self._view.with_parts([*self._view.parts, Segment(self._writer.path)])
+            self._view = self._view.with_parts([*self._view.parts, Segment(self._writer.path, self._folder.pages)])
             self._writer = None
 
     def hold(self, batch: Batch) -> None:
         """Keep new items where the next ones are compared with them."""
-        if self._pending is None or self._pending.nbytes > PENDING_BYTES:
+        if self._pending is None or self._pending.nbytes > min(PENDING_BYTES, self._share // GROWING):
+            self._write_held()
             self._pending = Table(len(batch.keys), self._folder.kind.dtype)
             self._view = self._view.with_parts([*self._view.parts, self._pending])
         if len(batch):
             self._pending.add(batch)
             self._view = self._view.with_parts(self._view.parts)
+
+    def _write_held(self) -> None:
+        """What is held becomes a segment; items keep their numbers, also those that were removed."""
+        if self._pending is not None:
+            everyone = np.arange(len(self._pending))
+            made = write_parts([(self._pending, everyone)], self._folder.new_segment(), self._folder.pages)
+            self._view = self._view.with_parts([*self._view.parts[:-1], made])
 
     def finish(
         self, *, repeated: Int64 | None = None, integers: bool = True, counted: int = 0, run: str | None = None
@@ -115,7 +126,7 @@ class FolderChanges:
         assert pending is not None
         if pending.nbytes < LOGGED_BYTES and len(parts) == len(self._folder.view.parts) + 1:
             alive = np.flatnonzero(~self._view.gone[self._base : self._view.total])
-            batch = next(iter(pending.batches(alive)))
+            batch = pending.batch(alive)
             if len(batch):
                 self._folder.commit(Change(removed[removed < self._base], batch, integers, counted))
             return

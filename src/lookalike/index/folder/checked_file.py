@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lookalike.index.folder.errors import DamagedError
+from lookalike.index.folder.pages import release
 from lookalike.kernels.index import sum_blocks, unchecked_blocks
 from lookalike.types import Bool, Int64, UInt64
 
@@ -58,6 +59,7 @@ class CheckedWriter:
         self._sums: list[UInt64] = []
         self._arrays: dict[str, dict[str, Any]] = {}
         self._details: dict[str, Any] = {}
+        self._mapped: mmap.mmap | None = None
 
     def __enter__(self) -> CheckedWriter:
         return self
@@ -83,18 +85,27 @@ class CheckedWriter:
         self._put(np.ascontiguousarray(values).reshape(-1).view(np.uint8).data)
         self._arrays[name]["shape"][0] += values.size
 
+    def reshape(self, name: str, rows: int) -> None:
+        """Make rows of equal length of the array that was begun last and is complete."""
+        self._arrays[name]["shape"] = [rows, self._arrays[name]["shape"][0] // max(1, rows)]
+
     def written(self, name: str) -> Array:
-        """An array that is complete, mapped from the file."""
+        """An array that is complete, mapped from the file; `release` lets go of what was read of it."""
         self._file.flush()
         about = self._arrays[name]
         count = int(np.prod(about["shape"]))
         if not count:
             return np.empty(about["shape"], about["dtype"])
         with self.path.open("rb") as file:
-            mapped = mmap.mmap(
+            self._mapped = mmap.mmap(
                 file.fileno(), about["start"] + count * np.dtype(about["dtype"]).itemsize, access=mmap.ACCESS_READ
             )
-        return np.frombuffer(mapped, about["dtype"], count, about["start"]).reshape(about["shape"])
+        return np.frombuffer(self._mapped, about["dtype"], count, about["start"]).reshape(about["shape"])
+
+    def release(self) -> None:
+        """Let go of the pages of `written`; they are read again when they are needed."""
+        if self._mapped is not None:
+            release(self._mapped)
 
     def _put(self, data: bytes | memoryview) -> None:
         self._file.write(data)
@@ -225,6 +236,10 @@ class CheckedFile:
             raise DamagedError(self.path, f"the bytes from {place:,} on are damaged")
         self._good[blocks] = True
         self._left = len(self._good) - int(np.count_nonzero(self._good))
+
+    def release(self) -> None:
+        """Let go of the pages that were read; they are read again when they are needed."""
+        release(self._map)
 
     def check_all(self) -> None:
         """Check every block, also those that were good before."""

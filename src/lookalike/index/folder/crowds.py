@@ -15,19 +15,17 @@ import numpy as np
 
 from lookalike.candidates.prefix import OVERSIZE
 from lookalike.engine.digest import DigestSettings, KeyedSets
-from lookalike.index.batch import Array, Content
+from lookalike.index.batch import Array, Content, pieces_of
 from lookalike.index.folder.bands import Bands, Filter, Runs, make_filter, write_bands
 from lookalike.index.folder.checked_file import CheckedFile, CheckedWriter
 from lookalike.index.kind import Kind
 from lookalike.index.part import Contents, Found, distinct_pairs, fetch_sets, joined_pairs, stretches
 from lookalike.kernels.crowds import collect_rare
 from lookalike.kernels.prefix import list_prefixes
-from lookalike.types import Int32, Int64, Sets, UInt64, distinct
+from lookalike.types import Bool, Int32, Int64, Sets, UInt64, distinct
 from lookalike.types.frozen import frozen
 from lookalike.verify.measures import Measure
 
-PIECE = 1 << 12
-"""Items whose sets are made at a time."""
 PER_COUNTER, MOST_COUNTERS = 8, 1 << 20
 """Elements that share a counter, and the largest number of counters: coarse counts tell boilerplate from the rest."""
 ASKED = 1 << 10
@@ -78,8 +76,8 @@ class Refining:
 
     def _sets(self, source: Contents, crowd: Int64) -> Iterator[tuple[Int64, Sets, Int64]]:
         """Items of a crowd, and their sets: a collection, and their places in it."""
-        for first in range(0, len(crowd), PIECE):
-            some = crowd[first : first + PIECE]
+        for piece in pieces_of(source.sizes(crowd)):
+            some = crowd[piece]
             yield some, *fetch_sets(source, some, self.digesting, self.text)
 
     def count(self, source: Contents, crowd: Int64, sizes: Int32) -> Array:
@@ -124,35 +122,40 @@ def rare_elements(sets: Sets, rows: Int64, counters: Array, measure: Measure) ->
     return Prefixes(*list_prefixes(rows, sets.indptr[:-1], ends, sets.elements, counters, *floor.as_integer_ratio()))
 
 
-def crowded(keys: UInt64, numbers: Array) -> Int64:
-    """The items that are in a large bucket of any band; keys are sorted in each.
+def mark_crowded(keys: UInt64, numbers: Array, marks: Bool) -> None:
+    """Mark the items that are in a large bucket of a band, whose keys are in order.
 
     Examples
     --------
-    >>> crowded(np.array([[3] + 201 * [5]], np.uint64), np.arange(202, dtype=np.int32)[None, :])[:2].tolist()
+    >>> marks = np.zeros(202, np.bool_)
+    >>> mark_crowded(np.array([3] + 201 * [5], np.uint64), np.arange(202), marks)
+    >>> np.flatnonzero(marks)[:2].tolist()
     [1, 2]
     """
-    found = [np.empty(0, np.int64)]
-    for row, items in zip(keys, numbers):
-        large = distinct(row[OVERSIZE:][row[OVERSIZE:] == row[:-OVERSIZE]])
-        starts, ends = np.searchsorted(row, large), np.searchsorted(row, large, side="right")
-        found += [items[low:high] for low, high in zip(starts, ends)]
-    return distinct(np.concatenate(found)).astype(np.int64)
+    large = distinct(keys[OVERSIZE:][keys[OVERSIZE:] == keys[:-OVERSIZE]])
+    for low, high in zip(np.searchsorted(keys, large), np.searchsorted(keys, large, side="right")):
+        marks[numbers[low:high]] = True
 
 
 class _Written(NamedTuple):
     """The content of a segment that is being written."""
 
     content: Content
+    file: CheckedWriter
 
     def contents(self, numbers: Int64) -> tuple[Content, Int64]:
-        """All of it."""
+        """All of it; of what was read before, nothing stays in memory."""
+        self.file.release()
         return self.content, numbers
+
+    def sizes(self, numbers: Int64) -> Int64:
+        """How many values each item has."""
+        return self.content.offsets[numbers + 1] - self.content.offsets[numbers]
 
 
 def write_crowd(file: CheckedWriter, refining: Refining, content: Content, crowd: Int64) -> None:
     """Write what `Crowd` reads: the items of a crowd by their rare elements."""
-    source = _Written(content)
+    source = _Written(content, file)
     sizes = np.zeros(len(content.offsets) - 1, np.int32)
     counters = refining.count(source, crowd, sizes)
     pieces = refining.pieces(int(sizes.sum()))
@@ -160,9 +163,9 @@ def write_crowd(file: CheckedWriter, refining: Refining, content: Content, crowd
     file.write("crowd_sizes", sizes)
     for piece in range(pieces):
         entries = refining.entries(source, crowd, counters, sizes, piece, pieces)
-        write_bands(file, f"crowd{piece}_", entries.keys[None, :], entries.members[None, :])
+        write_bands(file, f"crowd{piece}_", [(entries.keys, entries.members)])
         file.write(f"crowd{piece}_places", entries.places)
-        file.write(f"crowd{piece}_filter", make_filter(entries.keys[None, :]))
+        file.write(f"crowd{piece}_filter", make_filter(entries.keys))
     file.describe({"crowd": {"items": len(crowd), "pieces": pieces}})
 
 

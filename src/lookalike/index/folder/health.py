@@ -11,7 +11,7 @@ import numpy as np
 from lookalike.engine.digest import keys_of_sets
 from lookalike.errors import BadDataError
 from lookalike.index.batch import id_keys
-from lookalike.index.folder.crowds import Refining, crowded
+from lookalike.index.folder.crowds import Refining, mark_crowded
 from lookalike.index.folder.errors import DamagedError
 from lookalike.index.folder.log import read_log
 from lookalike.index.folder.manifest import Manifest
@@ -81,7 +81,10 @@ def _check_crowd(segment: Segment, kind: Kind) -> None:
     crowd, refining = segment.crowd, Refining.of(kind)
     if crowd is None or refining is None:
         return
-    items = crowded(segment.file.load("keys"), segment.file.load("numbers"))
+    marks = np.zeros(len(segment), np.bool_)
+    for keys, numbers in zip(segment.file.load("keys"), segment.file.load("numbers")):
+        mark_crowded(keys, numbers, marks)
+    items = np.flatnonzero(marks)
     for piece, (name, bands, places) in enumerate(crowd.bands):
         found = refining.entries(segment, items, crowd.counters, crowd.sizes, piece, len(crowd.bands))
         same = np.array_equal(found.keys, bands.keys[0]) and np.array_equal(found.members, bands.numbers[0])

@@ -19,8 +19,10 @@ from lookalike.index.folder.crowds import Refining
 from lookalike.index.folder.errors import DamagedError
 from lookalike.index.folder.log import FIRST, LogWriter, create_log, read_log
 from lookalike.index.folder.manifest import Manifest
-from lookalike.index.folder.merging import merge_parts
-from lookalike.index.folder.segment import Segment, SegmentWriter
+from lookalike.index.folder.merging import item_bytes, merge_parts
+from lookalike.index.folder.pages import Pages
+from lookalike.index.folder.segment import Segment
+from lookalike.index.folder.segment_writer import SegmentWriter
 from lookalike.index.folder.writer_lock import LOCK, take_lock
 from lookalike.index.kind import Kind
 from lookalike.index.places import MANIFEST
@@ -73,6 +75,7 @@ class Folder:
         self._lock: FileLock | None = None
         self._log: LogWriter | None = None
         self._segments: dict[str, Segment] = {}
+        self.pages = Pages(0)
         self._log_limits: tuple[int, ...] = (LOG_BYTES, LOG_RECORDS, LOG_ITEMS)
         Manifest.load(path)  # is it an index at all?
         if writing:
@@ -157,7 +160,10 @@ class Folder:
     def _open(self, manifest: Manifest) -> None:
         """Others see the new state when all of it is there: the view is set last."""
         kind = Kind.of(asdict(manifest), str(self.path / MANIFEST), **self._execution)
-        segments = {name: self._segments.get(name) or Segment(self.path / name) for name in manifest.segments}
+        self.pages.limit = kind.settings.execution.budget.sets_bytes
+        segments = {
+            name: self._segments.get(name) or Segment(self.path / name, self.pages) for name in manifest.segments
+        }
         removed = CheckedFile(self.path / manifest.removed) if manifest.removed else None
         view = View(kind, integers=manifest.integers).with_parts([segments[name] for name in manifest.segments])
         if removed is not None:
@@ -253,7 +259,7 @@ class Folder:
             The batch job that has added them.
         """
         with disk_errors(self.path):
-            kept = merge_parts(view, self.new_segment, everything=everything)
+            kept = merge_parts(view, self.new_segment, self.pages, everything=everything)
             numbers = [no_items()]
             first = 0
             for segment, gone in kept:
@@ -322,6 +328,8 @@ class Folder:
 
     def compact(self) -> None:
         """Merge all segments into one, without removed items."""
+        budget, items = self.kind.settings.execution.budget, len(self.view)
+        budget.check_items(items, item_bytes(self.kind), "leave the segments as they are")
         try:
             self.publish(self.view, everything=True)
         except BaseException:

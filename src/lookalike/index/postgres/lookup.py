@@ -15,7 +15,7 @@ from lookalike.index.matches import Matches
 from lookalike.index.postgres.rows import content_of, decode_rows, ids_of, mixed_keys
 from lookalike.index.table import Table
 from lookalike.index.view import View
-from lookalike.types import Int64, Sets
+from lookalike.types import Int64
 from lookalike.verify.measures import Measure
 
 LATEST = (1 << 62) - 1
@@ -45,14 +45,7 @@ class DatabaseLookup:
         """All similar items that share a bucket with those asked, with their exact similarity."""
         found = []
         for first in range(0, len(asked.sets), ASKED):
-            last = min(first + ASKED, len(asked.sets))
-            indptr = asked.sets.indptr[first : last + 1]
-            part = asked if last - first == len(asked.sets) else KeyedSets(
-                Sets(indptr - indptr[0], asked.sets.elements[indptr[0] : indptr[-1]]),
-                np.ascontiguousarray(asked.keys[:, first:last]),
-                asked.there[first:last],
-            )  # fmt: skip
-            some = self._search(part, measure)
+            some = self._search(asked.slice(first, min(first + ASKED, len(asked.sets))), measure)
             found.append(some._replace(left=some.left + first))
         return Matches.joined(found)
 
