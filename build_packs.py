@@ -22,6 +22,8 @@ class CustomBuildHook(BuildHookInterface):
         source = Path(self.root) / "src"
         for old in (source / "lookalike" / "kernels" / "packs").glob("*.pack"):
             old.unlink()
-        environment = {**os.environ, "PYTHONPATH": str(source)}
+        # pip makes what a build needs importable by PYTHONPATH, so what it says has to stay
+        places = [str(source), *filter(None, [os.environ.get("PYTHONPATH")])]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(places)}
         command = [sys.executable, "-m", "lookalike.kernels.pack.provide", "--shipped"]
         subprocess.run(command, check=True, env=environment)

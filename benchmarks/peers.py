@@ -70,7 +70,7 @@ PEERS = {
         "splits at every other character, so empty words count; removes whole clusters",
     ),
     "datatrove": Peer(
-        ("datatrove", "spacy", "tokenizers", "xxhash", "pyarrow"),
+        ("datatrove", "spacy", "tokenizers", "xxhash", "regex", "pyarrow"),
         "datatrove_minhash.py",
         "words by spaCy (blank English); removes whole clusters",
     ),

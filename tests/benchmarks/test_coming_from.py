@@ -45,7 +45,11 @@ TOOLS = {
     "SetSimilaritySearch": (("SetSimilaritySearch",), "", "assert len(list(all_pairs(sets))) == 1"),
     "splink": (("splink", "pandas", "pyarrow"), "splink", "assert len(links.as_pandas_dataframe()) >= 95"),
     "dedupe": (("dedupe", "pyarrow"), "dedupe", "assert len(links) >= 80"),
-    "datatrove": (("datatrove", "spacy", "tokenizers", "xxhash", "pyarrow"), "", "import os; assert os.listdir('out')"),
+    "datatrove": (
+        ("datatrove", "spacy", "tokenizers", "xxhash", "regex", "pyarrow"),
+        "",
+        "import os; assert os.listdir('out')",
+    ),
     "text-dedup": (("text-dedup", "pyarrow"), "", ""),
 }
 

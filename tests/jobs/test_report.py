@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
+import shlex
 import shutil
 from itertools import combinations
 
@@ -16,6 +16,8 @@ from selectolax.lexbor import LexborHTMLParser
 import lookalike as la
 from corpora import corpus
 from lookalike.cli.main import run
+from lookalike.report.html import show_share
+from lookalike.report.stages import show_bytes, show_seconds
 
 
 @pytest.fixture(scope="module")
@@ -40,31 +42,76 @@ def read(page):
     return tree, tree.body.text(separator=" ")
 
 
-def test_the_page_says_the_numbers_of_the_run(finished):
-    tree, said = read(finished / "out" / "report.html")
-    record = json.loads((finished / "out" / "run.json").read_text())
-    for name in ("items", "kept", "removed"):
-        assert re.search(rf"\b{record['counts'][name]:,}\b", said)
-    removed = pq.read_table(finished / "out" / "removed.parquet")
-    rows = {
+def tables_of(tree, selector="table"):
+    """The cells of each table that has a caption, by its caption."""
+    return {
         table.css_first("caption").text(): [[cell.text() for cell in row.css("td")] for row in table.css("tbody tr")]
-        for table in tree.css("details table")
+        for table in tree.css(selector)
+        if table.css_first("caption")
     }
-    values = removed["similarity"].to_pylist()
-    bins = [(float(low), float(high), int(number)) for low, high, number in rows["Removed items by similarity"]]
-    assert sum(number for *_, number in bins) == len(removed)
-    assert [number for *_, number in bins[:-1]] == [
-        sum(low <= one < high for one in values) for low, high, _ in bins[:-1]
-    ]
+
+
+def check_bins(rows, values):
+    """Every value is counted in its bin, and the last bin includes its upper end."""
+    bins = [(float(low), float(high), int(number.replace(",", ""))) for low, high, number in rows]
+    top = bins[-1][1]
+    counted = [sum(low <= one < high or one == high == top for one in values) for low, high, _ in bins]
+    assert [number for *_, number in bins] == counted
+    assert sum(counted) == len(values)
+
+
+def check_stages(tree, record):
+    """Time, bytes and memory are those of the record."""
+    stages = tables_of(tree)["Time and bytes by stage"]
+    assert [row[0] for row in stages] == list(record["seconds"])
+    for stage, seconds, read_bytes, written in stages:
+        assert seconds == show_seconds(record["seconds"][stage])
+        moved = record["bytes"].get(stage, {})
+        assert [read_bytes, written] == [show_bytes(moved.get(way, 0)) for way in ("read", "written")]
+    assert f"{show_bytes(record['peak_memory_bytes'])} of memory" in tree.css_first("#run").text()
+
+
+def test_the_page_says_the_numbers_of_the_run(finished):
+    tree, _ = read(finished / "out" / "report.html")
+    record = json.loads((finished / "out" / "run.json").read_text())
+    counts, audit, rows = record["counts"], record["audit"], tables_of(tree)
+    removed = pq.read_table(finished / "out" / "removed.parquet")
+    assert counts["removed"] == len(removed)
+    names = ["items", "kept", "removed", *(["identical"] if counts["identical"] else [])]
+    tiles = [node.text() for node in tree.css(".tile b")]
+    assert tiles == [*(f"{counts[name]:,}" for name in names), show_share(audit["recall"])]
+    sentence = tree.css_first(".sentence").text()
+    share = show_share(counts["removed"] / counts["items"])
+    assert f"{counts['items']:,} items, {counts['kept']:,} were kept and {counts['removed']:,} ({share})" in sentence
+    recall = tree.css_first("#recall p").text()
+    numbers = [audit["found"], audit["pairs"], *(show_share(one) for one in (audit["recall"], *audit["interval"]))]
+    assert [one for one in map(str, numbers) if one not in recall] == []
+    check_bins(rows["Removed items by similarity"], removed["similarity"].to_pylist())
     clusters = pq.read_table(finished / "out" / "clusters.parquet")
     sizes = clusters.filter(clusters["kept"])["size"].to_pylist()
     assert [[int(one) for one in row] for row in rows["Clusters by size"]] == [
         [size, sizes.count(size)] for size in sorted(set(sizes))
     ]
     assert rows["Kept and removed items by file"] == [
-        [str(finished / "in.jsonl"), *(f"{record['counts'][name]:,}" for name in ("items", "kept", "removed")),
-         rows["Kept and removed items by file"][0][4]]
-    ]  # fmt: skip
+        [str(finished / "in.jsonl"), *(f"{counts[name]:,}" for name in ("items", "kept", "removed")), share]
+    ]
+    check_stages(tree, record)
+
+
+def test_the_command_on_the_page_repeats_the_run(finished, tmp_path):
+    tree, _ = read(finished / "out" / "report.html")
+    words = shlex.split(tree.css_first("#run pre").text())
+    words[words.index("-o") + 1] = str(tmp_path / "again")
+    assert run([*words[1:], "--quiet"]) == 0
+    for name in ("removed.parquet", "clusters.parquet", "kept/in.jsonl"):
+        assert (tmp_path / "again" / name).read_bytes() == (finished / "out" / name).read_bytes()
+
+
+def test_every_chart_has_a_title_and_its_numbers(finished):
+    tree, _ = read(finished / "out" / "report.html")
+    charts = tree.css("figure")
+    assert [len(one.css("figcaption h3")) for one in charts] == [1] * 4
+    assert [len(one.css("details table tbody")) for one in charts] == [1] * 4
 
 
 def test_the_page_shows_the_most_doubtful_removals_side_by_side(finished):
@@ -307,7 +354,21 @@ def test_pairs_have_a_page_beside_their_file(finished, tmp_path):
     assert run([*arguments, "--shingle", "word:3", "--report"]) == 0
     tree, said = read(tmp_path / "found.report.html")
     lines = (tmp_path / "found.csv").read_text().splitlines()[1:]
-    assert f"{len(lines):,} similar pairs" in said
+    ends = [line.split(",") for line in lines]
+    items = {one for left, right, _ in ends for one in (left, right)}
+    parts = {one: {one} for one in items}
+    for left, right, _ in ends:
+        joined = parts[left] | parts[right]
+        parts |= dict.fromkeys(joined, joined)
+    sizes = [len(part) for part in {id(part): part for part in parts.values()}.values()]
+    assert [node.text() for node in tree.css(".tile b")] == [f"{n:,}" for n in (len(lines), len(items), len(sizes))]
+    rows = tables_of(tree)
+    check_bins(rows["Pairs by similarity"], [float(value) for *_, value in ends])
+    assert [[int(one) for one in row] for row in rows["Components by size"]] == [
+        [size, sizes.count(size)] for size in sorted(set(sizes))
+    ]
+    for left, right, value in rows["Pairs that are drawn"]:
+        assert any([left, right] == end[:2] and value == f"{float(end[2]):.6g}" for end in ends)
     assert len(tree.css("#examples .text")) == 20
     assert "not available" not in said
     assert run(["report", str(tmp_path / "found.csv"), "--quiet"]) == 0

@@ -59,6 +59,8 @@ def chart_sizes(sizes: Sequence[SizeBin], number: int, largest: int, *, noun: st
     title = f"There is 1 {noun}, of {largest:,} items"
     if number > 1:
         title = f"{show_share(small / number)} of {count(number, noun)} are {twos}; the largest has {largest:,} items"
+    if number > 1 and small == number:
+        title = f"All {count(number, noun)} are {twos}"
     most, high = max(one.clusters for one in sizes), max(sizes[-1].high, 20)
     dots = [
         Dot(math.sqrt(one.low * one.high), one.clusters, f"{_size(one)} items: {count(one.clusters, noun)}")

@@ -87,11 +87,13 @@ def _say_values(report: DedupReport) -> str:
     limit = report.threshold + (far - report.threshold) / 5
     if report.is_distance:
         near = sum(one.count for one in report.bins if one.low >= limit - 1e-12)
-        return f"{show_share(near / removed)} of the removed items are at a distance above {limit:g}"
+        share = f"{show_share(near / removed)} of the removed items are" if near else "No removed item is"
+        return f"{share} at a distance above {limit:g}"
     near = sum(one.count for one in report.bins if one.high <= limit + 1e-12)
     if far == report.threshold:
         return "All removed items are at the threshold"
-    return f"{show_share(near / removed)} of the removed items are close to the threshold (below {limit:.4g})"
+    share = f"{show_share(near / removed)} of the removed items are" if near else "No removed item is"
+    return f"{share} close to the threshold (below {limit:.4g})"
 
 
 def chart_clusters(report: DedupReport) -> Markup:

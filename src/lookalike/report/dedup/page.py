@@ -82,8 +82,8 @@ def _tiles(report: DedupReport) -> list[tuple[str, str]]:
 def _doubtful(report: DedupReport) -> Markup:
     words = (
         f"A sample: the {len(report.doubtful)} removed items that are least similar to the item kept for them. If "
-        "these are duplicates, the others are too. Words that only the removed item has are marked on the left, words "
-        "that only the kept item has on the right."
+        "these are duplicates, the others are too. What only the removed item has is marked on the left, what only the "
+        "kept item has on the right."
     )
     words = words if report.doubtful else "Nothing was removed."
     return list_pairs(report.doubtful, report.value_name, ("removed", "kept"), words)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lookalike.report.frame import Section, frame
-from lookalike.report.html import Markup, join, show_interval, show_number, show_share, table, tag
+from lookalike.report.frame import Section, figure, frame
+from lookalike.report.html import Markup, join, show_about, show_interval, show_number, show_share, table, tag
 from lookalike.report.linkage.examples import list_around, list_chosen
 from lookalike.report.linkage.facts import Bin, LevelWeight, LinkReport
-from lookalike.report.linkage.summary import list_warnings, sum_up, summarize, tiles_of
+from lookalike.report.linkage.summary import estimate_precision, list_warnings, sum_up, summarize, tiles_of
 from lookalike.report.svg import Column, Line, Marker, Point, Scale, axis, bar, histogram, legend
 from lookalike.types.wording import count
 
@@ -22,7 +22,7 @@ _SECTIONS = {
     "cut": "Pairs around the cut",
     "candidates": "How candidates were found",
     "fields": "Fields",
-    "notes": "Notes and timings",
+    "notes": "Notes",
 }
 
 
@@ -77,9 +77,17 @@ def _weights(report: LinkReport) -> Markup:
         rows.append(_weight_row(level, scale, report.points))
     columns = tag("colgroup", *(tag("col", class_=kind) for _, kind in heads))
     return join([
+        tag("h3", _say_weights(report.weights)),
         _explain_weights(report),
         tag("table", columns, tag("thead", tag("tr", *cells)), tag("tbody", *rows), class_="bars weights"),
     ])  # fmt: skip
+
+
+def _say_weights(weights: Sequence[LevelWeight]) -> str:
+    """The level that says most, either way."""
+    most = max(weights, key=lambda level: abs(level.weight))
+    way = "for" if most.weight >= 0 else "against"
+    return f"The strongest evidence {way} a match is {most.field}: {most.level} ({show_number(most.weight, sign=True)})"
 
 
 def _weight_row(level: LevelWeight, scale: Scale, points: bool) -> Markup:
@@ -93,7 +101,7 @@ def _weight_row(level: LevelWeight, scale: Scale, points: bool) -> Markup:
         tag("td", level.level, class_="level-name"),
         tag("td", picture, class_="chart"),
         tag("td", weight, class_="number weight", data_name="weight"),
-        *(tag("td", figure, class_="number", data_name=name) for name, figure in figures),
+        *(tag("td", value, class_="number", data_name=name) for name, value in figures),
     )
 
 
@@ -124,12 +132,20 @@ def _scores(report: LinkReport) -> Markup:
     if report.cut is not None:
         entries.append(("line", "marker", "cut"))
     origin = f"Source of the precision: {report.source_of_precision}." if known else "The precision was not estimated."
-    return join([
-        tag("p", "Candidate pairs by score. ", origin),
-        legend(entries),
-        _score_histogram(report, known),
-        tag("details", tag("summary", "Show the numbers as a table"), _score_table(report.bins)),
-    ])  # fmt: skip
+    note = f"Candidate pairs by score. {origin}"
+    chart, numbers = _score_histogram(report, known), _score_table(report.bins)
+    return figure(_say_scores(report), chart, numbers, note=note, legend=legend(entries))
+
+
+def _say_scores(report: LinkReport) -> str:
+    """How many pairs reach the cut, and how many of them are right."""
+    pairs = sum(part.pairs for part in report.bins)
+    above = sum(part.pairs for part in report.bins if part.is_above(report.cut))
+    if report.cut is None:
+        return f"{count(pairs, 'candidate pair')} {'was' if pairs == 1 else 'were'} scored"
+    precision = estimate_precision(report)
+    right = "" if precision is None or not above else f"; {show_about(precision[0])} of these are matches"
+    return f"{above:,} of {count(pairs, 'candidate pair')} {'reaches' if above == 1 else 'reach'} the cut{right}"
 
 
 def _score_histogram(report: LinkReport, known: bool) -> Markup:

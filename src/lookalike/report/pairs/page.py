@@ -47,8 +47,8 @@ def _values(report: PairsReport) -> Markup:
     if not report.bins:
         return no_chart("There are no pairs.")
     name = report.value_name
-    best = report.bins[0] if name == "distance" else report.bins[-1]
-    title = f"{show_share(best.count / report.pairs)} of the pairs have a {name} from {best.low:g} to {best.high:g}"
+    most = max(report.bins, key=lambda one: one.count)
+    title = f"{show_share(most.count / report.pairs)} of the pairs have a {name} from {most.low:g} to {most.high:g}"
     label = f"{name} of a pair"
     return chart_bins(report.bins, title, value_name=name, label=label, noun="pair", threshold=report.threshold)
 
@@ -63,13 +63,11 @@ def _sizes(report: PairsReport) -> Markup:
 def _sum_up(report: PairsReport) -> str:
     if not report.pairs:
         return "No similar pairs were found."
-    among = ""
+    items = count(report.items, "item")
     if report.run is not None:
-        among = f" of {count(report.run['counts']['items'], 'item')}"
-    return (
-        f"{count(report.pairs, 'similar pair')} connect {count(report.items, 'item')}{among} in "
-        f"{count(report.components, 'component')}."
-    )
+        items = f"{report.items:,} of {count(report.run['counts']['items'], 'item')}"
+    connect = "connects" if report.pairs == 1 else "connect"
+    return f"{count(report.pairs, 'similar pair')} {connect} {items} into {count(report.components, 'component')}."
 
 
 def _warnings(report: PairsReport) -> list[str]:
