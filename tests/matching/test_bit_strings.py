@@ -36,7 +36,8 @@ def listed(parts):
 
 
 def by_counting(bits, most, earlier=0):
-    apart = (bits[:, None, :] != bits[None, :, :]).sum(-1)
+    ones = bits.astype(np.float32)
+    apart = ones.sum(1)[:, None] + ones.sum(1) - 2 * ones @ ones.T  # whole numbers, exact in 32 bits
     return [
         (i, j)
         for i, j in zip(*np.nonzero(np.triu(apart <= most, 1)))

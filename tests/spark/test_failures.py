@@ -93,6 +93,7 @@ def test_resuming(session, tmp_path):
     assert files_in(tmp_path / "out") == files_in(tmp_path / "local")
 
 
+@pytest.mark.slow
 def test_lost_shuffle_files(session, tmp_path):
     """Deleted when the first bucket has been joined: Spark reads what is missing again."""
     path = write_lines(tmp_path / "a.jsonl", make_texts(300, seed=2))
