@@ -12,7 +12,8 @@ import pytest
 from calling import caller
 
 DOCS = Path(__file__).parents[2] / "docs"
-SCHEMA = json.loads((DOCS.parent / "src" / "lookalike" / "run.schema.json").read_text("utf-8"))
+SCHEMA_FILE = DOCS.parent / "src" / "lookalike" / "run.schema.json"
+SCHEMA = json.loads(SCHEMA_FILE.read_text("utf-8"))
 TEXTS = str(DOCS / "data" / "texts.jsonl")
 RUNS = {
     "dedup": ("dedup", TEXTS, "-o", "out"),
@@ -46,6 +47,15 @@ def test_records_follow_the_schema(arguments, monkeypatch, capfd):
     validator = jsonschema.Draft202012Validator(SCHEMA)
     records = [done.json(), *(json.loads(path.read_text("utf-8")) for path in Path("out").glob("run.json"))]
     assert [error.message for record in records for error in validator.iter_errors(record)] == []
+
+
+def test_the_schema_says_nothing_twice():
+    def unique(pairs):
+        assert len(dict(pairs)) == len(pairs), pairs
+        return dict(pairs)
+
+    json.loads(SCHEMA_FILE.read_text("utf-8"), object_pairs_hook=unique)
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
 
 @pytest.mark.usefixtures("files")

@@ -1,5 +1,6 @@
 """What goes wrong on a cluster is told as on one machine; a run that was killed continues after its finished stages."""
 
+import html
 import importlib.util
 import json
 import os
@@ -115,6 +116,10 @@ def test_lost_shuffle_files(session, tmp_path):
     assert deleted
     assert record["engine"]["failed_tasks"] > 0
     assert files_in(tmp_path / "out") == files_in(tmp_path / "local")
+    assert run(["report", str(tmp_path / "out"), "--quiet"]) == 0
+    page = html.unescape((tmp_path / "out" / "report.html").read_text("utf-8"))
+    assert "--engine spark --master 'local[2]'" in page
+    assert "of memory at its peak on the driver" in page
 
 
 @pytest.mark.slow

@@ -9,8 +9,7 @@ from typing import Any
 _DEFAULTS: dict[str, Any] = {
     "column": "text", "id": None, "shingle": "word:5", "bag": False, "language": "en", "on_error": "stop",
     "encoding": "utf-8", "measure": "jaccard", "length_ratio": None, "recall": 0.99, "hashes": 256, "seed": 1,
-    "keep": "first", "policy": "direct", "transpose": False, "index": "best", "common": None, "engine": "local",
-    "master": None,
+    "keep": "first", "policy": "direct", "transpose": False, "index": "best", "common": None,
 }  # fmt: skip
 """Options that need not be written if they have these values."""
 _ALWAYS = ("threshold", "method")
@@ -24,6 +23,8 @@ def command_of(command: str, run: Mapping[str, Any], out: str) -> str:
     >>> options = {"inputs": ["my news.jsonl"], "threshold": 0.7, "method": "lsh", "keep": "longest", "bag": True}
     >>> command_of("dedup", {"options": options, "audit": {"sample": 300}}, "out")
     "lookalike dedup 'my news.jsonl' -o out --threshold 0.7 --method lsh --bag --keep longest --audit 300"
+    >>> command_of("pairs", {"options": options, "engine": {"name": "spark", "master": "yarn"}}, "out.csv")[-29:]
+    ' --engine spark --master yarn'
     """
     options = dict(run["options"])
     if earlier := options.get("from"):
@@ -42,6 +43,8 @@ def command_of(command: str, run: Mapping[str, Any], out: str) -> str:
     words += _flags(options)
     if audit := run.get("audit"):
         words += ["--audit", str(audit["sample"])]
+    if engine := run.get("engine"):
+        words += ["--engine", engine["name"], *(["--master", engine["master"]] if engine.get("master") else [])]
     return shlex.join(words)
 
 

@@ -28,6 +28,7 @@ def list_stages(run: Mapping[str, Any]) -> Markup:
     seconds, moved = run.get("seconds", {}), run.get("bytes", {})
     total = sum(spent for stage, spent in seconds.items() if stage != "compiling")
     words = f"The run took {show_seconds(total)} and {show_bytes(run['peak_memory_bytes'])} of memory at its peak"
+    words += " on the driver" if "engine" in run else ""
     words += f" (lookalike {run['version']})." if "version" in run else "."
     rows = [
         [stage, show_seconds(spent), *(show_bytes(moved.get(stage, {}).get(way, 0)) for way in ("read", "written"))]

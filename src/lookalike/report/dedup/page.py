@@ -64,7 +64,7 @@ def sum_up(report: DedupReport) -> str:
         )
     return (
         f"Of {count(counts['items'], 'item')}, {counts['kept']:,} were kept and {counts['removed']:,} ({share}) "
-        f"removed: each has a {rule}."
+        f"removed: {'it' if counts['removed'] == 1 else 'each'} has a {rule}."
     )
 
 
