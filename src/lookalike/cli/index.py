@@ -146,6 +146,7 @@ def add(
     from lookalike.cli.progress import open_progress
     from lookalike.index.index import StoredIndex
     from lookalike.read import check_inputs
+    from lookalike.types import compute as pc
 
     check_inputs(inputs)
     output = None if out is None else TableOutput.check(out, overwrite, as_json, "items", inputs)
@@ -155,7 +156,7 @@ def add(
         table = opened.add(sources, if_new=if_new, on_conflict=on_conflict)
         if output is not None:
             output.write([table])
-        added = int(table["added"].to_numpy().sum())
+        added = int(pc.sum(table["added"]).as_py() or 0)
         counts = {"items": len(opened), "added": added, "not_added": table.num_rows - added}
         _tell(opened, progress, as_json, {**counts, "rejected": len(opened.rejected)}, f"{opened.store.name}: ")
 

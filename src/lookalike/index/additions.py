@@ -165,7 +165,7 @@ class Additions:
     def table(self) -> pa.Table:
         """id, added, match, similarity of each item, after `finish`."""
         added = np.concatenate([np.empty(0, np.bool_), *self._added])
-        none: list[Any] = [pa.array([], pa.large_string())]
+        none: list[Any] = [pa.nulls(0, pa.large_string())]
         shown = pa.nulls(len(added), pa.float64())
         matches = none if self._if_new else [pa.nulls(len(added), pa.large_string())]
         if self._if_new and len(added):

@@ -19,7 +19,7 @@ from lookalike.engine.vectors import for_vectors, vectors_of
 from lookalike.errors import BadDataError, UsageError
 from lookalike.tuning.plan import Plan
 from lookalike.tuning.thresholds import written
-from lookalike.types import Source, VectorKind, matrix_to_arrow
+from lookalike.types import Source, VectorKind, matrix_to_arrow, strings_to_arrow
 from lookalike.verify.measures import Measure
 from lookalike.version import __version__
 
@@ -140,7 +140,7 @@ class Kind:
         """A hash of the sets and keys of some fixed items."""
         kind = self.settings.items.vectors
         if kind is None:
-            items = pa.array(_KNOWN_TEXTS, pa.large_string())
+            items = strings_to_arrow(_KNOWN_TEXTS)
         elif kind.scalar == "bits":
             items = matrix_to_arrow(np.arange(3 * kind.dimension).reshape(3, -1) % 7 < 3)
         else:

@@ -89,7 +89,7 @@ class NamedMatches:
     def tables(self) -> Iterator[pa.Table]:
         """left, right, similarity (or distance), rank; some at a time."""
         if not self._pieces:
-            yield self._table(pa.array([], pa.int64() if self._numbered else pa.large_string()), None)
+            yield self._table(pa.nulls(0, pa.int64() if self._numbered else pa.large_string()), None)
             return
         ids = None
         if not self._missing:

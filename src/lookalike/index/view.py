@@ -127,7 +127,7 @@ class View:
             low, high = np.searchsorted(numbers, [first, first + len(part)])
             if high > low:
                 pieces.append(part.ids(numbers[low:high] - first))
-        return pa.concat_arrays(pieces) if pieces else pa.array([], pa.large_string())
+        return pa.concat_arrays(pieces) if pieces else pa.nulls(0, pa.large_string())
 
     def numbers(self) -> Int64:
         """The numbers of all items, ascending."""

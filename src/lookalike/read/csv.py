@@ -93,7 +93,7 @@ class CsvSource(LineSource):
     def parse_fast(self, rows: Rows, wanted: Wanted, hint: object) -> Parsed | None:  # noqa: ARG002
         """All rows at once with Arrow."""
         if len(rows) == 0:
-            nothing = pa.array([], pa.large_string())
+            nothing = pa.nulls(0, pa.large_string())
             return Parsed(nothing, dict.fromkeys(wanted.columns, nothing))
         places = {name: self._place(name) for name in (wanted.features, *wanted.columns)}
         if not rows.is_utf8() or self._is_open(rows) or has_lone_return(rows.values):

@@ -62,7 +62,7 @@ class TxtSource(LineSource):
 def line_texts(rows: Rows) -> pa.Array:
     r"""The lines without their ends (`\n` or `\r\n`), as large_string; copied in one go, not checked."""
     if len(rows) == 0:
-        return pa.array([], pa.large_string())
+        return pa.nulls(0, pa.large_string())
     data, starts = rows.values, rows.starts
     last = rows.ends.copy()
     for byte in b"\n\r":

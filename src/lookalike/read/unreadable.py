@@ -60,8 +60,8 @@ class UnreadableBlock:
         source = self.source
         if not wanted.skip_errors:
             raise BadDataError(f"{source.name}: {source.error}")
-        columns = {name: pa.array([], pa.large_string()) for name in wanted.columns}
-        return Items(pa.array([], pa.large_string()), columns, [Rejected(source.name, 0, source.error, b"")])
+        columns = {name: pa.nulls(0, pa.large_string()) for name in wanted.columns}
+        return Items(pa.nulls(0, pa.large_string()), columns, [Rejected(source.name, 0, source.error, b"")])
 
     def kept_rows(self, keep: Bool, decoded: Any = None) -> list[tuple[str, bytes]]:  # noqa: ARG002
         """None."""

@@ -36,7 +36,7 @@ def batches_of(table: Path | pa.Table) -> Batches:
     def of_file(columns: Sequence[str]) -> Iterator[pa.Table]:
         with pq.ParquetFile(table) as file:
             for batch in file.iter_batches(ROWS, columns=list(columns)):
-                yield pa.table(batch)
+                yield pa.Table.from_batches([batch])
 
     def of_table(columns: Sequence[str]) -> Iterator[pa.Table]:
         some = table.select(list(columns))  # type: ignore[union-attr]

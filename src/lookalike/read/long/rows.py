@@ -154,4 +154,4 @@ class LongBlock:
 
 
 def _no_items(wanted: Wanted, bad: list[Rejected] | None = None) -> Items:
-    return Items(pa.array([], pa.large_string()), {name: pa.nulls(0) for name in wanted.columns}, bad or ())
+    return Items(pa.nulls(0, pa.large_string()), {name: pa.nulls(0) for name in wanted.columns}, bad or ())
