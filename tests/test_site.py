@@ -113,6 +113,8 @@ def test_the_search_index_is_part_of_the_site(site):
 
 
 def test_the_reference_has_every_command_and_every_name(site):
+    first = (site / "index.html").read_text("utf-8")
+    assert [name for name in ("commands", "python", "families") if f'href="reference/{name}.html"' not in first] == []
     commands = (site / "reference" / "commands.html").read_text("utf-8")
     assert [name for name in COMMANDS if f'id="lookalike-{name}"' not in commands] == []
     python = (site / "reference" / "python.html").read_text("utf-8")

@@ -30,6 +30,12 @@ OUTSIDE = {
 """Files of the repository that are part of the site, and where they are there."""
 ELSEWHERE = {"README.md": "README.md", "docs/decisions": "decisions/README.md"}
 """Other places of the repository, and what stands for them on the site."""
+GENERATED = (
+    "The site, which `make docs` builds, also has the reference of all commands and of all Python functions.",
+    "Generated from the code: [every command](reference/commands.md), [every Python function](reference/python.md) and "
+    "[every family](reference/families.md).",
+)
+"""What the first page says of pages that are on the site alone, and what it says there."""
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|!\[[^\]]*\]\([^)]*\))*)\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^(```.*?^```|~~~.*?^~~~)", re.DOTALL | re.MULTILINE)
 
@@ -57,6 +63,7 @@ def on_page_markdown(markdown: str, *, page: Any, files: Files, **_: Any) -> str
         title, _, rest = markdown.partition("\n")
         name = posixpath.basename(page.file.src_uri).replace(".md", ".ipynb")
         markdown = f"{title}\n\n[Download as a notebook]({name}){{ .md-button }}\n{rest}"
+    markdown = markdown.replace(*GENERATED)
     parts = FENCE.split(markdown)
     parts[::2] = [LINK.sub(lead, part) for part in parts[::2]]
     return "".join(parts).replace("```python\n>>>", "```pycon\n>>>")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import shutil
 from itertools import combinations
@@ -16,7 +17,7 @@ from selectolax.lexbor import LexborHTMLParser
 import lookalike as la
 from corpora import corpus
 from lookalike.cli.main import run
-from lookalike.report.html import show_share
+from lookalike.report.html import show_number, show_share
 from lookalike.report.stages import show_bytes, show_seconds
 
 
@@ -376,6 +377,36 @@ def test_pairs_have_a_page_beside_their_file(finished, tmp_path):
     numbers = [table.text() for table in again.css("figure details table")]
     assert numbers == [table.text() for table in tree.css("figure details table")]
     assert len(again.css("svg.graph")) == min(6, int(again.css(".tile b")[2].text()))
+
+
+def test_the_page_of_links_says_the_numbers_of_the_run(tmp_path):
+    draw = np.random.default_rng(5)
+    words = ["".join(draw.choice(list("aeioulnrst"), 6)) for _ in range(200)]
+    rows = [f"{words[n]} {words[n + 90]},{n % 17} {words[3 * n % 200]} road,{5551000 + 37 * n}" for n in range(100)]
+    rows += [row.replace("a", "e", 1) for row in rows[::3]]
+    lines = ["id,name,address,phone", *(f"{n},{row}" for n, row in enumerate(rows))]
+    (tmp_path / "people.csv").write_text("\n".join(lines))
+    arguments = ["link", str(tmp_path / "people.csv"), "--fields", "name,address,phone", "-o", str(tmp_path / "out")]
+    assert run([*arguments, "--quiet"]) == 0
+    tree, _ = read(tmp_path / "out" / "report.html")
+    record = json.loads((tmp_path / "out" / "run.json").read_text())
+    counts, links = record["counts"], pq.read_table(tmp_path / "out" / "links.parquet")
+    assert counts["links"] == len(links) > 20
+    tiles = [node.text() for node in tree.css(".tile b")]
+    assert tiles[:3] == [*(f"{counts[name]:,}" for name in ("links", "clusters")),
+                         show_share(record["precision"]["estimate"])]  # fmt: skip
+    bins = [[cell.text() for cell in row.css("td")] for row in tree.css("#scores details tbody tr")]
+    assert sum(int(row[2].replace(",", "")) for row in bins) == counts["candidates"]
+    assert f"cut {show_number(record['cut']['score'])}" in tree.css_first("#scores figure").text()
+    shown = [[cell.text() for cell in row.css("td.number")] for row in tree.css(".weights tbody tr:not(.group)")]
+    assert [row[:3] for row in shown] == [
+        [show_number(one["weight"], sign=True), show_share(one["matches"]), show_share(one["others"])]
+        for one in record["weights"]
+    ]
+    scores = dict(zip(zip(*(links[name].to_pylist() for name in ("left", "right"))), links["score"].to_pylist()))
+    for example in tree.css("#pairs details.example"):
+        score, pair = re.match(r"score (\S+?),.*: (.*)", example.css_first("summary").text()).groups()
+        assert score == show_number(scores[tuple(pair.split(" and "))])
 
 
 @pytest.mark.parametrize("name", ["none.csv", "none.jsonl", "none.parquet", "none.tsv"])
