@@ -64,7 +64,8 @@ def names_of(unit):
 
 
 def test_every_kernel_has_a_pack_for_each_signature():
-    units = provide.all_units()
+    # not the example in a docstring, which is known if that was run in this process
+    units = [unit for unit in provide.all_units() if not unit.startswith("compile.")]
     assert len(units) > 150
     for unit in units:
         module, name, _ = unit.split(".")
