@@ -36,9 +36,13 @@ RUNS: dict[str, list[str]] = {
     "pairs against": ["pairs", "IN", "--against", "OTHER", "-o", "PAIRS", "--method", "lsh"],
     "neighbors": ["neighbors", "IN", "-o", "PAIRS"],
     "index create": ["index", "create", "OUT", "IN"],
-    "index query": ["index", "query", "OUT", "IN", "-o", "PAIRS"],
+    "index query": ["index", "query", "INDEX", "IN", "-o", "PAIRS"],
+    "index add": ["index", "add", "NEW", "IN", "--if-new"],
+    "index compact": ["index", "compact", "INDEX"],
+    "dedup index": ["dedup", "IN", "--reference", "INDEX", "-o", "OUT", "--method", "lsh"],
+    "dedup into": ["dedup", "IN", "--into", "NEW", "-o", "OUT", "--method", "lsh"],
 }
-"""What is run on texts; IN is the input, OTHER another name of it."""
+"""What is run on texts; IN is the input, OTHER another name of it, INDEX an index of it, NEW an empty index."""
 COMMANDS = (*RUNS, "link")
 LINK_MEBIBYTES = (512, 1024)
 """--memory of `link`: what is refused, and what is enough for 200,000 people in each table."""
@@ -146,24 +150,30 @@ def run_texts(arguments: argparse.Namespace, length: int, name: str, folder: Pat
     source, other = folder / file, folder / f"other-{file}"
     write(source, documents(length, arguments.megabytes * 10**6))
     other.symlink_to(source, target_is_directory=source.is_dir())
+    places: dict[str, str | Path] = {
+        "IN": source,
+        "OTHER": other,
+        "OUT": folder / "out",
+        "PAIRS": folder / "out.parquet",
+    }
+    places |= {"INDEX": folder / "index", "NEW": folder / "new"}
     failed = 0
     for command in arguments.commands:
         if command in RUNS:
-            words = [
-                {"IN": source, "OTHER": other, "OUT": folder / "out", "PAIRS": folder / "out.parquet"}.get(word, word)
-                for word in RUNS[command]
-            ]
-            if "query" in words:
-                make_index(folder / "out", source)
+            if "INDEX" in RUNS[command] and not (folder / "index").exists():
+                make_index(folder / "index", source)
+            if "NEW" in RUNS[command]:
+                make_index(folder / "new")
+            words = [places.get(word, word) for word in RUNS[command]]
             failed += report(length, name, command, run_one(words, arguments.mebibytes))
-            remove(folder / "out", folder / "out.parquet")
+            remove(folder / "out", folder / "out.parquet", folder / "new")
     return failed
 
 
-def make_index(index: Path, source: Path) -> None:
-    """An index of the documents, without a limit."""
+def make_index(index: Path, *sources: Path) -> None:
+    """An index of documents, without a limit."""
     program = str(Path(sys.executable).with_name("lookalike"))
-    subprocess.run([program, "index", "create", str(index), str(source), "--quiet"], check=True)
+    subprocess.run([program, "index", "create", str(index), *map(str, sources), "--quiet"], check=True)
 
 
 def remove(*outputs: Path) -> None:

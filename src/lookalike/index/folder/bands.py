@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
 import numpy as np
 
 from lookalike.index.folder.checked_file import CheckedFile, CheckedWriter
-from lookalike.index.part import Found, stretches
+from lookalike.index.part import Found, distinct_pairs, joined_pairs, stretches
 from lookalike.kernels import index as kernels
 from lookalike.types import Bool, Int32, Int64, UInt64
 from lookalike.types.frozen import frozen
@@ -18,11 +18,15 @@ STEP = 2048
 """Keys between two fences: a stretch is 16 KiB, as is a block of the file."""
 FILTER_BITS = 12
 """Bits of the filter per key: about 1 in 50 keys that are not there gets through."""
+MOST_PAIRS = 1 << 20
+"""Pairs that wait before those that were found in several bands become one."""
 SPOOLED_BYTES = 1 << 20
 """More item numbers than this wait on disk until all keys are written."""
 ANY_SIZE = np.iinfo(np.int64).max
 
 
+Trim = Callable[[], None]
+"""Lets go of memory, if it has become too much."""
 Band = tuple[UInt64, Int32]
 """The keys of a band, and the item of each."""
 
@@ -105,6 +109,18 @@ class Runs:
 
         yield from stretches(collect, len(self))
 
+    def collect_by_band(self, trim: Trim) -> Iterator[Found]:
+        """Pairs that share a key; one band after the other is read, and `trim` called before each."""
+        found: list[Found] = []
+        for band in range(len(self.starts)):
+            trim()
+            one = slice(band, band + 1)
+            found += Runs(self.starts[one], self.ends[one], self.numbers[one], 0).collect()
+            if sum(len(left) for left, _ in found) > MOST_PAIRS:
+                found = [distinct_pairs(*joined_pairs(found))]
+        if found:
+            yield distinct_pairs(*joined_pairs(found))
+
 
 class Bands:
     """The sorted keys of some bands, of which the first has a number in the filter; `step` keys between two fences."""
@@ -115,19 +131,30 @@ class Bands:
         self.numbers: Int32 = file.array(f"{prefix}numbers")
         self._fences: UInt64 = file.load(f"{prefix}fences")
 
-    def runs(self, asked: UInt64, there: Bool, limit: int = ANY_SIZE) -> Runs | None:
-        """Where some keys are; None if there is none of them. Counts the runs of more items than `limit`."""
+    def runs(self, asked: UInt64, there: Bool, limit: int = ANY_SIZE, trim: Trim | None = None) -> Runs | None:
+        """Where some keys are; None if there is none of them. Counts the runs of more items than `limit`.
+
+        With `trim`, one band after the other is read, and it is called before each.
+        """
         asked = np.ascontiguousarray(asked)
         starts, ends = np.empty(asked.shape, np.int64), np.empty(asked.shape, np.int64)
         count = self.keys.shape[1]
         kernels.locate_keys(
             asked, there, self._first, self._filter.words, self._fences, self._step, count, starts, ends
         )
-        bands, _ = np.nonzero(ends)
-        if not len(bands):
+        if not ends.any():
             return None
-        some = ends > 0
-        for name in ("keys", "numbers"):
-            self._file.check(f"{self._prefix}{name}", starts[some] + bands * count, ends[some] + bands * count)
-        large = kernels.narrow_runs(asked, self.keys, limit, starts, ends)
+        large, bands = 0, len(asked)
+        for step in [slice(0, bands)] if trim is None else [slice(band, band + 1) for band in range(bands)]:
+            if trim is not None:
+                trim()
+            self._check(step, starts[step], ends[step])
+            large += kernels.narrow_runs(asked[step], self.keys[step], limit, starts[step], ends[step])
         return Runs(starts, ends, self.numbers, large)
+
+    def _check(self, bands: slice, starts: Int64, ends: Int64) -> None:
+        """Check the stretches of some bands."""
+        some = ends > 0
+        before = (np.nonzero(some)[0] + bands.start) * self.keys.shape[1]
+        for name in ("keys", "numbers"):
+            self._file.check(f"{self._prefix}{name}", starts[some] + before, ends[some] + before)

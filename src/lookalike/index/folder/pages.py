@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Protocol
 from weakref import WeakSet
 
+READ_BYTES = 1 << 16
+"""What becomes part of the memory with a page that is read: the system maps its neighbours as well."""
 _STATM = Path("/proc/self/statm")
 
 
@@ -44,6 +46,10 @@ class Pages:
     def plenty(self) -> bool:
         """Whether all files fit, so that nothing has to go."""
         return sum(file.nbytes for file in tuple(self._files)) <= self.limit
+
+    def at_once(self, reads: int) -> int:
+        """How many items may be asked before the next `trim`, if each reads so many places at random."""
+        return self.limit // (reads * READ_BYTES)
 
     def trim(self) -> None:
         """Let go of everything if it has become too much; called before more is read."""

@@ -16,7 +16,7 @@ import pyarrow as pa
 from lookalike.candidates.prefix import OVERSIZE
 from lookalike.engine.digest import KeyedSets
 from lookalike.index.batch import Content, texts_of
-from lookalike.index.folder.bands import STEP, Band, Bands, Filter
+from lookalike.index.folder.bands import STEP, Band, Bands, Filter, Trim
 from lookalike.index.folder.checked_file import CheckedFile
 from lookalike.index.folder.crowds import Crowd
 from lookalike.index.folder.pages import Pages
@@ -24,8 +24,10 @@ from lookalike.index.part import Found, joined_pairs, row_ends
 from lookalike.types import Bool, Int64, UInt64, to_arrow
 from lookalike.verify.measures import Measure
 
-ASKED, ASKED_FEW = 1 << 12, 1 << 8
-"""Items that are asked at a time; and if the files do not fit in memory, where each can read two pages in a band."""
+READS = 2
+"""Places where a key that is there is looked up: keys and items."""
+MOST_ASKED = 1 << 12
+"""Items that are asked at a time."""
 
 
 class Segment:
@@ -57,18 +59,20 @@ class Segment:
 
     def find(self, asked: KeyedSets, measure: Measure) -> Iterator[Found]:
         """Pairs that share a bucket, without some that are not similar if the bucket is large."""
-        count, most = len(asked.there), ASKED if self._pages.plenty else ASKED_FEW
-        for first in range(0, count, most):
+        count, trim = len(asked.there), None
+        if not self._pages.plenty and count > self._pages.at_once(READS * self.bands):
+            trim = self._pages.trim  # they could read the whole file: one band after the other is read
+        for first in range(0, count, MOST_ASKED):
             self._pages.trim()
-            for left, right in self._find(asked.slice(first, min(first + most, count)), measure):
+            for left, right in self._find(asked.slice(first, min(first + MOST_ASKED, count)), measure, trim):
                 yield left + first, right
 
-    def _find(self, asked: KeyedSets, measure: Measure) -> Iterator[Found]:
-        runs = self._by_bucket.runs(asked.keys, asked.there, OVERSIZE)
+    def _find(self, asked: KeyedSets, measure: Measure, trim: Trim | None) -> Iterator[Found]:
+        runs = self._by_bucket.runs(asked.keys, asked.there, OVERSIZE, trim)
         if runs is not None and runs.large and self.crowd is not None:
             yield from self.crowd.find(asked, measure, runs)
         elif runs is not None:
-            yield from runs.collect()
+            yield from runs.collect() if trim is None else runs.collect_by_band(trim)
 
     def find_ids(self, keys: UInt64) -> Found:
         """Pairs whose ids have the same key."""
