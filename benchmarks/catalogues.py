@@ -228,10 +228,15 @@ def make_sizes(records: int, share: float, seed: int) -> Case:
     say = Language(seed)
     units = ["ml", "g", "pack", "inch", "volume", "edition"]
     bases = [say.text(2, 5) for _ in range(max(4, records // 4))]
+    known: set[str] = set()
 
     def product(entity: str) -> Row:
         name = f"{say.draw.choice(bases)} {say.draw.choice([1, 2, 3, 4, 6, 8, 10, 12, 24, 50, 100, 250, 500])}"
-        return {"entity": entity, "title": f"{name} {say.draw.choice(units)}"}
+        title = f"{name} {say.draw.choice(units)}"
+        if title in known:  # what has the same name, number and unit is the same product
+            return product(entity)
+        known.add(title)
+        return {"entity": entity, "title": title}
 
     def other(one: Row) -> Row:
         words = [say.mistype(word) if word.isalpha() and say.chance(0.1) else word for word in one["title"].split()]

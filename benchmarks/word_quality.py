@@ -64,7 +64,10 @@ def known_cases(data: Path) -> Iterator[tuple[str, Case]]:
 
 
 def thin(case: Case, share: float, seed: int = 1) -> Case:
-    """The case with only this share of its matches left: the others lose their right record."""
+    """The case with only this share of its matches left: the others lose their right record.
+
+    Lists of matches are not complete: what a list leaves out stays, and counts as wrong (see `separate`).
+    """
     if case.right is None or share >= 1:
         return case
     draw = random.Random(seed)
@@ -72,6 +75,42 @@ def thin(case: Case, share: float, seed: int = 1) -> Case:
     gone = {right for _, right in case.truth} - {right for _, right in kept}
     keep = [str(one) not in gone for one in case.right["id"].to_pylist()]
     return Case(case.left, case.right.filter(pa.array(keep)), case.fields, {p for p in case.truth if p[1] not in gone})
+
+
+def separate(case: Case, share: float, seed: int = 1) -> Case:
+    """Two tables of the listed records only, of which about this share has its match in the other table.
+
+    Every entity is in both tables or in one, as drawn. A record whose match is listed has no other, so that the list is
+    complete here. With a share of 1 all listed records are left.
+    """
+    if case.right is None:
+        return case
+    groups = _entities(case.truth)
+    draw = random.Random(seed)
+    both = share / (2 - share)
+    kept: tuple[set[str], set[str]] = set(), set()
+    for lefts, rights in groups:
+        place = draw.random()
+        if place < (1 + both) / 2:
+            kept[0].update(lefts)
+        if place < both or place >= (1 + both) / 2:
+            kept[1].update(rights)
+    tables = [table.filter(pa.array([str(one) in some for one in table["id"].to_pylist()]))
+              for table, some in zip((case.left, case.right), kept)]  # fmt: skip
+    truth = {pair for pair in case.truth if pair[0] in kept[0] and pair[1] in kept[1]}
+    return Case(tables[0], tables[1], case.fields, truth)
+
+
+def _entities(truth: set[tuple[str, str]]) -> list[tuple[set[str], set[str]]]:
+    """The ids of each entity in both tables."""
+    of: dict[tuple[int, str], tuple[set[str], set[str]]] = {}
+    for left, right in sorted(truth):
+        one, other = of.get((0, left), ({left}, set())), of.get((1, right), (set(), {right}))
+        joined = one[0] | other[0], one[1] | other[1]
+        for side in (0, 1):
+            of.update({(side, name): joined for name in joined[side]})
+    found = {id(group): group for group in of.values()}
+    return [*found.values()]
 
 
 def judge(case: Case) -> dict[str, float]:
@@ -105,6 +144,8 @@ def cases(shares: list[float], records: int, only: list[str]) -> Iterator[tuple[
     for name, case in known_cases(Path(data)) if data else ():
         for share in shares if wanted(name) and case.right is not None else [1.0] * wanted(name):
             yield name, share, thin(case, share)
+            if case.right is not None:
+                yield f"{name}, listed", share, separate(case, share)
     for name, make in KINDS.items():
         for share in shares if wanted(name) else ():
             yield f"generated {name}", share, make(records, share, 1)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +18,7 @@ from lookalike.linkage.blocking.find import CandidatePairs
 from lookalike.linkage.blocking.keys import assign_groups
 from lookalike.linkage.compare.texts import TextComparer
 from lookalike.linkage.fields.columns import Column
-from lookalike.types import Int32, Int64, Mapper, Span, UInt8, text_scalar, to_numpy
+from lookalike.types import Bool, Int32, Int64, Mapper, Span, UInt8, distinct, text_scalar, to_numpy
 from lookalike.types import compute as pc
 
 PARTNERS = 10
@@ -26,6 +27,11 @@ CLUSTERED = 100
 """Partners proposed by the whole record within one table, where an entity may have many records."""
 NEAREST = 3
 """Partners looked up within a table, to see what chance makes."""
+LARGE = 20_000
+"""In tables of more records, those of a sample are looked up: a search among so many has to be thorough, since a lead
+over the next best partner tells nothing if that is not found."""
+SAMPLED = 2_000
+"""The size of the sample; its nearest partners are looked up as well."""
 DISTINCT = 0.2
 """A field proposes partners only if it has this many distinct values per record that has one."""
 PROPOSED = 500_000
@@ -74,12 +80,8 @@ def propose_pairs(comparer: TextComparer, sides: Sequence[tuple[Span, Span]], co
     found = []
     for askers, asked in sides:
         number = max(1, min(count, PROPOSED // max(1, askers[1] - askers[0])))
-        partners = comparer.partners(askers, asked, number, each)
-        records = np.repeat(np.arange(*askers, dtype=np.int64), number)
-        others = partners.ravel().astype(np.int64)
-        low, high = np.minimum(records, others), np.maximum(records, others)
-        found.append((low << 32 | high)[others >= 0])
-    return np.unique(np.concatenate(found))
+        found.append(_pair(np.arange(*askers), comparer.partners(askers, asked, number, each)))
+    return distinct(np.concatenate(found))
 
 
 def add_partners(pairs: CandidatePairs, columns: Sequence[Column], split: int, each: Mapper = map) -> CandidatePairs:
@@ -100,19 +102,52 @@ def add_partners(pairs: CandidatePairs, columns: Sequence[Column], split: int, e
     return replace(pairs, left=left, right=right, groups=found, report=reports)
 
 
+class ChancePairs(NamedTuple):
+    """The most similar records within each of two tables: what records that are not the same entity look like."""
+
+    left: Int32
+    right: Int32
+    sampled: Bool
+    """The records that stand for all of their table."""
+    searched: Bool
+    """The records whose partners were looked up."""
+
+
 def chance_pairs(
-    columns: Sequence[Column], texts: Sequence[TextComparer | None], split: int, each: Mapper = map
-) -> tuple[Int32, Int32]:
-    """The most similar records within each of two tables: what records that are not the same entity look like.
+    columns: Sequence[Column], texts: Sequence[TextComparer | None], split: int, each: Mapper = map, large: int = LARGE
+) -> ChancePairs:
+    """Look up the most similar records within each of two tables; for tables of more than `large`, those of a sample.
 
     `texts` are the comparers of the columns that have one.
     """
-    records, keys = len(columns[0]), np.empty(0, np.int64)
-    sides = [((0, split), (0, split)), ((split, records), (split, records))]
-    for column, place in text_sources(columns):
-        known = texts[place] if place >= 0 else None
-        keys = np.union1d(keys, propose_pairs(known or TextComparer(column), sides, NEAREST, each))
-    return (keys >> 32).astype(np.int32), (keys & 0xFFFFFFFF).astype(np.int32)
+    records, keys = len(columns[0]), [np.empty(0, np.int64)]
+    tables = [(0, split), (split, records)]
+    sources = [
+        (texts[place] if place >= 0 else None) or TextComparer(column) for column, place in text_sources(columns)
+    ]
+    sampled, searched = np.zeros(records, np.bool_), np.zeros(records, np.bool_)
+    for start, stop in tables if sources else ():
+        if stop - start <= large:
+            sampled[start:stop] = searched[start:stop] = True
+            keys += [propose_pairs(one, [((start, stop), (start, stop))], NEAREST, each) for one in sources]
+            continue
+        size = min(SAMPLED, stop - start)
+        sample = np.sort(np.random.default_rng(1).choice(stop - start, size, replace=False)) + start
+        sampled[sample] = True
+        nearest = sources[0].partners(sample, (start, stop), NEAREST + 1, each)
+        askers = distinct(np.append(sample, nearest[nearest >= 0]))
+        searched[askers] = True
+        keys += [_pair(askers, one.partners(askers, (start, stop), NEAREST + 1, each)) for one in sources]
+    found = distinct(np.concatenate(keys))
+    return ChancePairs((found >> 32).astype(np.int32), (found & 0xFFFFFFFF).astype(np.int32), sampled, searched)
+
+
+def _pair(records: Int64, partners: Int32) -> Int64:
+    """Each record with its partners, without -1 and itself, as left << 32 | right."""
+    others = partners.ravel().astype(np.int64)
+    each = np.repeat(records.astype(np.int64), partners.shape[1])
+    low, high = np.minimum(each, others), np.maximum(each, others)
+    return np.asarray((low << 32 | high)[(others >= 0) & (others != each)])
 
 
 def _keys(left: Int32, right: Int32) -> Int64:

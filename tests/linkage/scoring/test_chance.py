@@ -25,7 +25,7 @@ def all_pairs(points, others, first, second):
     return (left + first).astype(np.int32), (right + second).astype(np.int32), score
 
 
-def judge(share, sizes=(600, 600), noise=0.01, lift=(0.0, 0.0), seed=2):
+def judge(share, sizes=(600, 600), noise=0.01, lift=(0.0, 0.0), seed=2, sampled=1.0):
     """Judge records that are points; the first ones of both tables match but for noise, and `lift` raises scores."""
     draw = np.random.default_rng(seed)
     matches = int(share * min(sizes))
@@ -33,7 +33,8 @@ def judge(share, sizes=(600, 600), noise=0.01, lift=(0.0, 0.0), seed=2):
     other[:matches] = one[:matches] + draw.normal(0, noise, (matches, 3))
     left, right, score = all_pairs(one, other, 0, sizes[0])
     own = [all_pairs(points, points, first, first) for points, first in ((one, 0), (other, sizes[0]))]
-    chance = Chance(*(np.concatenate([table[part] for table in own]) for part in (0, 1)), sizes)
+    pairs = [np.concatenate([table[part] for table in own]) for part in (0, 1)]
+    chance = Chance(*pairs, draw.random(sum(sizes)) < sampled, np.ones(sum(sizes), np.bool_), sizes)
     inside = np.concatenate([table[2] + up for table, up in zip(own, lift)])
     mutual, between = Partners.find(left, right, score, sum(sizes))
     likely = judge_partners(between, chance.within(inside), sizes)
@@ -49,6 +50,12 @@ def test_precision_is_estimated_without_labels(share, sizes):
     chosen = likely > 0.5
     assert truth[chosen].sum() > 0.6 * truth.sum()
     assert abs(likely[chosen].mean() - truth[chosen].mean()) < 0.12
+
+
+def test_a_sample_stands_for_its_table():
+    likely, truth = judge(0.2, sampled=0.3)
+    assert abs(likely.sum() - judge(0.2)[0].sum()) < 0.1 * len(truth)
+    assert abs(likely.sum() - truth.sum()) < 0.12 * len(truth)
 
 
 def test_records_of_a_table_may_be_more_alike_than_those_of_two():

@@ -87,16 +87,22 @@ class TextComparer:
         list(each(work, spans_of(len(left), CHUNK)))
         return out
 
-    def partners(self, askers: Span, asked: Span, count: int, each: Mapper = map) -> Int32:
-        """The most similar records among `asked` for each of `askers`: int32[askers, count], -1 for none."""
+    def partners(self, askers: Span | Int64, asked: Span, count: int, each: Mapper = map) -> Int32:
+        """The most similar records among `asked` for each of `askers`: int32[askers, count], -1 for none.
+
+        If askers are listed instead of being a span, each can be among its own partners.
+        """
         starts, records, impacts = self._postings(asked)
-        out = np.empty((askers[1] - askers[0], count), np.int32)
+        codes = self.codes
+        if isinstance(askers, np.ndarray):  # as if they were further records with the same values
+            askers, codes = (len(codes), len(codes) + len(askers)), np.append(codes, codes[askers])
+        start = askers[0]
+        out = np.empty((askers[1] - start, count), np.int32)
         budget = max(LEAST_POSTINGS, POSTINGS // max(1, len(out)))
 
         def work(span: Span) -> None:
-            first, last = span[0] + askers[0], span[1] + askers[0]
             kernels.find_partners(
-                self.codes, first, last, *self._grams, starts, records, impacts, len(self.codes), budget,
+                codes, span[0] + start, span[1] + start, *self._grams, starts, records, impacts, len(codes), budget,
                 out[slice(*span)],
             )  # fmt: skip
 
