@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import fcntl
 import os
 import re
 import subprocess
@@ -27,12 +28,18 @@ LOADED = {"script": "src", "img": "src", "link": "href", "source": "src", "ifram
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """The site, built in strict mode: a warning ends the build."""
-    folder = tmp_path_factory.mktemp("docs") / "site"
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
-    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)
-    assert done.returncode == 0, done.stderr
+    """The site, built in strict mode: a warning ends the build. Test processes of one run share it."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "site"
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            partial = folder.with_suffix(".partial")
+            command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(partial)]
+            environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)
+            assert done.returncode == 0, done.stderr
+            partial.rename(folder)
     return folder
 
 

@@ -91,7 +91,7 @@ def stop_at_work(source, out, pieces, seconds, signal_):
 
 def test_interrupted_at_any_moment(source, calm, tmp_path):
     draw, out, reused = random.Random(7), tmp_path / "out", 0
-    for pieces in (0, 1, 4, 7):
+    for pieces in (0, 4):
         code, said = stop_at_work(source, out, pieces, draw.uniform(0, 0.2) * calm[1], signal.SIGINT)
         if out.exists():  # it was faster
             assert results(out) == calm[0]

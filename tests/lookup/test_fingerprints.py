@@ -18,7 +18,7 @@ def within(rate, expected, draws, deviations=4):
 def test_the_simulator_shows_the_rates_of_the_lecture():
     want = lecture_rates()
     assert want == pytest.approx((0.015, 0.063), abs=5e-4)
-    pairs = 4000
+    pairs = 2000
     rates = simulate_rates(pairs)
     assert within(rates.false_negatives, want.false_negatives, pairs)
     assert within(rates.false_positives, want.false_positives, pairs)

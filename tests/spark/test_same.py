@@ -82,6 +82,7 @@ def make_boilerplate(number=350, seed=11):
     return [f"{common} {tail}" for tail in tails]
 
 
+@pytest.mark.slow
 def test_boilerplate_is_refined_on_the_cluster(session, tmp_path):
     """Long runs make one part of all items, which is too large for a task; what rare shingles connect is not."""
     path = write_lines(tmp_path / "a.jsonl", make_boilerplate())
