@@ -56,6 +56,7 @@ def test_part_larger_than_a_task(session, tmp_path):
     assert made[1]["counts"]["removed"] > 50
 
 
+@pytest.mark.slow
 def test_connected_by_the_cluster(session, tmp_path):
     """If union-find does not fit on the driver: a chain of items, each similar to the next, takes several rounds."""
     words = [[f"w{first + k}" for k in range(12)] for first in range(40)]
