@@ -5,9 +5,9 @@ STAMP := $(VENV)/.installed
 KERNELS := src/lookalike/kernels
 PACKS := $(KERNELS)/packs
 
-# Tests run in several processes, two more than there are cores, since many of them wait for disks and other processes.
+# Tests run in several processes, one more than there are cores, since some of them wait for disks and other processes.
 # They start faster if Python may keep its bytecode.
-WORKERS ?= $(shell $(PYTHON) -c "import os; print(min(4, os.cpu_count()) + 2)")
+WORKERS ?= $(shell $(PYTHON) -c "import os; print(min(4, os.cpu_count()) + 1)")
 PARALLEL := -n $(WORKERS) --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
 
