@@ -55,7 +55,7 @@ def copies(count, width, seed, ones=0.5, flips=6):
     return bits
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(
     st.integers(1, 150),
     st.integers(0, 60),

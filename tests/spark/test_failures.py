@@ -53,6 +53,7 @@ def test_a_bad_line_is_named_as_locally(session, tmp_path):
     assert sorted(found.name for found in tmp_path.iterdir()) == ["a.jsonl"]
 
 
+@pytest.mark.slow
 def test_a_bad_vector_is_named_as_locally(session, tmp_path):
     """In the lines of the whole file, blank ones included, although a task has read only a part of them."""
     lines = [json.dumps({"v": [k % 5 + 0.5, 1.0, k / 7]}) for k in range(700)]

@@ -40,6 +40,7 @@ def test_formats_policies_and_references(session, tmp_path):
     assert made[1]["engine"]["tasks"] > 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rules", [("longest", "direct"), ("max:n", "connected")])
 def test_keep_rules(session, tmp_path, rules):
     path = write_lines(tmp_path / "a.jsonl", make_texts(200, seed=5))
@@ -47,6 +48,7 @@ def test_keep_rules(session, tmp_path, rules):
     assert made[0]["counts"] == made[1]["counts"]
 
 
+@pytest.mark.slow
 def test_part_larger_than_a_task(session, tmp_path):
     """One part of all items, cut into blocks: its pairs are decided in one pass."""
     path = write_lines(tmp_path / "a.jsonl", make_texts(150, seed=7, copies=0.95))
@@ -105,6 +107,7 @@ def make_vectors(number=120):
     return found
 
 
+@pytest.mark.slow
 def test_vectors(session, tmp_path):
     vectors = make_vectors()
     np.save(tmp_path / "bits.npy", np.packbits(vectors > 0, axis=1))
@@ -127,6 +130,7 @@ def test_sets_of_elements(session, tmp_path):
     assert len(local[0]) > 30
 
 
+@pytest.mark.slow
 def test_lines_of_text_zstd_and_repeated_shingles(session, tmp_path):
     texts = make_texts(160, seed=10)
     (tmp_path / "l.txt").write_text("".join(f"{text}\n" for text in texts[:80]))
