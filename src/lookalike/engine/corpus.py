@@ -32,6 +32,7 @@ from lookalike.types import (
     total_bytes,
 )
 from lookalike.types import compute as pc
+from lookalike.types.frozen import frozen
 
 Made = TypeVar("Made")
 NAMED_AT_ONCE = 1 << 20
@@ -194,29 +195,31 @@ def _single_name(source: Source, rows: int) -> str | None:
     return first[0] if last == (first[0], rows - 1) else None
 
 
-def read_corpus(
-    run: Run[Any],
-    sources: list[Source],
-    settings: ItemSettings,
-    digesting: DigestSettings,
-    *,
-    rank_column: str | None = None,
-    references: int = 0,
-) -> Corpus:
+@frozen
+class ReadSettings:
+    """What is read and kept of all items."""
+
+    items: ItemSettings
+    digesting: DigestSettings
+    rank_column: str | None = None
+    """A further column to keep, by which items are ranked."""
+    references: int = 0
+    """How many of the sources, at the front, are reference items, which need no rank."""
+
+    def wanted(self, sources: list[Source]) -> Iterator[Wanted]:
+        """The columns that are read of each source."""
+        for number, source in enumerate(sources):
+            yield wanted_of(source, self.items, self.rank_column if number >= self.references else None)
+
+
+def read_corpus(run: Run[Any], sources: list[Source], settings: ReadSettings) -> Corpus:
     """Read every item once, and keep its digest and the columns that are needed.
 
-    Parameters
-    ----------
-    run
-        Blocks whose digests its work folder already has are not read again.
-    rank_column
-        A further column to keep, by which items are ranked.
-    references
-        How many of the sources, at the front, are reference items, which need no rank.
+    Blocks whose digests the work folder of the run already has are not read again.
     """
-    budget = run.settings.execution.budget
+    budget, described, digesting = run.settings.execution.budget, settings.items, settings.digesting
     digests = Digests(digesting.bands, run.work, run.piece_bytes)
-    budget.limit_items(sources, settings.shingling.bag, settings.characters)
+    budget.limit_items(sources, described.shingling.bag, described.characters)
     done = {(record.source, record.block) for record in digests.blocks}
 
     def digest(job: tuple[int, int, Block, Wanted]) -> tuple[DigestedBlock, Items | None, int]:
@@ -228,8 +231,7 @@ def read_corpus(
         sources[record.source].rejected_rows[record.block] = np.array(record.set_aside, np.int64)
 
     def jobs() -> Iterator[tuple[int, int, Block, Wanted]]:
-        for number, source in enumerate(sources):
-            wanted = wanted_of(source, settings, rank_column if number >= references else None)
+        for number, (source, wanted) in enumerate(zip(sources, settings.wanted(sources))):
             for index, block in enumerate(source.blocks()):
                 if (number, index) in done:
                     run.progress.advance(block.nbytes)
@@ -238,7 +240,7 @@ def read_corpus(
 
     held: dict[tuple[int, int], Items] = {}
     held_bytes = 0  # of all items so far, held or not
-    ahead = run.settings.execution.blocks_ahead(settings.characters)
+    ahead = run.settings.execution.blocks_ahead(described.characters)
     for part, items, nbytes in run.workers.map(digest, () if digests.complete else jobs(), ahead):
         if items is not None:
             held_bytes += max(items.features.nbytes, getattr(items.decoded, "nbytes", 0))
@@ -250,22 +252,18 @@ def read_corpus(
         run.progress.advance(nbytes)
     digests.end()
     pa.default_memory_pool().release_unused()
-    return make_corpus(sources, settings, digesting, digests, held)
+    return make_corpus(sources, settings, digests, held)
 
 
 def make_corpus(
-    sources: list[Source],
-    settings: ItemSettings,
-    digesting: DigestSettings,
-    digests: Digests,
-    held: dict[tuple[int, int], Items] | None = None,
+    sources: list[Source], settings: ReadSettings, digests: Digests, held: dict[tuple[int, int], Items] | None = None
 ) -> Corpus:
     """The items whose digests are complete; `held` are blocks that need not be read again."""
-    counts = digests.numbers("count", np.int32)
+    counts, name = digests.numbers("count", np.int32), settings.items.id
     layout = lay_out(len(sources), digests.blocks)
-    corpus = Corpus(sources, settings, digesting, digests, *layout, counts, {} if held is None else held)
-    if settings.id is not None and len(corpus) and digests.missing(settings.id) == len(corpus):
-        raise BadDataError(f"no item has a value in column {settings.id!r}, which --id names")
+    corpus = Corpus(sources, settings.items, settings.digesting, digests, *layout, counts, held or {})
+    if name is not None and len(corpus) and digests.missing(name) == len(corpus):
+        raise BadDataError(f"no item has a value in column {name!r}, which --id names")
     return corpus
 
 

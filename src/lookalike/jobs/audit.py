@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lookalike.engine.corpus import Corpus, read_corpus
+from lookalike.engine.corpus import Corpus, ReadSettings, read_corpus
 from lookalike.engine.digest import item_sets, keys_of_sets
 from lookalike.engine.method import choose
 from lookalike.engine.progress import Progress
@@ -82,7 +82,7 @@ def audit_folder(out: str | Path, sample_size: int, progress: Progress) -> dict[
     settings, _ = choose(sources, settings)  # the plan for vectors depends on what kind they are
     with open_run(settings, progress) as run:
         with progress.stage("reading", sum(source.nbytes for source in sources), "B"):
-            corpus = read_corpus(run, sources, settings.items, settings.digesting)
+            corpus = read_corpus(run, sources, ReadSettings(settings.items, settings.digesting))
         with progress.stage("auditing", 2 * corpus.nbytes, "B"):
             return audit(run, corpus, sample_size)
 

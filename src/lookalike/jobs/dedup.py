@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lookalike.cluster.priority import order_by_column, order_by_rule, split_references
-from lookalike.engine.corpus import Corpus
+from lookalike.engine.corpus import Corpus, ReadSettings
 from lookalike.engine.destination import Destination
 from lookalike.engine.forecast import check_forecast, forecast_run
 from lookalike.engine.method import choose, tell_plan
@@ -29,6 +29,7 @@ from lookalike.errors import UsageError
 from lookalike.jobs.dedup_into import adding_kept, finish_committed
 from lookalike.jobs.dedup_result import Deduplicated, kept_table, write_result
 from lookalike.kernels.pack import expect
+from lookalike.matching.batches import FindOptions
 from lookalike.matching.near_misses import NEAR_FROM, relax
 from lookalike.matching.pair_graph import PAIRS_PER_SET, PairGraph, write_graph
 from lookalike.matching.stages import LOCAL, Stages
@@ -145,11 +146,11 @@ def find_duplicates(
     everything = references + sources
     nbytes = total_bytes(everything)
     with progress.stage("reading", nbytes, "B"):
-        corpus = stages.read(run, everything, settings.items, settings.digesting, rank_column=column,
-                             references=len(references))  # fmt: skip
+        reading = ReadSettings(settings.items, settings.digesting, column, len(references))
+        corpus = stages.read(run, everything, reading)
     reference_items = int(corpus.starts[len(references)])
     order = _order_items(corpus, rule, column, reference_items)
-    candidates = stages.find(run, corpus, order, references=reference_items)
+    candidates = stages.find(run, corpus, order, FindOptions(reference_items))
     graph = PairGraph(run, options.pairs_per_set) if save_graph else None
     collected = stages.decide(run, candidates, options.policy, graph)
     outcome = collected.finish(reference_items)

@@ -27,7 +27,7 @@ from lookalike.errors import BadDataError, UsageError
 from lookalike.jobs.dedup import DedupOptions, write_report
 from lookalike.jobs.dedup_result import Deduplicated, write_result
 from lookalike.kernels.graph import settle_pairs
-from lookalike.matching.batches import plan_batches
+from lookalike.matching.batches import FindOptions, plan_batches
 from lookalike.matching.decide import decide_candidates
 from lookalike.matching.decisions import CollectedDecisions, Links
 from lookalike.matching.find import places_of
@@ -197,7 +197,8 @@ def _decide(
     bands = BucketStore(None)
     bands.add(buckets)
     members = distinct(buckets.members).astype(np.int64)
-    candidates = plan_batches(run, corpus, order, references=references, first=first, bands=bands, members=members)
+    found = FindOptions(references)
+    candidates = plan_batches(run, corpus, order, found, first=first, bands=bands, members=members)
     collected = decide_candidates(run, candidates, options.policy)
     if not connected:
         collected.add_links(_link_pairs(collected, first_of, pairs, run.settings.matching.measure), len(pairs[0]))

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from lookalike.candidates.neighbors import NearestSets, about_bytes, nearest
 from lookalike.candidates.numbering import number_elements
-from lookalike.engine.corpus import Corpus, read_corpus
+from lookalike.engine.corpus import Corpus, ReadSettings, read_corpus
 from lookalike.engine.execution import Execution
 from lookalike.engine.forecast import count_items
 from lookalike.engine.memory import BASE_BYTES
@@ -161,7 +161,7 @@ def find_neighbors(
     with open_run(settings.for_vectors(kind) if kind else settings, progress, nbytes=nbytes) as run:
         with progress.stage("reading", nbytes, "B"):
             digesting = run.settings.items.digesting(run.settings.measure)
-            corpus = read_corpus(run, everything, run.settings.items, digesting)
+            corpus = read_corpus(run, everything, ReadSettings(run.settings.items, digesting))
         first_other = int(corpus.starts[len(sources)])
         found = (_nearest_vectors if kind else _nearest_sets)(run, corpus, first_other, bool(others))
     return FoundNeighbors(corpus, run.settings, first_other, *found)

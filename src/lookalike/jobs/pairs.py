@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.engine.corpus import Corpus
+from lookalike.engine.corpus import Corpus, ReadSettings
 from lookalike.engine.method import Choice, choose, tell_plan
 from lookalike.engine.progress import Progress
 from lookalike.engine.run import open_run
@@ -19,6 +19,7 @@ from lookalike.engine.sources import open_files
 from lookalike.engine.stores.pairs import PAIR, PairStore
 from lookalike.jobs.dedup_result import TABLE_ROWS
 from lookalike.kernels.pack import expect
+from lookalike.matching.batches import FindOptions
 from lookalike.matching.join import JoinOptions
 from lookalike.matching.list_pairs import Listing, ListLimits
 from lookalike.matching.stages import LOCAL, Stages
@@ -95,13 +96,13 @@ def find_similar_pairs(
     nbytes = total_bytes(everything)
     with open_run(settings, progress, spool=options.folder, nbytes=nbytes) as run:
         with progress.stage("reading", nbytes, "B"):
-            corpus = stages.read(run, everything, settings.items, settings.digesting)
+            corpus = stages.read(run, everything, ReadSettings(settings.items, settings.digesting))
         second = int(corpus.starts[len(sources)]) if against else None
         by_band = settings.items.vectors is not None and settings.matching.method == "lsh"
         order = _order(corpus, settings.matching.method)
-        candidates = stages.find(run, corpus, order, second=second, by_band=by_band)
+        candidates = stages.find(run, corpus, order, FindOptions(second=second, by_band=by_band))
         store = PairStore(len(corpus), settings.execution.budget.sets_bytes, options.folder, repeated=by_band)
-        listing = stages.list_pairs(run, candidates, store, options, limits)
+        listing = stages.list_pairs(run, candidates, store, options, limits or ListLimits())
     return FoundPairs(corpus, settings, store, listing, second, choice)
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from lookalike.engine.corpus import read_corpus
+from lookalike.engine.corpus import ReadSettings, read_corpus
 from lookalike.engine.execution import Execution
 from lookalike.engine.memory import BASE_BYTES, Budget
 from lookalike.engine.run import open_run
@@ -96,7 +96,8 @@ def similarity_matrix(
     """The matrix of all items of the sources with those of the others, or with each other if there are none."""
     everything = sources + (others or [])
     with open_run(settings) as run:
-        corpus = read_corpus(run, everything, settings.items, settings.items.digesting(settings.measure))
+        digesting = settings.items.digesting(settings.measure)
+        corpus = read_corpus(run, everything, ReadSettings(settings.items, digesting))
         elements = int(corpus.counts.sum(dtype=np.int64))
         first = int(corpus.starts[len(sources)])
         shape = first, first if others is None else len(corpus) - first

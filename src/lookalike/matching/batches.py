@@ -37,6 +37,22 @@ class LoadedBlock(NamedTuple):
 
 
 @frozen
+class FindOptions:
+    """Who may meet whom."""
+
+    references: int = 0
+    """How many items, at the front of the input, are reference items."""
+    second: int | None = None
+    """The number of the first item of another collection: equal sets of the two are not copies of each other."""
+    by_band: bool = False
+    """Whether bands are compared one by one: that takes less memory, and a pair can come up more than once."""
+
+    def reference_places(self, order: Int32) -> int:
+        """How many places, at the front, hold reference items."""
+        return int(np.searchsorted(order >= self.references, True))
+
+
+@frozen
 class Candidates:
     """Items that share a bucket with others, and which of them are compared together."""
 
@@ -55,9 +71,8 @@ class Candidates:
     """Which members are compared together."""
     sets: SetStore
     second: int | None = None
-    """The number of the first item of the other collection; None if there is only one."""
     by_band: bool = False
-    """Whether bands are compared one by one: that takes less memory, and a pair can come up more than once."""
+    """See `FindOptions`."""
 
     def fetch(self, run: Run[Settings]) -> None:
         """Get all sets, by reading their items again; those that a killed run has saved are there."""
@@ -185,27 +200,18 @@ def plan_batches(
     run: Run[Any],
     corpus: Corpus,
     order: Int32,
+    options: FindOptions,
     *,
-    references: int,
     first: Int32,
     bands: BucketStore,
     members: Int64,
-    second: int | None = None,
-    by_band: bool = False,
 ) -> Candidates:
-    """Decide which candidates are compared together.
-
-    Parameters
-    ----------
-    references
-        How many items, at the front of the input, are reference items.
-    """
-    budget = run.settings.execution.budget
-    reference_places = int(np.searchsorted(order >= references, True))
+    """Decide which candidates are compared together."""
+    budget, references, by_band = run.settings.execution.budget, options.reference_places(order), options.by_band
     packing = _pack(bands, members, corpus, order, 1 if by_band else len(bands), budget.sets_bytes)
     work = run.scratch() if packing.blocks > 1 else run.work
     sets = SetStore(packing.blocks, f"sets-{budget.batch_name}", work, budget.set_buffer_bytes)
-    return Candidates(corpus, order, reference_places, first, bands, members, packing, sets, second, by_band)
+    return Candidates(corpus, order, references, first, bands, members, packing, sets, options.second, by_band)
 
 
 def set_bytes(corpus: Corpus, items: Int32, at_once: int) -> Int64:

@@ -18,34 +18,20 @@ from lookalike.engine.run import Run
 from lookalike.engine.settings import Settings
 from lookalike.engine.stores.buckets import BucketStore
 from lookalike.engine.stores.digests import Digests
-from lookalike.matching.batches import Candidates, plan_batches
+from lookalike.matching.batches import Candidates, FindOptions, plan_batches
 from lookalike.types import Bool, Buckets, Int32, to_arrow, to_numpy
 
 COPIES = "copies.arrow"
 """The piece of work that lists items with the same sequence of tokens."""
 
 
-def find_candidates(
-    run: Run[Settings],
-    corpus: Corpus,
-    order: Int32,
-    *,
-    references: int = 0,
-    second: int | None = None,
-    by_band: bool = False,
-) -> Candidates:
+def find_candidates(run: Run[Settings], corpus: Corpus, order: Int32, options: FindOptions) -> Candidates:
     """Find which items share a bucket, and plan which are compared together.
 
     Parameters
     ----------
     order : int32[...]
         The items that are not empty, by priority.
-    references
-        How many items, at the front of the input, are reference items.
-    second
-        The number of the first item of another collection: equal sets of the two are not copies of each other.
-    by_band
-        Whether bands are compared one by one.
     """
     matching, budget = run.settings.matching, run.settings.execution.budget
     budget.check_items(len(corpus))
@@ -53,7 +39,7 @@ def find_candidates(
     by_keys = matching.method == "lsh"
     with run.progress.stage("joining bands", corpus.digests.bands, "bands"):
         place_of = places_of(order, len(corpus))
-        first = _collapse_once(run, corpus.digests, place_of, len(order), ranges, second)
+        first = _collapse_once(run, corpus.digests, place_of, len(order), ranges, options.second)
         distinct = first == np.arange(len(order))
         if by_keys:
             place_of[order[~distinct]] = -1
@@ -63,17 +49,7 @@ def find_candidates(
             bands.add(all_together(np.flatnonzero(distinct)))
     # exact methods need even a set that meets no other: its size is its overlap with its copies
     inside = members_of(bands, len(order)) if by_keys else distinct
-    return plan_batches(
-        run,
-        corpus,
-        order,
-        references=references,
-        first=first,
-        bands=bands,
-        members=np.flatnonzero(inside),
-        second=second,
-        by_band=by_band,
-    )
+    return plan_batches(run, corpus, order, options, first=first, bands=bands, members=np.flatnonzero(inside))
 
 
 def places_of(order: Int32, items: int) -> Int32:

@@ -98,17 +98,13 @@ class ListLimits:
 
 
 def list_similar(
-    run: Run[Settings],
-    candidates: Candidates,
-    store: PairStore,
-    options: JoinOptions,
-    limits: ListLimits | None = None,
+    run: Run[Settings], candidates: Candidates, store: PairStore, options: JoinOptions, limits: ListLimits
 ) -> Listing:
     """Compare all candidates and put the similar pairs of items into the store.
 
     Of two collections, only pairs of an item of the first, on the left, with one of the second.
     """
-    return _Lister(run, candidates, store, options, limits or ListLimits()).list_all()
+    return _Lister(run, candidates, store, options, limits).list_all()
 
 
 def take_listed(
@@ -116,10 +112,10 @@ def take_listed(
     candidates: Candidates,
     store: PairStore,
     parts: Sequence[Callable[[], ListedPart]],
-    limits: ListLimits | None = None,
+    limits: ListLimits,
 ) -> Listing:
     """As `list_similar`, for parts whose similar sets were listed elsewhere."""
-    return _Lister(run, candidates, store, JoinOptions(), limits or ListLimits()).take_all(parts)
+    return _Lister(run, candidates, store, JoinOptions(), limits).take_all(parts)
 
 
 class _Lister:

@@ -8,14 +8,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Protocol
 
-from lookalike.engine.corpus import Corpus, read_corpus
-from lookalike.engine.digest import DigestSettings
+from lookalike.engine.corpus import Corpus, ReadSettings, read_corpus
 from lookalike.engine.kept import write_kept
 from lookalike.engine.memory import ITEM_BYTES
 from lookalike.engine.run import Run
-from lookalike.engine.settings import ItemSettings, Settings
+from lookalike.engine.settings import Settings
 from lookalike.engine.stores.pairs import PairStore
-from lookalike.matching.batches import Candidates
+from lookalike.matching.batches import Candidates, FindOptions
 from lookalike.matching.decide import decide_candidates
 from lookalike.matching.decisions import CollectedDecisions
 from lookalike.matching.find import find_candidates
@@ -34,29 +33,11 @@ class Stages(Protocol):
     item_bytes: int
     """The memory that each item takes in this process."""
 
-    def read(
-        self,
-        run: Run[Settings],
-        sources: list[Source],
-        settings: ItemSettings,
-        digesting: DigestSettings,
-        *,
-        rank_column: str | None = None,
-        references: int = 0,
-    ) -> Corpus:
+    def read(self, run: Run[Settings], sources: list[Source], settings: ReadSettings) -> Corpus:
         """Read and digest all items; see `engine.corpus.read_corpus`."""
         ...
 
-    def find(
-        self,
-        run: Run[Settings],
-        corpus: Corpus,
-        order: Int32,
-        *,
-        references: int = 0,
-        second: int | None = None,
-        by_band: bool = False,
-    ) -> Candidates:
+    def find(self, run: Run[Settings], corpus: Corpus, order: Int32, options: FindOptions) -> Candidates:
         """Find who shares a bucket; see `matching.find.find_candidates`."""
         ...
 
@@ -67,12 +48,7 @@ class Stages(Protocol):
         ...
 
     def list_pairs(
-        self,
-        run: Run[Settings],
-        candidates: Candidates,
-        store: PairStore,
-        options: JoinOptions,
-        limits: ListLimits | None,
+        self, run: Run[Settings], candidates: Candidates, store: PairStore, options: JoinOptions, limits: ListLimits
     ) -> Listing:
         """List all similar pairs; see `matching.list_pairs.list_similar`."""
         ...

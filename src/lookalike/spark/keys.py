@@ -17,12 +17,13 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.candidates.buckets import group_keys, select
+from lookalike.candidates.prefix import OVERSIZE
 from lookalike.spark.pieces import Written, to_batch, write_piece
 from lookalike.types import Bool, Buckets, Int32, Int64, UInt64, to_arrow, to_numpy
 
 KEYS = "partition int, part int, counts binary, keys binary, rows binary"
-LONG_RUN = 64
-"""Of equal keys, a part sends no more than this many; a run that is longer anywhere counts as long."""
+LONG_RUN = OVERSIZE
+"""Of equal keys, a part sends no more than this many; a longer run is what the local engine refines."""
 ROW_BITS = 32
 """The lower bits of an item's name: its row in the part."""
 _ABOUT_PIECE = -1

@@ -6,8 +6,7 @@ from itertools import groupby
 
 import numpy as np
 
-from lookalike.engine.corpus import Corpus, wanted_of
-from lookalike.engine.settings import ItemSettings
+from lookalike.engine.corpus import Corpus, ReadSettings
 from lookalike.engine.stores.digests import Digests, piece_name, records_in
 from lookalike.engine.stores.work import WorkFolder
 from lookalike.spark.comparing import FetchPart
@@ -18,13 +17,9 @@ from lookalike.types import Int32, Int64, Source, UInt8
 class InputParts:
     """All parts, in input order. Where their blocks begin is known once they have been read."""
 
-    def __init__(
-        self, sources: list[Source], settings: ItemSettings, rank_column: str | None, references: int, part_bytes: int
-    ) -> None:
+    def __init__(self, sources: list[Source], settings: ReadSettings, part_bytes: int) -> None:
         self._sources = sources
-        ranked = [None] * references + [rank_column] * (len(sources) - references)
-        wanted = [wanted_of(source, settings, rank) for source, rank in zip(sources, ranked)]
-        self.parts = split_parts(sources, wanted, part_bytes)
+        self.parts = split_parts(sources, settings.wanted(sources), part_bytes)
         self.block_starts: list[Int64] = []
         """For each part, the first item of each of its blocks, followed by that after its last."""
 

@@ -9,15 +9,18 @@ import shutil
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from lookalike.spark.cluster import payloads
+from lookalike.engine.corpus import Corpus
+from lookalike.spark.cluster import Cluster, payloads
+from lookalike.spark.parts import InputParts
 from lookalike.spark.pieces import Written, noting_failure, to_batch, write_piece
-from lookalike.types import KEPT, Int64, Source, UInt8
+from lookalike.types import KEPT, Bool, Int64, Source, UInt8
 from lookalike.write import open_kept
 
 KEPT_PIECE = "kept-{:06}.arrow"
@@ -41,6 +44,31 @@ class KeptSource(NamedTuple):
 
     source: Source
     parts: range
+
+
+def write_kept(
+    cluster: Cluster, parts: InputParts, corpus: Corpus, keep: Bool, first_source: int, folder: Path
+) -> None:
+    """Write the kept rows of every source from `first_source` on."""
+    by_source = parts.by_source(first_source)
+    given = []
+    for part in (part for some in by_source.values() for part in some):
+        cuts = parts.block_starts[part.number]
+        bits = np.packbits(keep[int(cuts[0]) : int(cuts[-1])])
+        whole = len(by_source[part.source_number]) == 1
+        given.append(KeptPart(part.number, parts.sendable(part, corpus), cuts - cuts[0], bits, whole))
+    if not given:
+        return
+    work, out = str(cluster.folder), str(folder.resolve())
+    sizes = [part.source.nbytes for part in given]
+    cluster.run(cluster.tasks(given), partial(write_parts, folder=work, out=out), "kept-", sizes)
+    made_of_parts = [
+        KeptSource(corpus.sources[number], range(some[0].number, some[-1].number + 1))
+        for number, some in by_source.items()
+        if len(some) > 1 and corpus.sources[number].layout().kind != "files"
+    ]
+    if made_of_parts:
+        cluster.run(cluster.tasks(made_of_parts), partial(join_parts, folder=work, out=out), "joined-", [])
 
 
 def write_parts(batches: Iterator[pa.RecordBatch], *, folder: str, out: str) -> Iterator[pa.RecordBatch]:

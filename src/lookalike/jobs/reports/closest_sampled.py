@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.engine.corpus import Corpus, read_corpus
+from lookalike.engine.corpus import Corpus, ReadSettings, read_corpus
 from lookalike.engine.method import choose
 from lookalike.engine.run import open_run
 from lookalike.engine.settings import Settings, settings_of_run
@@ -45,7 +45,7 @@ def sample_closest(run: Mapping[str, Any], removed: Batches, inputs: RunInputs, 
     try:
         settings, _ = choose(sources, _relaxed(run["options"]))
         with open_run(settings) as job:
-            corpus = read_corpus(job, sources, settings.items, settings.digesting)
+            corpus = read_corpus(job, sources, ReadSettings(settings.items, settings.digesting))
             draw = np.random.default_rng(settings.matching.seed).permutation(np.flatnonzero(corpus.counts))
             some = draw[: 4 * SAMPLE]
             sample = np.sort(some[_kept(corpus, inputs, some, removed)][:SAMPLE])

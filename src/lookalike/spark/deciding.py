@@ -1,0 +1,129 @@
+"""Compare the candidates on a cluster, and decide who is removed, or list who is similar, from what the tasks found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+
+from lookalike.candidates.parts import Packing
+from lookalike.engine.run import Run
+from lookalike.engine.settings import Settings
+from lookalike.engine.stores.pairs import PairStore
+from lookalike.errors import ResourceError
+from lookalike.matching.batches import Candidates
+from lookalike.matching.decisions import BatchDecisions, CollectedDecisions, Links
+from lookalike.matching.list_pairs import ListedPart, Listing, ListLimits, take_listed
+from lookalike.matching.refine import Refined
+from lookalike.matching.tasks import decide_by_pairs, pairs_by_later
+from lookalike.spark.comparing import COMPARED, COPIED, OTHER, SETS, FetchPart, compare_sets, send_sets
+from lookalike.spark.parts import InputParts
+from lookalike.spark.setup import Setup, adopt, work_of
+from lookalike.types import Bool
+
+DONE = "spark-compared.arrow"
+"""A piece that says that all outcomes are there."""
+
+
+class Comparison:
+    """The candidates of a run, compared by tasks; `refined` is what was refined before."""
+
+    def __init__(
+        self, setup: Setup, run: Run[Settings], parts: InputParts, candidates: Candidates, refined: Refined
+    ) -> None:
+        self._setup, self._run, self._parts, self._candidates = setup, run, parts, candidates
+        self._refined, self._work = refined, work_of(run)
+
+    def decide(self, *, connected: bool) -> CollectedDecisions:
+        """Decide all candidates, part by part; large parts by their verified pairs, in one pass."""
+        run, candidates = self._run, self._candidates
+        collected = CollectedDecisions(run, candidates, connected=connected)
+        collected.take(BatchDecisions(refined=self._refined))
+        if connected and any(len(blocks) > 1 for blocks in candidates.packing.batches):
+            raise ResourceError(
+                "--policy connected: one cluster of candidates does not fit in the memory of a task; give more "
+                "--memory, or use --policy direct"
+            )
+        cut = self._compare(collected.copied, listing=False, connected=connected)
+        measure = run.settings.matching.measure
+        pairs = PairStore(len(candidates.order), run.settings.execution.budget.sets_bytes, self._work.folder)
+        compared = 0
+        for task, name in self._outcomes():
+            table = self._work.load(name)
+            if task not in cut:
+                collected.take(BatchDecisions.from_table(table))
+                continue
+            listed = ListedPart.from_table(table)
+            pairs.add(pairs_by_later(listed.similar, measure))
+            own = [Links(*listed.own)] if measure.name == "overlap" else []
+            collected.take(BatchDecisions(own=own, refined=listed.refined))
+            compared += listed.compared + len(listed.similar.left)
+        if cut:
+            links = decide_by_pairs(pairs, len(candidates.order), candidates.references)
+            collected.add_links(links, compared)
+        return collected
+
+    def list_pairs(self, store: PairStore, limits: ListLimits) -> Listing:
+        """List all similar pairs."""
+        self._compare(np.zeros(len(self._candidates.order), np.bool_), listing=True)
+
+        def load(name: str) -> ListedPart:
+            return ListedPart.from_table(self._work.load(name))
+
+        before = partial(ListedPart.of_nothing, self._refined)
+        outcomes = [partial(load, name) for _, name in self._outcomes()]
+        return take_listed(self._run, self._candidates, store, [before, *outcomes], limits)
+
+    def _outcomes(self) -> Iterator[tuple[int, str]]:
+        """The number of each task that had sets, and the name of its outcome."""
+        names = self._work.load(DONE).column("name").to_pylist() if self._work.has(DONE) else []
+        for name in sorted(names):
+            yield int(name[len(COMPARED[:9]) : -len(".arrow")]), name
+
+    def _compare(self, copied: Bool, *, listing: bool, connected: bool = False) -> frozenset[int]:
+        """Send the sets of all candidates to tasks that compare them; returns the tasks that have cut parts."""
+        run, candidates = self._run, self._candidates
+        tasks_of, cut, count = plan_tasks(candidates.packing)
+        if not count or self._work.has(DONE):
+            return cut
+        cluster = self._setup.cluster(run)
+        comparing = self._setup.comparing(run, candidates.corpus)._replace(
+            tasks_of=tasks_of, cut=cut, references=candidates.references, listing=listing, connected=connected,
+            two_sided=candidates.second is not None, by_band=candidates.by_band,
+        )  # fmt: skip
+        with run.progress.stage("comparing", count, "tasks"):
+            rows = cluster.map(cluster.tasks(self._by_part(copied)), partial(send_sets, comparing=comparing), SETS)
+            rows = cluster.send(rows, "task", count)
+            step = partial(compare_sets, comparing=comparing)
+            written = cluster.run(rows, step, COMPARED[:9], [1] * count)
+        adopt(self._work, written, DONE)
+        return cut
+
+    def _by_part(self, copied: Bool) -> list[FetchPart]:
+        """What each part of the input has to send."""
+        candidates = self._candidates
+        items = candidates.order[candidates.members].astype(np.int64)
+        by_item = np.argsort(items)
+        items, places = items[by_item], candidates.members[by_item]
+        flags = np.where(copied[places], COPIED, 0).astype(np.uint8)
+        if candidates.second is not None:
+            flags |= np.where(items >= candidates.second, OTHER, 0).astype(np.uint8)
+        return self._parts.fetching(candidates.corpus, items, places, candidates.packing.block_of[by_item], flags)
+
+
+def plan_tasks(packing: Packing) -> tuple[list[list[tuple[int, bool]]], frozenset[int], int]:
+    """For each block the tasks that need it; the tasks that compare blocks of a large part; and how many there are."""
+    tasks_of: list[list[tuple[int, bool]]] = [[] for _ in range(packing.blocks)]
+    cut: set[int] = set()
+    count = 0
+    for blocks in packing.batches:
+        for later in blocks:
+            for earlier in range(blocks.start, later + 1):
+                tasks_of[later].append((count, False))
+                if earlier < later:
+                    tasks_of[earlier].append((count, True))
+                if len(blocks) > 1:
+                    cut.add(count)
+                count += 1
+    return tasks_of, frozenset(cut), count
