@@ -90,12 +90,16 @@ class IndexModel(RuleBasedStateMachine):
         self.index.close()
         self.index = la.Index.open(self.place)
 
-    @rule(texts=st.lists(TEXTS, min_size=1, max_size=3), k=st.integers(1, 4))
+    @rule(texts=st.lists(TEXTS, min_size=2, max_size=3), k=st.integers(1, 4))
     def query(self, texts, k):
-        found = self.index.query(texts, k=k).to_pylist()
+        """All texts in one call, and each in a call of its own."""
+        found = self.index.query(texts, k=k)
         for row, text in enumerate(texts):
-            mine = [(one["right"], one["similarity"]) for one in found if one["left"] == row]
+            alone = self.index.query([text], k=k)
+            mine = [(one["right"], one["similarity"]) for one in found.to_pylist() if one["left"] == row]
             assert mine == self.similar(text)[:k]
+            assert alone.schema == found.schema
+            assert alone.to_pylist() == [{**one, "left": 0} for one in found.to_pylist() if one["left"] == row]
 
     @invariant()
     def has_the_same_items(self):

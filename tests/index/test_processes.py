@@ -109,7 +109,7 @@ READER = """
 import sys, time, json, lookalike as la
 folder, seconds = sys.argv[1], float(sys.argv[2])
 index, seen, end = la.Index.open(folder, read_only=True), [], time.time() + seconds
-while time.time() < end:
+while time.time() < end or len(set(seen)) < 2:  # on a busy machine, one round can take that long
     ids = index._index.ids().to_pylist()
     assert len(ids) % 3 == 0, ids  # three are added at a time
     found = index.query(["alpha beta gamma delta"], k=None)
@@ -136,7 +136,7 @@ def test_readers_in_other_processes_see_whole_states(place):
     seen = [json.loads(reader.communicate()[0]) for reader in readers]
     index.close()
     assert [reader.returncode for reader in readers] == [0, 0]
-    assert all(one == sorted(one) and one[-1] > one[0] for one in seen)
+    assert all(one == sorted(one) and one[-1] > one[0] for one in seen), seen
 
 
 def test_grouped_additions_survive_a_close(tmp_path):

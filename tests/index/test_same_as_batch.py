@@ -50,10 +50,15 @@ def test_query_lists_the_pairs_of_the_join(place, kind, measure):
         index.add(items[200:])
         found = index.query(asked, k=None)
         again = index.query(asked, k=None, threshold="0.85")
+        alone = {row: index.query([asked[row]], k=None) for row in range(0, len(asked), 11)}
     joined = la.pairs(asked, against=items, method="lsh", **options)
     assert joined.num_rows > 300
     assert triples(found) == triples(joined)
     assert triples(again) == [row for row in triples(joined) if row[2] >= 0.85]
+    listed = found.to_pylist()
+    for row, answer in alone.items():
+        assert answer.schema == found.schema
+        assert answer.to_pylist() == [{**one, "left": 0} for one in listed if one["left"] == row]
 
 
 @pytest.mark.parametrize("measure", ["jaccard", "cosine"])

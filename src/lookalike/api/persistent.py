@@ -19,7 +19,7 @@ from lookalike.index.index import StoredIndex
 from lookalike.index.places import is_database
 from lookalike.index.stores import check_store
 from lookalike.index.together import JointAdditions
-from lookalike.index.waiting import WaitingItems, added_row, single_row
+from lookalike.index.waiting import WaitingItems, added_row, id_name, single_row, single_text
 from lookalike.read import looks_like_paths
 from lookalike.types import Source
 
@@ -181,18 +181,23 @@ class Index:
         pyarrow.Table
             id, added, match, similarity (or distance). With `if_new`, match is the most similar item at that moment.
         """
-        if not if_new and on_conflict == "replace" and (told := self._add_single(data)) is not None:
+        if on_conflict == "replace" and (told := self._add_single(data, if_new)) is not None:
             return told
         sources, numbered = self._sources(data)
         return self._index.add(sources, if_new=if_new, on_conflict=on_conflict, numbered=numbered)
 
-    def _add_single(self, data: Data) -> pa.Table | None:
-        """Add one item together with others; None if it must be added by itself."""
-        if self._waiting is not None:
+    def _add_single(self, data: Data, if_new: bool) -> pa.Table | None:
+        """Add one item, without a question together with others; None if it must be added by itself."""
+        if self._waiting is not None and not if_new:
             return self._waiting.accept(data)
         index = self._index
         row = single_row(index, data) if index.store.writing else None
-        return None if row is None or not self._together.add(row) else added_row(index, row)
+        if row is None:
+            return None
+        if if_new:
+            items = index.kind.settings.items
+            return index.add_alone(row[id_name(index)], row[items.column])
+        return None if not self._together.add(row) else added_row(index, row)
 
     def query(self, data: Data, k: int | None = 10, threshold: Number | None = None) -> pa.Table:
         """The most similar items of each item of some data.
@@ -209,8 +214,11 @@ class Index:
         pyarrow.Table
             left, right, similarity (or distance), rank; for each left the most similar first, ties in input order.
         """
+        index = self._index
+        if (text := single_text(index, data)) is not None:
+            return index.ask(text, k, threshold)
         sources, numbered = self._sources(data)
-        return self._index.query(sources, k, threshold, numbered=numbered)
+        return index.query(sources, k, threshold, numbered=numbered)
 
     def get(self, ids: Iterable[str | int]) -> pa.Table:
         """The items with some ids, in the order of the ids; those that are not there are left out.

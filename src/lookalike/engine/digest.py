@@ -18,7 +18,19 @@ from lookalike.features.vectors import fingerprints, rows_of, words_of
 from lookalike.kernels import minhash as sketching
 from lookalike.kernels import vectors as kernels
 from lookalike.kernels.chunks import CHUNK_BYTES
-from lookalike.types import Bool, Float64, Int64, Sets, UInt32, UInt64, VectorKind, text_arrays, to_arrow, to_numpy
+from lookalike.types import (
+    Bool,
+    Float64,
+    Int64,
+    Sets,
+    UInt8,
+    UInt32,
+    UInt64,
+    VectorKind,
+    text_arrays,
+    to_arrow,
+    to_numpy,
+)
 from lookalike.types import compute as pc
 from lookalike.types.frozen import frozen
 
@@ -115,8 +127,32 @@ def keyed_sets(features: pa.Array, settings: DigestSettings) -> KeyedSets:
     >>> keyed_sets(pa.array(["a rose is a rose", None]), DigestSettings(Shingling("word", 2), plan=plan)).keys.shape
     (26, 2)
     """
-    sets = item_sets(features, settings)
-    return KeyedSets(sets, *keys_of_sets(sets, settings))
+    if settings.vectors or is_list(features):
+        sets = item_sets(features, settings)
+        return KeyedSets(sets, *keys_of_sets(sets, settings))
+    return _keyed_texts(*text_arrays(features), settings)
+
+
+def keyed_text(text: str, settings: DigestSettings) -> KeyedSets:
+    """What `keyed_sets` gives for one text, without a detour by Arrow.
+
+    Examples
+    --------
+    >>> from lookalike.tuning.plan import tune
+    >>> keyed_text("a rose is a rose", DigestSettings(Shingling("word", 2), plan=tune(0.8))).sets.sizes.tolist()
+    [3]
+    """
+    data = (text or " ").encode()
+    return _keyed_texts(np.frombuffer(data, np.uint8), np.array([0, len(data)]), settings)
+
+
+def _keyed_texts(data: UInt8, offsets: Int64, settings: DigestSettings) -> KeyedSets:
+    plan = settings.plan
+    assert plan is not None
+    indptr, elements, keys = sketching.key_texts(
+        data, offsets, *settings.shingling.arguments(), np.uint64(settings.seed), plan.bands, plan.rows, CHUNK_BYTES
+    )
+    return KeyedSets(Sets(indptr, elements), keys, indptr[1:] > indptr[:-1])
 
 
 def keys_of_sets(sets: Sets, settings: DigestSettings) -> tuple[UInt64, Bool]:
@@ -125,8 +161,7 @@ def keys_of_sets(sets: Sets, settings: DigestSettings) -> tuple[UInt64, Bool]:
     assert plan is not None
     there = sets.sizes > 0
     if kind is None:
-        keys, _, _ = sketching.digest_sets(sets.indptr, sets.elements, np.uint64(settings.seed), plan.bands, plan.rows)
-        return keys, there
+        return sketching.key_sets(sets.indptr, sets.elements, np.uint64(settings.seed), plan.bands, plan.rows), there
     rows = sets.elements.reshape(-1, kind.words)
     if kind.scalar != "bits":
         rows = np.ascontiguousarray(rows.view(kind.scalar)[:, : kind.dimension])

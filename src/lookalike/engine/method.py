@@ -21,7 +21,7 @@ from lookalike.engine.settings import Settings, plan_for
 from lookalike.engine.vectors import brute_cost, for_vectors, lsh_cost, sample_vectors, vectors_of
 from lookalike.errors import UsageError
 from lookalike.features.shingles import sets_of
-from lookalike.kernels.minhash import digest_sets
+from lookalike.kernels.minhash import key_sets
 from lookalike.kernels.sets import fingerprint_sets
 from lookalike.tuning.plan import Plan, TooFewHashesError, tune
 from lookalike.tuning.thresholds import written
@@ -319,7 +319,7 @@ def _candidates(sets: Sets, settings: Settings, growth: float) -> tuple[float, f
     if settings.matching.measure.jaccard_floor is None or settings.matching.recall >= 1:
         return 0.0, 0.0
     plan = plan_for(settings.matching.measure, settings.matching.recall, settings.matching.hashes)
-    keys, _, _ = digest_sets(sets.indptr, sets.elements, np.uint64(settings.matching.seed), plan.bands, plan.rows)
+    keys = key_sets(sets.indptr, sets.elements, np.uint64(settings.matching.seed), plan.bands, plan.rows)
     pairs = refined = 0.0
     for band in keys:
         counts = np.unique(band, return_counts=True)[1].astype(np.float64)

@@ -41,6 +41,8 @@ def find_new(lookup: Lookup, asked: KeyedSets) -> NewItems:
     known, _ = lookup.search(asked, kind.measure).best_first(kind.measure, k=1)
     unknown = np.ones(count, np.bool_)
     unknown[known.left] = False
+    if count == 1:  # there is nothing else in the block
+        return _choose(known, Matches.joined([]), unknown, kind)
     first = _first_equal(asked, kind)
     pairs = _pairs_inside(asked, first, unknown, kind)
     added = unknown & (~asked.there | (first == np.arange(count)))

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from lookalike.engine.digest import KeyedSets
+from lookalike.engine.digest import KeyedSets, keyed_text
 from lookalike.errors import BadDataError
-from lookalike.index.adding import find_new
+from lookalike.index.adding import NewItems, find_new
 from lookalike.index.batch import Batch, last_of_each, no_items
-from lookalike.index.contract import Changes, Store
+from lookalike.index.contract import Changes, Lookup, Store
 from lookalike.index.naming import typed_ids
-from lookalike.index.reading import ReadItems
-from lookalike.types import Bool, Float64, Int64, to_arrow
+from lookalike.index.reading import ReadItems, stored_batch
+from lookalike.types import Bool, Float64, Int64, strings_to_arrow, to_arrow
 from lookalike.types import compute as pc
 
 ITEM_BYTES = 64
@@ -50,6 +51,19 @@ class Additions:
         batch = items.batch(names, self._store.kind.store)
         if self._if_new:
             self._add_new(batch, items.found)
+        else:
+            self._add_all(batch)
+
+    def add_alone(self, id: str | int, text: str) -> None:
+        """Add the only item of the call."""
+        self._integers = isinstance(id, int)
+        self._counted(1)
+        kind, names = self._store.kind, strings_to_arrow([str(id)])
+        found = keyed_text(text, kind.digesting)
+        features = strings_to_arrow([text]) if kind.store == "text" else names
+        batch = stored_batch(names, features, found, kind.store, "")
+        if self._if_new:
+            self._add_stretch(batch, found, self._changes.put)
         else:
             self._add_all(batch)
 
@@ -115,12 +129,12 @@ class Additions:
         edges = np.flatnonzero(known)
         cuts = np.unique(np.concatenate([[0, len(batch)], edges, edges + 1])).tolist()
         if len(cuts) == 2:
-            self._add_stretch(batch, found)
+            self._add_stretch(batch, found, self._changes.hold)
             return
         for low, high in pairwise(cuts):
-            self._add_stretch(batch.take(np.arange(low, high)), found.slice(low, high))
+            self._add_stretch(batch.take(np.arange(low, high)), found.slice(low, high), self._changes.hold)
 
-    def _add_stretch(self, batch: Batch, found: KeyedSets) -> None:
+    def _add_stretch(self, batch: Batch, found: KeyedSets, add: Callable[[Batch], None]) -> None:
         """Items of which none has the id of another, and only a single one may have that of an item of the index."""
         lookup = self._changes.lookup
         rows, numbers = lookup.find_ids(batch.ids)
@@ -131,19 +145,10 @@ class Additions:
             self._tell(batch.ids, ~known, batch.ids, np.full(len(batch), np.nan))
             return
         new = find_new(lookup, found)
-        ids = batch.ids
-        inside = ids.take(to_arrow(np.maximum(new.row, 0)))
-        known = new.number >= 0
-        stored = pa.nulls(len(batch), pa.large_string())
-        if known.any():
-            stored = lookup.ids(np.where(known, new.number, new.number[known][0]))
-        matches = pc.if_else(to_arrow(known), stored, inside)
-        self._tell(
-            ids, new.added, pc.if_else(to_arrow(new.added), pa.nulls(len(ids), ids.type), matches), new.similarity
-        )
+        self._tell(batch.ids, new.added, _matches(lookup, batch.ids, new), new.similarity)
         if new.added[rows].any():
             self._changes.remove(numbers)
-        self._changes.hold(batch.take(np.flatnonzero(new.added)))
+        add(batch.take(np.flatnonzero(new.added)))
 
     # The end
 
@@ -181,3 +186,16 @@ class Additions:
                 self._store.kind.measure.column: shown,
             }
         )
+
+
+def _matches(lookup: Lookup, ids: pa.Array, new: NewItems) -> pa.Array:
+    """The ids of what the items of a block resemble; null for those that are new."""
+    if new.added.all():
+        return pa.nulls(len(ids), ids.type)
+    inside = ids.take(to_arrow(np.maximum(new.row, 0)))
+    known = new.number >= 0
+    stored = pa.nulls(len(ids), pa.large_string())
+    if known.any():
+        stored = lookup.ids(np.where(known, new.number, new.number[known][0]))
+    matches = pc.if_else(to_arrow(known), stored, inside)
+    return pc.if_else(to_arrow(new.added), pa.nulls(len(ids), ids.type), matches)

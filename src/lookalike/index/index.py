@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import partial
@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.engine.allocators import thrifty_memory
-from lookalike.engine.digest import keyed_sets
+from lookalike.engine.digest import KeyedSets, keyed_sets, keyed_text
 from lookalike.engine.forecast import count_items
 from lookalike.engine.progress import Progress
 from lookalike.engine.settings import Settings, one_of
@@ -27,11 +27,12 @@ from lookalike.index.batch import no_items
 from lookalike.index.contract import Lookup, Store
 from lookalike.index.kind import Kind
 from lookalike.index.matches import Matches
-from lookalike.index.naming import NamedMatches, typed_ids
+from lookalike.index.naming import NamedMatches, table_of, typed_ids
 from lookalike.index.reading import DigestElsewhere, Reader
 from lookalike.index.reference import as_features
 from lookalike.index.stores import create_store, open_store
 from lookalike.types import Rejected, Source, strings_to_arrow, to_arrow
+from lookalike.verify.measures import Measure
 
 ON_CONFLICT = ("replace", "skip", "error")
 DURABILITY = ("each", "batch")
@@ -192,6 +193,15 @@ class StoredIndex:
         """
         return self._add(sources, on_conflict, if_new=if_new, numbered=numbered, elsewhere=elsewhere).table()
 
+    def add_alone(self, id: str | int, text: str) -> pa.Table:
+        """What `add` does with one text if it is new: the same steps, on fewer objects."""
+        self.check_writing()
+        with self._changing, self.store.changing() as changes:
+            additions = Additions(self.store, changes, "replace", if_new=True, numbered=True)
+            additions.add_alone(id, text)
+            additions.finish()
+        return additions.table()
+
     def _add(
         self,
         sources: list[Source],
@@ -240,6 +250,12 @@ class StoredIndex:
         """
         return pa.concat_tables(self.matches(sources, k, threshold, numbered=numbered).tables()).combine_chunks()
 
+    def ask(self, text: str, k: int | None = 10, threshold: float | str | Fraction | None = None) -> pa.Table:
+        """What `query` returns for one text without an id: the same steps, on fewer objects."""
+        lookup, found = self._search(lambda kind: keyed_text(text, kind.digesting), k, threshold)
+        ranks = np.arange(1, len(found.left) + 1)
+        return table_of(lookup, to_arrow(found.left), found.right, found.similarity, ranks)
+
     def matches(
         self,
         sources: list[Source],
@@ -249,12 +265,8 @@ class StoredIndex:
         numbered: bool = False,
     ) -> NamedMatches:
         """What `query` returns, to be written a piece at a time."""
-        if k is not None and k < 1:
-            raise UsageError(f"-k must be at least 1, not {k}")
-        lookup = self.store.lookup  # another thread may change the index meanwhile: this does not change
-        kind = lookup.kind
-        measure = kind.measure_at(threshold)
-        named = NamedMatches(lookup, numbered)
+        lookup, measure = self._asked(k, threshold)
+        kind, named = lookup.kind, NamedMatches(lookup, numbered)
         if not kind.decided:  # nothing has been added
             return named
         reader = Reader(kind, self._progress)
@@ -272,12 +284,22 @@ class StoredIndex:
         self, features: pa.Array, k: int | None = 10, threshold: float | str | Fraction | None = None
     ) -> tuple[Lookup, Matches]:
         """What `query` finds for a column of items, best first, by number; and the lookup that knows their ids."""
-        measure = self.kind.measure_at(threshold)
-        lookup = self.store.lookup
-        if not self.kind.decided:  # nothing has been added
+        return self._search(lambda kind: keyed_sets(features, kind.digesting), k, threshold)
+
+    def _search(
+        self, keyed: Callable[[Kind], KeyedSets], k: int | None, threshold: float | str | Fraction | None
+    ) -> tuple[Lookup, Matches]:
+        lookup, measure = self._asked(k, threshold)
+        if not lookup.kind.decided:  # nothing has been added
             return lookup, Matches.joined([])
-        found, _ = lookup.search(keyed_sets(features, self.kind.digesting), measure).best_first(measure, k)
-        return lookup, found
+        return lookup, lookup.search(keyed(lookup.kind), measure).best_first(measure, k)[0]
+
+    def _asked(self, k: int | None, threshold: float | str | Fraction | None) -> tuple[Lookup, Measure]:
+        """Check what is asked; another thread may change the index meanwhile, but not this lookup."""
+        if k is not None and k < 1:
+            raise UsageError(f"-k must be at least 1, not {k}")
+        lookup = self.store.lookup
+        return lookup, lookup.kind.measure_at(threshold)
 
     def remove(self, ids: Sequence[Any] = (), *, older_than: float | None = None) -> int:
         """Remove items by id, and those added more than `older_than` seconds ago; returns how many were there."""

@@ -99,6 +99,11 @@ class Kind:
         """What the keys of the items depend on."""
         return self.settings.digesting
 
+    @cached_property
+    def holds_sets(self) -> bool:
+        """Whether the sets of its items are stored: not their texts, and no vectors."""
+        return self.store == "sets" and self.settings.items.vectors is None
+
     @property
     def plan(self) -> Plan:
         """Bands and rows."""

@@ -34,6 +34,8 @@ class Matches(NamedTuple):
 
     def best_first(self, measure: Measure, k: int | None = None) -> tuple[Matches, Int64]:
         """Ordered by the item asked, the most similar first, ties in input order; and the rank of each, from 1."""
+        if len(self.left) < 2:
+            return self, np.ones(len(self.left), np.int64)
         nearness = self.similarity if measure.is_distance else -self.similarity
         order = np.lexsort((self.right, nearness, self.left))
         found = self.take(order)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,10 @@ from lookalike.index.matches import Matches
 from lookalike.index.reading import ReadItems, places_of
 from lookalike.read import join_column
 from lookalike.types import Float64, Int32, Int64, Source, to_arrow
+from lookalike.types import compute as pc
+
+FEW = 32
+"""Ids that are converted one by one: a call of Arrow takes longer."""
 
 
 def typed_ids(ids: pa.Array, integers: bool) -> pa.Array:
@@ -25,7 +30,26 @@ def typed_ids(ids: pa.Array, integers: bool) -> pa.Array:
     >>> typed_ids(pa.array(["7"]), integers=True).to_pylist()
     [7]
     """
-    return ids.cast(pa.int64()) if integers else ids
+    if not integers:
+        return ids
+    if len(ids) <= FEW and not ids.null_count:
+        return to_arrow(np.array([int(one) for one in ids.to_pylist()], np.int64))
+    return pc.cast(ids, pa.int64())
+
+
+def table_of(lookup: Lookup, left: pa.Array, right: Int64, similarity: Float64, ranks: Int64) -> pa.Table:
+    """Matches as callers get them: left, right, similarity (or distance), rank."""
+    if not len(right):
+        return _no_matches(left.type, lookup.kind.measure.column, lookup.integers)
+    ids = typed_ids(lookup.ids(right), lookup.integers)
+    names = ["left", "right", lookup.kind.measure.column, "rank"]
+    return pa.Table.from_arrays([left, ids, to_arrow(similarity), to_arrow(ranks)], names)
+
+
+@cache
+def _no_matches(left: pa.DataType, column: str, integers: bool) -> pa.Table:
+    types = left, pa.int64() if integers else pa.large_string(), pa.float64(), pa.int64()
+    return pa.Table.from_arrays([pa.nulls(0, kind) for kind in types], ["left", "right", column, "rank"])
 
 
 class _Piece(NamedTuple):
@@ -89,13 +113,16 @@ class NamedMatches:
     def tables(self) -> Iterator[pa.Table]:
         """left, right, similarity (or distance), rank; some at a time."""
         if not self._pieces:
-            yield self._table(pa.nulls(0, pa.int64() if self._numbered else pa.large_string()), None)
+            none = np.empty(0, np.int64)
+            left = pa.nulls(0, pa.int64() if self._numbered else pa.large_string())
+            yield table_of(self._lookup, left, none, np.empty(0), none)
             return
         ids = None
         if not self._missing:
             ids = join_column([piece.names for piece in self._pieces])
         for number, piece in enumerate(self._pieces):
-            yield self._table(self._places(piece) if ids is None else ids.chunk(number), piece)
+            left = self._places(piece) if ids is None else ids.chunk(number)
+            yield table_of(self._lookup, left, piece.right, piece.similarity, piece.ranks.astype(np.int64))
 
     def _places(self, piece: _Piece) -> pa.Array:
         """The names of items of which some have no id: the place where there is none."""
@@ -105,16 +132,3 @@ class NamedMatches:
         else:
             places = places_of(piece.source, first, piece.items).take(rows)
         return places if self._missing == self._seen else fill_ids(piece.names, places.cast(pa.large_string()))
-
-    def _table(self, left: pa.Array, piece: _Piece | None) -> pa.Table:
-        none = np.empty(0, np.int64)
-        right = self._lookup.ids(none if piece is None else piece.right)
-        ranks = none if piece is None else piece.ranks.astype(np.int64)
-        return pa.table(
-            {
-                "left": left,
-                "right": typed_ids(right, self._lookup.integers),
-                self._lookup.kind.measure.column: to_arrow(np.empty(0) if piece is None else piece.similarity),
-                "rank": to_arrow(ranks),
-            }
-        )

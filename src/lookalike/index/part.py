@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from lookalike.engine.digest import DigestSettings, KeyedSets, item_sets
 from lookalike.index.batch import Content
-from lookalike.types import Int64, Sets, UInt64
+from lookalike.types import Bool, Int64, Sets, UInt64
 from lookalike.verify.measures import Measure
 
 if TYPE_CHECKING:
@@ -20,6 +20,19 @@ ROOM = 1 << 16
 """Pairs that are found before they are compared; more only if one item alone meets more."""
 Found = tuple[Int64, Int64]
 """Pairs of an item asked and an item of a part, by number."""
+
+
+class StoredSets(NamedTuple):
+    """Sets as kernels compare them, where they are stored."""
+
+    offsets: Int64
+    data: UInt64
+    file: tuple[UInt64, UInt64, Bool]
+    """How the blocks of their file are checked; see `kernels.index.damaged_block`."""
+    begins: tuple[int, int]
+    """Where these arrays begin in it."""
+    stopped_at: Callable[[int], None]
+    """Says what is wrong with a damaged block; does nothing if there is none."""
 
 
 class Contents(Protocol):
@@ -40,11 +53,17 @@ class Part(Contents, Protocol):
     def find(self, asked: KeyedSets, measure: Measure) -> Iterator[Found]:
         """Pairs that share a bucket, each once, ordered by the item asked; without some that are not similar."""
 
+    def stored_sets(self) -> StoredSets | None:
+        """The sets of all items, if these are stored and may stay in memory; for an index of sets only."""
+
     def find_ids(self, keys: UInt64) -> Found:
         """Pairs whose ids have the same key."""
 
     def ids(self, numbers: Int64) -> pa.Array:
         """The ids of items."""
+
+    def id(self, number: int) -> bytes:
+        """The id of one item, in UTF-8."""
 
     def content_bytes(self) -> int:
         """How many bytes the content of all items has."""
@@ -63,9 +82,14 @@ def fetch_sets(part: Contents, numbers: Int64, digesting: DigestSettings, text: 
     return item_sets(content.take(distinct).as_texts(), digesting), which.astype(np.int64)
 
 
+def first_room(asked: int) -> int:
+    """Room for the pairs of so many items, to begin with."""
+    return min(ROOM, 256 * asked)
+
+
 def stretches(collect: Callable[[int, Int64, Int64], tuple[int, int]], asked: int) -> Iterator[Found]:
     """Distinct pairs from a kernel that stops when there is no more room; one item with more gets more room."""
-    first, room = 0, min(ROOM, 256 * asked)
+    first, room = 0, first_room(asked)
     left, right = np.empty(room, np.int64), np.empty(room, np.int64)
     while first < asked:
         stopped, filled = collect(first, left, right)

@@ -11,10 +11,16 @@ import pyarrow as pa
 
 from lookalike.engine.digest import KeyedSets
 from lookalike.index.batch import Array, Batch, Content, id_keys, pieces_of, texts_of
-from lookalike.index.part import Found, joined_pairs, stretches
+from lookalike.index.part import Found, StoredSets, joined_pairs, stretches
 from lookalike.kernels import index as kernels
 from lookalike.types import Bool, Int64, UInt64, text_arrays, to_arrow
 from lookalike.verify.measures import Measure
+
+_NO_FILE = np.empty(0, np.uint64), np.empty(0, np.uint64), np.empty(0, np.bool_)
+
+
+def _nothing_wrong(block: int) -> None:
+    """Nothing in memory is damaged."""
 
 
 class Growing:
@@ -129,9 +135,18 @@ class Table:
         """The ids of items."""
         return texts_of(self._id_offsets.rows, self._letters.rows).take(to_arrow(numbers))
 
+    def id(self, number: int) -> bytes:
+        """The id of one item, in UTF-8."""
+        start, end = self._id_offsets.rows[number : number + 2].tolist()
+        return self._letters.rows[start:end].tobytes()
+
     def contents(self, numbers: Int64) -> tuple[Content, Int64]:
         """The whole content."""
         return Content(self._offsets.rows, self._data.rows), numbers
+
+    def stored_sets(self) -> StoredSets:
+        """The sets of all items."""
+        return StoredSets(self._offsets.rows, self._data.rows, _NO_FILE, (0, 0), _nothing_wrong)
 
     def sizes(self, numbers: Int64) -> Int64:
         """How long the content of items is."""
@@ -159,8 +174,8 @@ class FirstItems:
 
     def __init__(self, table: Table, count: int) -> None:
         self.table, self._count = table, count
-        self.ids, self.contents, self.sizes = table.ids, table.contents, table.sizes
-        self.content_bytes, self.batches = table.content_bytes, table.batches
+        self.ids, self.id, self.contents, self.sizes = table.ids, table.id, table.contents, table.sizes
+        self.content_bytes, self.batches, self.stored_sets = table.content_bytes, table.batches, table.stored_sets
 
     def __len__(self) -> int:
         return self._count

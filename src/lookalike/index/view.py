@@ -12,16 +12,17 @@ from lookalike.engine.digest import KeyedSets
 from lookalike.index.batch import Content, id_keys, pieces_of
 from lookalike.index.kind import Kind
 from lookalike.index.matches import Matches
-from lookalike.index.part import Part, fetch_sets
+from lookalike.index.part import Part, StoredSets, fetch_sets
 from lookalike.kernels import index as kernels
+from lookalike.kernels.questions import compare_found
 from lookalike.matching.vectors import values_of_pairs
-from lookalike.types import Bool, Float64, Int64, Sets, to_arrow, to_numpy
+from lookalike.types import Bool, Float64, Int64, Sets, bytes_to_arrow, to_arrow, to_numpy
 from lookalike.types import compute as pc
 from lookalike.types.frozen import frozen
 from lookalike.verify.measures import Measure
 
 FEW = 32
-"""Pairs that are compared without a look at how large they are."""
+"""Pairs that are compared without a look at how large they are, and ids that are read one by one."""
 SCANNED = 1 << 12
 """Items among which the next one that has not been removed is looked for at a time."""
 
@@ -82,13 +83,33 @@ class View:
 
     def search(self, asked: KeyedSets, measure: Measure) -> Matches:
         """All similar items that share a bucket with those asked, with their exact similarity."""
-        found = [Matches(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
+        found: list[Matches] = []
         for first, part in self.each():
             for left, right in part.find(asked, measure):
+                stored = part.stored_sets() if self.kind.holds_sets else None
+                if stored is not None:
+                    found += self._compare_stored(asked.sets, left, right, stored, first, measure)
+                    continue
                 kept = ~self.gone[first + right]
                 compared = self._compare(asked.sets, left[kept], part, right[kept], measure)
                 found += [some._replace(right=some.right + first) for some in compared]
-        return Matches.joined(found)
+        return found[0] if len(found) == 1 else Matches.joined(found)
+
+    def _compare_stored(
+        self, asked: Sets, left: Int64, right: Int64, stored: StoredSets, first: int, measure: Measure
+    ) -> list[Matches]:
+        """Compare pairs with sets where they are stored, the first of which has the number `first`."""
+        overlaps, sizes = np.empty(len(left), np.int64), np.empty(len(left), np.int64)
+        kept, why = compare_found(
+            left, right, asked.indptr, asked.elements, stored.offsets, stored.data, stored.file, *stored.begins,
+            self.gone, first, *measure.arguments, overlaps, sizes,
+        )  # fmt: skip
+        stored.stopped_at(why)
+        if not kept:
+            return []
+        left = left[:kept]
+        own = asked.indptr[left + 1] - asked.indptr[left]
+        return [Matches(left, right[:kept] + first, measure.of_overlaps(overlaps[:kept], own, sizes[:kept]))]
 
     def _compare(self, asked: Sets, left: Int64, part: Part, right: Int64, measure: Measure) -> Iterator[Matches]:
         """Compare pairs; many of them, a piece at a time."""
@@ -114,12 +135,18 @@ class View:
 
     def ids(self, numbers: Int64) -> pa.Array:
         """The ids of items, as text."""
-        if len(numbers) == 1:
-            return self._ids_ascending(numbers)
+        if len(numbers) <= FEW:
+            return bytes_to_arrow([self._id(number) for number in numbers.tolist()])
         order = np.argsort(numbers, kind="stable")
         back = np.empty(len(numbers), np.int64)
         back[order] = np.arange(len(numbers))
         return self._ids_ascending(numbers[order]).take(to_arrow(back))
+
+    def _id(self, number: int) -> bytes:
+        for first, part in self.each():
+            if number < first + len(part):
+                return part.id(number - first)
+        raise IndexError(number)
 
     def _ids_ascending(self, numbers: Int64) -> pa.Array:
         pieces = []

@@ -86,6 +86,15 @@ def single_row(index: StoredIndex, data: object) -> Row | None:
     return row
 
 
+def single_text(index: StoredIndex, data: object) -> str | None:
+    """The one text of some data if nothing can be wrong with it."""
+    if type(data) is not list or len(data) != 1 or not _is_text(data[0]):
+        return None
+    items = index.kind.settings.items
+    text: str = data[0]
+    return None if items.vectors or items.id is not None or not index.kind.decided else text
+
+
 def added_row(index: StoredIndex, row: Row) -> pa.Table:
     """What `add` returns for an item that was added without a question."""
     given = row[id_name(index)]

@@ -2,41 +2,63 @@
 
 import numpy as np
 
-from lookalike.kernels.compile import inlined, kernel
+from lookalike.kernels.compile import inlined, kernel, part
 from lookalike.kernels.hashing import U, mix
 from lookalike.kernels.machine import multiply_high
 from lookalike.kernels.sets import common_at_least, needed_overlap
 from lookalike.kernels.sorting import first_from
 
+BLOCK_BYTES = 1 << 14
+"""Bytes of a file per checksum: what is read and checked to answer a question from a cold file."""
+BLOCK_WORDS = BLOCK_BYTES // 8
 
-@kernel("uint64[], int64, int64[], uint64[]")
-def sum_blocks(words, block_words, blocks, sums):
-    """The checksum of some blocks of a file; the last block may be shorter.
+
+@part
+def _sum_of_block(words, block):
+    """The checksum of a block; the last one may be shorter.
 
     Every step is one-to-one in the word and in the sum so far, so that a change of one word never goes unnoticed.
+    """
+    start = block * BLOCK_WORDS
+    end = min(start + BLOCK_WORDS, words.size)
+    total = U(0x9E3779B97F4A7C15) ^ U(end - start)
+    for k in range(start, end):
+        total = (total ^ words[k]) * U(0xD6E8FEB86659FD93)
+        total ^= total >> U(32)
+    return total
+
+
+@kernel("uint64[], int64[], uint64[]")
+def sum_blocks(words, blocks, sums):
+    """The checksums (uint64[m]) of some blocks (int64[m]) of a file (uint64[n])."""
+    for i in range(blocks.size):
+        sums[i] = _sum_of_block(words, blocks[i])
+
+
+@inlined
+def damaged_block(file, begin, size, start, end):
+    """The first damaged block of the values start..end of an array, -1 if there is none; checks each block only once.
 
     Parameters
     ----------
-    words : uint64[n]
-    block_words : int64
-        Words per block.
-    blocks : int64[m]
-        Numbers of blocks.
-    sums : uint64[m]
-        Receives their checksums.
+    file : (uint64[n], uint64[blocks], bool[blocks])
+        Its words, the checksums of its blocks, and which of them are known to be good; empty if there is no file.
+    begin, size : int64
+        Where the array begins in the file, and the bytes of a value.
     """
-    for i in range(blocks.size):
-        start = blocks[i] * block_words
-        end = min(start + block_words, words.size)
-        total = U(0x9E3779B97F4A7C15) ^ U(end - start)
-        for k in range(start, end):
-            total = (total ^ words[k]) * U(0xD6E8FEB86659FD93)
-            total ^= total >> U(32)
-        sums[i] = total
+    words, sums, good = file
+    if good.size > 0 and end > start:
+        last = (begin + end * size - 1) // BLOCK_BYTES
+        for block in range((begin + start * size) // BLOCK_BYTES, last + 1):
+            if not good[block]:
+                if _sum_of_block(words, block) != sums[block]:
+                    return block
+                good[block] = True
+    return np.int64(-1)
 
 
-@kernel("int64[], int64[], int64, int64, int64, bool[], int64[] -> int64")
-def unchecked_blocks(starts, ends, begin, size, block_bytes, good, found):
+@kernel("int64[], int64[], int64, int64, bool[], int64[] -> int64")
+def unchecked_blocks(starts, ends, begin, size, good, found):
     """The blocks of some stretches of an array that are not known to be good; as many as there is room for.
 
     Parameters
@@ -57,8 +79,8 @@ def unchecked_blocks(starts, ends, begin, size, block_bytes, good, found):
     for i in range(starts.size):
         if ends[i] <= starts[i]:
             continue
-        last = (begin + ends[i] * size - 1) // block_bytes
-        for block in range((begin + starts[i] * size) // block_bytes, last + 1):
+        last = (begin + ends[i] * size - 1) // BLOCK_BYTES
+        for block in range((begin + starts[i] * size) // BLOCK_BYTES, last + 1):
             if not good[block]:
                 if count == found.size:
                     return count
@@ -97,6 +119,36 @@ def _first_above(values, low, high, key):
     return low
 
 
+@inlined
+def stretch_of(key, band, words, fences, step, count):
+    """Where a key can be in its band, by the filter and the fences alone: (start, end), (0, 0) if it is not there."""
+    place, bits = _filter_place(key, band, words.size)
+    if words[place] & bits != bits:
+        return np.int64(0), np.int64(0)
+    last = _first_above(fences, 0, fences.size, key)
+    if last == 0:
+        return np.int64(0), np.int64(0)
+    first = first_from(fences, 0, last, key)
+    return max(first - 1, 0) * step, min(last * step, count)
+
+
+@inlined
+def _run_end(values, at, high, key):
+    """Where the run of a key ends that can begin at `at`; most runs are short."""
+    step = 1
+    while at + step <= high and values[at + step - 1] == key:
+        at += step
+        step *= 2
+    return _first_above(values, at, min(at + step, high), key)
+
+
+@inlined
+def run_of(key, keys, start, end):
+    """Where the run of a key is in a stretch of the sorted keys of its band: (start, end), equal if it is not there."""
+    start = first_from(keys, start, end, key)
+    return start, _run_end(keys, start, end, key)
+
+
 @kernel("uint64[,], bool[], int64, uint64[], uint64[,], int64, int64, int64[,], int64[,]")
 def locate_keys(asked, there, first_band, words, fences, step, count, starts, ends):
     """Where the runs of keys can be in their bands, by the filter and the fences alone.
@@ -124,16 +176,7 @@ def locate_keys(asked, there, first_band, words, fences, step, count, starts, en
             ends[band, i] = 0
             if not there[i]:
                 continue
-            key = asked[band, i]
-            place, bits = _filter_place(key, first_band + band, words.size)
-            if words[place] & bits != bits:
-                continue
-            last = _first_above(row, 0, row.size, key)
-            if last == 0:
-                continue
-            first = first_from(row, 0, last, key)
-            starts[band, i] = max(first - 1, 0) * step
-            ends[band, i] = min(last * step, count)
+            starts[band, i], ends[band, i] = stretch_of(asked[band, i], first_band + band, words, row, step, count)
 
 
 @kernel("uint64[,], uint64[,], int64, int64[,], int64[,] -> int64")
@@ -158,22 +201,11 @@ def narrow_runs(asked, keys, limit, starts, ends):
         for i in range(asked.shape[1]):
             if ends[band, i] == 0:
                 continue
-            start = first_from(row, starts[band, i], ends[band, i], asked[band, i])
-            end = _run_end(row, start, ends[band, i], asked[band, i])
+            start, end = run_of(asked[band, i], row, starts[band, i], ends[band, i])
             starts[band, i] = start
             ends[band, i] = end if end > start else 0
             large += end - start > limit
     return large
-
-
-@inlined
-def _run_end(values, at, high, key):
-    """Where the run of a key ends that can begin at `at`; most runs are short."""
-    step = 1
-    while at + step <= high and values[at + step - 1] == key:
-        at += step
-        step *= 2
-    return _first_above(values, at, min(at + step, high), key)
 
 
 @kernel("int64, int64[,], int64[,], int32[,], int64, int64[], int64[] -> (int64, int64)")

@@ -7,7 +7,7 @@ from lookalike.kernels.compile import inlined, kernel, part
 from lookalike.kernels.hashing import LARGEST, U, mix, spread
 from lookalike.kernels.machine import multiply_high
 from lookalike.kernels.sets import fingerprint_sets, sort_distinct
-from lookalike.kernels.shingles import chunk_size, cut_chunk, list_shingles, work_space
+from lookalike.kernels.shingles import chunk_size, cut_chunk, list_shingles, shingle_texts, work_space
 from lookalike.kernels.words import NOTHING
 
 MERSENNE = np.uint64((1 << 61) - 1)
@@ -321,16 +321,33 @@ def digest_texts(data, offsets, kind, width, bag, folding, stop_words, seed, ban
     return keys, counts, prints
 
 
-@kernel("int64[], uint64[], uint64, int64, int64 -> (uint64[,], int64[], uint64[,])")
-def digest_sets(indptr, elements, seed, bands, rows):
-    """digest_texts for existing sets: (keys, counts, prints), with fingerprints of the sets themselves."""
+@kernel("int64[], uint64[], uint64, int64, int64 -> uint64[,]")
+def key_sets(indptr, elements, seed, bands, rows):
+    """The bucket keys of sets: uint64[bands, sets]."""
     sets = indptr.size - 1
     sketch = np.empty(bands * rows, np.uint64)
     keys = np.empty((bands, sets), np.uint64)
-    counts = np.empty(sets, np.int64)
     for i in range(sets):
-        start, counts[i] = indptr[i], indptr[i + 1] - indptr[i]
-        fast_similarity_sketch(elements[start : indptr[i + 1]], counts[i], seed, bands * rows, sketch)
+        start, end = indptr[i], indptr[i + 1]
+        fast_similarity_sketch(elements[start:end], end - start, seed, bands * rows, sketch)
         for band in range(bands):
             keys[band, i] = _band_key(sketch, band * rows, rows, band)
-    return keys, counts, fingerprint_sets(indptr, elements)
+    return keys
+
+
+@kernel("int64[], uint64[], uint64, int64, int64 -> (uint64[,], int64[], uint64[,])")
+def digest_sets(indptr, elements, seed, bands, rows):
+    """digest_texts for existing sets: (keys, counts, prints), with fingerprints of the sets themselves."""
+    keys = key_sets(indptr, elements, seed, bands, rows)
+    return keys, indptr[1:] - indptr[:-1], fingerprint_sets(indptr, elements)
+
+
+@kernel(
+    "uint8[], int64[], int64, int64, bool, (uint16[], uint32[,], uint32[]), uint64[], uint64, int64, int64, int64 "
+    "-> (int64[], uint64[], uint64[,])"
+)
+def key_texts(data, offsets, kind, width, bag, folding, stop_words, seed, bands, rows, chunk=CHUNK_BYTES):
+    """The sets of texts, and their bucket keys: (indptr, elements, keys) of shingle_texts and key_sets."""
+    every = np.arange(offsets.size - 1)
+    indptr, elements = shingle_texts(data, offsets, every, kind, width, bag, folding, stop_words, chunk)
+    return indptr, elements, key_sets(indptr, elements, seed, bands, rows)

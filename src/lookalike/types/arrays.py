@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -80,9 +81,15 @@ def to_arrow(values: npt.NDArray[Any]) -> pa.Array:
     """
     import pyarrow as pa
 
-    kind = pa.from_numpy_dtype(values.dtype)
     stored = np.packbits(values, bitorder="little") if values.dtype == np.bool_ else np.ascontiguousarray(values)
-    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(stored)])
+    return pa.Array.from_buffers(_arrow_type(values.dtype), len(values), [None, pa.py_buffer(stored)])
+
+
+@cache
+def _arrow_type(dtype: np.dtype[Any]) -> pa.DataType:
+    import pyarrow as pa
+
+    return pa.from_numpy_dtype(dtype)
 
 
 def matrix_to_arrow(rows: npt.NDArray[Any]) -> pa.Array:
@@ -133,12 +140,22 @@ def strings_to_arrow(values: Sequence[str]) -> pa.Array:
     >>> strings_to_arrow(["a", "", "bc"]).to_pylist()
     ['a', '', 'bc']
     """
+    return bytes_to_arrow([value.encode() for value in values])
+
+
+def bytes_to_arrow(values: Sequence[bytes]) -> pa.Array:
+    """UTF-8 strings as an Arrow array of large_string.
+
+    Examples
+    --------
+    >>> bytes_to_arrow([b"a", b"", b"bc"]).to_pylist()
+    ['a', '', 'bc']
+    """
     import pyarrow as pa
 
-    stored = [value.encode() for value in values]
-    offsets = np.cumsum([0, *map(len, stored)], dtype=np.int64)
-    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(stored))]
-    return pa.Array.from_buffers(pa.large_string(), len(stored), buffers)
+    offsets = np.cumsum([0, *map(len, values)], dtype=np.int64)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(values))]
+    return pa.Array.from_buffers(pa.large_string(), len(values), buffers)
 
 
 def text_scalar(value: str | None) -> pa.Scalar:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from functools import cached_property
 
 import numpy as np
 
 from lookalike.index.folder.checked_file import CheckedFile, CheckedWriter
-from lookalike.index.part import Found, distinct_pairs, joined_pairs, stretches
+from lookalike.index.part import Found, distinct_pairs, first_room, joined_pairs, stretches
 from lookalike.kernels import index as kernels
+from lookalike.kernels.questions import CROWDED, collect_shared
 from lookalike.types import Bool, Int32, Int64, UInt64
 from lookalike.types.frozen import frozen
 
@@ -130,6 +131,31 @@ class Bands:
         self.keys: UInt64 = file.array(f"{prefix}keys")
         self.numbers: Int32 = file.array(f"{prefix}numbers")
         self._fences: UInt64 = file.load(f"{prefix}fences")
+        self._places = file.begin(f"{prefix}keys"), file.begin(f"{prefix}numbers")
+
+    def pairs(self, asked: UInt64, there: Bool, limit: int = ANY_SIZE) -> Generator[Found, None, int]:
+        """Pairs that share a key, each once, ordered by the item asked.
+
+        Returns how many items are done: those before the first that shares a bucket of more items than `limit`.
+        """
+        asked = np.ascontiguousarray(asked)
+        first, total = 0, asked.shape[1]
+        room = first_room(total)
+        while first < total:
+            left, right = np.empty(room, np.int64), np.empty(room, np.int64)
+            stopped, filled, why = collect_shared(
+                asked, there, self._first, self._filter.words, self._fences, self._step, self.keys, self.numbers,
+                self._file.checks, *self._places, limit, first, left, right,
+            )  # fmt: skip
+            if filled:
+                yield left[:filled], right[:filled]
+            if why == CROWDED:
+                return int(stopped)
+            self._file.stopped_at(why)
+            if stopped == first:
+                room *= 2
+            first = stopped
+        return int(total)
 
     def runs(self, asked: UInt64, there: Bool, limit: int = ANY_SIZE, trim: Trim | None = None) -> Runs | None:
         """Where some keys are; None if there is none of them. Counts the runs of more items than `limit`.

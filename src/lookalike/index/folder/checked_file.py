@@ -15,19 +15,16 @@ import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from lookalike.index.folder.errors import DamagedError
 from lookalike.index.folder.pages import release
-from lookalike.kernels.index import sum_blocks, unchecked_blocks
+from lookalike.kernels.index import BLOCK_BYTES, BLOCK_WORDS, sum_blocks, unchecked_blocks
 from lookalike.types import Bool, Int64, UInt64
 
-BLOCK_BYTES = 1 << 14
-"""Bytes per checksum: what is read and checked to answer a question from a cold file."""
-BLOCK_WORDS = BLOCK_BYTES // 8
 ALIGNED = 64
 ROOM = 1 << 16
 """Blocks that are checked at a time."""
@@ -149,8 +146,16 @@ class CheckedWriter:
 def _sums_of(words: UInt64) -> UInt64:
     blocks = -(-len(words) // BLOCK_WORDS)
     sums = np.empty(blocks, np.uint64)
-    sum_blocks(words, BLOCK_WORDS, np.arange(blocks), sums)
+    sum_blocks(words, np.arange(blocks), sums)
     return sums
+
+
+class Checks(NamedTuple):
+    """What kernels need to check the blocks that they read."""
+
+    words: UInt64
+    sums: UInt64
+    good: Bool
 
 
 class CheckedFile:
@@ -174,6 +179,7 @@ class CheckedFile:
         self._words = np.frombuffer(self._map, np.uint64, self._length // 8)
         self._good: Bool = np.zeros(len(self._sums), np.bool_)
         self._left = len(self._sums)
+        self.checks = Checks(self._words, self._sums, self._good)
 
     def _read_tail(self) -> dict[str, Any]:
         trailer = self._map[-_TRAILER.size :]
@@ -201,11 +207,23 @@ class CheckedFile:
             return np.empty(about["shape"], about["dtype"])
         return np.frombuffer(self._map, about["dtype"], count, about["start"]).reshape(about["shape"])
 
+    def begin(self, name: str) -> int:
+        """Where an array begins in the file."""
+        return int(self._arrays[name]["start"])
+
     def load(self, name: str) -> Array:
         """An array, checked as a whole."""
         values = self.array(name)
         self.check(name, np.zeros(1, np.int64), np.array([values.size]))
         return values
+
+    def check_values(self, name: str, start: int, end: int) -> None:
+        """`check` for a few values of an array."""
+        about = self._arrays[name]
+        begin, size = about["start"], np.dtype(about["dtype"]).itemsize
+        for block in range((begin + start * size) // BLOCK_BYTES, (begin + end * size - 1) // BLOCK_BYTES + 1):
+            if not self._good[block]:
+                self.check_blocks(np.array([block]))
 
     def check(self, name: str, starts: Int64, ends: Int64) -> None:
         """Check the blocks of some stretches of an array (counted in values) that have not been checked before.
@@ -220,8 +238,13 @@ class CheckedFile:
         about = self._arrays[name]
         size = np.dtype(about["dtype"]).itemsize
         room = np.empty(min(ROOM if len(starts) == 1 else 64 * len(starts), ROOM, self._left), np.int64)
-        while count := unchecked_blocks(starts, ends, about["start"], size, BLOCK_BYTES, self._good, room):
+        while count := unchecked_blocks(starts, ends, about["start"], size, self._good, room):
             self.check_blocks(np.unique(room[:count]))
+
+    def stopped_at(self, block: int) -> None:
+        """Say what is wrong with the damaged block at which a kernel has stopped; nothing if there is none."""
+        if block >= 0:
+            self.check_blocks(np.array([block]))
 
     def check_blocks(self, blocks: Int64) -> None:
         """Check some blocks."""
@@ -229,7 +252,7 @@ class CheckedFile:
         if not len(blocks):
             return
         sums = np.empty(len(blocks), np.uint64)
-        sum_blocks(self._words, BLOCK_WORDS, blocks, sums)
+        sum_blocks(self._words, blocks, sums)
         wrong = np.flatnonzero(sums != self._sums[blocks])
         if len(wrong):
             place = int(blocks[wrong[0]]) * BLOCK_BYTES

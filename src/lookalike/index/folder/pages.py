@@ -36,16 +36,20 @@ class Pages:
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self._files: WeakSet[Mapped] = WeakSet()
+        self._total = 0
         self._base = _mapped_bytes()
 
     def add(self, file: Mapped) -> None:
         """Another file."""
         self._files.add(file)
+        self._total += file.nbytes
 
     @property
     def plenty(self) -> bool:
         """Whether all files fit, so that nothing has to go."""
-        return sum(file.nbytes for file in tuple(self._files)) <= self.limit
+        if self._total > self.limit:  # some may be closed by now
+            self._total = sum(file.nbytes for file in tuple(self._files))
+        return self._total <= self.limit
 
     def at_once(self, reads: int) -> int:
         """How many items may be asked before the next `trim`, if each reads so many places at random."""

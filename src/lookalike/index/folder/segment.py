@@ -16,11 +16,11 @@ import pyarrow as pa
 from lookalike.candidates.prefix import OVERSIZE
 from lookalike.engine.digest import KeyedSets
 from lookalike.index.batch import Content, texts_of
-from lookalike.index.folder.bands import STEP, Band, Bands, Filter, Trim
+from lookalike.index.folder.bands import ANY_SIZE, STEP, Band, Bands, Filter, Trim
 from lookalike.index.folder.checked_file import CheckedFile
 from lookalike.index.folder.crowds import Crowd
 from lookalike.index.folder.pages import Pages
-from lookalike.index.part import Found, joined_pairs, row_ends
+from lookalike.index.part import Found, StoredSets, joined_pairs, row_ends
 from lookalike.types import Bool, Int64, UInt64, to_arrow
 from lookalike.verify.measures import Measure
 
@@ -46,6 +46,8 @@ class Segment:
         rule_out = Filter(self.file, "filter")
         self._by_bucket = Bands(self.file, "", rule_out, step=step)
         self._by_id = Bands(self.file, "id_", rule_out, self.bands, step)
+        begins = self.file.begin("offsets"), self.file.begin("data")
+        self._sets = StoredSets(self._offsets, self._data, self.file.checks, begins, self.file.stopped_at)
         self.crowd = Crowd(self.file) if self.file.details.get("crowd") else None
 
     def __len__(self) -> int:
@@ -68,6 +70,17 @@ class Segment:
                 yield left + first, right
 
     def _find(self, asked: KeyedSets, measure: Measure, trim: Trim | None) -> Iterator[Found]:
+        if trim is None:
+            limit, count = ANY_SIZE if self.crowd is None else OVERSIZE, len(asked.there)
+            done = yield from self._by_bucket.pairs(asked.keys, asked.there, limit)
+            if done < count:
+                for left, right in self._find_runs(asked.slice(done, count), measure, None):
+                    yield left + done, right
+        else:
+            yield from self._find_runs(asked, measure, trim)
+
+    def _find_runs(self, asked: KeyedSets, measure: Measure, trim: Trim | None) -> Iterator[Found]:
+        """First where the buckets of all items are: for large ones, and for little memory."""
         runs = self._by_bucket.runs(asked.keys, asked.there, OVERSIZE, trim)
         if runs is not None and runs.large and self.crowd is not None:
             yield from self.crowd.find(asked, measure, runs)
@@ -77,8 +90,7 @@ class Segment:
     def find_ids(self, keys: UInt64) -> Found:
         """Pairs whose ids have the same key."""
         self._pages.trim()
-        runs = self._by_id.runs(keys[None, :], np.ones(len(keys), np.bool_))
-        return joined_pairs([] if runs is None else runs.collect())
+        return joined_pairs(self._by_id.pairs(keys[None, :], np.ones(len(keys), np.bool_)))
 
     def ids(self, numbers: Int64) -> pa.Array:
         """The ids of items."""
@@ -86,12 +98,23 @@ class Segment:
         self.file.check("id_data", *row_ends(self._id_offsets, numbers))
         return texts_of(self._id_offsets, self._id_data).take(to_arrow(numbers))
 
+    def id(self, number: int) -> bytes:
+        """The id of one item, in UTF-8."""
+        self.file.check_values("id_offsets", number, number + 2)
+        start, end = self._id_offsets[number : number + 2].tolist()
+        self.file.check_values("id_data", start, end)
+        return self._id_data[start:end].tobytes()
+
     def contents(self, numbers: Int64) -> tuple[Content, Int64]:
         """The whole content, in which that of these items has been checked."""
         self._pages.trim()
         self.file.check("offsets", numbers, numbers + 2)
         self.file.check("data", *row_ends(self._offsets, numbers))
         return Content(self._offsets, self._data), numbers
+
+    def stored_sets(self) -> StoredSets | None:
+        """The sets of all items; None if they do not fit in memory together."""
+        return self._sets if self._pages.plenty else None
 
     def sizes(self, numbers: Int64) -> Int64:
         """How long the content of items is."""

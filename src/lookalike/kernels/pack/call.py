@@ -53,24 +53,25 @@ def make_call(name: str, parameters: Mapping[str, Any], takes: str, gives: str, 
     packed = ", ".join(f"id({part})" if isinstance(kind, Array) else part for part, kind in flat)
     types = {f"_{kind.name}": np.dtype(kind.name) for _, kind in flat if isinstance(kind, Array)}
     layout = "<q" + "".join("q" if isinstance(kind, Array) else _FORMATS.get(kind.name, "q") for _, kind in flat)
-    finish = _Finish(gives, release)
+    results = _Results(gives)
     source = [
         f"def {name}({', '.join(listed)}):",
         *(f"    {line}" for line in lines),
         *([f"    if not ({' and '.join(checks)}): return NotImplemented"] if checks else []),
-        f"    _out = _room({finish.size})" if finish.size else "    _out = None",
+        "    _out = _room()",
         f"    _status = _native(_pack({_HEADER}, {packed}), _out)",
         "    if _status:",
         "        return _failed(_status)",
-        "    return _finish(_out)" if finish.size else "    return None",
+        *results.lines(),
     ]
     space: dict[str, Any] = {
         "_defaults": parameters,
         "_ndarray": np.ndarray,
         "_pack": struct.Struct(layout).pack,
         "_native": native,
-        "_room": ctypes.create_string_buffer,
-        "_finish": finish,
+        "_room": ctypes.c_char * results.layout.size,
+        "_unpack": results.layout.unpack,
+        "_array": _array_maker(release),
         "_failed": _failed,
         **types,
     }
@@ -109,44 +110,50 @@ def _failed(status: int) -> Any:
     raise MemoryError("a kernel could not allocate memory")
 
 
-class _Finish:
-    """Makes Python objects of the block that a kernel filled."""
+class _Results:
+    """How Python objects are made of the block that a kernel filled."""
 
-    def __init__(self, gives: str, release: Callable[[int], None]) -> None:
-        kinds = parse(gives)
+    def __init__(self, gives: str) -> None:
+        self._kinds = parse(gives)
         layout = "<"
-        for kind in flatten(kinds):
+        for kind in flatten(self._kinds):
             if isinstance(kind, Array):
                 layout += "q" * (2 + 2 * kind.dimensions)
             else:
                 layout += _FORMATS.get(kind.name, "q")
-        self._layout = struct.Struct(layout)
-        self._kind = kinds[0] if kinds else None
-        self._release = release
-        self.size = self._layout.size
+        self.layout = struct.Struct(layout)
 
-    def __call__(self, block: Any) -> Any:
-        values = iter(self._layout.unpack(block))
-        return self._make(self._kind, values)
+    def lines(self) -> list[str]:
+        """The last lines of the function, which has the block as `_out`."""
+        if not self._kinds:
+            return ["    return None"]
+        names: list[str] = []
+        made = self._make(self._kinds[0], names)
+        return [f"    {', '.join(names)}, = _unpack(_out)", f"    return {made}"]
 
-    def _make(self, kind: Any, values: Any) -> Any:
-        if isinstance(kind, Scalar):
-            return next(values)
+    def _make(self, kind: Kind, names: list[str]) -> str:
+        """The expression for a result; its values get names."""
         if isinstance(kind, Group):
-            return tuple([self._make(item, values) for item in kind.items])
-        address, data = next(values), next(values)
-        shape = tuple([next(values) for _ in range(kind.dimensions)])
-        strides = tuple([next(values) for _ in range(kind.dimensions)])
-        view = {
-            "shape": shape,
-            "typestr": np.dtype(kind.name).str,
-            "data": (data, False),
-            "strides": strides if kind.strided else None,
-            "version": 3,
-        }
+            return f"({''.join(self._make(item, names) + ', ' for item in kind.items)})"
+        count = 1 if isinstance(kind, Scalar) else 2 + 2 * kind.dimensions
+        mine = [f"_v{len(names) + i}" for i in range(count)]
+        names += mine
+        if isinstance(kind, Scalar):
+            return mine[0]
+        address, data, *sizes = mine
+        shape, strides = ", ".join(sizes[: kind.dimensions]), ", ".join(sizes[kind.dimensions :])
+        typed = np.dtype(kind.name).str
+        return f"_array({address}, {data}, ({shape},), {f'({strides},)' if kind.strided else None}, {typed!r})"
+
+
+def _array_maker(release: Callable[[int], None]) -> Callable[..., Any]:
+    def array(address: int, data: int, shape: tuple[int, ...], strides: tuple[int, ...] | None, typed: str) -> Any:
+        view = {"shape": shape, "typestr": typed, "data": (data, False), "strides": strides, "version": 3}
         if not address:  # a part of an argument: the caller's memory, which may not outlive it
             return np.asarray(Memory(0, _nothing, view)).copy()
-        return np.asarray(Memory(address, self._release, view))
+        return np.asarray(Memory(address, release, view))
+
+    return array
 
 
 def _nothing(address: int) -> None:
