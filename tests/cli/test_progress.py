@@ -74,13 +74,14 @@ def test_plain_lines_come_while_a_stage_works_and_once_at_the_end(capfd):
 
 def test_a_stage_within_another_interrupts_it(capfd):
     progress = PlainProgress(every_seconds=0.03)
+    started = time.perf_counter()
     with progress.stage("outer"):
         time.sleep(0.05)
         with progress.stage("inner"):
             time.sleep(0.1)
         time.sleep(0.05)
-    assert progress.seconds["inner"] == pytest.approx(0.1, abs=0.05)
-    assert progress.seconds["outer"] == pytest.approx(0.1, abs=0.05)
+    assert min(progress.seconds["inner"], progress.seconds["outer"]) >= 0.1
+    assert sum(progress.seconds.values()) <= time.perf_counter() - started  # nothing is counted twice
     said = [line.split(":")[0].strip() for line in capfd.readouterr().err.splitlines()]
     assert [name for name, _ in itertools.groupby(said)] == ["outer", "inner", "outer"]
     time.sleep(0.1)
