@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, field
-from functools import partial
-from itertools import groupby, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,22 +17,20 @@ import pyarrow.parquet as pq
 from lookalike.cluster.priority import order_by_column, order_by_rule, split_references
 from lookalike.engine.corpus import Corpus, ReadSettings
 from lookalike.engine.destination import Destination
-from lookalike.engine.forecast import check_forecast, forecast_run
-from lookalike.engine.method import choose, tell_plan
 from lookalike.engine.progress import Progress
-from lookalike.engine.resume import open_output, open_work, tell_reused
+from lookalike.engine.resume import open_output, tell_reused
 from lookalike.engine.run import Run, open_run
 from lookalike.engine.run_record import add_publishing, describe_run
 from lookalike.engine.settings import POLICIES, Settings, one_of, parse_keep
 from lookalike.errors import UsageError
 from lookalike.jobs.dedup_into import adding_kept, finish_committed
+from lookalike.jobs.dedup_plan import DedupPlan, plan_files, plan_sources
 from lookalike.jobs.dedup_result import Deduplicated, kept_table, write_result
-from lookalike.kernels.pack import expect
 from lookalike.matching.batches import FindOptions
 from lookalike.matching.near_misses import NEAR_FROM, relax
 from lookalike.matching.pair_graph import PAIRS_PER_SET, PairGraph, write_graph
 from lookalike.matching.stages import LOCAL, Stages
-from lookalike.read import LINE_FILES, identity_of, line_files, open_inputs
+from lookalike.read import LINE_FILES, identity_of, line_files
 from lookalike.types import RUN_FILE, Int32, ReadLimits, Source, Wanted, to_arrow, total_bytes
 from lookalike.types import compute as pc
 from lookalike.types.frozen import frozen
@@ -206,52 +203,24 @@ def dedup_to_folder(
     is the engine.
     """
     progress, options = progress or Progress(), options or DedupOptions()
-    asked = {
-        "inputs": [str(path) for path in inputs],
-        "keep": options.keep,
-        "policy": options.policy,
-        "reference": [str(one) if isinstance(one, str | Path) else one.name for one in reference],
-    }
-    if into is not None:
-        asked["into"] = into.name
+    asked = _describe_request(inputs, reference, options, into)
     paths = [path for path in reference if isinstance(path, str | Path)]
     output = open_output(out, [*inputs, *paths], overwrite, resume, work_folder)
     if into is not None and (record := finish_committed(output, into, asked)):
         return record
     with output as folder, ExitStack() as stack:
-        limits = settings.execution.limits
-        opened = partial(
-            open_inputs, encoding=settings.items.encoding, spool=output.spool, outputs=output.places, limits=limits,
-            skip_errors=settings.items.skip_errors, note=progress.say,
-        )  # fmt: skip
-        expect("sample", "dedup lsh")
-        with progress.stage("planning"):
-            sources, references = opened(inputs), open_references(reference, opened)
-            settings, choice = choose(references + sources, settings)
-        expect(f"dedup {settings.matching.method}")
-        tell_plan(settings, choice, progress)
-        seconds = settings.execution.save_seconds
-        engine = {} if stages is LOCAL else {"engine": stages.name}  # engines leave different pieces of work
-        work = open_work(output, folder, settings.to_dict(), {**asked, **engine}, references + sources, seconds)
-        forecast = forecast_run(sources, references, settings, cluster=stages is not LOCAL)
-        progress.say(forecast.describe("" if stages is LOCAL else " on the driver"))
-        if warning := check_forecast(forecast, settings, output.work, output.path, stages.item_bytes):
-            progress.say(warning)
+        plan = plan_files(inputs, reference, settings, output, progress)
+        work = plan.open_work(output, folder, asked, stages)
+        forecast = plan.check_forecast(output, stages, progress)
         tell_reused(work, progress)
-        with open_run(settings, progress, work, nbytes=total_bytes(references + sources)) as run:
-            saving = stages.saves_graph and not settings.items.vectors and len(paths) == len(reference)
-            found = find_duplicates(run, sources, references, options, save_graph=saving, stages=stages)
+        with open_run(plan.settings, progress, work, nbytes=plan.nbytes) as run:
+            saving = stages.saves_graph and not plan.settings.items.vectors and len(paths) == len(reference)
+            found = find_duplicates(run, plan.sources, plan.references, options, save_graph=saving, stages=stages)
             added = stack.enter_context(adding_kept(run, found, into))
             write_result(run, found, folder, stages)
-        saved: dict[str, Any] = {}
-        if found.graph is not None:
-            with progress.stage("saving pair graph"):
-                saved = write_graph(folder, found.graph, found.collected, _known(found, references + sources, limits))
-        record = describe_run(
-            {**settings.to_dict(), **asked}, settings.matching.plan, found.counts, found.alarms, progress, found.audit
-        )
-        record |= {"reused": work.reused, "forecast": forecast.to_dict(), LINE_FILES: line_files(sources)}
-        record["choice"] = choice.to_dict() if choice else None
+        saved = _save_graph(folder, found, plan, progress)
+        record = _describe_outcome(found, plan, asked, progress)
+        record |= {"reused": work.reused, "forecast": forecast.to_dict(), LINE_FILES: line_files(plan.sources)}
         record |= {**saved, **count_kept(folder)}
         if described := stages.describe():
             record["engine"] = described
@@ -267,15 +236,39 @@ def dedup_to_folder(
     return add_publishing(record, output.publishing_seconds)
 
 
-def open_references(
-    reference: Sequence[str | Path | Source], opened: Callable[[Sequence[str | Path]], list[Source]]
-) -> list[Source]:
-    """Files are opened; what is a source already stays, in its place."""
-    found: list[Source] = []
-    for are_paths, some in groupby(reference, lambda one: isinstance(one, str | Path)):
-        given: list[Any] = list(some)
-        found += opened(given) if are_paths else given
-    return found
+def _describe_request(
+    inputs: Sequence[str | Path],
+    reference: Sequence[str | Path | Source],
+    options: DedupOptions,
+    into: Destination | None,
+) -> dict[str, Any]:
+    """The options of a run into a folder that are not settings, as run.json shows them."""
+    asked: dict[str, Any] = {
+        "inputs": [str(path) for path in inputs],
+        "keep": options.keep,
+        "policy": options.policy,
+        "reference": [str(one) if isinstance(one, str | Path) else one.name for one in reference],
+    }
+    return asked if into is None else {**asked, "into": into.name}
+
+
+def _describe_outcome(
+    found: Deduplicated, plan: DedupPlan, asked: dict[str, Any], progress: Progress
+) -> dict[str, Any]:
+    """The record of a run: its options, what was found, and what it took."""
+    settings, choice = plan.settings, plan.choice
+    options = {**settings.to_dict(), **asked}
+    record = describe_run(options, settings.matching.plan, found.counts, found.alarms, progress, found.audit)
+    return {**record, "choice": choice.to_dict() if choice else None}
+
+
+def _save_graph(folder: Path, found: Deduplicated, plan: DedupPlan, progress: Progress) -> dict[str, Any]:
+    """Write the pair graph, if there is one, for runs with `--from`."""
+    if found.graph is None:
+        return {}
+    known = _known(found, plan.everything, plan.settings.execution.limits)
+    with progress.stage("saving pair graph"):
+        return write_graph(folder, found.graph, found.collected, known)
 
 
 def _known(found: Deduplicated, sources: list[Source], limits: ReadLimits) -> dict[str, Any]:
@@ -323,11 +316,8 @@ def dedup_in_memory(
 ) -> DedupResult:
     """Deduplicate, and return everything as tables; `into` gets the kept items."""
     options, progress = options or DedupOptions(), Progress()
-    expect("sample", "dedup lsh")
-    with progress.stage("planning"):
-        settings, choice = choose(references + sources, settings)
-    expect(f"dedup {settings.matching.method}")
-    with open_run(settings, progress, nbytes=total_bytes(references + sources)) as run:
+    plan = plan_sources(sources, references, settings, progress)
+    with open_run(plan.settings, progress, nbytes=plan.nbytes) as run:
         found = find_duplicates(run, sources, references, options, save_graph=False)
         with adding_kept(run, found, into, numbered=True) as added:
             if added is not None:
@@ -336,10 +326,7 @@ def dedup_in_memory(
         kept = kept_table(found.corpus, found.outcome.kept(len(found.corpus)), found.reference_sources)
         removed, clusters = pa.concat_tables(found.removed()), pa.concat_tables(found.clusters())
     asked = {"inputs": [source.name for source in sources], "keep": options.keep, "policy": options.policy}
-    record = describe_run(
-        {**settings.to_dict(), **asked}, settings.matching.plan, found.counts, found.alarms, progress, found.audit
-    )
-    record["choice"] = choice.to_dict() if choice else None
+    record = _describe_outcome(found, plan, asked, progress)
     if added is not None:
         record["into"] = added.record
     return DedupResult(kept, removed, clusters, record, _inputs_of(found))

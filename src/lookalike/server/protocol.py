@@ -18,73 +18,83 @@ class HeadTooLargeError(Exception):
     """The request line and headers are longer than allowed."""
 
 
+class Protocol(HttpToolsProtocol):
+    """The protocol, with limits on the size of the head of a request and on the time in which it must arrive."""
+
+    head_seconds: float
+    _head_timer: asyncio.TimerHandle | None = None
+    _head_bytes = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Start the clock."""
+        super().connection_made(transport)
+        self._head_timer = self.loop.call_later(self.head_seconds, self._give_up)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop the clock."""
+        self._stop_timer()
+        super().connection_lost(exc)
+
+    def _give_up(self) -> None:
+        if not self.transport.is_closing():
+            self._refuse(Problem(408, f"the head of the request took longer than {self.head_seconds:g} seconds"))
+
+    def _stop_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def on_message_begin(self) -> None:
+        """A head begins, and with it its limits."""
+        super().on_message_begin()
+        self._head_bytes = 0
+        if self._head_timer is None:
+            self._head_timer = self.loop.call_later(self.head_seconds, self._give_up)
+
+    def on_url(self, url: bytes) -> None:
+        """The request line counts."""
+        self._count(url)
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Headers count."""
+        self._count(name + value)
+        super().on_header(name, value)
+
+    def _count(self, part: bytes) -> None:
+        self._head_bytes += len(part)
+        if self._head_bytes > HEAD_BYTES:
+            raise HeadTooLargeError
+
+    def on_headers_complete(self) -> None:
+        """The head has arrived in time."""
+        self._stop_timer()
+        super().on_headers_complete()
+
+    def eof_received(self) -> Any:
+        """A client that has sent all of its request may close its side, and still gets the answer."""
+        cycle = self.cycle
+        if self.scheme == "https" or cycle is None or cycle.response_complete or cycle.more_body:
+            return None
+        cycle.keep_alive = False
+        return True
+
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002
+        """Answer what is not HTTP, or too long, with a problem."""
+        if self._head_bytes > HEAD_BYTES:
+            self._refuse(Problem(431, f"the head of the request is larger than {HEAD_BYTES:,} bytes"))
+        else:
+            self._refuse(Problem(400, "this is not a valid HTTP request"))
+
+    def _refuse(self, problem: Problem) -> None:
+        request_id = uuid.uuid4().hex
+        body = problem.body(request_id)
+        head = f"HTTP/1.1 {problem.status} {problem.described()['title']}\r\ncontent-type: {PROBLEM_TYPE}\r\n"
+        head += f"content-length: {len(body)}\r\nx-request-id: {request_id}\r\nconnection: close\r\n\r\n"
+        self.transport.write(head.encode() + body)
+        self.transport.close()
+
+
 def protocol_with(head_seconds: float) -> type[HttpToolsProtocol]:
-    """The protocol, with a limit on the time in which the head of a request must arrive."""
-
-    class Protocol(HttpToolsProtocol):
-        _head_timer: asyncio.TimerHandle | None = None
-        _head_bytes = 0
-
-        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-            super().connection_made(transport)
-            self._head_timer = self.loop.call_later(head_seconds, self._give_up)
-
-        def connection_lost(self, exc: Exception | None) -> None:
-            self._stop_timer()
-            super().connection_lost(exc)
-
-        def _give_up(self) -> None:
-            if not self.transport.is_closing():
-                self._refuse(Problem(408, f"the head of the request took longer than {head_seconds:g} seconds"))
-
-        def _stop_timer(self) -> None:
-            if self._head_timer is not None:
-                self._head_timer.cancel()
-                self._head_timer = None
-
-        def on_message_begin(self) -> None:
-            super().on_message_begin()
-            self._head_bytes = 0
-            if self._head_timer is None:
-                self._head_timer = self.loop.call_later(head_seconds, self._give_up)
-
-        def on_url(self, url: bytes) -> None:
-            self._count(url)
-            super().on_url(url)
-
-        def on_header(self, name: bytes, value: bytes) -> None:
-            self._count(name + value)
-            super().on_header(name, value)
-
-        def _count(self, part: bytes) -> None:
-            self._head_bytes += len(part)
-            if self._head_bytes > HEAD_BYTES:
-                raise HeadTooLargeError
-
-        def on_headers_complete(self) -> None:
-            self._stop_timer()
-            super().on_headers_complete()
-
-        def eof_received(self) -> Any:
-            """A client that has sent all of its request may close its side, and still gets the answer."""
-            cycle = self.cycle
-            if self.scheme == "https" or cycle is None or cycle.response_complete or cycle.more_body:
-                return None
-            cycle.keep_alive = False
-            return True
-
-        def send_400_response(self, msg: str) -> None:  # noqa: ARG002
-            if self._head_bytes > HEAD_BYTES:
-                self._refuse(Problem(431, f"the head of the request is larger than {HEAD_BYTES:,} bytes"))
-            else:
-                self._refuse(Problem(400, "this is not a valid HTTP request"))
-
-        def _refuse(self, problem: Problem) -> None:
-            request_id = uuid.uuid4().hex
-            body = problem.body(request_id)
-            head = f"HTTP/1.1 {problem.status} {problem.described()['title']}\r\ncontent-type: {PROBLEM_TYPE}\r\n"
-            head += f"content-length: {len(body)}\r\nx-request-id: {request_id}\r\nconnection: close\r\n\r\n"
-            self.transport.write(head.encode() + body)
-            self.transport.close()
-
-    return Protocol
+    """The protocol with this limit of time."""
+    return type("Protocol", (Protocol,), {"head_seconds": head_seconds})

@@ -1,0 +1,100 @@
+"""What a dedup run is about to do: what it reads, by which method, in which work folder, and what that will take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from lookalike.engine.forecast import Forecast, check_forecast, forecast_run
+from lookalike.engine.method import Choice, choose, tell_plan
+from lookalike.engine.progress import Progress
+from lookalike.engine.resume import open_work
+from lookalike.engine.settings import Settings
+from lookalike.engine.stores.work import WorkFolder
+from lookalike.kernels.pack import expect
+from lookalike.matching.stages import LOCAL, Stages
+from lookalike.read import open_inputs
+from lookalike.types import Source, total_bytes
+from lookalike.types.frozen import frozen
+from lookalike.write import OutputFolder
+
+FIRST_KERNELS = ("sample", "dedup lsh")
+"""What is needed before the method is known, and most likely afterwards."""
+
+
+@frozen
+class DedupPlan:
+    """What is read, and with which settings, now that the method has been chosen."""
+
+    sources: list[Source]
+    references: list[Source]
+    settings: Settings
+    choice: Choice | None
+
+    @property
+    def everything(self) -> list[Source]:
+        """Reference items come first."""
+        return self.references + self.sources
+
+    @property
+    def nbytes(self) -> int:
+        """The size of everything that is read."""
+        return total_bytes(self.everything)
+
+    def open_work(self, output: OutputFolder, folder: Path, asked: dict[str, Any], stages: Stages) -> WorkFolder:
+        """The folder of finished pieces of work; engines leave different pieces."""
+        named = asked if stages is LOCAL else {**asked, "engine": stages.name}
+        seconds = self.settings.execution.save_seconds
+        return open_work(output, folder, self.settings.to_dict(), named, self.everything, seconds)
+
+    def check_forecast(self, output: OutputFolder, stages: Stages, progress: Progress) -> Forecast:
+        """Say what the run will take; refuse it if that does not fit."""
+        local = stages is LOCAL
+        forecast = forecast_run(self.sources, self.references, self.settings, cluster=not local)
+        progress.say(forecast.describe("" if local else " on the driver"))
+        if warning := check_forecast(forecast, self.settings, output.work, output.path, stages.item_bytes):
+            progress.say(warning)
+        return forecast
+
+
+def plan_files(
+    inputs: Sequence[str | Path],
+    reference: Sequence[str | Path | Source],
+    settings: Settings,
+    output: OutputFolder,
+    progress: Progress,
+) -> DedupPlan:
+    """Open the inputs of a run into a folder, choose the method, and report it."""
+    opened = partial(
+        open_inputs, encoding=settings.items.encoding, spool=output.spool, outputs=output.places,
+        limits=settings.execution.limits, skip_errors=settings.items.skip_errors, note=progress.say,
+    )  # fmt: skip
+    expect(*FIRST_KERNELS)
+    with progress.stage("planning"):
+        sources, references = opened(inputs), _open_references(reference, opened)
+    plan = plan_sources(sources, references, settings, progress)
+    tell_plan(plan.settings, plan.choice, progress)
+    return plan
+
+
+def plan_sources(sources: list[Source], references: list[Source], settings: Settings, progress: Progress) -> DedupPlan:
+    """Choose the method."""
+    expect(*FIRST_KERNELS)
+    with progress.stage("planning"):
+        settings, choice = choose(references + sources, settings)
+    expect(f"dedup {settings.matching.method}")
+    return DedupPlan(sources, references, settings, choice)
+
+
+def _open_references(
+    reference: Sequence[str | Path | Source], opened: Callable[[Sequence[str | Path]], list[Source]]
+) -> list[Source]:
+    """Files are opened; what is a source already stays, in its place."""
+    found: list[Source] = []
+    for are_paths, some in groupby(reference, lambda one: isinstance(one, str | Path)):
+        given: list[Any] = list(some)
+        found += opened(given) if are_paths else given
+    return found
