@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -50,10 +51,11 @@ class DatabaseLookup:
         return Matches.joined(found)
 
     def _search(self, asked: KeyedSets, measure: Measure) -> Matches:
-        keys = mixed_keys(asked.keys[:, asked.there]).ravel().tolist()
-        rows = self._ask("search", keys=keys) if keys else []
+        keys = mixed_keys(asked.keys[:, asked.there])
+        rows = self._fetch(keys) if len(keys) else []
         if not rows:
             return Matches.joined([])
+        rows.sort(key=itemgetter(0))
         self._known.update((row[0], row[1]) for row in rows)
         self.integers &= bool(rows[0][4])
         numbers, batch = decode_rows(rows, len(asked.keys), self.kind.dtype)
@@ -61,6 +63,13 @@ class DatabaseLookup:
         table.add(batch)
         found = View(self.kind).with_parts([table]).search(asked, measure)
         return found._replace(right=numbers[found.right])
+
+    def _fetch(self, keys: Int64) -> list[tuple[Any, ...]]:
+        """The items that share one of the keys: int64[items asked, bands]."""
+        count, bands = keys.shape
+        if count == 1:
+            return self._ask("search", keys=keys.ravel().tolist())
+        return self._ask("search_many", keys=keys.ravel().tolist(), count=count, bands=bands)
 
     def find_ids(self, ids: pa.Array) -> tuple[Int64, Int64]:
         """The rows whose id the index has, and the numbers of those items."""
