@@ -31,7 +31,7 @@ OUTSIDE = {
 ELSEWHERE = {"README.md": "README.md", "docs/decisions": "decisions/README.md"}
 """Other places of the repository, and what stands for them on the site."""
 GENERATED = (
-    "The site, which `make docs` builds, also has the reference of all commands and of all Python functions.",
+    "The website built by `make docs` also contains a reference of every command and every Python function.",
     "Generated from the code: [every command](reference/commands.md), [every Python function](reference/python.md) and "
     "[every family](reference/families.md).",
 )
@@ -70,9 +70,15 @@ def on_page_markdown(markdown: str, *, page: Any, files: Files, **_: Any) -> str
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Keep figures in tables on one line, and let the long names of tests break."""
+    """Keep figures in tables and names of options on one line, and let the long names of tests break."""
     html = re.sub(r"<td([^>]*)>([^<]{0,16}\d[^<]{0,16})</td>", _short, html)
+    html = re.sub(r"<code>([^<]*--[^<]*)</code>", _whole, html)
     return re.sub(r"(<code>[\w/]+\.py::)", r"\1<wbr>", html)
+
+
+def _whole(match: re.Match[str]) -> str:
+    """Code in which a line cannot end within `--an-option`."""
+    return "<code>" + re.sub(r"--[\w-]+", r'<span class="whole">\g<0></span>', match[1]) + "</code>"
 
 
 def _short(match: re.Match[str]) -> str:

@@ -138,7 +138,7 @@ def test_what_does_not_fit_goes_to_disk(tmp_path):
 
 
 def test_too_little_memory_is_said_with_advice(tmp_path):
-    with pytest.raises(ResourceError, match=r"more memory than 2 MiB.*Give more --memory"):
+    with pytest.raises(ResourceError, match=r"more memory than 2 MiB.*Increase --memory"):
         merged(copied_sets(100, 20, 100), "jaccard", Fraction(1, 2), memory_bytes=2 << 20, folder=tmp_path)
     assert not any(tmp_path.iterdir())
 

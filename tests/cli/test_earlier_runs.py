@@ -148,7 +148,7 @@ def test_outputs_inside_an_input_folder_are_skipped_with_a_note(cli, tmp_path):
         again = cli("dedup", given, "-o", "in/out2", "--overwrite", "--json")
         assert (again.code, again.json()["counts"]) == (0, first.json()["counts"]), again.err
         assert "in/out: skipped" in again.err
-        assert "in/seen: skipped, since it is an index" in again.err
+        assert "in/seen: skipped because it is an index" in again.err
         assert "in/out2: skipped" not in again.err
     pairs = cli("pairs", "in")
     assert "in/out: skipped" in pairs.err

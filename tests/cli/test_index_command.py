@@ -39,7 +39,7 @@ def test_usage_errors(cli, seen):
 
 def test_an_id_that_exists(cli, seen):
     done = cli("index", "add", "seen", "items.jsonl", "--on-conflict", "error")
-    assert (done.code, "id 'a' occurs already; nothing was added" in done.err) == (3, True)
+    assert (done.code, "id 'a' already exists; nothing was added" in done.err) == (3, True)
     done = cli("index", "add", "seen", "items.jsonl", "--on-conflict", "skip", "--json", "--quiet")
     assert done.json()["counts"] == {"items": 2, "added": 0, "not_added": 2, "rejected": 0}
 
@@ -55,7 +55,7 @@ def test_remove_by_id_and_by_age(cli, seen, tmp_path):
 
 
 def test_check_names_the_damaged_file(cli, seen):
-    assert cli("index", "check", "seen").out == "All is well.\n"
+    assert cli("index", "check", "seen").out == "No problems found.\n"
     log = next(seen.glob("log-*.bin"))
     content = bytearray(log.read_bytes())
     content[-3] ^= 1

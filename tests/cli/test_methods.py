@@ -67,7 +67,7 @@ def test_every_index_gives_the_same_and_tells_what_it_left(cli, sets, index):
 def test_explain_tells_and_does_nothing(cli, sets, tmp_path):
     done = cli("pairs", *sets, "--explain", "-o", "pairs.csv")
     assert done.code == 0
-    assert "Brute is the fastest for only about 6 items" in done.out
+    assert "Brute force is the fastest for about 6 items" in done.out
     (tmp_path / "many.dat").write_text("".join(f"{n} {n + 1} {n + 2}\n" for n in range(200)))
     assert "predicted to be the fastest for about 200 sets" in cli("pairs", "many.dat", "--explain").out
     assert names(tmp_path) == ["a.dat", "b.dat", "many.dat"]
@@ -81,7 +81,7 @@ def test_common_shingles_are_left_out_and_that_is_said(cli, tmp_path):
     asked = ["pairs", "in.jsonl", "--shingle", "word:1", "--threshold", "1/3", "--method", "merge", "-o"]
     assert cli(*asked, "all.jsonl").code == 0
     done = cli(*asked, "some.jsonl", "--common", "0.5", "--json")
-    assert "without --common, nothing is" in done.err
+    assert "omit --common to find them" in done.err
     assert done.json()["options"]["common"] == "1/2"
     listed = [json.loads(line) for line in (tmp_path / "some.jsonl").read_text().splitlines()]
     assert listed == [{"left": "n0", "right": "n1", "similarity": 1.0}]

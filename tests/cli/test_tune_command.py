@@ -44,7 +44,7 @@ def test_json_is_one_object_on_standard_output():
 
 def test_one_band_is_not_called_bands():
     text = run("--threshold", "1").stdout
-    assert "The rule of the book takes 1 band of 256 rows" in text
+    assert "The book's rule of thumb gives 1 band of 256 rows" in text
     assert "1 bands" not in text
 
 
@@ -73,7 +73,7 @@ def test_text_and_json_of_other_measures(measure, tmp_path):
     assert (summary["measure"], summary["threshold"], summary["bands"]) == (measure, threshold, plan.bands)
     points = {point[noun]: point["probability"] for point in summary["curve"]}
     assert points[threshold] == pytest.approx(plan.recall, abs=1e-9)
-    table = [line.split() for line in text.split("by the rule\n")[1].split("\n\n")[0].splitlines()]
+    table = [line.split() for line in text.split("rule of thumb\n")[1].split("\n\n")[0].splitlines()]
     assert [float(row[0]) for row in table] == pytest.approx(list(points), rel=1e-5)
     assert (summary["areas"]["false_negatives"], summary["areas"]["false_positives"]) == plan.areas()
     assert f"threshold {threshold:g} ▲" in text

@@ -62,7 +62,7 @@ def test_more_items_and_matches_than_fit_are_refused(tmp_path):
     settings = replace(kind.settings, execution=replace(kind.settings.execution, budget=budget))
     index.store.kind = replace(kind, settings=settings)
     index.store.view = replace(index.store.view, kind=index.store.kind)
-    with pytest.raises(ResourceError, match=r"^400 items need .* Give more, or add some of them at a time$"):
+    with pytest.raises(ResourceError, match=r"^400 items need .* Increase it, or add some of them at a time$"):
         index.add([open_data(rows, "text")])
     index.store.kind = replace(kind, settings=settings)
     with pytest.raises(ResourceError, match=r"^400 items need .* or leave the segments as they are$"):

@@ -63,7 +63,7 @@ def test_writers_see_each_other_and_number_items_once(database):
 def test_a_transaction_that_fails_leaves_nothing(database):
     place = database.new_index()
     with la.Index.create(place, ["a b c"], **OPTIONS) as index:
-        with pytest.raises(la.BadDataError, match="occurs already"):
+        with pytest.raises(la.BadDataError, match="already exists"):
             index.add([{"id": "1", "text": "x y z"}, {"id": "0", "text": "q r s"}], on_conflict="error")
         assert all_ids(index) == [0]
         index.add(["d e f"])

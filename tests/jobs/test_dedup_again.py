@@ -121,7 +121,7 @@ def test_what_cannot_be_asked_is_refused(tmp_path, source):
     with pytest.raises(UsageError, match="is not an output"):
         dedup_again(tmp_path, tmp_path / "again")
     dedup_again(tmp_path / "out", tmp_path / "again")
-    with pytest.raises(UsageError, match="holds no pair graph"):
+    with pytest.raises(UsageError, match="contains no pair graph"):
         dedup_again(tmp_path / "again", tmp_path / "third")
     source.write_text(source.read_text() + json.dumps({"id": "new", "text": "new"}) + "\n")
     with pytest.raises(UsageError, match="has changed"):
@@ -173,9 +173,9 @@ def test_a_damaged_graph_is_refused(tmp_path, source, name):
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
-    with pytest.raises(BadDataError, match=f"graph/{name} is not as the run left it"):
+    with pytest.raises(BadDataError, match=f"graph/{name} has changed since the run"):
         dedup_again(tmp_path / "out", tmp_path / "again")
     path.unlink()
-    with pytest.raises((BadDataError, UsageError), match=r"run dedup on the input again|holds no pair graph"):
+    with pytest.raises((BadDataError, UsageError), match=r"run dedup on the input again|contains no pair graph"):
         dedup_again(tmp_path / "out", tmp_path / "again")
     assert not (tmp_path / "again").exists()

@@ -368,7 +368,7 @@ def test_pairs_have_a_page_beside_their_file(finished, tmp_path):
     assert [[int(one) for one in row] for row in rows["Components by size"]] == [
         [size, sizes.count(size)] for size in sorted(set(sizes))
     ]
-    for left, right, value in rows["Pairs that are drawn"]:
+    for left, right, value in rows["Pairs in the drawing"]:
         assert any([left, right] == end[:2] and value == f"{float(end[2]):.6g}" for end in ends)
     assert len(tree.css("#examples .text")) == 20
     assert "not available" not in said

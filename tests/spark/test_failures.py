@@ -173,7 +173,7 @@ def test_connected_parts_must_fit(session, tmp_path):
     ("options", "told"),
     [
         (["--engine", "spark"], "--engine spark needs --master"),
-        (["--master", "local"], "--master goes with --engine spark"),
+        (["--master", "local"], "--master requires --engine spark"),
         (["--engine", "flink"], "--engine must be local or spark, not 'flink'"),
         (["--engine", "spark", "--master", "local[x]"], "--master local[x]: not the address of a Spark cluster"),
         (["--engine", "spark", "--master", "spark://host"], "--master spark://host: not the address of a Spark"),
@@ -245,7 +245,7 @@ def test_what_only_this_process_sees():
     with fsspec.open("memory://spark/a.jsonl", "wb") as file:
         file.write(b'{"text": "a b c"}\n')
     sources = open_inputs(["memory://spark/a.jsonl"])
-    with pytest.raises(UsageError, match="only this process sees it; store it in a file"):
+    with pytest.raises(UsageError, match="only this process can read it; save it to a file"):
         split_parts(sources, [Wanted("text")], 1 << 20)
 
 

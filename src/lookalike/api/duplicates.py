@@ -84,7 +84,7 @@ def dedup(
     method : {"auto", "lsh", "exact", "brute"}, default "auto"
         How candidate pairs are found; "auto" takes the cheapest.
     hashes : int, default 256
-        Largest number of minhash values per item.
+        Maximum number of minhash values per item.
     seed : int, default 1
         Seed of the hash functions.
     id : str, optional

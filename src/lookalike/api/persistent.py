@@ -174,7 +174,7 @@ class Index:
         if_new : bool, default False
             Add an item only if nothing in the index, and nothing added before it, is similar.
         on_conflict : {"replace", "skip", "error"}, default "replace"
-            What happens to an item whose id exists.
+            What to do if an id already exists.
 
         Returns
         -------

@@ -100,7 +100,7 @@ def _advice(memory_bytes: int, place: str) -> Iterator[None]:
             raise
         raise ResourceError(
             f"pairing needs more memory than {memory_bytes / 2**20:,.0f} MiB, or more disk than {place} has: "
-            f"{_first_line(error)} Give more --memory or disk, a higher threshold, or use --method lsh"
+            f"{_first_line(error)} Increase --memory, free disk space, raise the threshold, or use --method lsh"
         ) from error
 
 

@@ -108,7 +108,7 @@ def _cut(taken: Int64, start: int, end: int, limit: int, name_of: Callable[[int]
             needed = int(taken[cut + 1] - taken[cut])
             raise ResourceError(
                 f"{name_of(cut)}: its set takes {needed / 2**20:,.0f} MiB; {limit / 2**20:,.0f} MiB are available for "
-                "one. Give more --memory, or leave the largest items out"
+                "one. Increase --memory, or leave the largest items out"
             )
         cuts.append(cut)
     return cuts

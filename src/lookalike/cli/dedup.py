@@ -33,7 +33,7 @@ _WITH_FROM = {*_CHANGEABLE, "out", "earlier", "overwrite", "report", "as_json", 
     "--keep",
     default="first",
     show_default=True,
-    help="Which item stays: first, last, longest, shortest, max:COL or min:COL.",
+    help="Which item to keep: first, last, longest, shortest, max:COL or min:COL.",
 )
 @click.option(
     "--policy",
@@ -45,10 +45,9 @@ _WITH_FROM = {*_CHANGEABLE, "out", "earlier", "overwrite", "report", "as_json", 
     "--reference",
     multiple=True,
     metavar="INPUT",
-    help="Items that stay and remove what resembles them, such as the OUT of an earlier run or an INDEX; may be "
-    "repeated.",
+    help="Remove items that resemble one of these, such as the OUT of an earlier run or an INDEX; may be repeated.",
 )
-@click.option("--into", metavar="INDEX", help="Add the kept items to an index, when the run has succeeded.")
+@click.option("--into", metavar="INDEX", help="Add the kept items to an index once the run has succeeded.")
 @shared_options()
 @length_option
 @click.option("--audit", type=int, default=0, metavar="N", help="Measure the recall on a random sample of N items.")
@@ -134,7 +133,7 @@ def _dedup(
         with open_stages(master, settings) as stages:
             return dedup_to_folder(inputs, out, settings, choices, progress=progress, stages=stages, **places)
     if master is not None:
-        raise UsageError("--engine spark: an index as --reference or --into is for --engine local")
+        raise UsageError("--engine spark: an index as --reference or --into works only with --engine local")
     from lookalike.index.bulk import JobIndexes
 
     with JobIndexes(settings) as indexes:

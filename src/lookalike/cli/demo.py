@@ -42,7 +42,7 @@ def command(out: str, threshold: str, threads: int | None, overwrite: bool, as_j
     OutputFolder(out, overwrite)
     progress = open_progress(quiet)
     sources = find_sources()
-    progress.say(f"Looking for near-duplicates among the Python files below {', '.join(map(str, sources))}")
+    progress.say(f"Looking for near-duplicates among the Python files in {', '.join(map(str, sources))}")
     run = dedup_to_folder(
         [f"{folder}/**/*.py" for folder in sources], out, settings, overwrite=overwrite, progress=progress
     )

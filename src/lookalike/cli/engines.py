@@ -29,7 +29,7 @@ def take_engine(options: dict[str, Any]) -> str | None:
     if engine not in ("local", "spark"):
         raise UsageError(f"--engine must be local or spark, not {engine!r}")
     if engine == "local" and master is not None:
-        raise UsageError("--master goes with --engine spark")
+        raise UsageError("--master requires --engine spark")
     if engine == "spark" and not master:
         raise UsageError(f"--engine spark needs --master: {_MASTERS}")
     if master is not None and not _MASTER.fullmatch(master):

@@ -52,7 +52,7 @@ _conflict = click.option(
     default="replace",
     show_default=True,
     metavar="[replace|skip|error]",
-    help="What happens to an item whose id exists.",
+    help="What to do if an id already exists.",
 )
 _durability = click.option(
     "--durability",
@@ -64,13 +64,15 @@ _durability = click.option(
 _out = click.option("-o", "--out", metavar="FILE", help="Write the table to a .parquet, .csv, .tsv or .jsonl file.")
 _overwrite = click.option("--overwrite", is_flag=True, help="Replace FILE if it exists.")
 _threads = click.option("--threads", type=int, help="Number of threads. [default: all processors]")
-_memory = click.option("--memory", metavar="SIZE", help="Memory to use, such as 4GiB. [default: half of the machine's]")
+_memory = click.option(
+    "--memory", metavar="SIZE", help="Memory limit, such as 4GiB. [default: half of the machine's memory]"
+)
 _index = click.argument("index", metavar="INDEX")
 
 
 @click.group("index", epilog=_GROUP, context_settings=CONTEXT)
 def command() -> None:
-    """Keep items in a persistent index, and ask what is similar to new ones.
+    """Store items in a persistent index, and find those similar to new ones.
 
     INDEX is a folder, or postgresql://user@host/database?table=prefix. Answers are those of `lookalike pairs --method
     lsh --against`, and of `lookalike dedup --reference`: every similarity is verified.
@@ -81,9 +83,7 @@ def command() -> None:
 @_index
 @click.argument("inputs", nargs=-1, metavar="[INPUT]...")
 @shared_options(without=("method",))
-@click.option(
-    "--store", default="sets", show_default=True, metavar="[sets|text]", help="What is kept of each item to verify."
-)
+@click.option("--store", default="sets", show_default=True, metavar="[sets|text]", help="What to store of each item.")
 @_conflict
 @talking_options
 def create(
@@ -117,7 +117,9 @@ def create(
 @command.command("add", epilog=_ADD, context_settings=CONTEXT)
 @_index
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option("--if-new", is_flag=True, help="Add only items that resemble nothing in the index or added before them.")
+@click.option(
+    "--if-new", is_flag=True, help="Add an item only if nothing similar is in the index or was added before it."
+)
 @_conflict
 @_durability
 @_out
@@ -165,7 +167,7 @@ def add(
 @_index
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option("-k", default=10, show_default=True, help="List at most this many items for each.")
-@click.option("--threshold", help="That of the index, or a stricter one. [default: that of the index]")
+@click.option("--threshold", help="A higher threshold than that of the index. [default: that of the index]")
 @_out
 @_overwrite
 @_threads
@@ -203,8 +205,8 @@ def query(
 @command.command("remove", epilog=_REMOVE, context_settings=CONTEXT)
 @_index
 @click.argument("ids", nargs=-1, metavar="[ID]...")
-@click.option("--ids", "file", metavar="FILE", help="A file with an id on each line.")
-@click.option("--older-than", metavar="AGE", help="Remove what was added longer ago than this: 90d, 12h, 30m, 2w.")
+@click.option("--ids", "file", metavar="FILE", help="A file with one id per line.")
+@click.option("--older-than", metavar="AGE", help="Remove items added longer ago than this: 90d, 12h, 30m, 2w.")
 @talking_options
 def remove(
     index: str, ids: tuple[str, ...], file: str | None, older_than: str | None, as_json: bool, quiet: bool
@@ -272,7 +274,7 @@ def check(index: str, as_json: bool, quiet: bool) -> None:
     if wrong:
         raise BadDataError("\n".join(wrong))
     if not as_json and not quiet:
-        click.echo("All is well.")
+        click.echo("No problems found.")
 
 
 @command.command("compact", context_settings=CONTEXT)

@@ -99,7 +99,7 @@ Examples:
     show_default=True,
     metavar="[optimal|greedy|no|auto]",
     help="At most one link per record. optimal: the greatest total score; greedy: the best pair first; "
-    "auto: if most records already have one partner.",
+    "auto: if most records already have only one match.",
 )
 @click.option(
     "--scoring",

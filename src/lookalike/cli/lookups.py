@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _OPTIONS = [
     click.option("--against", multiple=True, metavar="GALLERY",
                  help="Files to search; may be repeated. [default: look each item up among all the others]"),
-    click.option("-k", type=int, default=10, show_default=True, help="Largest number of matches per item."),
+    click.option("-k", type=int, default=10, show_default=True, help="Maximum number of matches per item."),
     click.option("-o", "--out", metavar="FILE",
                  help="Write the matches to a .parquet, .csv, .tsv or .jsonl file. [default: TSV on stdout]"),
     click.option("--seed", type=int, default=1, show_default=True, help="Seed of the hash functions."),

@@ -19,17 +19,17 @@ from lookalike.errors import LookalikeError, ResourceError, UsageError
 from lookalike.version import __version__
 
 COMMANDS = {
-    "dedup": "Remove near-duplicates, with a reason for each removal.",
+    "dedup": "Remove near-duplicates, and record a reason for each removal.",
     "pairs": "List all similar pairs.",
     "neighbors": "List the most similar items of each item.",
-    "index": "Keep items, and ask what is similar to new ones.",
-    "serve": "Answer over HTTP, with a web page.",
-    "link": "Find records that are the same entity.",
-    "faces": "Find who has nearly the same measurements.",
-    "fingerprints": "Find which prints come from the same finger.",
-    "report": "Write a page that shows what a finished run did.",
+    "index": "Store items, and find those similar to new ones.",
+    "serve": "Serve an index over HTTP, with a web page.",
+    "link": "Find records that describe the same entity.",
+    "faces": "Find people with nearly the same measurements.",
+    "fingerprints": "Find prints of the same finger.",
+    "report": "Write an HTML report of a finished run.",
     "audit": "Measure the recall of a finished dedup run.",
-    "tune": "Show the plan for a threshold and a recall, with its S-curve.",
+    "tune": "Show the plan and the S-curve for a threshold and a recall.",
     "demo": "Run dedup on the Python files of this machine.",
 }
 """Each is a module of this package that defines a click command named `command`."""
@@ -71,7 +71,7 @@ class LazyGroup(click.Group):
 def group() -> None:
     """Find similar items: near-duplicate documents, similar sets and vectors, records of the same entity.
 
-    Every pair that is reported was verified. `lookalike COMMAND -h` explains a command.
+    Every pair it reports has been verified. `lookalike COMMAND -h` explains a command.
     """
 
 

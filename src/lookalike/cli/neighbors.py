@@ -26,7 +26,7 @@ Examples:
 
 @click.command("neighbors", epilog=_EXAMPLE, context_settings=CONTEXT)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option("-k", type=int, default=10, show_default=True, help="Largest number of neighbours per item.")
+@click.option("-k", type=int, default=10, show_default=True, help="Maximum number of neighbours per item.")
 @click.option(
     "-o",
     "--out",
@@ -40,7 +40,7 @@ Examples:
     help="Look for neighbours among the items of OTHER instead; may be repeated.",
 )
 @click.option(
-    "--threshold", help="Smallest similarity of a neighbour (overlap: a count), or largest distance. [default: any]"
+    "--threshold", help="Lowest similarity of a neighbour (overlap: a count), or largest distance. [default: any]"
 )
 @click.option(
     "--measure",
@@ -97,11 +97,13 @@ def command(
 
 def _announce(settings: NeighborSettings, progress: Progress) -> None:
     """The plan, before the work."""
+    from lookalike.types.wording import count
+
     measure = settings.measure
     limit = f" by {measure.name}"
     if settings.bounded:
-        limit = f" of {measure.name} {measure.written} or {'less' if measure.column == 'distance' else 'more'}"
-    progress.say(f"Plan: exact search. The {settings.k:,} nearest items{limit}; none is missed.")
+        limit = f" with {measure.name} {measure.written} or {'less' if measure.column == 'distance' else 'more'}"
+    progress.say(f"Plan: exact search. Up to {count(settings.k, 'neighbour')} per item{limit}; none is missed.")
 
 
 def _summarize(counts: dict[str, int], out: str | None, rejected: str, progress: Progress) -> None:

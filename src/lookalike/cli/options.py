@@ -17,35 +17,36 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 _SHARED: dict[str, Callable[[Any], Any]] = {
     "threshold": click.option(
         "--threshold", default="0.8", show_default=True,
-        help="Smallest similarity of a pair (overlap: a count), or largest distance."),
+        help="Lowest similarity of a pair (overlap: a count), or largest distance."),
     "measure": click.option(
         "--measure", default="jaccard", show_default=True, metavar="MEASURE",
-        help="For sets: jaccard, dice, cosine; except with lsh also containment and overlap. For vectors: cosine, "
+        help="For sets: jaccard, dice, cosine, and except with lsh containment, overlap. For vectors: cosine, "
              "euclidean, hamming."),
     "recall": click.option(
         "--recall", type=float, default=0.99, show_default=True, help="Target recall: share of similar pairs to find."),
     "column": click.option("--column", default="text", show_default=True, help="The column to compare."),
     "id": click.option("--id", "id_", metavar="COLUMN", help="The column with ids. [default: id, or FILE:ROW]"),
     "shingle": click.option(
-        "--shingle", default="word:5", show_default=True, help="How texts are cut: word:W, char:K or stopword:N."),
+        "--shingle", default="word:5", show_default=True, help="How to shingle texts: word:W, char:K or stopword:N."),
     "bag": click.option("--bag", is_flag=True, help="Count repeated shingles."),
     "language": click.option(
         "--language", default="en", show_default=True, help="Language of the stop words, for --shingle stopword:N."),
     "method": click.option(
         "--method", default="auto", show_default=True, metavar="METHOD",
-        help="lsh reaches the target recall; exact, brute and (for pairs) merge miss nothing; auto: the cheapest."),
+        help="lsh reaches the target recall; exact, brute and (pairs only) merge miss nothing; auto uses the "
+             "cheapest."),
     "hashes": click.option(
-        "--hashes", type=int, default=256, show_default=True, help="Largest number of minhash values per item."),
+        "--hashes", type=int, default=256, show_default=True, help="Maximum number of minhash values per item."),
     "seed": click.option("--seed", type=int, default=1, show_default=True, help="Seed of the hash functions."),
     "on_error": click.option(
         "--on-error", default="stop", show_default=True, metavar="[stop|skip]",
-        help="At a bad line: stop, or set it aside and continue."),
+        help="What to do with a bad line: stop, or set it aside and continue."),
     "encoding": click.option("--encoding", default="utf-8", show_default=True, help="Encoding of text files."),
     "memory": click.option(
-        "--memory", metavar="SIZE", help="Memory to use, such as 4GiB. [default: half of the machine's]"),
+        "--memory", metavar="SIZE", help="Memory limit, such as 4GiB. [default: half of the machine's memory]"),
     "engine": click.option(
         "--engine", default="local", show_default=True, metavar="[local|spark]",
-        help="Where the work is done: on this machine, or on a Spark cluster with the same result."),
+        help="Run on this machine, or on a Spark cluster with the same result."),
     "master": click.option("--master", metavar="URL", help="For --engine spark: local[2], spark://HOST:7077 or yarn."),
     "threads": click.option("--threads", type=int, help="Number of threads. [default: all processors]"),
 }  # fmt: skip
@@ -80,7 +81,7 @@ def transpose_option(command: Command) -> Command:
     return click.option(
         "--transpose",
         is_flag=True,
-        help="For .dat files and lists: compare the elements instead, each as the set of rows that hold it.",
+        help="For .dat files and lists: compare the elements instead, each as the set of rows that contain it.",
     )(command)
 
 

@@ -62,8 +62,8 @@ Examples:
     help="For --method merge: ignore shingles in more than this share of the sets; no longer exact.",
 )
 @click.option("--stats", is_flag=True, help="For --method exact: report how many pairs passed each filter.")
-@click.option("--explain", is_flag=True, help="Only report what each method would cost.")
-@click.option("--report", is_flag=True, help="Also write a page beside FILE: pairs.report.html for pairs.csv.")
+@click.option("--explain", is_flag=True, help="Only print what each method would cost.")
+@click.option("--report", is_flag=True, help="Also write a report next to FILE: pairs.report.html for pairs.csv.")
 @click.option("--overwrite", is_flag=True, help="Replace FILE if it exists.")
 @talking_options
 def command(

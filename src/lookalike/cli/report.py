@@ -69,4 +69,4 @@ def _refuse_by(by: str | None) -> None:
     from lookalike.errors import UsageError
 
     if by is not None:
-        raise UsageError(f"--by {by}: only the report of a dedup run counts items by a column")
+        raise UsageError(f"--by {by}: only reports of dedup can count items by a column")

@@ -22,35 +22,39 @@ _path = click.Path(path_type=Path)
 @click.command("serve", epilog=_EXAMPLES, context_settings=CONTEXT)
 @click.argument("index", required=False, metavar="[INDEX]")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option("--port", default=8378, show_default=True, help="The port; 0 takes a free one.")
-@click.option("--keys", type=_path, metavar="FILE", help="Who may ask: lines `read KEY name` or `write KEY name`.")
-@click.option("--read-only", is_flag=True, help="Only answer questions, and follow the process that writes.")
-@click.option("--allow-origin", "allow_origins", multiple=True, metavar="ORIGIN", help="Let pages of this site ask.")
+@click.option("--port", default=8378, show_default=True, help="The port; 0 chooses a free one.")
+@click.option(
+    "--keys", type=_path, metavar="FILE", help="API keys: a file with lines `read KEY name` or `write KEY name`."
+)
+@click.option("--read-only", is_flag=True, help="Only answer queries, and follow the process that writes.")
+@click.option(
+    "--allow-origin", "allow_origins", multiple=True, metavar="ORIGIN", help="Allow requests from pages of this site."
+)
 @click.option("--tls-cert", type=_path, metavar="FILE", help="Certificate for HTTPS.")
 @click.option("--tls-key", type=_path, metavar="FILE", help="Private key for HTTPS.")
-@click.option("--run", type=_path, metavar="OUT", help="Review the output of dedup or link on the page.")
+@click.option("--run", type=_path, metavar="OUT", help="Review the output of dedup or link on the web page.")
 @click.option("--max-body", default="32MiB", show_default=True, help="Largest JSON body, and largest line of NDJSON.")
-@click.option("--max-items", default=10_000, show_default=True, help="Most items in a JSON array.")
+@click.option("--max-items", default=10_000, show_default=True, help="Maximum number of items in a JSON array.")
 @click.option("--max-text", default="4MiB", show_default=True, help="Longest text.")
-@click.option("--max-requests", default=256, show_default=True, help="Most requests in progress.")
-@click.option("--max-k", default=1000, show_default=True, help="Most matches of a question.")
-@click.option("--timeout", default=30.0, show_default=True, help="Seconds in which a body must arrive.")
+@click.option("--max-requests", default=256, show_default=True, help="Maximum number of requests in progress.")
+@click.option("--max-k", default=1000, show_default=True, help="Maximum number of matches per query.")
+@click.option("--timeout", default=30.0, show_default=True, help="Seconds within which a body must arrive.")
 @click.option(
     "--drain-delay",
     default=2.0,
     show_default=True,
-    help="Seconds to go on accepting after SIGTERM, while /readyz is 503.",
+    help="Seconds to keep accepting connections after SIGTERM, while /readyz returns 503.",
 )
-@click.option("--refresh", default=1.0, show_default=True, help="Seconds between looks for changes, with --read-only.")
+@click.option("--refresh", default=1.0, show_default=True, help="With --read-only: seconds between checks for changes.")
 @click.option(
     "--log", default="all", show_default=True, metavar="[all|errors|none]", help="Requests to log on stderr, as JSON."
 )
-@click.option("--no-batching", is_flag=True, help="Answer each question by itself, to measure the difference.")
+@click.option("--no-batching", is_flag=True, help="Answer each query separately, to measure the difference.")
 @talking_options
 def command(
     index: str | None, max_body: str, max_text: str, no_batching: bool, as_json: bool, quiet: bool, **options: Any
 ) -> None:
-    """Serve an index over HTTP, with a web page to ask, explore and review.
+    """Serve an index over HTTP, with a web page to search, explore and review.
 
     Without --keys, only programs on this machine can connect. SIGTERM finishes requests in progress; Ctrl-C does so
     without --drain-delay. One process writes to an index in a folder; others serve it with --read-only. With --json,

@@ -27,7 +27,7 @@ def summarize_dedup(run: dict[str, Any], out: str, progress: Progress, report: b
     _say_alarms(run, progress)
     if added := run.get("into"):
         progress.say(f"Added to {added['index']}: {count(added['items'], 'item')}.")
-    progress.say(f"Results: {out}/kept, {out}/removed.parquet (the reasons), {out}/clusters.parquet, {out}/run.json")
+    progress.say(f"Results: {out}/kept, {out}/removed.parquet (reasons), {out}/clusters.parquet, {out}/run.json")
     if report:
         progress.say(f"Report: {out}/report.html")
 
@@ -48,11 +48,11 @@ def _outcome(counts: dict[str, int]) -> str:
 def describe_audit(audit: dict[str, Any]) -> str:
     """The measured recall with its confidence interval, and the predicted one."""
     if audit["recall"] is None:
-        return f"Audit: none of {count(audit['sample'], 'sampled item')} has a similar item; no recall to measure."
+        return f"Audit: no recall to measure: none of {count(audit['sample'], 'sampled item')} has a similar item."
     low, high = audit["interval"]
     pairs = count(audit["pairs"], "similar pair")
     return (
-        f"Audit of {count(audit['sample'], 'item')}: {audit['found']:,} of their {pairs} share a band, recall "
+        f"Audit of {count(audit['sample'], 'item')}: {audit['found']:,} of their {pairs} share a band. Recall: "
         f"{audit['recall']:.2%} (95% interval: {low:.2%} to {high:.2%}; predicted {audit['predicted']:.2%})."
     )
 
@@ -79,11 +79,11 @@ def summarize_pairs(run: dict[str, Any], out: str | None, rejected: str, progres
 
 def _recall(run: dict[str, Any]) -> str:
     if run["options"].get("common"):
-        return "Pairs that share only common shingles are missed; without --common, nothing is."
+        return "Pairs that share only common shingles are missed; omit --common to find them."
     if run["options"]["method"] != "lsh":
         return "The method is exact: nothing is missed (recall 1)."
     recall = run["plan"]["recall"]
-    return f"{recall:.2%} of the pairs at the threshold are expected to be found, and more of the closer ones."
+    return f"{recall:.2%} of the pairs at the threshold are expected to be found, and more of the closer pairs."
 
 
 def _say_alarms(run: dict[str, Any], progress: Progress) -> None:

@@ -31,7 +31,7 @@ Example:
 @click.option(
     "--threshold",
     metavar="NUMBER",
-    help="Least similarity of the pairs to find; for euclidean and hamming, their largest distance.  "
+    help="Lowest similarity of the pairs to find; for euclidean and hamming, their largest distance.  "
     "[default: 0.8 for a similarity]",
 )
 @click.option(
@@ -58,7 +58,7 @@ Example:
     "--hashes",
     default=256,
     show_default=True,
-    help="Most values of a signature. For vectors, one stands for 8 hyperplanes, 8 sampled bits or 4 lines.",
+    help="Maximum number of values per signature. For vectors, one counts as 8 hyperplanes, 8 sampled bits or 4 lines.",
 )
 @click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the curve to FILE.svg or FILE.png.")
 @click.option("--overwrite", is_flag=True, help="Replace the plot if it exists.")
@@ -105,7 +105,7 @@ def _plot(plan: Plan, path: Path, overwrite: bool) -> None:
 
     check_plot_path(path)
     if path.exists() and not overwrite:
-        raise UsageError(f"--plot {path} exists: give --overwrite to replace it")
+        raise UsageError(f"--plot {path} already exists; use --overwrite to replace it")
     plot_curve(plan, path)
 
 
@@ -136,7 +136,7 @@ def _table(plan: Plan, rule: Plan) -> list[str]:
     def number(value: float) -> str:
         return f"{value:.1f}" if plan.measure == "jaccard" else f"{value:g}"
 
-    heading = f"{plan.scale.noun:>10}  {'candidate pair':>14}  {'by the rule':>14}"
+    heading = f"{plan.scale.noun:>10}  {'candidate pair':>14}  {'rule of thumb':>14}"
     lines = [f"{number(x):>10}  {chance(plan, x):>14}  {chance(rule, x):>14}" for x in _values(plan)]
     return [heading, *lines]
 
@@ -152,7 +152,7 @@ def _comparison(plan: Plan, rule: Plan) -> list[str]:
         goal = f"{chance:.3f}, the probability that one {plan.scale.function} agrees at the threshold"
     found = f"{percent(rule.recall)} of the pairs at {plan.threshold:g}; this plan finds {percent(plan.recall)}"
     return [
-        f"The rule of the book takes {rule.banding}: {aim} is closest to {goal}.",
+        f"The book's rule of thumb gives {rule.banding}: {aim} is closest to {goal}.",
         f"It finds {found}.",
     ]
 

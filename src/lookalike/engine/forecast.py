@@ -115,8 +115,8 @@ def _size(nbytes: int) -> str:
     Examples
     --------
     >>> _size(1_500_000_000), _size(20_000)
-    ('1.5 GB', '0.02 MB')
+    ('1.5 GB', '20 kB')
     """
     if nbytes >= 1e9:
         return f"{nbytes / 1e9:,.1f} GB"
-    return f"{nbytes / 1e6:,.0f} MB" if nbytes >= 1e6 else f"{nbytes / 1e6:.2g} MB"
+    return f"{nbytes / 1e6:,.0f} MB" if nbytes >= 1e6 else f"{nbytes / 1e3:,.0f} kB"

@@ -182,7 +182,7 @@ class Budget:
             needed = self._needed(items, item_bytes)
             raise ResourceError(
                 f"{items:,} items need {needed / 2**30:.1f} GiB; --memory is {self.total_bytes / 2**30:.1f} GiB. "
-                f"Give more, or {advice}"
+                f"Increase it, or {advice}"
             )
 
     def joining_ranges(self, items: int, threads: int) -> int:

@@ -96,7 +96,7 @@ def choose(sources: list[Source], settings: Settings) -> tuple[Settings, Choice 
         return settings, None
     if few := _few_items(sources):
         _check_plan(settings)
-        return with_method(settings, "brute"), Choice("brute", {}, f"brute is the fastest for only about {few} items")
+        return with_method(settings, "brute"), Choice("brute", {}, f"brute force is the fastest for about {few} items")
     if length := _long_items(sources, settings):
         why = (
             f"items are long (about {length:,} bytes) and the threshold is high: sketching is cheaper than numbering "

@@ -47,4 +47,4 @@ def open_work(
 def tell_reused(work: WorkFolder, progress: Progress) -> None:
     """Say how much of a killed run is reused."""
     if work.reused:
-        progress.say(f"Resuming: {len(work.reused)} finished pieces of work are used again.")
+        progress.say(f"Resuming: {len(work.reused)} finished pieces of work are reused.")

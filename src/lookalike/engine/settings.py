@@ -295,11 +295,11 @@ def check_join(method: str, index: str, common: str | None) -> Fraction | None:
     """
     one_of("index", index, INDEXES)
     if index != "best" and method != "exact":
-        raise UsageError(f"--index {index} goes with --method exact, not {method}")
+        raise UsageError(f"--index {index} requires --method exact, not {method}")
     if common is None:
         return None
     if method != "merge":
-        raise UsageError(f"--common goes with --method merge, not {method}")
+        raise UsageError(f"--common requires --method merge, not {method}")
     share = parse_threshold(common)
     if not 0 < share <= 1:
         raise UsageError(f"--common must be above 0 and at most 1, not {common}")

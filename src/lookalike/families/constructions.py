@@ -277,7 +277,8 @@ class Or(_Construction):
             codes = np.union1d(codes, _pairs(self.family, hashed, start + offset, most))
             if len(codes) > most:
                 raise ResourceError(
-                    f"{self!r} makes more than {most:,} candidate pairs: take more functions in an And, or fewer in Or"
+                    f"{self!r} makes more than {most:,} candidate pairs: use more functions in an And, or fewer "
+                    "in an Or"
                 )
         return codes
 

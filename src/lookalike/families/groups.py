@@ -39,7 +39,7 @@ def pairs_in_common(hashed: Hashed, functions: range, most: int) -> Int64:
         if len(rows) > max(most, hashed.buckets[function].size):
             raise ResourceError(
                 f"items are in {len(rows):,} combinations of buckets, more than {most:,}: "
-                "take fewer functions in an And, or a family with fewer buckets an item"
+                "use fewer functions in an And, or a family with fewer buckets per item"
             )
         items, groups = _split(items[rows], groups[rows], choices[rows, columns])
     return _pairs_of(items, groups, len(hashed), most)
@@ -72,7 +72,7 @@ def _pairs_of(items: Int64, groups: Int64, count: int, most: int) -> Int64:
     if total > most:
         raise ResourceError(
             f"the buckets make {total:,} pairs, more than {most:,} (the largest has {sizes.max():,} items): "
-            "take more functions in an And, or smaller buckets"
+            "use more functions in an And, or smaller buckets"
         )
     # Each item is the left item of a pair with every later item of its group.
     after = np.repeat(starts + sizes, sizes) - np.arange(len(items)) - 1

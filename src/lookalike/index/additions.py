@@ -115,7 +115,7 @@ class Additions:
     def _refuse(self, ids: pa.Array, known: Bool) -> None:
         if self._on_conflict == "error" and known.any():
             raise BadDataError(
-                f"id {ids[int(np.argmax(known))].as_py()!r} occurs already; nothing was added. Use --on-conflict "
+                f"id {ids[int(np.argmax(known))].as_py()!r} already exists; nothing was added. Use --on-conflict "
                 "replace or skip"
             )
 

@@ -107,7 +107,7 @@ class NamedMatches:
         if self._nbytes > 2 * budget.sets_bytes:
             raise ResourceError(
                 f"the first {self._seen:,} items have {len(self):,} matches, and more do not fit in --memory "
-                f"{budget.total_bytes >> 20}MiB; give more, ask for fewer with -k, or ask about some items at a time"
+                f"{budget.total_bytes >> 20}MiB; increase it, request fewer with -k, or query fewer items at a time"
             )
 
     def tables(self) -> Iterator[pa.Table]:

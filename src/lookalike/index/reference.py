@@ -46,7 +46,7 @@ def check_agreement(store: Store, settings: Settings) -> None:
     """
     own, told = store.kind.settings.to_dict(), settings.to_dict()
     if settings.matching.length_ratio:
-        raise UsageError(f"{store.name}: an index knows no --length-ratio; leave it out")
+        raise UsageError(f"{store.name}: --length-ratio does not work with an index; leave it out")
     if differing := [name for name in AGREEING if own[name] != told[name]]:
         wanted = " ".join(_option(name, own[name]) for name in differing)
         raise UsageError(f"{store.name}: the index was created with other options than those of this run; use {wanted}")

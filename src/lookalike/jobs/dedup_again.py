@@ -59,13 +59,13 @@ class SavedGraph:
         folder = out / FOLDER
         if not (folder / SOURCES).is_file():
             raise UsageError(
-                f"--from {out}: holds no pair graph ({FOLDER}/ is missing); name the output of a dedup run on texts or "
-                "sets, without an index as reference"
+                f"--from {out}: contains no pair graph ({FOLDER}/ is missing); name the output of a dedup run "
+                "on texts or sets, without an index as reference"
             )
         for name in (LINKS, ITEMS, SOURCES):  # numbers in them are used as places in arrays
             if not isinstance(sums, dict) or not (folder / name).is_file() or checksum(folder / name) != sums.get(name):
                 raise BadDataError(
-                    f"--from {out}: {FOLDER}/{name} is not as the run left it; run dedup on the input again"
+                    f"--from {out}: {FOLDER}/{name} has changed since the run; run dedup on the input again"
                 )
         known = json.loads((folder / SOURCES).read_text("utf-8"))
         return cls(pq.read_table(folder / ITEMS), pq.read_table(folder / LINKS), known)

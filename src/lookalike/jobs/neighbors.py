@@ -251,7 +251,7 @@ def _check_memory(needed: int, items: int, settings: NeighborSettings) -> None:
     if needed > total:
         raise ResourceError(
             f"the sets or vectors of {items:,} items need about {needed / 2**30:.1f} GiB together; --memory is "
-            f"{total / 2**30:.1f} GiB. Give more, or search for the neighbours of a part at a time: INPUT the part, "
+            f"{total / 2**30:.1f} GiB. Increase it, or search part by part: one part as INPUT, "
             "--against parts of the whole"
         )
 

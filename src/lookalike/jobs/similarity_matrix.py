@@ -121,7 +121,7 @@ def _check_memory(shape: tuple[int, int], sets_bytes: int, settings: MatrixSetti
 
 def _too_large(what: str, total: int) -> ResourceError:
     return ResourceError(
-        f"{what}; memory is {total / 2**30:.1f} GiB. Give more, take output='sparse' with a threshold, or make the "
+        f"{what}; memory is {total / 2**30:.1f} GiB. Increase it, use output='sparse' with a threshold, or compute the "
         "matrix of some rows at a time"
     )
 
@@ -196,12 +196,13 @@ def _unit_rows(given: npt.NDArray[Any], name: str) -> Float64:
     """Rows of length 1, or 0 where they are zero. Scaled by their largest component first, so that none overflows."""
     if given.ndim != 2 or given.dtype.kind not in "buif":
         raise UsageError(
-            f"{name}: vectors are a matrix of real numbers, a row a vector; not {given.ndim}-D {given.dtype}"
+            f"{name}: vectors must be a matrix of real numbers with one vector per row, not {given.ndim}-D "
+            f"{given.dtype}"
         )
     rows = given.astype(np.float64)
     bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
     if len(bad):
-        raise BadDataError(f"{name}: row {bad[0]} holds a value that is no finite number")
+        raise BadDataError(f"{name}: row {bad[0]} contains a value that is not a finite number")
     largest = np.abs(rows).max(axis=1, initial=0)
     rows /= np.where(largest == 0, 1, largest)[:, None]
     rows /= np.where(largest == 0, 1, np.linalg.norm(rows, axis=1))[:, None]

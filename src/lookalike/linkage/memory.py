@@ -76,5 +76,5 @@ def _check(needed: int, how: str, records: int, execution: Execution) -> None:
     if needed > limit:
         raise ResourceError(
             f"{records:,} records need {how} {needed / 2**30:.1f} GiB; --memory is {limit / 2**30:.1f} GiB. "
-            "Allow more, or link the records in parts (for example, by region)"
+            "Increase --memory, or link the records in parts (for example, by region)"
         )

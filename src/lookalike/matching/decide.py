@@ -137,7 +137,8 @@ def _decide(
     sought = (~reference | collected.copied[found.places]) & ~collected.removed[found.places]
     if collected.connected and found.cut is not None:
         raise ResourceError(
-            "--policy connected: one cluster of candidates does not fit in --memory; give more, or use --policy direct"
+            "--policy connected: one cluster of candidates does not fit in --memory; increase it, or use "
+            "--policy direct"
         )
     return decide_part(
         found,

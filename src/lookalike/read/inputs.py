@@ -177,7 +177,7 @@ def check_inputs(inputs: Sequence[str | Path]) -> None:
         if not given:
             raise UsageError("an input is the empty string; give a file, folder or glob")
         if given != "-" and "://" not in given and not Path(given).exists() and not glob.has_magic(given):
-            raise UsageError(f"{given}: no such file or folder, and no glob")
+            raise UsageError(f"{given}: no such file or folder")
 
 
 def _open_documents(members: list[InputFile], encoding: str, limits: ReadLimits) -> Source:

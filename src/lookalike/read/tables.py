@@ -148,7 +148,7 @@ def _from_values(values: list[Any], column: str) -> pa.Table:
         return pa.table({column: pa.array(values)})
     if isinstance(first, list | tuple):
         return pa.table({column: pa.array(_checked(values, (list, tuple)))})
-    raise UsageError(f"data holds values of type {type(first).__name__}; accepted: {ACCEPTED}")
+    raise UsageError(f"data contains values of type {type(first).__name__}; accepted: {ACCEPTED}")
 
 
 def _from_dicts(rows: list[dict[str, Any]]) -> pa.Table:
@@ -165,7 +165,7 @@ def _checked(values: list[Any], kind: type | tuple[type, ...]) -> list[Any]:
         if value is None and kind is not dict:
             continue
         if not isinstance(value, kind):
-            raise UsageError(f"data row {row} is a {type(value).__name__}, unlike the rows before it")
+            raise UsageError(f"data row {row} is a {type(value).__name__}, but the rows before it are not")
         if isinstance(value, str) and not value.isascii():
             _check_text(row, value)
     return values

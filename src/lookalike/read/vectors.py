@@ -153,7 +153,7 @@ class NpySource(VectorSource):
                 f"{self.name}: has an array of shape {size}, type {what}; save a matrix of numbers, one vector per row"
             )
         if size[0] < 0 or size[1] < 0:
-            raise BadDataError(f"{self.name}: has an array of shape {size}, which none has; write the file again")
+            raise BadDataError(f"{self.name}: has an array of shape {size}, which is impossible; write the file again")
         if not size[1]:
             raise BadDataError(f"{self.name}: its vectors have dimension 0; save a matrix with at least one column")
         if kind.itemsize > 8 or kind.byteorder == ">":

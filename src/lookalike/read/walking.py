@@ -18,7 +18,7 @@ from lookalike.errors import UsageError
 from lookalike.read.earlier import is_earlier_output, is_index_folder, kept_files, read_record
 from lookalike.types.frozen import frozen
 
-NO_INPUT = "is an index, which is no input; ask it with `lookalike index query`, or use it with `dedup --reference`"
+NO_INPUT = "is an index, not an input; query it with `lookalike index query`, or use it with `dedup --reference`"
 
 
 def silent(_: str) -> None:
@@ -59,11 +59,11 @@ class Finding:
 
     def tell_skipped(self, folder: str | Path) -> None:
         """Note that an earlier output is not read."""
-        self.note(f"{folder}: skipped, since it is an output of lookalike; to read it, name it as INPUT.")
+        self.note(f"{folder}: skipped because it is an output of lookalike; to read it, name it as INPUT.")
 
     def tell_index(self, folder: str | Path) -> None:
         """Note that an index is not read."""
-        self.note(f"{folder}: skipped, since it is an index of lookalike.")
+        self.note(f"{folder}: skipped because it is an index of lookalike.")
 
 
 class Found(NamedTuple):

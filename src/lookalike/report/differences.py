@@ -133,10 +133,10 @@ def _note(pieces: Sequence[_Piece], start: int, texts: tuple[str, str], ends: Se
     places = sum(piece.kind == "differs" for piece in pieces)
     compared = min(map(len, texts)) > min(ends) and max(len(text) - end for text, end in zip(texts, ends)) > 0
     if not places:
-        return "The words are equal; spaces differ." if not compared else "No difference in the part that is shown."
+        return "The words are equal; spaces differ." if not compared else "No difference in the part shown."
     words = "1 difference" if places == 1 else f"{places:,} differences"
     if compared:
-        words += f" in characters {start + 1:,} to {max(ends):,}; what follows was not compared here"
+        words += f" in characters {start + 1:,} to {max(ends):,}; the rest was not compared here"
     elif start:
         words += f", the first after character {start:,}"
     return f"{words}."
@@ -154,7 +154,7 @@ def compare_tokens(left: Sequence[object], right: Sequence[object]) -> Sides:
     own = [[one for one in first if one not in second], [one for one in second if one not in first]]
     shared = len(first) - len(own[0])
     sides = [
-        join([tag(("del", "ins")[side], *_cut(some)) if some else tag("span", "nothing of its own", class_="gap")])
+        join([tag(("del", "ins")[side], *_cut(some)) if some else tag("span", "no element of its own", class_="gap")])
         for side, some in enumerate(own)
     ]
     note = f"{count(shared, 'shared element')}, {len(own[0]):,} only on the left, {len(own[1]):,} only on the right."

@@ -55,7 +55,7 @@ def frame(
         tag("header", *top),
         tag("nav", *links, aria_label="Contents"),
         tag("main", join([one for one in main if one], "\n"), id="content"),
-        tag("footer", f"Made by {GENERATOR}. This page is complete: it loads nothing and can be sent as one file."),
+        tag("footer", f"Made by {GENERATOR}. This page is one self-contained file: it loads nothing from elsewhere."),
     ]
     return page(title, join(body, "\n"))
 

@@ -18,9 +18,9 @@ from lookalike.version import __version__
 
 GENERATOR = f"lookalike {__version__}"
 OURS = '<meta name="generator" content="lookalike '
-"""What every page of ours begins with, by which it is told from other files."""
+"""The beginning of every page, by which pages of lookalike are recognised."""
 SMALLEST_SHARE = 1e-6
-"""Smaller ones are only said to be smaller: a model that is sure to ten digits has not seen as many pairs."""
+"""Smaller shares are shown only as smaller: no model has seen enough pairs to be sure to ten digits."""
 _VOID = {"col", "input", "meta"}
 # Not allowed in HTML or in UTF-8: control characters, lone surrogates, noncharacters.
 _UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")

@@ -35,7 +35,7 @@ def dedup_html(counts: dict[str, int], removed: pa.Table) -> str:
     """
     sentence = f"{count(counts['items'], 'item')}: {counts['kept']:,} kept, {counts['removed']:,} removed"
     value = next(name for name in ("similarity", "distance") if name in removed.column_names)
-    label = f"removed items by {value} to the item kept for them"
+    label = f"removed items by {value} to the kept item"
     chart = draw_values(to_numpy(pc.cast(removed.column(value), pa.float64()).combine_chunks()), label)
     return _result(f"{sentence}.", removed.select(["id", "kept_id", value]), "removed item", chart)
 

@@ -172,7 +172,7 @@ def _refused(answers: list[Answer], at: int, item: Item, kind: Kind) -> bool:
 
 
 def _addition_problem(error: LookalikeError, addition: Addition) -> Problem:
-    if addition.on_conflict == "error" and isinstance(error, BadDataError) and "occurs already" in str(error):
+    if addition.on_conflict == "error" and isinstance(error, BadDataError) and "already exists" in str(error):
         return Problem(409, f"the index already has an item {addition.item.id!r}")
     return problem_of(error)
 

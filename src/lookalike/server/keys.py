@@ -53,7 +53,7 @@ class Keys:
             if line.strip() and not line.lstrip().startswith("#"):
                 found.append(_parse_line(line, f"{place}: line {number}"))
         if not found:
-            raise UsageError(f"{place}: has no key; write lines such as: read KEY name")
+            raise UsageError(f"{place}: contains no keys; write lines such as: read KEY name")
         if len({key.digest for key in found}) < len(found):
             raise UsageError(f"{place}: a key occurs twice; give each name a key of its own")
         return cls(found)

@@ -81,7 +81,7 @@ change the index; use --keys FILE, or leave --host at 127.0.0.1
         if (self.tls_cert is None) != (self.tls_key is None):
             raise UsageError("--tls-cert and --tls-key belong together; give both or neither")
         if not 0 <= self.drain_delay_seconds < math.inf:
-            raise UsageError(f"--drain-delay must be a number of seconds from 0 on, not {self.drain_delay_seconds}")
+            raise UsageError(f"--drain-delay must be 0 seconds or more, not {self.drain_delay_seconds}")
         if not 0 <= self.port <= 65535:
             raise UsageError(f"--port must be from 0 to 65535, not {self.port}")
         if self.log not in ("all", "errors", "none"):

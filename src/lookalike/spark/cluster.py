@@ -71,7 +71,7 @@ class Cluster:
                 raise
             except Exception as error:
                 raise_failure(self.folder)
-                raise ResourceError(f"Spark gave up: {_last_line(error)}") from error
+                raise ResourceError(f"Spark failed: {_last_line(error)}") from error
         raise_failure(self.folder)
         columns = [found.column(name).to_pylist() for name in ("name", "bytes", "crc32")]
         return [Written(*one) for one in zip(*columns)]

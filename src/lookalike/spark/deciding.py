@@ -42,7 +42,7 @@ class Comparison:
         collected.take(BatchDecisions(refined=self._refined))
         if connected and any(len(blocks) > 1 for blocks in candidates.packing.batches):
             raise ResourceError(
-                "--policy connected: one cluster of candidates does not fit in the memory of a task; give more "
+                "--policy connected: one cluster of candidates does not fit in the memory of a task; increase "
                 "--memory, or use --policy direct"
             )
         cut = self._compare(collected.copied, listing=False, connected=connected)

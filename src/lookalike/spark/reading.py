@@ -53,7 +53,7 @@ def split_parts(sources: list[Source], wanted: Iterable[Wanted], part_bytes: int
     found: list[Part] = []
     for number, (source, columns) in enumerate(zip(sources, wanted)):
         if source.name.startswith("memory:"):
-            raise UsageError(f"{source.name}: only this process sees it; store it in a file, or use --engine local")
+            raise UsageError(f"{source.name}: only this process can read it; save it to a file, or use --engine local")
         for one in split_source(source, part_bytes):
             found.append(Part(len(found), number, one, columns))
     return found

@@ -130,7 +130,8 @@ def check_reachable(master: str) -> None:
         else:
             return
     raise ResourceError(
-        f"--master {master}: no Spark answers ({'; '.join(reasons)}); check the address, and that it runs"
+        f"--master {master}: no Spark master answered ({'; '.join(reasons)}); check the address, and that the "
+        "master is running"
     )
 
 

@@ -97,7 +97,7 @@ class SparkStages:
     ) -> Listing:
         """List all similar pairs."""
         if options.index != "best" or options.common is not None or run.settings.matching.method == "merge":
-            raise UsageError("--engine spark: --method merge, --index and --common are for --engine local")
+            raise UsageError("--engine spark: --method merge, --index and --common work only with --engine local")
         return Comparison(self._setup, run, self._parts, candidates, self._refined).list_pairs(store, limits)
 
     def write_kept(self, run: Run[Settings], corpus: Corpus, keep: Bool, first_source: int, folder: Path) -> None:

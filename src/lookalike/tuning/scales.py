@@ -226,7 +226,9 @@ def make_scale(
         return Scale(measure), exact
     count = _check_bits(bits)
     if exact >= count:
-        raise UsageError(f"threshold must be below {count}, the number of bits, not {threshold}: every pair is near")
+        raise UsageError(
+            f"threshold must be below {count}, the number of bits, not {threshold}: every pair would match"
+        )
     return Scale(measure, bits=count), exact
 
 

@@ -42,9 +42,9 @@ def _saved_closest(out: Path, run: Mapping[str, Any], inputs: RunInputs, shown: 
         saved = SavedGraph.load(out, run.get(FOLDER))
         measure = settings_of_run(run["options"]).matching.measure
     except LookalikeError:
-        return [], f"Not known: the files in {FOLDER}/ are not as the run left them."
+        return [], f"Not available: the files in {FOLDER}/ have changed since the run."
     if NEAR_FROM not in saved.known:
-        return [], "Not known: runs of this version of lookalike did not save them."
+        return [], "Not available: the version of lookalike that made this run did not save them."
     left, right, overlaps = (numbers[:shown] for numbers in saved.rows(NEAR))
     if not len(left):
         floor = f"{saved.known[NEAR_FROM]:.3g}"
@@ -54,7 +54,7 @@ def _saved_closest(out: Path, run: Mapping[str, Any], inputs: RunInputs, shown: 
     sides = [_items(saved, inputs, numbers.astype(np.int64)) for numbers in (left, right)]
     words = (
         f"A sample: the {len(values)} pairs of kept items that came closest to the threshold. If these are duplicates "
-        "too, the threshold is too strict."
+        "too, the threshold is too high."
     )
     return [ShownPair(one, other, value) for one, other, value in zip(*sides, values)], words
 

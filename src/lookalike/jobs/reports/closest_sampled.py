@@ -37,11 +37,11 @@ def sample_closest(run: Mapping[str, Any], removed: Batches, inputs: RunInputs, 
     """The closest pairs between a sample of the kept items and all of them."""
     sources = list(inputs.sources[inputs.references :])
     if inputs.problems or not sources:
-        return [], f"Not known: the inputs of the run are needed. {' '.join(inputs.problems)}".strip()
+        return [], f"Not available: this needs the inputs of the run. {' '.join(inputs.problems)}".strip()
     nbytes = total_bytes(sources)
     if nbytes > LARGEST_BYTES:
         size = f"{nbytes / 1e9:.1f} GB"
-        return [], f"Not known: the run saved none, and a page does not read {size} of inputs again to look for them."
+        return [], f"Not available: the run did not save them, and the inputs ({size}) are too large to search again."
     try:
         settings, _ = choose(sources, _relaxed(run["options"]))
         with open_run(settings) as job:
@@ -56,7 +56,7 @@ def sample_closest(run: Mapping[str, Any], removed: Batches, inputs: RunInputs, 
             best = np.flatnonzero(stay[: len(left)] & stay[len(left) :])[:shown]
             pairs = _pairs(corpus, inputs, left[best], right[best], values[best])
     except LookalikeError as error:
-        return [], f"Not known: the inputs could not be read again ({error})."
+        return [], f"Not available: the inputs could not be read again ({error})."
     return pairs, _words(settings, len(sample), len(pairs))
 
 
@@ -71,11 +71,11 @@ def _words(settings: Settings, sampled: int, found: int) -> str:
     some = f"{count(sampled, 'kept item')}{', a sample,' if sampled == SAMPLE else ''}"
     if not found:
         bound = f"{float(measure.threshold):.3g} or {'less' if measure.is_distance else 'more'}"
-        return f"Of {some} none has a {measure.column} of {bound} to another kept item."
+        return f"Of {some}, none has a {measure.column} of {bound} to another kept item."
     shown = "is the closest pair" if found == 1 else f"are the closest {found} pairs"
     return (
-        f"{some} {'was' if sampled == 1 else 'were'} compared with all others; here {shown} of kept items. If they are "
-        "duplicates too, the threshold is too strict."
+        f"{some} {'was' if sampled == 1 else 'were'} compared with all others. Here {shown} of kept items. If they are "
+        "duplicates too, the threshold is too high."
     )
 
 

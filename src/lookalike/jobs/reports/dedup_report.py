@@ -67,7 +67,7 @@ def report_tables(
     target = Path(page)
     check_page(target)
     inputs = inputs or RunInputs(
-        [], Wanted(run["options"]["column"]), problems=["The data of the run are not at hand."]
+        [], Wanted(run["options"]["column"]), problems=["The data of the run is not available."]
     )
     return write_page(target, dedup_page(facts_of_tables(run, removed, clusters, inputs, by)))
 
@@ -128,7 +128,7 @@ def fill_in(facts: DedupReport, inputs: RunInputs) -> DedupReport:
     missing = len(places) - sum(contents.get(place) is not None for place in places)
     notes = [*facts.notes, *([problem] if problem else [])]
     if missing:
-        notes.append(f"{missing:,} of the {len(places):,} items in the examples are shown without their content.")
+        notes.append(f"{missing:,} of the {len(places):,} items in the examples are shown without their text.")
     return replace(
         facts,
         doubtful=_filled(facts.doubtful, contents),

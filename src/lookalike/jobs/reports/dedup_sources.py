@@ -78,7 +78,7 @@ def _folders(files: set[str]) -> dict[str, str]:
 def count_by_column(run: Mapping[str, Any], inputs: RunInputs, removed: Batches, column: str) -> list[SourceCount]:
     """Items by the values of a column, for which all inputs are read."""
     if inputs.problems or not inputs.sources:
-        raise UsageError(f"--by {column}: the inputs of the run are needed. {' '.join(inputs.problems)}".strip())
+        raise UsageError(f"--by {column}: this needs the inputs of the run. {' '.join(inputs.problems)}".strip())
     gone = _rows_by_file(removed)
     totals: Counter[str] = Counter()
     lost: Counter[str] = Counter()

@@ -22,8 +22,8 @@ def choose_assignment(pairs: CandidatePairs, score: Float64, cut: float, method:
     share = min(_share_with_one(pairs.left[places]), _share_with_one(pairs.right[places]))
     if MOSTLY_ONE <= share < 1:
         note(
-            f"{share:.0%} of the linked records have one partner, so each table seems to hold an entity only once: "
-            "each record is linked with its best partner only (--one-to-one no allows several)"
+            f"{share:.0%} of the linked records have only one match, so each table seems to list an entity only once: "
+            "each record is linked only to its best match (--one-to-one no allows several)"
         )
     return "optimal" if share >= MOSTLY_ONE else "no"
 

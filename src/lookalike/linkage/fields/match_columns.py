@@ -44,7 +44,7 @@ def match_columns(
     >>> a = pa.table({"Name": ["red lamp", "blue chair"], "price": [3.5, 9.25]})
     >>> b = pa.table({"title": ["a red lamp", "chair, blue", "green box"], "Price": [3.0, 8.5, 2.25]})
     >>> [(one.left, one.right) for one in match_columns(a, b, (), print)]
-    Name and title are taken for the same field: 100% of the words of one occur in the other
+    Name and title are treated as the same field: 100% of the words of one occur in the other
     [('Name', 'title'), ('price', 'Price')]
     """
     tables = [_summaries(table, leave_out) for table in (left, right) if table is not None]
@@ -60,7 +60,7 @@ def match_columns(
         found[one.name] = other.name
         what = "words" if one.kind in WORDY else "values"
         said = f"{share:.0%} of the {what} of one occur in the other"
-        note(f"{one.name} and {other.name} are taken for the same field: {said}")
+        note(f"{one.name} and {other.name} are treated as the same field: {said}")
     alone = [one.name for one in tables[0] if one.name not in found]
     alone += [one.name for one in tables[1] if one.name not in found.values()]
     if alone:

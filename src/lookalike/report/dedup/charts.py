@@ -58,7 +58,7 @@ def _say_sources(report: DedupReport) -> str:
     first = report.sources[0]
     if len(report.sources) == 1:
         return f"{first.name}: {show_share(removed / max(1, first.items or 1))} of the items were removed"
-    return f"{show_share(first.removed / removed)} of the removed items are from {first.name}"
+    return f"{show_share(first.removed / removed)} of the removed items come from {first.name}"
 
 
 def _share(one: SourceCount) -> str:
@@ -100,7 +100,7 @@ def chart_clusters(report: DedupReport) -> Markup:
     """Clusters by size."""
     if not report.sizes:
         return no_chart("There are no clusters: nothing was removed.")
-    note = "A cluster is a kept item with the items removed for it."
+    note = "A cluster is a kept item and the items removed because of it."
     return chart_sizes(report.sizes, report.clusters, report.largest_size, noun="cluster", twos="pairs", note=note)
 
 
@@ -165,5 +165,5 @@ def _say_audit(audit: dict[str, Any] | None, plan: Plan | None) -> list[object]:
         f"{count(audit['pairs'], 'similar pair')} were found, a recall of ",
         tag("b", show_share(audit["recall"])),
         f" (95% interval: {show_interval(low, high)}). Predicted: {show_share(audit['predicted'])}; "
-        f"asked for: {show_share(audit['wanted'])}.",
+        f"target: {show_share(audit['wanted'])}.",
     ]

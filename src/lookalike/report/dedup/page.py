@@ -32,7 +32,7 @@ def dedup_page(report: DedupReport) -> str:
         Section("clusters", "Cluster sizes", chart_clusters(report)),
         Section("recall", "Recall", chart_recall(report)),
         Section("doubtful", "Most doubtful removals", _doubtful(report)),
-        Section("closest", "Closest pairs that were kept", _closest(report)),
+        Section("closest", "Closest kept pairs", _closest(report)),
         Section("largest", "Largest clusters", _largest(report)),
         Section("run", "The run", _about_run(report)),
     ]
@@ -50,22 +50,20 @@ def sum_up(report: DedupReport) -> str:
     """The outcome in one sentence."""
     counts, options = report.run["counts"], report.run["options"]
     if not counts["items"]:
-        return "The input held no items."
+        return "The input contains no items."
     comparison = f"at most {report.threshold:g}" if report.is_distance else f"at least {report.threshold:g}"
-    rule = f"{report.value_name} to a kept item ({options['measure']}) of {comparison}"
+    rule = f"a {options['measure']} {report.value_name} of {comparison}"
     if not counts["removed"]:
-        return f"All {count(counts['items'], 'item')} were kept: none has a {rule}."
+        return f"All {count(counts['items'], 'item')} were kept: none has {rule} to another."
     share = show_share(counts["removed"] / counts["items"])
-    if options.get("policy") == "connected":
-        rule = f"cluster of items connected by a {report.value_name} ({options['measure']}) of {comparison}"
-        return (
-            f"Of {count(counts['items'], 'item')}, {counts['kept']:,} were kept and {counts['removed']:,} ({share}) "
-            f"removed: each belongs to a {rule}, of which one item stays."
-        )
-    return (
-        f"Of {count(counts['items'], 'item')}, {counts['kept']:,} were kept and {counts['removed']:,} ({share}) "
-        f"removed: {'it' if counts['removed'] == 1 else 'each'} has a {rule}."
+    were = "was" if counts["removed"] == 1 else "were"
+    outcome = (
+        f"Of {count(counts['items'], 'item')}, {counts['kept']:,} were kept and {counts['removed']:,} ({share}) {were} "
+        "removed."
     )
+    if options.get("policy") == "connected":
+        return f"{outcome} One item was kept of each cluster of items connected by {rule}."
+    return f"{outcome} Each removed item has {rule} to a kept item."
 
 
 def _tiles(report: DedupReport) -> list[tuple[str, str]]:
@@ -81,9 +79,9 @@ def _tiles(report: DedupReport) -> list[tuple[str, str]]:
 
 def _doubtful(report: DedupReport) -> Markup:
     words = (
-        f"A sample: the {len(report.doubtful)} removed items that are least similar to the item kept for them. If "
-        "these are duplicates, the others are too. What only the removed item has is marked on the left, what only the "
-        "kept item has on the right."
+        f"A sample: the {count(len(report.doubtful), 'removed item')} least similar to the item kept instead. If these "
+        "are duplicates, so are the others. Words that only the removed item contains are marked on the left, words "
+        "that only the kept item contains on the right."
     )
     words = words if report.doubtful else "Nothing was removed."
     return list_pairs(report.doubtful, report.value_name, ("removed", "kept"), words)
@@ -98,7 +96,7 @@ def _largest(report: DedupReport) -> Markup:
     if not report.largest:
         return tag("p", "There are no clusters.", class_="soft")
     words = (
-        f"The {len(report.largest)} largest clusters. Of each, a sample is shown: the members that are least similar "
+        f"The {count(len(report.largest), 'largest cluster')}, each with a sample of its members: those least similar "
         "to the kept item."
     )
     return join([tag("p", words), *(_cluster(one, report, place < 1) for place, one in enumerate(report.largest))])

@@ -27,7 +27,7 @@ def list_warnings(report: DedupReport) -> list[str]:
     rest = [one for one in alarms if one.get("kind") not in said or (one["kind"] == "mostly_empty" and "file" in one)]
     found += [_sentence(alarm["text"]) for alarm in rest]
     if len(found) > MOST:
-        found = [*found[:MOST], f"{len(found) - MOST:,} more warnings are under “alarms” in run.json."]
+        found = [*found[:MOST], f"{len(found) - MOST:,} more warnings are listed under “alarms” in run.json."]
     return [*found, *report.notes]
 
 
@@ -48,7 +48,7 @@ def _about_result(report: DedupReport, counts: Mapping[str, int]) -> list[str]:
     if report.largest_size > max(2, LARGE_CLUSTER * items) and items >= FEW:
         share = show_share(report.largest_size / items)
         found.append(
-            f"One cluster holds {share} of your corpus ({report.largest_size:,} of {items:,} items). Boilerplate, a "
+            f"One cluster contains {share} of your corpus ({report.largest_size:,} of {items:,} items). Boilerplate, a "
             "template or a default value? Look at it under “Largest clusters” before you delete anything."
         )
     if items >= FEW and removed > MOSTLY * items:
@@ -74,11 +74,11 @@ def _about_recall(audit: Mapping[str, Any] | None) -> list[str]:
     if high < audit["wanted"]:
         return [
             f"The audit measured a recall of {show_share(audit['recall'])} (95% interval: {show_share(low)} to "
-            f"{show_share(high)}), below the {wanted} that was asked for. Use more --hashes or another --seed."
+            f"{show_share(high)}), below the target of {wanted}. Use more --hashes or another --seed."
         ]
     if audit["recall"] < audit["wanted"]:
         return [
-            f"The audit measured a recall of {show_share(audit['recall'])}, below the {wanted} that was asked for; "
+            f"The audit measured a recall of {show_share(audit['recall'])}, below the target of {wanted}; "
             f"with {audit['pairs']:,} pairs, that may be chance (95% interval: {show_interval(low, high)})."
         ]
     return []
@@ -89,8 +89,8 @@ def _about_input(counts: Mapping[str, int]) -> list[str]:
     found = []
     if empty > MANY_EMPTY * items:
         found.append(
-            f"{show_share(empty / items)} of the items ({empty:,}) are empty. Empty items resemble nothing, so all "
-            "of them stay. Is --column the right one?"
+            f"{show_share(empty / items)} of the items ({empty:,}) are empty. Empty items are similar to nothing, so "
+            "they are all kept. Did you choose the right --column?"
         )
     if rejected > MANY_REJECTED * (items + rejected):
         found.append(

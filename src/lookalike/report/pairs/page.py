@@ -56,7 +56,7 @@ def _values(report: PairsReport) -> Markup:
 def _sizes(report: PairsReport) -> Markup:
     if not report.sizes:
         return no_chart("There are no components.")
-    note, largest = "A component is a set of items that are connected by pairs.", report.largest[0].size
+    note, largest = "A component is a set of items connected by pairs.", report.largest[0].size
     return chart_sizes(report.sizes, report.components, largest, noun="component", twos="single pairs", note=note)
 
 
@@ -75,7 +75,7 @@ def _warnings(report: PairsReport) -> list[str]:
     largest = report.largest[0].size if report.largest else 0
     if largest > 20 and largest > _LARGE * report.items:
         found.append(
-            f"One component holds {show_share(largest / report.items)} of all items in pairs ({largest:,} of "
+            f"One component contains {show_share(largest / report.items)} of all items in pairs ({largest:,} of "
             f"{report.items:,}). Boilerplate, or a threshold that is too low?"
         )
     if report.run is not None:
@@ -88,10 +88,10 @@ def _warnings(report: PairsReport) -> list[str]:
 
 def _components(report: PairsReport) -> Markup:
     if not report.largest:
-        return tag("p", "There are none.", class_="soft")
+        return tag("p", "There are no components.", class_="soft")
     words = (
-        f"The {count(len(report.largest), 'largest component')}. A dot is an item and a line a pair, the thicker the "
-        "more similar. Of large components a sample is drawn: the items with the most pairs."
+        f"The {count(len(report.largest), 'largest component')}. Each dot is an item, and each line a pair: the "
+        "thicker, the more similar. Large components are shown as a sample: the items with the most pairs."
     )
     return join([tag("p", words), tag("div", *(_component(one, report) for one in report.largest), class_="graphs")])
 
@@ -102,7 +102,7 @@ def _component(one: Component, report: PairsReport) -> Markup:
     if drawn < one.size:
         words += f" ({drawn} items drawn)"
     rows = [[shorten(one.names[left]), shorten(one.names[right]), f"{value:.6g}"] for left, right, value in one.edges]
-    numbers = table(["left", "right", report.value_name], rows, numeric=[2], caption="Pairs that are drawn")
+    numbers = table(["left", "right", report.value_name], rows, numeric=[2], caption="Pairs in the drawing")
     return tag(
         "figure",
         tag("figcaption", tag("h3", words)),
@@ -112,7 +112,7 @@ def _component(one: Component, report: PairsReport) -> Markup:
 
 
 def _examples(report: PairsReport) -> Markup:
-    words = f"A sample: the {len(report.examples)} pairs that are least similar."
+    words = f"A sample: the {len(report.examples)} least similar pairs."
     return list_pairs(report.examples, report.value_name, ("left", "right"), words)
 
 
