@@ -160,9 +160,10 @@ def command(
     else:
         if without is not None or into is not None:
             raise UsageError(f"--{'into' if without is None else 'without'} needs --against, the finished run")
-        if not tables or fields is None:
-            missing = "--fields: name the columns to compare" if tables else "A: name a table to link"
-            raise UsageError(f"missing {missing}")
+        if not tables:
+            raise UsageError("missing A: name a table to link")
+        if fields is None:
+            raise UsageError("missing --fields: name the columns to compare, such as name,phone; or --fields all")
         settings = LinkSettings.parse(fields, id=options.pop("id_"), **options)
         check_inputs([*tables, *([] if labels is None else [labels])])
         progress = open_progress(quiet)

@@ -133,7 +133,7 @@ def parse_fields(fields: str | Iterable[str | Field]) -> list[Field]:
     parts = fields.split(",") if isinstance(fields, str) else list(fields)
     found = [part if isinstance(part, Field) else _parse_field(part) for part in parts]
     if not found:
-        raise UsageError("--fields: name at least one column")
+        raise UsageError("--fields: name at least one column, or all")
     seen: set[str] = set()
     for field in found:
         if field.kind and field.kind not in KINDS:
