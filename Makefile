@@ -73,7 +73,6 @@ bench: install
 	$(BIN)/python benchmarks/languages.py
 
 bench-exact: install
-	$(BIN)/python benchmarks/numbering.py
 	$(BIN)/python benchmarks/methods.py
 
 bench-vectors: install

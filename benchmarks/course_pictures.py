@@ -7,7 +7,7 @@ import matplotlib as mpl
 import numpy as np
 
 from lookalike.families import And, Hyperplanes, Lines, MinHash, Or, fixed_point
-from lookalike.lecture.indexes import buckets_of, buckets_to_probe, partner_lengths
+from lookalike.lecture import buckets_of, buckets_to_probe, partner_lengths
 
 mpl.use("Agg")
 mpl.rcParams |= {"svg.hashsalt": "course", "svg.fonttype": "none", "axes.spines.top": False, "axes.spines.right": False}

@@ -12,11 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from lookalike.families import Cells
-from lookalike.lecture.halving import Halving, chance_to_meet, hamming_candidates, pyramid, shuffle_rows
-from lookalike.lookup.fingerprints import find_prints
-from lookalike.lookup.grid import choose_grid, normalise
-from lookalike.lookup.simulated import draw_prints, recapture
-from lookalike.types import Sets
+from lookalike.lecture import Halving, Sets, chance_to_meet, hamming_candidates, pyramid, shuffle_rows
+from lookalike.lookup import choose_grid, draw_prints, find_prints, normalise, recapture
 
 BLUE, GREEN, RED, GREY, INK = "#3b75af", "#519e3e", "#c44e52", "#b8b8b8", "#222222"
 

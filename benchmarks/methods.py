@@ -2,9 +2,9 @@
 
 Run by `make bench-exact`. `--data` (or LOOKALIKE_DATA) names a folder with baskets/, articles/, transactions/ and
 dblp_acm/; source files come from the corpus of peers.py. The planner's constants were set on the data in the first
-list; those in the second confirm them. Each method has a process of its own, so that its memory can be told; the better
-of two runs counts. SetSimilaritySearch, in its own environment, is given the same sets and up to `--peer-seconds`.
-Results go to results/methods.json and results/methods.md.
+list; those in the second confirm them. Each cell is `lookalike pairs` with a method, the better of two runs by the sum
+of its stages; what it predicts is what `--explain` says. SetSimilaritySearch, in its own environment, is given the same
+sets and up to `--peer-seconds`. Results go to results/methods.json and results/methods.md.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,16 +24,10 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
+import lookalike as la
 import peer_env
-from lookalike.engine.method import choose, predict, sample, with_method
-from lookalike.engine.progress import Progress
-from lookalike.engine.settings import Settings
-from lookalike.engine.usage import peak_memory_bytes
-from lookalike.features.shingles import sets_of
-from lookalike.jobs.pairs import find_similar_pairs
-from lookalike.read import open_data
-from lookalike.types import Wanted
 
+LOOKALIKE = Path(sys.executable).with_name("lookalike")
 HERE = Path(__file__).parent
 THRESHOLDS = ("0.5", "0.6", "0.7", "0.8", "0.9", "0.95")
 BRUTE_ITEMS = 12_000
@@ -90,28 +83,25 @@ PEER = ("baskets", "article words")
 """What SetSimilaritySearch is asked to join as well."""
 
 
-def run_cell(data: pa.Array, settings: Settings) -> dict[str, float]:
-    """In a process of its own: the better of two runs, after a short one that loads the compiled kernels."""
-    find_similar_pairs([open_data(pa.table({"text": data[:50]}), "text")], settings, Progress())
-    base, seconds = peak_memory_bytes(), []
-    for _ in range(1 if settings.matching.method == "merge" else 2):
-        started = time.perf_counter()
-        found = find_similar_pairs([open_data(pa.table({"text": data}), "text")], settings, Progress())
-        seconds.append(time.perf_counter() - started)
-    return {
-        "seconds": min(seconds),
-        "pairs": len(found.pairs),
-        "candidates": found.counts["candidates"],
-        "added_bytes": peak_memory_bytes() - base,
-    }
-
-
-def in_own_process(name: str, threshold: str, method: str, folder: Path) -> dict[str, Any]:
-    command = [sys.executable, __file__, "--data", folder, "--cell", name, threshold, method]
-    done = subprocess.run(command, capture_output=True, text=True)
+def run_pairs(data: Path, *options: str) -> dict[str, Any]:
+    """`lookalike pairs` in a process of its own; what it prints as JSON."""
+    done = subprocess.run([LOOKALIKE, "pairs", data, *options, "--json"], capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(done.stderr)
     return json.loads(done.stdout)
+
+
+def run_cell(data: Path, method: str, options: list[str]) -> dict[str, Any]:
+    """The better of two runs with a method; the time to start and to write the pairs is not that of the method."""
+    best: dict[str, Any] = {"seconds": float("inf")}
+    out = data.with_name("pairs.parquet")
+    for _ in range(1 if method == "merge" else 2):
+        run = run_pairs(data, "--method", method, "-o", str(out), "--overwrite", "--quiet", *options)
+        stages = {name: seconds for name, seconds in run["seconds"].items() if name != "writing"}
+        if (seconds := sum(stages.values())) < best["seconds"]:
+            counts = {name: run["counts"][name] for name in ("pairs", "candidates")}
+            best = {"seconds": seconds, **counts, "peak_bytes": run["peak_memory_bytes"], "stages": stages}
+    return best
 
 
 def run_peer(path: Path, threshold: str, limit: float) -> dict[str, Any]:
@@ -131,42 +121,42 @@ def ask_peer(rows: list[dict[str, Any]], folder: Path, limit: float) -> None:
         make, options = TUNED[name]
         with tempfile.TemporaryDirectory() as scratch:
             sets = Path(scratch, "sets.jsonl")
-            peer_sets(make(folder), Settings.parse(**options), sets)
+            write_sets(make(folder), options, sets)
             for row in rows:
                 if row["data"] == name:
                     row["real"]["SetSimilaritySearch"] = run_peer(sets, row["threshold"], limit)
                     print(name, row["threshold"], row["real"]["SetSimilaritySearch"], file=sys.stderr, flush=True)
 
 
-def peer_sets(data: pa.Array, settings: Settings, path: Path) -> None:
+def write_sets(data: pa.Array, options: dict[str, str], path: Path) -> None:
     """The same sets as JSON lines."""
-    source = open_data(pa.table({"text": data}), "text")
     with path.open("w") as file:
-        for block in source.blocks():
-            sets = sets_of(block.items(Wanted("text", (), True)).features, settings.items.shingling)
-            file.writelines(json.dumps(sets[i].tolist()) + "\n" for i in range(len(sets)))
+        for item in data.to_pylist():
+            elements = la.shingles(item, options["shingle"]) if isinstance(item, str) else item
+            file.write(json.dumps(sorted(elements)) + "\n")
 
 
 def run_row(name: str, kind: tuple[Maker, dict[str, str]], threshold: str, folder: Path) -> dict[str, Any]:
     make, options = kind
     data = make(folder)
-    settings = Settings.parse(threshold=threshold, **options)
-    opened = [open_data(pa.table({"text": data}), "text")]
-    sampled = sample(opened, settings)
-    predicted = predict(sampled, settings)
-    chosen = choose(opened, settings)[0].matching.method
-    methods = [method for method in predicted if method != "brute" or len(data) <= BRUTE_ITEMS]
-    real = {method: in_own_process(name, threshold, method, folder) for method in methods}
-    best = min(one["seconds"] for one in real.values())
-    if name in PEER and threshold in MERGED:
-        real["merge"] = in_own_process(name, threshold, "merge", folder)
+    given = ["--threshold", threshold, *(part for key, value in options.items() for part in (f"--{key}", value))]
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch, "data.parquet")
+        pq.write_table(pa.table({"text": data}), path)
+        choice = run_pairs(path, "--explain", *given)
+        predicted, chosen = choice["predicted_seconds"], choice["method"]
+        methods = [method for method in predicted or [chosen] if method != "brute" or len(data) <= BRUTE_ITEMS]
+        real = {method: run_cell(path, method, given) for method in methods}
+        best = min(one["seconds"] for one in real.values())
+        if name in PEER and threshold in MERGED:
+            real["merge"] = run_cell(path, "merge", given)
     over = real[chosen]["seconds"] / best if chosen in real else float("nan")
     return {"data": name, "threshold": threshold, "items": len(data), "chosen": chosen, "auto_over_best": over,
             "predicted": predicted, "real": real}  # fmt: skip
 
 
 def to_markdown(rows: list[dict[str, Any]]) -> str:
-    lines = ["| data | threshold | method | predicted s | real s | candidates | pairs | memory MB |",
+    lines = ["| data | threshold | method | predicted s | real s | candidates | pairs | peak MB |",
              "|---|---|---|---|---|---|---|---|"]  # fmt: skip
     for row in rows:
         for method, one in row["real"].items():
@@ -176,7 +166,7 @@ def to_markdown(rows: list[dict[str, Any]]) -> str:
                 cells = ["", f"> {one['more_than_seconds']:.0f}", "", "", ""]
             else:
                 extra = [f"{one['candidates']:,}" if "candidates" in one else "", f"{one['pairs']:,}"]
-                memory = f"{one['added_bytes'] / 1e6:.0f}" if "added_bytes" in one else ""
+                memory = f"{one['peak_bytes'] / 1e6:.0f}" if "peak_bytes" in one else ""
                 cells = [predicted, f"{one['seconds']:.2f}", *extra, memory]
             lines.append(f"| {row['data']} | {row['threshold']} | {method}{mark} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
@@ -197,16 +187,8 @@ def main() -> None:
     parser.add_argument("--thresholds", default=",".join(THRESHOLDS))
     parser.add_argument("--only", help="data whose names have this in them")
     parser.add_argument("--peer-seconds", type=float, default=300.0, help="0: without SetSimilaritySearch")
-    parser.add_argument("--cell", nargs=3, help=argparse.SUPPRESS)
     given = parser.parse_args()
     kinds = {**TUNED, **CONFIRMING}
-    if given.cell:
-        name, threshold, method = given.cell
-        make, options = kinds[name]
-        print(
-            json.dumps(run_cell(make(given.data), with_method(Settings.parse(threshold=threshold, **options), method)))
-        )
-        return
     rows = []
     chosen = {name: kind for name, kind in kinds.items() if not given.only or given.only in name}
     for name, kind in chosen.items():

@@ -9,11 +9,7 @@ import numpy as np
 
 import lookalike as la
 import people
-from lookalike.engine.digest import band_keys
-from lookalike.engine.run import open_run
-from lookalike.linkage.link import link_tables
-from lookalike.linkage.settings import LinkSettings
-from lookalike.types import VectorKind
+from lookalike.families import And, Hyperplanes, Or
 
 mpl.use("Agg")
 mpl.rcParams |= {"svg.hashsalt": "pictures", "svg.fonttype": "none"}
@@ -69,10 +65,12 @@ def draw_vectors():
     across -= (across * one).sum(1, keepdims=True) * one
     across /= np.linalg.norm(across, axis=1, keepdims=True)
     other = cosines[:, None] * one + np.sqrt(1 - cosines[:, None] ** 2) * across
-    kind = VectorKind(64, "float64")
     plan = la.tune(threshold=0.95, recall=0.95, measure="cosine")
-    keys = [band_keys(rows, plan, kind, seed=1) for rows in (one, other)]
-    found = (keys[0] == keys[1]).any(axis=0).reshape(50, -1).mean(1)
+    bands = Or(And(Hyperplanes(seed=1), plan.rows), plan.bands)
+    pairs = np.arange(len(cosines))
+    hashed = bands.hash(np.concatenate([one, other]), bands.functions)
+    met = bands.decide(hashed, pairs, pairs + len(cosines))
+    found = met.reshape(50, -1).mean(1)
     places = np.linspace(0.5, 1, 200)
     curve = plan.curve(places)
     figure, axis = plt.subplots(figsize=(7, 3.5))
@@ -86,26 +84,33 @@ def draw_vectors():
     save(figure, "vectors.svg")
 
 
+def _pair_keys(pairs):
+    """One number per pair of ids."""
+    return pairs["left"].to_numpy().astype(np.int64) * 100_000 + pairs["right"].to_numpy().astype(np.int64)
+
+
 def draw_link():
     """Scores of pairs of generated people, and the share of valid ones from each score on (docs/link.md)."""
     left, right, truth = people.make_tables(5_000, 5_000, 0.3, errors=1.0, seed=6)
-    settings = LinkSettings.parse("name,postcode", validate="created", one_to_one="no")
-    with open_run(settings) as run:
-        found = link_tables(left, right, run)
-    keys = truth["left"].to_numpy() * 10_000 + truth["right"].to_numpy() + 5_000
-    valid = np.isin(found.candidates.left.astype(np.int64) * 10_000 + found.candidates.right, keys)
-    rows = [row for row in found.validation.table() if row.cut > -20]
-    cuts = [row.cut for row in rows]
+    found = la.link(
+        left, right, fields="name,postcode", validate="created", one_to_one="no", probability=1e-7, id="id"
+    )  # all pairs that are worth drawing
+    scores = found.links["score"].to_numpy()
+    valid = np.isin(_pair_keys(found.links), _pair_keys(truth))
+    rows = [row for row in found.run["validation"] if row["cut"] > -20]
+    cuts = [row["cut"] for row in rows]
     figure, axes = plt.subplots(2, 1, figsize=(7, 5), sharex=True)
-    bins = np.linspace(-20, found.score.max(), 60)
-    axes[0].hist([found.score[valid], found.score[~valid]], bins, stacked=True, color=["#4c72b0", "#cccccc"],
+    bins = np.linspace(-20, scores.max(), 60)
+    axes[0].hist([scores[valid], scores[~valid]], bins, stacked=True, color=["#4c72b0", "#cccccc"],
                  label=["the same person", "not"])  # fmt: skip
     axes[0].set_yscale("log")
     axes[0].set_ylabel("candidate pairs")
-    axes[0].legend(frameon=False)
-    axes[1].fill_between(cuts, [row.low for row in rows], [row.high for row in rows], color="#dddddd", label="interval")
-    axes[1].plot(cuts, [row.precision for row in rows], color="#4c72b0", label="estimated by creation dates")
-    axes[1].plot(cuts, [valid[found.score >= cut].mean() for cut in cuts], "o", markersize=3, color="#c44e52",
+    axes[0].legend(frameon=False, loc="upper center")
+    axes[1].fill_between(
+        cuts, [row["low"] for row in rows], [row["high"] for row in rows], color="#dddddd", label="interval"
+    )
+    axes[1].plot(cuts, [row["precision"] for row in rows], color="#4c72b0", label="estimated by creation dates")
+    axes[1].plot(cuts, [valid[scores >= cut].mean() for cut in cuts], "o", markersize=3, color="#c44e52",
                  label="true")  # fmt: skip
     axes[1].set_xlabel("score of a pair, in bits")
     axes[1].set_ylabel("valid from there on")

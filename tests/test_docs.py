@@ -56,6 +56,12 @@ EXAMPLES = {
     "docs/vectors.md": 10,
 }
 """How many examples a page has at least."""
+PROGRAMS = [
+    path
+    for path in sorted([*(ROOT / "benchmarks").glob("*.py"), *(ROOT / "benchmarks" / "adapters").glob("*.py")])
+    if path.name not in ("mllib.py", "spark.py")
+]
+"""Benchmarks, except those that run several jobs in one Spark session, which public calls do not share."""
 APPLICATIONS = ["baskets", "faces", "fingerprints", "hamming-lsh", "kernel", "link", "news", "vectors"]
 
 
@@ -122,9 +128,15 @@ def test_the_index_links_every_page():
 @pytest.mark.parametrize("path", PAGES, ids=name)
 def test_pages_use_public_names_only(path):
     modules = re.findall(r"\blookalike(?!\.tar)(?:\.\w+)+", path.read_text("utf-8"))
-    taught = r"|lookalike\.lecture\.\w+" if path.parent.name == "course" else ""
+    taught = r"|lookalike\.lecture" if path.parent.name == "course" else ""
     public = rf"lookalike\.families(\.[A-Z]\w*)?{taught}"
     assert {module for module in modules if not re.fullmatch(public, module)} == set()
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.name)
+def test_benchmarks_import_public_names_only(path):
+    imported = re.findall(r"^ *(?:from|import) (lookalike[\w.]*)", path.read_text("utf-8"), re.MULTILINE)
+    assert {"lookalike", "lookalike.families", "lookalike.lecture", "lookalike.lookup"}.issuperset(imported)
 
 
 def test_every_test_that_guards_a_promise_is_there():

@@ -11,3 +11,9 @@ files, read_numbers, read_prints, read_templates
 simulated
     Prints of invented fingers, and the error rates that the book computes for them.
 """
+
+from lookalike.lookup.fingerprints import find_prints
+from lookalike.lookup.grid import choose_grid, normalise
+from lookalike.lookup.simulated import draw_prints, recapture
+
+__all__ = ["choose_grid", "draw_prints", "find_prints", "normalise", "recapture"]
