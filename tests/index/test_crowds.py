@@ -2,52 +2,45 @@
 
 import dataclasses
 
-import numpy as np
 import pytest
 
 import lookalike as la
+from corpora import boilerplate
 from lookalike.engine.digest import keyed_sets
 from lookalike.index.folder import segment_writer
-from lookalike.index.folder.crowds import Refining
 from lookalike.index.folder.segment import Segment
+from lookalike.index.refining import Refining
 from lookalike.index.stores import check_store
 from lookalike.types import strings_to_arrow
 
 THRESHOLDS = {"jaccard": 0.75, "dice": 0.86, "cosine": 0.86}
 
 
-def boilerplate(count, seed=3, own=10, draw_from=400):
-    """Texts that share 50 words and have some of their own; every tenth is a copy with one word changed."""
-    draw = np.random.default_rng(seed)
-    shared, made = [f"b{n}" for n in range(50)], []
-    for number in range(count):
-        words = [f"u{n}" for n in draw.choice(draw_from, own, replace=False)]
-        if number % 10 == 9:
-            words = [*made[draw.integers(len(made))].split()[50:-1], "changed"]
-        made.append(" ".join([*shared, *words]))
-    return made
-
-
 def triples(table):
     return sorted(zip(*(table[column].to_pylist() for column in ("left", "right", "similarity"))))
 
 
-@pytest.mark.parametrize("store", ["sets", "text"])
-@pytest.mark.parametrize("measure", THRESHOLDS)
-def test_answers_are_those_of_the_join(tmp_path, measure, store):
-    texts = boilerplate(700)
-    items, asked = texts[:500], texts[400:]
+@pytest.mark.parametrize(
+    ("measure", "store"), [("jaccard", "sets"), ("jaccard", "text"), ("dice", "sets"), ("cosine", "text")]
+)
+def test_answers_are_those_of_the_join(place, measure, store):
+    """Items of large buckets that were refined, and items that were added to them later."""
+    texts = boilerplate(900)
+    items, asked = texts[:700], texts[600:]
     options = {"measure": measure, "threshold": THRESHOLDS[measure], "shingle": "word:1", "recall": 0.9}
-    with la.Index.create(tmp_path / "index", items, store=store, **options) as index:
+    with la.Index.create(place, items[:600], store=store, **options) as index:
         index.compact()
-        index.remove([450])
+        index.add(items[600:])
+        index.remove([550])
         stats = index.stats()
         found = triples(index.query(asked, k=None))
+        alone = [(row, *rest) for row in range(90, 110) for _, *rest in triples(index.query([asked[row]], k=None))]
         assert index.check() == []
     assert stats["oversize_buckets"] > 0
     assert stats["refined_items"] > 200
-    joined = [row for row in triples(la.pairs(asked, against=items, method="lsh", **options)) if row[1] != 450]
+    joined = [row for row in triples(la.pairs(asked, against=items, method="lsh", **options)) if row[1] != 550]
     assert found == joined
+    assert alone == [row for row in joined if 90 <= row[0] < 110]
     assert 100 < len(joined) < 100_000
 
 

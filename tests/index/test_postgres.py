@@ -4,12 +4,15 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import psycopg
 import pytest
 
 import lookalike as la
-from corpora import corpus
+from corpora import boilerplate, corpus
+from lookalike.engine.digest import keyed_sets
 from lookalike.index.postgres.place import Place
+from lookalike.types import strings_to_arrow
 
 OPTIONS = {"threshold": 0.7, "shingle": "word:2", "recall": 0.9}
 TEXTS = corpus(160, seed=8, shortest=8, longest=20)
@@ -212,3 +215,60 @@ def test_a_user_who_may_only_read(database):
         assert index.query(["a b c d e f"]).num_rows == 1
     with la.Index.open(mine) as index, pytest.raises(la.ResourceError, match="permission denied"):
         index.add(["g h i j k l"])
+
+
+def test_readers_keep_up_with_buckets_that_are_refined_anew(database):
+    """A reader that knows an earlier order of the elements finds the same items as before."""
+    texts = boilerplate(500, draw_from=60)
+    place = database.new_index()
+    with la.Index.create(place, texts[:400], threshold=0.75, shingle="word:1", recall=0.9) as index:
+        assert index.stats()["refined_items"] > 200
+        with la.Index.open(place, read_only=True) as reader:
+            before = reader.query(texts, k=None).to_pylist()
+            known = reader.store._crowd
+            assert len(known.keys)
+            index.add(texts[400:])
+            index.remove(range(10))
+            index.compact()  # other counts, and so another order: here, one that has nothing to do with it
+            elements = keyed_sets(strings_to_arrow(texts), index.store.kind.digesting).sets.elements
+            counters = np.zeros(1 << 20, np.uint32)
+            counters[elements & np.uint64((1 << 20) - 1)] = (~elements >> np.uint64(45)).astype(np.uint32)
+            alone = []
+            for text in texts[:60]:  # each alone: together they meet all items
+                reader.store._crowd = known._replace(counters=counters)
+                alone += reader.query([text], k=None)["right"].to_pylist()
+            assert alone == [row["right"] for row in before if row["left"] < 60]
+            assert reader.query(texts, k=None).to_pylist() == before
+            reader.refresh()
+            assert reader.query(texts, k=None).to_pylist() == index.query(texts, k=None).to_pylist()
+
+
+def test_an_index_of_format_1_is_brought_up_to_date(database):
+    """It had no table of rare elements; a reader is told what to do, a writer does it."""
+    place = database.new_index()
+    with la.Index.create(place, ["a b c"], **OPTIONS) as index:
+        prefix = index.store._say.table.removesuffix("_index")
+    with psycopg.connect(Place.parse(place).url) as connection:
+        connection.execute(f"DROP TABLE {prefix}_rare")
+        connection.execute(f"UPDATE {prefix}_index SET format = 1")
+        for column in ("refined", "crowded", "counters"):
+            connection.execute(f"ALTER TABLE {prefix}_index DROP COLUMN {column}")
+    with pytest.raises(la.BadDataError, match="lookalike index compact"):
+        la.Index.open(place, read_only=True)
+    with la.Index.open(place) as index:
+        index.compact()
+        assert index.query(["a b c"])["right"].to_pylist() == [0]
+    with la.Index.open(place, read_only=True) as index:
+        assert index.check() == []
+        assert len(index) == 1
+
+
+def test_rare_elements_that_are_missing_are_damage(database):
+    place = database.new_index()
+    with la.Index.create(place, boilerplate(400), threshold=0.75, shingle="word:1") as index:
+        assert index.check() == []
+        with psycopg.connect(Place.parse(place).url) as connection:
+            rare = index.store._say.table.removesuffix("index") + "rare"
+            connection.execute(f"DELETE FROM {rare} WHERE number = (SELECT min(number) FROM {rare})")
+        [wrong] = index.check()
+    assert "rare elements" in wrong

@@ -2,6 +2,8 @@
 
 import random
 
+import numpy as np
+
 SYLLABLES = [a + b for a in "bdfgklmnprstvz" for b in "aeiou"]
 
 
@@ -32,3 +34,15 @@ def corpus(items, seed=1, shortest=20, longest=120, copies=0.4):
         else:
             made.append(draw.choices(words, k=draw.randint(shortest, longest)))
     return [" ".join(tokens).capitalize() + draw.choice([".", "!", ""]) for tokens in made]
+
+
+def boilerplate(count, seed=3, own=10, draw_from=400):
+    """Texts that share 50 words and have some of their own; every tenth is a copy with one word changed."""
+    draw = np.random.default_rng(seed)
+    shared, made = [f"b{n}" for n in range(50)], []
+    for number in range(count):
+        words = [f"u{n}" for n in draw.choice(draw_from, own, replace=False)]
+        if number % 10 == 9:
+            words = [*made[draw.integers(len(made))].split()[50:-1], "changed"]
+        made.append(" ".join([*shared, *words]))
+    return made

@@ -11,7 +11,7 @@ import numpy as np
 from lookalike.engine.digest import keys_of_sets
 from lookalike.errors import BadDataError
 from lookalike.index.batch import id_keys
-from lookalike.index.folder.crowds import Refining, mark_crowded
+from lookalike.index.folder.crowds import mark_crowded
 from lookalike.index.folder.errors import DamagedError
 from lookalike.index.folder.log import read_log
 from lookalike.index.folder.manifest import Manifest
@@ -20,6 +20,7 @@ from lookalike.index.folder.store import Folder
 from lookalike.index.kind import Kind
 from lookalike.index.part import fetch_sets
 from lookalike.index.places import MANIFEST
+from lookalike.index.refining import Refining
 from lookalike.types import Int64
 
 PIECE = 4096

@@ -12,8 +12,9 @@ import pyarrow as pa
 from lookalike.index.batch import Batch, Content, id_keys, pieces_of
 from lookalike.index.folder.bands import STEP, Band, empty_filter, sort_band, write_bands
 from lookalike.index.folder.checked_file import CheckedWriter
-from lookalike.index.folder.crowds import Refining, mark_crowded, write_crowd
+from lookalike.index.folder.crowds import mark_crowded, write_crowd
 from lookalike.index.folder.segment import Segment
+from lookalike.index.refining import Refining
 from lookalike.kernels.index import fill_filter
 from lookalike.types import Bool, Int32, Int64, UInt64, text_arrays
 from lookalike.types.frozen import frozen

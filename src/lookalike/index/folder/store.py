@@ -15,7 +15,6 @@ from lookalike.errors import ResourceError
 from lookalike.index.batch import Change, no_items
 from lookalike.index.folder.changes import FolderChanges
 from lookalike.index.folder.checked_file import CheckedFile, CheckedWriter
-from lookalike.index.folder.crowds import Refining
 from lookalike.index.folder.errors import DamagedError
 from lookalike.index.folder.log import FIRST, LogWriter, create_log, read_log
 from lookalike.index.folder.manifest import Manifest
@@ -26,6 +25,7 @@ from lookalike.index.folder.segment_writer import SegmentWriter
 from lookalike.index.folder.writer_lock import LOCK, take_lock
 from lookalike.index.kind import Kind
 from lookalike.index.places import MANIFEST
+from lookalike.index.refining import Refining
 from lookalike.index.table import Table
 from lookalike.index.view import View
 from lookalike.types import Int64

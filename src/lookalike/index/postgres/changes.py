@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from lookalike.index.batch import Batch
+from lookalike.index.postgres.crowds import entries_of
 from lookalike.index.postgres.rows import COPY_END, COPY_HEAD, encode_rows
 from lookalike.types import Int64
 
@@ -20,8 +20,8 @@ PIECE = 4096
 class DatabaseChanges:
     """Puts items into the tables at once; others see them when the transaction ends. See `contract.Changes`."""
 
-    def __init__(self, store: Database, copy: Callable[[list[bytes]], None]) -> None:
-        self._store, self._copy = store, copy
+    def __init__(self, store: Database) -> None:
+        self._store = store
         state = store.row
         self._version, self._first = state.version + 1, state.next_number
         self._put = self._gone = 0
@@ -37,11 +37,13 @@ class DatabaseChanges:
         """Add items."""
         if not len(batch):
             return
-        pieces = [COPY_HEAD]
+        pieces, start = [COPY_HEAD], self._first + self._put
         for first in range(0, len(batch), PIECE):
             some = batch.slice(first, min(first + PIECE, len(batch)))
-            pieces.append(encode_rows(some, self._first + self._put + first, self._version))
-        self._copy([*pieces, COPY_END])
+            pieces.append(encode_rows(some, start + first, self._version))
+        self._store.copy("copy", [*pieces, COPY_END])
+        if entries := entries_of(self._store, batch, start):
+            self._store.copy("copy_rare", [COPY_HEAD, entries, COPY_END])
         self._put += len(batch)
 
     def hold(self, batch: Batch) -> None:

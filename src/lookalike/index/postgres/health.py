@@ -6,7 +6,8 @@ import numpy as np
 
 from lookalike.engine.digest import item_sets, keys_of_sets
 from lookalike.errors import BadDataError
-from lookalike.index.batch import id_keys
+from lookalike.index.batch import Batch, id_keys
+from lookalike.index.postgres.crowds import decode_entries, entries_of
 from lookalike.index.postgres.place import Place
 from lookalike.index.postgres.rows import decode_rows
 from lookalike.index.postgres.store import Database, open_database
@@ -46,6 +47,14 @@ def _check_items(store: Database, numbers: Int64) -> set[str]:
     wrong = set()
     if (there != batch.there).any() or (keys[:, there] != batch.keys[:, there]).any():
         wrong.add("an item is not in all its buckets")
+    if _rare(store, batch, numbers) != sorted(store.execute("rare_of", numbers=numbers.tolist())):
+        wrong.add("an item of a large bucket cannot be found by its rare elements")
     if (id_keys(batch.ids).view(np.int64) != np.array([row[4] for row in rows], np.int64)).any():
         wrong.add("an item cannot be found by its id")
     return wrong
+
+
+def _rare(store: Database, batch: Batch, numbers: Int64) -> list[tuple[int, ...]]:
+    """The rows that the table `rare` should have for some items."""
+    found = decode_entries(entries_of(store, batch, 0))
+    return sorted((int(numbers[row]), *rest) for row, *rest in found)

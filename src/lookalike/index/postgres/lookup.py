@@ -13,6 +13,7 @@ from lookalike.engine.digest import KeyedSets
 from lookalike.index.batch import Content, id_keys
 from lookalike.index.kind import Kind
 from lookalike.index.matches import Matches
+from lookalike.index.postgres.crowds import Crowd
 from lookalike.index.postgres.rows import content_of, decode_rows, ids_of, mixed_keys
 from lookalike.index.table import Table
 from lookalike.index.view import View
@@ -23,23 +24,32 @@ LATEST = (1 << 62) - 1
 """The version of those who want to see everything that is there."""
 ASKED = 256
 """Items that are asked for in one statement."""
-Execute = Callable[..., list[tuple[Any, ...]]]
+Rows = list[tuple[Any, ...]]
+Execute = Callable[..., Rows]
 """Runs a statement, by name, with its values."""
 
 
 class DatabaseLookup:
     """The items of one version. See `contract.Lookup`."""
 
-    def __init__(self, execute: Execute, kind: Kind, version: int, count: Callable[[], int], integers: bool) -> None:
+    def __init__(
+        self,
+        execute: Execute,
+        kind: Kind,
+        version: int,
+        count: Callable[[], int],
+        integers: bool,
+        crowd: Callable[..., Crowd],
+    ) -> None:
         self._execute, self.kind, self._version, self._count = execute, kind, version, count
-        self.integers = integers
+        self.integers, self._crowd = integers, crowd
         self._known: dict[int, bytes] = {}
         """Ids that have come with answers."""
 
     def __len__(self) -> int:
         return self._count()
 
-    def _ask(self, statement: str, **values: Any) -> list[tuple[Any, ...]]:
+    def _ask(self, statement: str, **values: Any) -> Rows:
         return self._execute(statement, version=self._version, **values)
 
     def search(self, asked: KeyedSets, measure: Measure) -> Matches:
@@ -51,8 +61,7 @@ class DatabaseLookup:
         return Matches.joined(found)
 
     def _search(self, asked: KeyedSets, measure: Measure) -> Matches:
-        keys = mixed_keys(asked.keys[:, asked.there])
-        rows = self._fetch(keys) if len(keys) else []
+        rows = self._fetch(asked, measure) if asked.there.any() else []
         if not rows:
             return Matches.joined([])
         rows.sort(key=itemgetter(0))
@@ -64,12 +73,23 @@ class DatabaseLookup:
         found = View(self.kind).with_parts([table]).search(asked, measure)
         return found._replace(right=numbers[found.right])
 
-    def _fetch(self, keys: Int64) -> list[tuple[Any, ...]]:
-        """The items that share one of the keys: int64[items asked, bands]."""
+    def _fetch(self, asked: KeyedSets, measure: Measure) -> Rows:
+        """The items that share a bucket with those asked, without some of large buckets that are not similar."""
+        keys, crowd = mixed_keys(asked.keys[:, asked.there]), self._crowd()
         count, bands = keys.shape
-        if count == 1:
-            return self._ask("search", keys=keys.ravel().tolist())
-        return self._ask("search_many", keys=keys.ravel().tolist(), count=count, bands=bands)
+        values = {"count": count, "bands": bands}
+        while len(crowd.keys) and (large := crowd.has(keys)).any():
+            crowded = np.flatnonzero(asked.there)[large.any(axis=1)]
+            others = np.where(large, None, keys).ravel().tolist()  # type: ignore[call-overload]
+            rows = self._ask("search_rare", keys=others, **crowd.wanted(asked.sets, crowded, measure), **values)
+            if rows[0][5] == crowd.generation:
+                return [row for row in rows if row[0] is not None]
+            crowd = self._crowd(rows[0][5])
+        listed = keys.ravel().tolist()
+        rows = self._ask("search", keys=listed) if count == 1 else self._ask("search_many", keys=listed, **values)
+        if rows:
+            self._crowd(rows[0][5])  # next time, buckets that have become large are refined
+        return rows
 
     def find_ids(self, ids: pa.Array) -> tuple[Int64, Int64]:
         """The rows whose id the index has, and the numbers of those items."""

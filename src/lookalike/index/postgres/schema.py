@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from psycopg import sql
 
-FORMAT = 1
+FORMAT = 2
+"""Format 1 had no refined buckets."""
 _MAKE = """
 CREATE TABLE {index} (
     one boolean PRIMARY KEY DEFAULT true CHECK (one),
@@ -35,28 +36,49 @@ ALTER TABLE {items} ALTER COLUMN content SET STORAGE EXTERNAL;
 CREATE INDEX {items_ids} ON {items} (id_key);
 CREATE TABLE {removed} (number bigint PRIMARY KEY, version bigint NOT NULL)
 """
+_MAKE_RARE = """
+ALTER TABLE {index} ADD COLUMN refined bigint NOT NULL DEFAULT 0, ADD COLUMN crowded bigint[] NOT NULL DEFAULT '{{}}',
+    ADD COLUMN counters bytea NOT NULL DEFAULT '';
+CREATE TABLE {rare} (
+    element bigint NOT NULL, number bigint NOT NULL, size integer NOT NULL, rest integer NOT NULL
+);
+CREATE INDEX {rare_elements} ON {rare} (element, size, rest, number);
+UPDATE {index} SET format = 2
+"""
 # fastupdate would collect new keys in a list that every question has to read
 _MAKE_KEYS = "CREATE INDEX {items_keys} ON {items} USING gin (keys) WITH (fastupdate = off)"
 _VISIBLE = """i.version <= %(version)s::bigint AND NOT coalesce(
     (SELECT r.version <= %(version)s::bigint FROM {removed} r WHERE r.number = i.number), false)"""
 # not ordered by number: for many keys, the planner would read all items in that order instead of asking the index
-_FOUND = "SELECT i.number, i.id, array_send(i.keys), i.content, (SELECT integers FROM {index}) FROM {items} i"
+_ITEMS = "SELECT i.number, i.id, array_send(i.keys) AS keys, i.content"
+_FOUND = f"{_ITEMS}, (SELECT integers FROM {{index}}), (SELECT refined FROM {{index}}) FROM {{items}} i"
+_BY_KEYS = """SELECT f.number FROM generate_series(0, %(count)s::integer - 1) AS q, LATERAL (
+                SELECT number FROM {items}
+                WHERE keys && (%(keys)s::bigint[])[q * %(bands)s::integer + 1 : (q + 1) * %(bands)s::integer]
+                OFFSET 0) AS f"""
+_BY_ELEMENTS = """SELECT r.number FROM unnest(%(elements)s::bigint[], %(sizes)s::bigint[], %(least)s::bigint[],
+                    %(most)s::bigint[]) AS e (element, size, least, most), {rare} r
+                WHERE r.element = e.element AND r.size BETWEEN e.least AND e.most
+                    AND r.rest * %(terms)s::bigint >= (e.size + r.size) * %(num)s::bigint"""
 _STATEMENTS = {
     "make": _MAKE,
     "make_keys": _MAKE_KEYS,
+    "make_rare": _MAKE_RARE,
+    "format": "SELECT format FROM {index}",
+    "lock": "LOCK TABLE {index}",
     "begin": "INSERT INTO {index} (format, described) VALUES (%(format)s, %(described)s)",
     "state": """
-        SELECT format, described, version, items, next_number, added, integers, compacted, runs,
+        SELECT format, described, version, items, next_number, added, integers, compacted, runs, refined,
                '{items_name}'::regclass::oid::bigint FROM {index}""",
     "search": f"{_FOUND} WHERE i.keys && %(keys)s::bigint[] AND {_VISIBLE}",
     # one item after the other: the time for all keys at once grows faster than their number
-    "search_many": f"""
-        {_FOUND} WHERE i.number IN (
-            SELECT f.number FROM generate_series(0, %(count)s::integer - 1) AS q, LATERAL (
-                SELECT number FROM {{items}}
-                WHERE keys && (%(keys)s::bigint[])[q * %(bands)s::integer + 1 : (q + 1) * %(bands)s::integer]
-                OFFSET 0) AS f)
-            AND {_VISIBLE}""",
+    "search_many": f"{_FOUND} WHERE i.number IN ({_BY_KEYS}) AND {_VISIBLE}",
+    # there is always a row, which says by what the buckets are refined
+    "search_rare": f"""
+        SELECT f.number, f.id, f.keys, f.content, x.integers, x.refined FROM {{index}} x LEFT JOIN LATERAL (
+            {_ITEMS} FROM {{items}} i WHERE {_VISIBLE} AND i.number IN (
+                {_BY_KEYS} UNION ALL {_BY_ELEMENTS})
+        ) AS f ON true""",
     "find_ids": f"SELECT i.number, i.id FROM {{items}} i WHERE i.id_key = ANY(%(keys)s::bigint[]) AND {_VISIBLE}",
     "ids": "SELECT number, id FROM {items} WHERE number = ANY(%(numbers)s::bigint[])",
     "contents": "SELECT number, content FROM {items} WHERE number = ANY(%(numbers)s::bigint[])",
@@ -80,15 +102,28 @@ _STATEMENTS = {
             added = added + %(counted)s, integers = integers AND %(integers)s,
             runs = (runs || %(runs)s::text[])[greatest(1, cardinality(runs) + cardinality(%(runs)s::text[]) - 99):]""",
     "decide": "UPDATE {index} SET described = %(described)s",
+    "get_crowd": "SELECT refined, crowded, counters FROM {index}",
+    "crowded": "SELECT key FROM {items} i, unnest(i.keys) AS key GROUP BY key HAVING count(*) > %(large)s::bigint",
+    "crowd": """
+        SELECT DISTINCT f.number FROM unnest(%(keys)s::bigint[]) AS key, LATERAL (
+            SELECT number FROM {items} WHERE keys @> ARRAY[key] OFFSET 0) AS f ORDER BY f.number""",
+    "content_sizes": """
+        SELECT number, octet_length(content)::bigint FROM {items} WHERE number = ANY(%(numbers)s::bigint[])""",
+    "rare_of": "SELECT number, element, size, rest FROM {rare} WHERE number = ANY(%(numbers)s::bigint[])",
+    "forget_rare": "DELETE FROM {rare}",
+    "copy_rare": "COPY {rare} (element, number, size, rest) FROM STDIN (FORMAT BINARY)",
+    "refined": """
+        UPDATE {index} SET refined = %(generation)s::bigint, crowded = %(keys)s::bigint[], counters = %(counters)s""",
     "drop_items": """
         DELETE FROM {items} i USING {removed} r WHERE r.number = i.number AND r.version <= %(version)s::bigint""",
     "drop_removed": "DELETE FROM {removed} WHERE version <= %(version)s::bigint",
     "compacted": "UPDATE {index} SET compacted = %(version)s::bigint",
-    "analyze": "ANALYZE {items}",
-    "vacuum": "VACUUM (ANALYZE) {items}, {removed}, {index}",
+    "analyze": "ANALYZE {items}, {rare}",
+    "vacuum": "VACUUM (ANALYZE) {items}, {removed}, {rare}, {index}",
     "sizes": """
         SELECT pg_total_relation_size('{items_name}') + pg_total_relation_size('{removed_name}')
-            + pg_total_relation_size('{index_name}'), (SELECT count(*) FROM {removed}),
+            + pg_total_relation_size('{rare_name}') + pg_total_relation_size('{index_name}'),
+            (SELECT count(*) FROM {removed}), (SELECT count(DISTINCT number) FROM {rare}),
             coalesce(max(n), 0), count(*) FILTER (WHERE n > %(large)s::bigint) FROM
                 (SELECT count(*) AS n FROM {items} i, unnest(i.keys) AS key GROUP BY key) AS buckets""",
     "buckets": """
@@ -105,7 +140,8 @@ class Statements:
     """The statements for the tables of one index."""
 
     def __init__(self, prefix: str) -> None:
-        names = {name: f"{prefix}_{name}" for name in ("index", "items", "removed", "items_ids", "items_keys")}
+        tables = "index", "items", "removed", "rare", "items_ids", "items_keys", "rare_elements"
+        names = {name: f"{prefix}_{name}" for name in tables}
         parts: dict[str, sql.Composable] = {name: sql.Identifier(text) for name, text in names.items()}
         parts |= {f"{name}_name": sql.SQL(text) for name, text in names.items()}
         made = {name: sql.SQL(text).format(**parts) for name, text in _STATEMENTS.items()}

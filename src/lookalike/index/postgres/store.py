@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any, NamedTuple
 
+import numpy as np
 import psycopg
 from psycopg.types.json import Jsonb
 
@@ -18,6 +19,7 @@ from lookalike.errors import BadDataError, UsageError
 from lookalike.index.kind import Kind
 from lookalike.index.postgres.changes import DatabaseChanges
 from lookalike.index.postgres.connections import Connection, Connections, connect, reporting
+from lookalike.index.postgres.crowds import NO_CROWD, Crowd, refine
 from lookalike.index.postgres.lookup import LATEST, DatabaseLookup
 from lookalike.index.postgres.place import Place
 from lookalike.index.postgres.schema import FORMAT, Statements
@@ -40,6 +42,8 @@ class Row(NamedTuple):
     integers: bool
     compacted: int
     runs: list[str]
+    refined: int
+    """The generation of `Crowd`."""
     lock: int
     """The first number of the locks: that of the table of items."""
 
@@ -68,6 +72,7 @@ class Database:
         self._place, self._execution = place, execution
         self._connections = Connections(place, connection, self._prepare)
         self._say = Statements(place.prefix)
+        self._crowd = NO_CROWD
         if grouped:
             self._connections.change(_NO_WAITING)
         self.row = self._read()
@@ -103,9 +108,10 @@ class Database:
         with reporting(self._place):
             return self._connections.change(self._say[name], values)
 
-    def _copy(self, pieces: list[bytes]) -> None:
+    def copy(self, name: str, pieces: list[bytes]) -> None:
+        """Load rows."""
         with reporting(self._place):
-            self._connections.copy(self._say["copy"], pieces)
+            self._connections.copy(self._say[name], pieces)
 
     def _read(self) -> Row:
         found = self.execute("state")
@@ -131,7 +137,16 @@ class Database:
         def count() -> int:
             return (self._read() if self.writing else self.row).items
 
-        return DatabaseLookup(self.execute, self.kind, version, count, self.row.integers)
+        return DatabaseLookup(self.execute, self.kind, version, count, self.row.integers, self.crowd)
+
+    def crowd(self, generation: int | None = None) -> Crowd:
+        """Which buckets are refined, as it was last seen; read again if that was of another generation."""
+        if generation is None:
+            generation = self._crowd.generation or self.row.refined
+        if self._crowd.generation != generation:
+            refined, keys, counters = self.execute("get_crowd")[0]
+            self._crowd = Crowd(refined, np.array(keys, np.int64), np.frombuffer(counters, np.uint32))
+        return self._crowd
 
     @property
     def added(self) -> int:
@@ -195,7 +210,7 @@ class Database:
     def changing(self) -> Iterator[DatabaseChanges]:
         """Begin a transaction; unless it is finished, it is undone."""
         with self._transaction():
-            changes = DatabaseChanges(self, self._copy)
+            changes = DatabaseChanges(self)
             yield changes
             if not changes.finished:
                 raise psycopg.Rollback
@@ -233,7 +248,9 @@ class Database:
             version = self.row.version if oldest is None else min(self.row.version, oldest - 1)
             for name in ("drop_items", "drop_removed", "compacted"):
                 self.change(name, version=version)
+            refine(self)
         self.change("vacuum")
+        self._take(self._read())
 
     def outline(self) -> dict[str, int]:
         """A database has no segments and no log of its own."""
@@ -247,7 +264,7 @@ class Database:
     def describe(self) -> dict[str, Any]:
         """Items, bytes and the largest bucket."""
         row = self._read()
-        total, removed, largest, oversize = self.execute("sizes", large=OVERSIZE)[0]
+        total, removed, refined, largest, oversize = self.execute("sizes", large=OVERSIZE)[0]
         return {
             "items": row.items,
             "removed": removed,
@@ -255,6 +272,7 @@ class Database:
             "bytes_per_item": round(total / row.items, 1) if row.items else None,
             "largest_bucket": largest,
             "oversize_buckets": oversize,
+            "refined_items": refined,
             "version": row.version,
             "options": {**row.described["options"], "store": row.described["store"]},
             "plan": row.described["plan"],
@@ -279,6 +297,22 @@ def _exists(connection: Connection, prefix: str) -> bool:
     return found != (None,)
 
 
+def _bring_up_to_date(connection: Connection, place: Place, writing: bool) -> None:
+    """Add what an index of format 1 does not have; nothing in it changes."""
+    say = Statements(place.prefix)
+    if connection.execute(say["format"]).fetchone() != (1,):
+        return
+    if not writing:
+        raise BadDataError(
+            f"{place.name}: was written by an earlier version of lookalike; `lookalike index compact` brings it up to "
+            "date"
+        )
+    with connection.transaction():
+        connection.execute(say["lock"])
+        if connection.execute(say["format"]).fetchone() == (1,):
+            connection.execute(say["make_rare"])
+
+
 def open_database(place: Place, *, writing: bool, grouped: bool = False, **execution: Any) -> Database:
     """An index that exists; with `grouped`, transactions are on disk after `sync`, not each at once."""
     connection = connect(place)
@@ -286,6 +320,7 @@ def open_database(place: Place, *, writing: bool, grouped: bool = False, **execu
         with reporting(place):
             if not _exists(connection, place.prefix):
                 raise UsageError(f"{place.name}: is not an index; create one with `lookalike index create`")
+            _bring_up_to_date(connection, place, writing)
             return Database(connection, place, writing=writing, grouped=grouped, **execution)
     except BaseException:
         connection.close()
@@ -304,6 +339,9 @@ def create_database(place: Place, kind: Kind, **execution: Any) -> Iterator[Data
         with connection.transaction():
             connection.execute(say["make"])
             connection.execute(say["begin"], {"format": FORMAT, "described": Jsonb(kind.to_dict())})
-            yield Database(connection, place, writing=True, **execution)
+            connection.execute(say["make_rare"])
+            made = Database(connection, place, writing=True, **execution)
+            yield made
             connection.execute(say["make_keys"])  # at the end: much faster than key by key
+            refine(made)
             connection.execute(say["analyze"])
