@@ -50,7 +50,7 @@ def facts_of(
     examples = _examples(found, np.append(chosen, _around(found.score, found.cut)), values, ids)
     precision = found.precision
     return LinkReport(
-        title=" and ".join(names),
+        title=_title(names),
         tables=tables,
         fields=[_field(found, number) for number in range(len(found.columns))],
         hashes=[
@@ -73,6 +73,12 @@ def facts_of(
         precision=None if precision is None else (precision[0], precision[1], precision[2]),
         points=points,
     )
+
+
+def _title(names: Sequence[str]) -> str:
+    """The tables by their file names, or by their paths if these are needed to tell them apart."""
+    short = [name.rstrip("/").rpartition("/")[2] for name in names]
+    return " and ".join(short if len(set(short)) == len(names) else names)
 
 
 def _field(found: Linked, number: int) -> FieldFact:

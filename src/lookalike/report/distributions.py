@@ -61,21 +61,25 @@ def chart_sizes(sizes: Sequence[SizeBin], number: int, largest: int, *, noun: st
         title = f"{show_share(small / number)} of {count(number, noun)} are {twos}; the largest has {largest:,} items"
     if number > 1 and small == number:
         title = f"All {count(number, noun)} are {twos}"
+    rows = [[_size(one), f"{one.clusters:,}"] for one in sizes]
+    heads = [f"items in a {noun}", f"{noun}s"]
+    numbers = table(heads, rows, numeric=range(2), caption=f"{noun.capitalize()}s by size")
+    chart = _draw_sizes(sizes, noun, title) if len(sizes) > 1 else Markup("")  # the title says it all
+    return figure(title, chart, numbers, note=note)
+
+
+def _draw_sizes(sizes: Sequence[SizeBin], noun: str, title: str) -> Markup:
     most, high = max(one.clusters for one in sizes), max(sizes[-1].high, 20)
     dots = [
         Dot(math.sqrt(one.low * one.high), one.clusters, f"{_size(one)} items: {count(one.clusters, noun)}")
         for one in sizes
     ]
-    chart = plot(
+    return plot(
         Axis(1.8, high * 1.1, f"items in a {noun}, logarithmic scale", logarithmic=True),
         Axis(0.8, max(most, 10) * 1.2, f"{noun}s, logarithmic scale", logarithmic=True),
         description=f"{title}; the table below has the numbers",
         dots=dots,
     )
-    rows = [[_size(one), f"{one.clusters:,}"] for one in sizes]
-    heads = [f"items in a {noun}", f"{noun}s"]
-    numbers = table(heads, rows, numeric=range(2), caption=f"{noun.capitalize()}s by size")
-    return figure(title, chart, numbers, note=note)
 
 
 def _size(one: SizeBin) -> str:

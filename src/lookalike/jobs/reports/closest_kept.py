@@ -54,7 +54,7 @@ def _saved_closest(out: Path, run: Mapping[str, Any], inputs: RunInputs, shown: 
     sides = [_items(saved, inputs, numbers.astype(np.int64)) for numbers in (left, right)]
     words = (
         f"A sample: the {len(values)} pairs of kept items that came closest to the threshold. If these are duplicates "
-        "too, the threshold is too high."
+        "too, the threshold is too strict."
     )
     return [ShownPair(one, other, value) for one, other, value in zip(*sides, values)], words
 

@@ -75,7 +75,7 @@ def _words(settings: Settings, sampled: int, found: int) -> str:
     shown = "is the closest pair" if found == 1 else f"are the closest {found} pairs"
     return (
         f"{some} {'was' if sampled == 1 else 'were'} compared with all others. Here {shown} of kept items. If they are "
-        "duplicates too, the threshold is too high."
+        "duplicates too, the threshold is too strict."
     )
 
 

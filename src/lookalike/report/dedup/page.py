@@ -46,15 +46,21 @@ def dedup_page(report: DedupReport) -> str:
     )
 
 
+_MEASURES = {"jaccard": "Jaccard", "dice": "Dice", "euclidean": "Euclidean", "hamming": "Hamming"}
+
+
 def sum_up(report: DedupReport) -> str:
     """The outcome in one sentence."""
     counts, options = report.run["counts"], report.run["options"]
     if not counts["items"]:
         return "The input contains no items."
     comparison = f"at most {report.threshold:g}" if report.is_distance else f"at least {report.threshold:g}"
-    rule = f"a {options['measure']} {report.value_name} of {comparison}"
+    rule = f"a {_MEASURES.get(options['measure'], options['measure'])} {report.value_name} of {comparison}"
+    if options["measure"] == "overlap":
+        rule = f"an overlap of {comparison} elements"
+    with_ = "to" if report.is_distance else "with"
     if not counts["removed"]:
-        return f"All {count(counts['items'], 'item')} were kept: none has {rule} to another."
+        return f"All {count(counts['items'], 'item')} were kept: none has {rule} {with_} another."
     share = show_share(counts["removed"] / counts["items"])
     were = "was" if counts["removed"] == 1 else "were"
     outcome = (
@@ -63,7 +69,7 @@ def sum_up(report: DedupReport) -> str:
     )
     if options.get("policy") == "connected":
         return f"{outcome} One item was kept of each cluster of items connected by {rule}."
-    return f"{outcome} Each removed item has {rule} to a kept item."
+    return f"{outcome} Each removed item has {rule} {with_} a kept item."
 
 
 def _tiles(report: DedupReport) -> list[tuple[str, str]]:
@@ -80,8 +86,8 @@ def _tiles(report: DedupReport) -> list[tuple[str, str]]:
 def _doubtful(report: DedupReport) -> Markup:
     words = (
         f"A sample: the {count(len(report.doubtful), 'removed item')} least similar to the item kept instead. If these "
-        "are duplicates, so are the others. Words that only the removed item contains are marked on the left, words "
-        "that only the kept item contains on the right."
+        "are duplicates, so are the others. Marked on the left is what only the removed item contains, on the right "
+        "what only the kept item contains."
     )
     words = words if report.doubtful else "Nothing was removed."
     return list_pairs(report.doubtful, report.value_name, ("removed", "kept"), words)

@@ -17,6 +17,8 @@ NAMED = 6
 """Items whose names are drawn; all have theirs as a tooltip."""
 NAME = 16
 """Characters of a drawn name."""
+MANY = 60
+"""Lines that can be told apart; more of them are thinner."""
 
 
 def draw_component(one: Component, value_name: str) -> Markup:
@@ -24,7 +26,7 @@ def draw_component(one: Component, value_name: str) -> Markup:
     places = lay_out(len(one.names), [edge[:2] for edge in one.edges])
     low, high = places.min(axis=0), places.max(axis=0)
     share = (places - low) / np.where(high > low, high - low, 1)
-    spots = np.round(MARGIN + share * np.array([WIDTH - 2 * MARGIN - 60, HEIGHT - 2 * MARGIN]), 1)
+    spots = np.round(MARGIN + share * np.array([WIDTH - 2 * MARGIN, HEIGHT - 2 * MARGIN]), 1)
     values = [value for *_, value in one.edges]
     parts = []
     for left, right, value in one.edges:
@@ -34,8 +36,9 @@ def draw_component(one: Component, value_name: str) -> Markup:
     for number, name in enumerate(one.names):
         x, y = spots[number]
         parts.append(tag("circle", tag("title", _short(name)), cx=x, cy=y, r=5, class_="taken"))
-        if number < NAMED:
-            parts.append(tag("text", shorten(name, NAME), x=x + 8, y=y + 4, class_="start"))
+        if number < (NAMED if len(one.names) <= 12 else NAMED // 2):
+            side = {"x": x + 8, "class_": "start"} if x < WIDTH / 2 else {"x": x - 8, "class_": "end"}
+            parts.append(tag("text", _ending(str(name)), y=y + 4, **side))
     label = f"A component of {one.size:,} items and {one.pairs:,} pairs"
     return tag("svg", *parts, viewBox=f"0 0 {WIDTH} {HEIGHT}", role="img", aria_label=label, class_="graph")
 
@@ -44,10 +47,22 @@ def _short(name: object) -> str:
     return shorten(name, 80)
 
 
+def _ending(name: str) -> str:
+    """The end of a name, which tells files and rows of one folder apart.
+
+    Examples
+    --------
+    >>> _ending("news.jsonl:7"), _ending("/data/crawl/2026/news.jsonl:12345")
+    ('news.jsonl:7', '…ews.jsonl:12345')
+    """
+    return name if len(name) <= NAME else f"…{name[1 - NAME :]}"
+
+
 def _thickness(value: float, values: Sequence[float], value_name: str) -> str:
     low, high = min(values), max(values)
     share = 1.0 if high == low else (value - low) / (high - low)
-    return f"{1 + 2 * (1 - share if value_name == 'distance' else share):.1f}"
+    thick = 1 + 2 * (1 - share if value_name == "distance" else share)
+    return f"{thick / max(1.0, len(values) / MANY):.1f}"
 
 
 def lay_out(items: int, edges: Sequence[tuple[int, int]]) -> Float64:

@@ -89,6 +89,8 @@ def _warnings(report: PairsReport) -> list[str]:
 def _components(report: PairsReport) -> Markup:
     if not report.largest:
         return tag("p", "There are no components.", class_="soft")
+    if report.largest[0].size == 2:
+        return tag("p", "Every component is a single pair, so there is nothing to draw.", class_="soft")
     words = (
         f"The {count(len(report.largest), 'largest component')}. Each dot is an item, and each line a pair: the "
         "thicker, the more similar. Large components are shown as a sample: the items with the most pairs."
