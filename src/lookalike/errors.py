@@ -5,24 +5,24 @@ A message names the place (file and line, option, row) and says what to do.
 
 
 class LookalikeError(Exception):
-    """Whatever lookalike itself finds wrong. `exit_code` is what the command line ends with."""
+    """The base of all errors that lookalike raises. `exit_code` is the exit code of the command line."""
 
     exit_code = 1
 
 
 class UsageError(LookalikeError, ValueError):
-    """A wrong option, a missing input, an output that exists already."""
+    """A wrong option, a missing input, or an output that already exists."""
 
     exit_code = 2
 
 
 class BadDataError(LookalikeError, ValueError):
-    """Input that cannot be read as what it claims to be."""
+    """Input that is not valid data of its format."""
 
     exit_code = 3
 
 
 class ResourceError(LookalikeError, RuntimeError):
-    """Not enough disk or memory."""
+    """Not enough disk space or memory."""
 
     exit_code = 4

@@ -65,16 +65,16 @@ def dedup(
     policy : {"direct", "connected"}, default "direct"
         "direct": a removed item resembles the kept one. "connected": one item per connected cluster is kept.
     reference : Data or Index, optional
-        Items that are always kept and remove what resembles them; they are not part of the result. It can be an
+        Items to compare with: whatever resembles one of them is removed. They are not part of the result. It can be an
         index, or the path of one, with the same options.
     into : str, Path or Index, optional
-        An index, with the same options, that gets the kept items when all is done. Data in memory without ids is
+        An index, with the same options, to add the kept items to at the end. Data in memory without ids is
         numbered.
     measure : str, default "jaccard"
         For sets "jaccard", "dice", "cosine", "containment" or "overlap"; for vectors "cosine", "euclidean" or
         "hamming".
     shingle : str, default "word:5"
-        What texts are cut into: "word:W", "char:K" or "stopword:N".
+        How to shingle texts: "word:W", "char:K" or "stopword:N".
     bag : bool, default False
         Count repeated shingles.
     language : str, default "en"
@@ -82,7 +82,7 @@ def dedup(
     length_ratio : float, str or Fraction, optional
         Compare only items whose numbers of distinct shingles have at least this ratio, shorter to longer.
     method : {"auto", "lsh", "exact", "brute"}, default "auto"
-        How candidate pairs are found; "auto" takes the cheapest.
+        How to find candidate pairs; "auto" uses the cheapest method.
     hashes : int, default 256
         Maximum number of minhash values per item.
     seed : int, default 1
@@ -96,7 +96,7 @@ def dedup(
     threads : int, optional
         Number of threads; all processors by default.
     memory : str or int, optional
-        Memory to use, such as "4GiB" or a number of bytes; half of the machine's by default.
+        Memory limit, such as "4GiB" or a number of bytes; half of the machine's memory by default.
     audit : int, default 0
         Measure the recall on a sample of this many items; see `.run["audit"]`.
     out : str or Path, optional
@@ -212,7 +212,7 @@ def dedup_again(
     threads : int, optional
         Number of threads; all processors by default.
     memory : str or int, optional
-        Memory to use, such as "4GiB" or a number of bytes; half of the machine's by default.
+        Memory limit, such as "4GiB" or a number of bytes; half of the machine's memory by default.
 
     Returns
     -------
@@ -222,7 +222,7 @@ def dedup_again(
     Raises
     ------
     UsageError
-        If the threshold is lower than before, `earlier` is no finished run, or `out` exists.
+        If the threshold is lower than before, `earlier` is not a finished run, or `out` exists.
     BadDataError
         If an input of the earlier run has changed.
 

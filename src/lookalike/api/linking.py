@@ -48,7 +48,7 @@ def link(
     resume: bool = False,
     work: str | Path | None = None,
 ) -> LinkResult:
-    """Find the records of one table, or of two, that are the same entity; no labels are needed.
+    """Find the records in one or two tables that describe the same entity, without labels.
 
     Parameters
     ----------
@@ -79,9 +79,9 @@ def link(
         Propose this many pairs whose labels would help most: `.review` is a table with an empty column `match`, which
         `labels` takes once it is filled in. Not with `out`.
     validate : str, optional
-        A date or number that is not in `fields`, from which the share of valid links is estimated.
+        A column of dates or numbers, not in `fields`, from which the share of correct links is estimated.
     precision : float, optional
-        Link from the score at which this share of the links is valid.
+        Link from the score at which this share of the links is correct.
     probability : float, default 0.5
         Without `precision`: link if the model's probability is at least this.
     one_to_one : {"auto", "optimal", "greedy", "no"}, default "auto"
@@ -98,7 +98,7 @@ def link(
     threads : int, optional
         Number of threads; all processors by default.
     memory : str or int, optional
-        Memory to use, such as "4GiB" or a number of bytes; half of the machine's by default.
+        Memory limit, such as "4GiB" or a number of bytes; half of the machine's memory by default.
     out : str or Path, optional
         With paths: the folder to write to, as `lookalike link -o` does.
     overwrite : bool, default False

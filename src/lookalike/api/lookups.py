@@ -41,7 +41,7 @@ def faces(
     without: Sequence[str] = (),
     encoding: str = "utf-8",
 ) -> pa.Table:
-    """Find who in a gallery has nearly the same measurements as each probe.
+    """Find the people in a gallery who have nearly the same measurements as each probe.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def fingerprints(
     seed: int = 1,
     encoding: str = "utf-8",
 ) -> pa.Table:
-    """Find which prints of a gallery come from the same finger as each probe.
+    """Find the prints in a gallery that come from the same finger as each probe.
 
     Parameters
     ----------
@@ -184,9 +184,9 @@ def fingerprints(
     triples : int, default 1024
         Number of triples of grid squares that are drawn.
     scale : {"spread", "none"}, default "spread"
-        Bring prints to one size; "none" if all have the same resolution.
+        Scale prints to the same size; "none" if all have the same resolution.
     rotation : {"angles", "axis", "none"}, default "angles"
-        Turn prints by the mean direction of the ridges, or by their main axis.
+        Align prints by the mean direction of their ridges, or by their main axis.
     edge : float, default 0.15
         Within this share of a square from its edge, a minutia also counts for the adjacent square.
     seed : int, default 1

@@ -34,7 +34,7 @@ class Index:
     number of others read, or tables in a PostgreSQL database, to which several write. Use it in a `with` block, or
     `close` it.
 
-    Threads may share an index: changes wait for each other, and every question is answered from the complete state at
+    Threads may share an index: changes wait for each other, and every query is answered from the complete state at
     its beginning, while others change the index. Single items that several threads add at the same time are written to
     disk together. `close` it when no thread uses it any more.
 
@@ -95,12 +95,12 @@ class Index:
         data : Data, optional
             The first items. The folder appears with all of them, or not at all.
         store : {"sets", "text"}, default "sets"
-            What is kept of each item to verify answers: its set, or its text.
+            What the index stores of each item: its set, or its text.
         on_conflict : {"replace", "skip", "error"}, default "replace"
-            What happens to an item whose id occurred before.
+            What to do if an id already exists.
         column, threshold, recall, measure, shingle, bag, language, hashes, seed, id, on_error, encoding, threads, \
         memory
-            As in `pairs`. They are kept with the index, except for threads and memory.
+            As in `pairs`. The index stores them, except for threads and memory.
 
         Examples
         --------
@@ -200,12 +200,12 @@ class Index:
         return None if not self._together.add(row) else added_row(index, row)
 
     def query(self, data: Data, k: int | None = 10, threshold: Number | None = None) -> pa.Table:
-        """The most similar items of each item of some data.
+        """Find the most similar items of the index for each item of `data`.
 
         Parameters
         ----------
         k : int, default 10
-            At most this many for each; None lists all.
+            Maximum number of matches per item; None lists all.
         threshold : float, str or Fraction, optional
             That of the index, or a stricter one.
 
@@ -221,7 +221,7 @@ class Index:
         return index.query(sources, k, threshold, numbered=numbered)
 
     def get(self, ids: Iterable[str | int]) -> pa.Table:
-        """The items with some ids, in the order of the ids; those that are not there are left out.
+        """Get the items with these ids, in the order of the ids; missing items are left out.
 
         Returns
         -------
@@ -248,7 +248,7 @@ class Index:
         Returns
         -------
         int
-            How many were there.
+            The number of items removed.
         """
         if isinstance(ids, str):
             raise UsageError("ids is a string; pass a list of ids")
@@ -264,11 +264,11 @@ class Index:
         return self._index.store.describe()
 
     def check(self) -> list[str]:
-        """Read everything and check it; returns what is wrong, by file. An empty list means that all is well."""
+        """Read and verify the whole index; returns the problems by file. An empty list means that there are none."""
         return check_store(self._place)
 
     def refresh(self) -> bool:
-        """For a reader: see what the writer has changed; returns whether there was anything."""
+        """For a reader: move to the latest state; returns whether anything has changed."""
         return self._index.refresh()
 
     def sync(self) -> None:

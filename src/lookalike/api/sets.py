@@ -35,7 +35,7 @@ def transpose(
     encoding : str, default "utf-8"
         Encoding of text files.
     memory : str or int, optional
-        Memory to use, such as "4GiB" or a number of bytes; half of the machine's by default.
+        Memory limit, such as "4GiB" or a number of bytes; half of the machine's memory by default.
 
     Returns
     -------
@@ -145,7 +145,7 @@ def sketch(
     column : str, default "text"
         The column to sketch.
     shingle : str, default "word:5"
-        What texts are cut into: "word:W", "char:K" or "stopword:N".
+        How to shingle texts: "word:W", "char:K" or "stopword:N".
     hashes : int, default 256
         Number of values per signature.
     seed : int, default 1

@@ -65,7 +65,7 @@ def pairs(
         For sets "jaccard", "dice", "cosine", "containment" or "overlap"; for vectors "cosine", "euclidean" or
         "hamming".
     shingle : str, default "word:5"
-        What texts are cut into: "word:W", "char:K" or "stopword:N".
+        How to shingle texts: "word:W", "char:K" or "stopword:N".
     bag : bool, default False
         Count repeated shingles.
     language : str, default "en"
@@ -73,7 +73,7 @@ def pairs(
     length_ratio : float, str or Fraction, optional
         Compare only items whose numbers of distinct shingles have at least this ratio, shorter to longer.
     method : {"auto", "lsh", "exact", "merge", "brute"}, default "auto"
-        How candidate pairs are found; "auto" takes the cheapest.
+        How to find candidate pairs; "auto" uses the cheapest method.
     hashes : int, default 256
         Maximum number of minhash values per item.
     seed : int, default 1
@@ -87,7 +87,7 @@ def pairs(
     threads : int, optional
         Number of threads; all processors by default.
     memory : str or int, optional
-        Memory to use, such as "4GiB" or a number of bytes; half of the machine's by default.
+        Memory limit, such as "4GiB" or a number of bytes; half of the machine's memory by default.
     report : str or Path, optional
         Also write a page to this file: a histogram, what the pairs connect, and the least similar ones side by side.
 
@@ -169,14 +169,14 @@ def neighbors(
     column : str, default "text"
         The column to compare.
     against : Data, optional
-        Another collection, in which the neighbours are sought; `right` is then a row of it.
+        Another collection to search for neighbours; `right` is then a row of it.
     threshold : float, str or Fraction, optional
         Smallest similarity of a neighbour. For overlap it is a count, for euclidean and hamming the largest distance.
     measure : str, default "jaccard"
         For sets "jaccard", "dice", "cosine", "containment" (of the item in its neighbour) or "overlap"; for vectors
         "cosine", "euclidean" or "hamming".
     shingle : str, default "word:5"
-        What texts are cut into: "word:W", "char:K" or "stopword:N".
+        How to shingle texts: "word:W", "char:K" or "stopword:N".
     bag : bool, default False
         Count repeated shingles.
     language : str, default "en"
@@ -190,7 +190,7 @@ def neighbors(
     threads : int, optional
         Number of threads; all processors by default.
     memory : str or int, optional
-        Memory to use, such as "4GiB" or a number of bytes; half of the machine's by default.
+        Memory limit, such as "4GiB" or a number of bytes; half of the machine's memory by default.
 
     Returns
     -------
@@ -272,7 +272,7 @@ def kernel(
     threshold : float, str or Fraction, optional
         Set entries below it to 0; the result need no longer be a kernel. Not for vectors.
     shingle : str, default "word:5"
-        What texts are cut into: "word:W", "char:K" or "stopword:N".
+        How to shingle texts: "word:W", "char:K" or "stopword:N".
     bag : bool, default False
         Count repeated shingles.
     language : str, default "en"
@@ -284,7 +284,7 @@ def kernel(
     threads : int, optional
         Number of threads; all processors by default.
     memory : str or int, optional
-        Memory to use, such as "4GiB" or a number of bytes; half of the machine's by default.
+        Memory limit, such as "4GiB" or a number of bytes; half of the machine's memory by default.
 
     Returns
     -------

@@ -76,7 +76,7 @@ class DedupOptions:
 
 @frozen
 class DedupResult:
-    """What `dedup` gives back."""
+    """The result of `dedup`."""
 
     kept: pa.Table | None
     """Surviving rows with all their columns, in input order; None where they were written to a folder."""
@@ -102,7 +102,7 @@ class DedupResult:
         Returns
         -------
         Path
-            The page: one HTML file that needs nothing else.
+            The page: a self-contained HTML file.
 
         Examples
         --------

@@ -75,7 +75,7 @@ class LinkResult:
         Returns
         -------
         Path
-            The page: one HTML file that needs nothing else.
+            The page: a self-contained HTML file.
 
         Examples
         --------

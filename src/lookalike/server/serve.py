@@ -166,7 +166,7 @@ class _Server(uvicorn.Server):
             self._say(f"{index.store.name}: {len(index):,} items{mode}, at {url}")
         self._announce({"url": url, "items": len(index), "read_only": options.read_only})
         if options.keys is None:
-            self._say("Only programs on this machine can reach it, and they need no key; --keys FILE is for others.")
+            self._say("Only programs on this machine can connect, without a key; --keys FILE lets others connect.")
 
     async def _prepare(self) -> None:
         """Load the kernels by asking once; then, as a reader, follow the writer."""
