@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import sys
 import time
@@ -94,7 +95,11 @@ def _warm_up(session: Any, master: str, scratch: Path) -> None:
 
 def compare_mllib(files: list[int], master: str, scratch: Path, limit: float) -> list[dict[str, Any]]:
     """Seconds, missed and wrong pairs of both, by number of files."""
+    from pyspark.sql import SparkSession
+
     found = []
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    SparkSession.builder.master(master).config("spark.driver.memory", mllib.HEAP).getOrCreate()  # MLlib needs more
     with open_session(master, 16 << 30) as session:
         _warm_up(session, master, scratch)
         for corpus in map(gather_corpus, files):
@@ -142,8 +147,8 @@ def main() -> None:
     parser.add_argument("--only", choices=["engines", "workers", "mllib"])
     parser.add_argument("--items", default="600000,2000000", help="documents of 500 bytes: 300 MB and 1 GB")
     parser.add_argument("--worker-items", type=int, default=2_000_000, help="documents for one worker and two")
-    parser.add_argument("--files", default="2000,5000,20000", help="source files for MLlib")
-    parser.add_argument("--limit", type=float, default=240, help="seconds after which MLlib is stopped")
+    parser.add_argument("--files", default="2000,20000", help="source files for MLlib")
+    parser.add_argument("--limit", type=float, default=3600, help="seconds after which MLlib is stopped")
     parser.add_argument("--memory", default="4GiB")
     parser.add_argument("--master", default="local[2]")
     parser.add_argument("--scratch", type=Path, default=Path("bench-scratch"))

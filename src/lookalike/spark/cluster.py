@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from lookalike import errors
 from lookalike.engine.progress import Progress
 from lookalike.errors import LookalikeError, ResourceError
 from lookalike.spark.pieces import SCHEMA, Written, raise_failure
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 POLL_SECONDS = 0.1
 """How often progress is reported."""
+_OURS = re.compile(r"\blookalike\.errors\.(BadDataError|ResourceError|UsageError): (.+)")
 
 
 class Cluster:
@@ -71,7 +74,7 @@ class Cluster:
                 raise
             except Exception as error:
                 raise_failure(self.folder)
-                raise ResourceError(f"Spark failed: {_last_line(error)}") from error
+                raise describe_failure(str(error) or type(error).__name__) from error
         raise_failure(self.folder)
         columns = [found.column(name).to_pylist() for name in ("name", "bytes", "crc32")]
         return [Written(*one) for one in zip(*columns)]
@@ -120,11 +123,21 @@ def _context(session: SparkSession) -> Any:
         return None
 
 
-def _last_line(error: BaseException) -> str:
-    """The exception of the task that failed, without the stack."""
-    lines = [line.strip() for line in str(error).split("\n") if line.strip()]
+def describe_failure(told: str) -> LookalikeError:
+    r"""What Spark says about a failed task, as one line without the stack; an error of ours as it was raised.
+
+    Examples
+    --------
+    >>> describe_failure("Job aborted\nlookalike.errors.BadDataError: a.jsonl:3: not valid JSON\n\tat java")
+    BadDataError('a.jsonl:3: not valid JSON')
+    >>> describe_failure("Job aborted\n  File x.py\nValueError: no such thing\n\tat java")
+    ResourceError('Spark failed: ValueError: no such thing')
+    """
+    if ours := _OURS.search(told):
+        return getattr(errors, ours[1])(ours[2])  # type: ignore[no-any-return]
+    lines = [line.strip() for line in told.split("\n") if line.strip()]
     telling = [line for line in lines if "Error:" in line or "Exception:" in line] or lines[:1]
-    return telling[-1] if telling else type(error).__name__
+    return ResourceError(f"Spark failed: {telling[-1]}")
 
 
 def payloads(batches: Iterator[pa.RecordBatch]) -> Iterator[Any]:
