@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from lookalike import errors
 from lookalike.engine.progress import Progress
-from lookalike.errors import LookalikeError, ResourceError
+from lookalike.errors import LookalikeError, ResourceError, UsageError
 from lookalike.spark.pieces import SCHEMA, Written, raise_failure
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 POLL_SECONDS = 0.1
 """How often progress is reported."""
+_MISSING = re.compile(r"\bModuleNotFoundError: No module named ('[\w.]+')")
 _OURS = re.compile(r"\blookalike\.errors\.(BadDataError|ResourceError|UsageError): (.+)")
 
 
@@ -132,9 +133,16 @@ def describe_failure(told: str) -> LookalikeError:
     BadDataError('a.jsonl:3: not valid JSON')
     >>> describe_failure("Job aborted\n  File x.py\nValueError: no such thing\n\tat java")
     ResourceError('Spark failed: ValueError: no such thing')
+    >>> print(describe_failure("ModuleNotFoundError: No module named 'lookalike'"))
+    the Python of the executors has no 'lookalike': install lookalike there, or set PYSPARK_PYTHON to one that has it
     """
     if ours := _OURS.search(told):
         return getattr(errors, ours[1])(ours[2])  # type: ignore[no-any-return]
+    if missing := _MISSING.search(told):
+        return UsageError(
+            f"the Python of the executors has no {missing[1]}: install lookalike there, or set PYSPARK_PYTHON to one "
+            "that has it"
+        )
     lines = [line.strip() for line in told.split("\n") if line.strip()]
     telling = [line for line in lines if "Error:" in line or "Exception:" in line] or lines[:1]
     return ResourceError(f"Spark failed: {telling[-1]}")

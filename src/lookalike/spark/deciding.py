@@ -18,22 +18,28 @@ from lookalike.matching.list_pairs import ListedPart, Listing, ListLimits, take_
 from lookalike.matching.refine import Refined
 from lookalike.matching.tasks import decide_by_pairs, pairs_by_later
 from lookalike.spark.comparing import COMPARED, COPIED, OTHER, SETS, FetchPart, compare_sets, send_sets
+from lookalike.spark.finding import TakenApart
 from lookalike.spark.parts import InputParts
 from lookalike.spark.setup import Setup, adopt, work_of
-from lookalike.types import Bool
+from lookalike.types import Bool, distinct
 
 DONE = "spark-compared.arrow"
 """A piece that says that all outcomes are there."""
 
 
 class Comparison:
-    """The candidates of a run, compared by tasks; `refined` is what was refined before."""
+    """The candidates of a run, compared by tasks."""
 
     def __init__(
-        self, setup: Setup, run: Run[Settings], parts: InputParts, candidates: Candidates, refined: Refined
+        self, setup: Setup, run: Run[Settings], parts: InputParts, candidates: Candidates, taken_apart: TakenApart
     ) -> None:
         self._setup, self._run, self._parts, self._candidates = setup, run, parts, candidates
-        self._refined, self._work = refined, work_of(run)
+        self._refined, self._work = taken_apart.refined, work_of(run)
+        self._tasks_of, self._cut, self._count = plan_tasks(candidates.packing)
+        apart = np.isin(candidates.members, taken_apart.places)
+        blocks = distinct(candidates.packing.block_of[apart])
+        self._reported = {task for block in blocks.tolist() for task, _ in self._tasks_of[block]}
+        """Tasks whose large buckets are what remains of runs that were taken apart, and reported then."""
 
     def decide(self, *, connected: bool) -> CollectedDecisions:
         """Decide all candidates, part by part; large parts by their verified pairs, in one pass."""
@@ -45,21 +51,23 @@ class Comparison:
                 "--policy connected: one cluster of candidates does not fit in the memory of a task; increase "
                 "--memory, or use --policy direct"
             )
-        cut = self._compare(collected.copied, listing=False, connected=connected)
+        self._compare(collected.copied, listing=False, connected=connected)
         measure = run.settings.matching.measure
         pairs = PairStore(len(candidates.order), run.settings.execution.budget.sets_bytes, self._work.folder)
         compared = 0
         for task, name in self._outcomes():
             table = self._work.load(name)
-            if task not in cut:
-                collected.take(BatchDecisions.from_table(table))
+            if task not in self._cut:
+                decided = BatchDecisions.from_table(table)
+                decided.refined = self._report(task, decided.refined)
+                collected.take(decided)
                 continue
             listed = ListedPart.from_table(table)
             pairs.add(pairs_by_later(listed.similar, measure))
             own = [Links(*listed.own)] if measure.name == "overlap" else []
             collected.take(BatchDecisions(own=own, refined=listed.refined))
             compared += listed.compared + len(listed.similar.left)
-        if cut:
+        if self._cut:
             links = decide_by_pairs(pairs, len(candidates.order), candidates.references)
             collected.add_links(links, compared)
         return collected
@@ -68,12 +76,16 @@ class Comparison:
         """List all similar pairs."""
         self._compare(np.zeros(len(self._candidates.order), np.bool_), listing=True)
 
-        def load(name: str) -> ListedPart:
-            return ListedPart.from_table(self._work.load(name))
+        def load(task: int, name: str) -> ListedPart:
+            listed = ListedPart.from_table(self._work.load(name))
+            return listed._replace(refined=self._report(task, listed.refined))
 
         before = partial(ListedPart.of_nothing, self._refined)
-        outcomes = [partial(load, name) for _, name in self._outcomes()]
+        outcomes = [partial(load, *outcome) for outcome in self._outcomes()]
         return take_listed(self._run, self._candidates, store, [before, *outcomes], limits)
+
+    def _report(self, task: int, refined: Refined) -> Refined:
+        return Refined() if task in self._reported else refined
 
     def _outcomes(self) -> Iterator[tuple[int, str]]:
         """The number of each task that had sets, and the name of its outcome."""
@@ -81,16 +93,15 @@ class Comparison:
         for name in sorted(names):
             yield int(name[len(COMPARED[:9]) : -len(".arrow")]), name
 
-    def _compare(self, copied: Bool, *, listing: bool, connected: bool = False) -> frozenset[int]:
-        """Send the sets of all candidates to tasks that compare them; returns the tasks that have cut parts."""
-        run, candidates = self._run, self._candidates
-        tasks_of, cut, count = plan_tasks(candidates.packing)
+    def _compare(self, copied: Bool, *, listing: bool, connected: bool = False) -> None:
+        """Send the sets of all candidates to tasks that compare them."""
+        run, candidates, count = self._run, self._candidates, self._count
         if not count or self._work.has(DONE):
-            return cut
+            return
         cluster = self._setup.cluster(run)
         comparing = self._setup.comparing(run, candidates.corpus)._replace(
-            tasks_of=tasks_of, cut=cut, references=candidates.references, listing=listing, connected=connected,
-            two_sided=candidates.second is not None, by_band=candidates.by_band,
+            tasks_of=self._tasks_of, cut=self._cut, references=candidates.references, listing=listing,
+            connected=connected, two_sided=candidates.second is not None, by_band=candidates.by_band,
         )  # fmt: skip
         with run.progress.stage("comparing", count, "tasks"):
             rows = cluster.map(cluster.tasks(self._by_part(copied)), partial(send_sets, comparing=comparing), SETS)
@@ -98,7 +109,6 @@ class Comparison:
             step = partial(compare_sets, comparing=comparing)
             written = cluster.run(rows, step, COMPARED[:9], [1] * count)
         adopt(self._work, written, DONE)
-        return cut
 
     def _by_part(self, copied: Bool) -> list[FetchPart]:
         """What each part of the input has to send."""

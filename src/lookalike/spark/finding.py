@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from itertools import count
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,14 +37,20 @@ JOINED_RARE = "spark-joined-rare.arrow"
 """Pieces that say that all pieces of a stage are there."""
 
 
+class TakenApart(NamedTuple):
+    """Long runs that were disconnected before candidates were packed."""
+
+    refined: Refined = Refined()
+    places: Int64 = np.empty(0, np.int64)
+
+
 class Finder:
     """Finds the candidates among items that have been read."""
 
     def __init__(self, setup: Setup, run: Run[Settings], parts: InputParts, corpus: Corpus, order: Int32) -> None:
         self._setup, self._run, self._parts, self._corpus, self._order = setup, run, parts, corpus, order
         self._sizes, self._work = setup.sizes, work_of(run)
-        self.refined = Refined()
-        """What was refined before candidates were packed."""
+        self.taken_apart = TakenApart()
 
     def find(self, options: FindOptions) -> Candidates:
         """See `lookalike.matching.find.find_candidates`."""
@@ -75,7 +82,7 @@ class Finder:
             if large.any() and len(crowd := found.leave_crowds(large, self._sizes.long_run)):
                 self._join_rare(crowd)
                 found.connect(joined(JOINED_RARE, RARE))
-        self.refined = found.refined
+                self.taken_apart = TakenApart(found.refined, crowd)
         return found.members, found.parts
 
     def _unconnected(self) -> Callable[[], Parts]:

@@ -26,7 +26,7 @@ CONNECT, CONNECT_PORT = "sc://", 15002
 """How the address of a Spark Connect server begins, and its port unless the address has one."""
 ANSWER_SECONDS = 10.0
 """How long a standalone master or a server may take to answer."""
-_EXCEPTION = re.compile(r"\b[\w.$]*(?:Exception|Error): (.+)")
+_EXCEPTION = re.compile(r"\b(\w*(?:Exception|Error)): (.+)")
 CONFIGURATION = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -110,7 +110,8 @@ def _start(master: str, memory_bytes: int, log: Path) -> SparkSession:
         try:
             session: SparkSession = builder.getOrCreate()
         except Exception as error:
-            raise ResourceError(f"--master {master}: Spark could not be started: {_reason(error, log)}") from error
+            told = telling_line(str(error) or type(error).__name__, log.read_text(errors="replace"))
+            raise ResourceError(f"--master {master}: Spark could not be started: {told}") from error
     return session
 
 
@@ -159,10 +160,20 @@ def _output_to(log: Path) -> Iterator[None]:
                 os.close(before)
 
 
-def _reason(error: BaseException, log: Path) -> str:
-    """The most telling line of an error of Spark."""
-    logged = log.read_text(errors="replace") if log.exists() else ""
-    lines = [line.strip() for line in f"{error}\n{logged}".splitlines()]
-    found = [_EXCEPTION.search(line) for line in lines if not line.startswith("at ")]
-    told = [one[1] for one in found if one] or [line for line in lines if line.startswith("Error")]
-    return (told or [str(error).strip().split("\n")[0] or type(error).__name__])[-1]
+def telling_line(told: str, logged: str) -> str:
+    r"""Why Spark did not start: the cause in its error, or else in its log.
+
+    Examples
+    --------
+    >>> telling_line("An error occurred\n: java.lang.NumberFormatException: 1x is no size\n\tat a.B", "")
+    '1x is no size'
+    >>> telling_line("Java has exited", "WARN\njava.nio.file.NoSuchFileException: /env.tar.gz\n\tat a.B")
+    'NoSuchFileException: /env.tar.gz'
+    """
+    for source in (told, logged):  # what is logged while Spark stops can hide the cause
+        lines = [line.strip() for line in source.splitlines()]
+        found = [_EXCEPTION.search(line) for line in lines if not line.startswith("at ")]
+        causes = [one[2] if " " in one[2] else f"{one[1]}: {one[2]}" for one in found if one]
+        if causes := causes or [line for line in lines if line.startswith("Error")]:
+            return causes[-1]
+    return told.strip().split("\n")[0]

@@ -18,9 +18,8 @@ from lookalike.matching.decisions import CollectedDecisions
 from lookalike.matching.join import JoinOptions
 from lookalike.matching.list_pairs import Listing, ListLimits
 from lookalike.matching.pair_graph import PairGraph
-from lookalike.matching.refine import Refined
 from lookalike.spark.deciding import Comparison
-from lookalike.spark.finding import DRIVER_BYTES, READ, Finder
+from lookalike.spark.finding import DRIVER_BYTES, READ, Finder, TakenApart
 from lookalike.spark.keys import KEYS, Sending, join_keys
 from lookalike.spark.metrics import measure_stages
 from lookalike.spark.parts import InputParts
@@ -43,8 +42,7 @@ class SparkStages:
     def __init__(self, session: SparkSession, master: str, sizes: Sizes | None = None) -> None:
         self._setup = Setup(session, master, sizes or Sizes())
         self._input: InputParts | None = None
-        self._refined = Refined()
-        """What was refined before candidates were packed."""
+        self._taken_apart = TakenApart()
 
     @property
     def _parts(self) -> InputParts:
@@ -78,7 +76,7 @@ class SparkStages:
         """Collapse copies, connect what shares a bucket, and pack it into tasks."""
         finder = Finder(self._setup, run, self._parts, corpus, order)
         candidates = finder.find(options)
-        self._refined = finder.refined
+        self._taken_apart = finder.taken_apart
         return candidates
 
     def decide(
@@ -89,7 +87,7 @@ class SparkStages:
         graph: PairGraph | None,  # noqa: ARG002
     ) -> CollectedDecisions:
         """Decide all candidates."""
-        compared = Comparison(self._setup, run, self._parts, candidates, self._refined)
+        compared = Comparison(self._setup, run, self._parts, candidates, self._taken_apart)
         return compared.decide(connected=policy == "connected")
 
     def list_pairs(
@@ -98,7 +96,7 @@ class SparkStages:
         """List all similar pairs."""
         if options.index != "best" or options.common is not None or run.settings.matching.method == "merge":
             raise UsageError("--engine spark: --method merge, --index and --common work only with --engine local")
-        return Comparison(self._setup, run, self._parts, candidates, self._refined).list_pairs(store, limits)
+        return Comparison(self._setup, run, self._parts, candidates, self._taken_apart).list_pairs(store, limits)
 
     def write_kept(self, run: Run[Settings], corpus: Corpus, keep: Bool, first_source: int, folder: Path) -> None:
         """Write the kept rows of every source."""
