@@ -39,7 +39,7 @@ SETTINGS = {
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.shuffle.partitions": "64",
 }
-"""For MLlib alone: lookalike sets what it needs for each of its runs."""
+"""While MLlib runs; lookalike needs its own."""
 
 
 def find_with_mllib(session: Any, parquet: Path, limit_seconds: float) -> np.ndarray | None:
@@ -47,8 +47,8 @@ def find_with_mllib(session: Any, parquet: Path, limit_seconds: float) -> np.nda
     from pyspark.ml.feature import HashingTF, MinHashLSH, NGram, RegexTokenizer
     from pyspark.sql.functions import col, size
 
-    for name, value in SETTINGS.items():
-        session.conf.set(name, value)
+    before = {name: session.conf.get(name) for name in SETTINGS}
+    _set(session, SETTINGS)
     texts = pq.read_table(parquet, columns=["text"])["text"].to_pylist()
     rows = session.createDataFrame(pa.table({"row": range(len(texts)), "text": texts})).repartition(16)
     words = RegexTokenizer(inputCol="text", outputCol="words", pattern=r"[^\p{L}\p{M}\p{N}]+").transform(rows)
@@ -71,7 +71,13 @@ def find_with_mllib(session: Any, parquet: Path, limit_seconds: float) -> np.nda
     finally:
         timer.cancel()
         keyed.unpersist()
+        _set(session, before)
     return np.stack([found["left"].to_numpy(), found["right"].to_numpy()], axis=1)
+
+
+def _set(session: Any, settings: dict[str, str]) -> None:
+    for name, value in settings.items():
+        session.conf.set(name, value)
 
 
 def find_with_lookalike(session: Any, master: str, parquet: Path, scratch: Path) -> np.ndarray:
