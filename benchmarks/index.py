@@ -1,8 +1,8 @@
 """The index: create, query, add, open, grow; next to other tools that answer "have I seen this?".
 
-`make bench-index` runs it with 100,000 documents. Times of one run can be compared with each other only.
-Other tools get as many documents as they can take in some minutes (`--peer-items`, `--peer-seconds`), since some need
-milliseconds for each. lookalike is measured with all of them, and on PostgreSQL with `--postgres-items`.
+`make bench-index` runs it with 100,000 and 1,000,000 documents of 500 words, and with up to 4,000,000 of 80 words.
+Times of one run can be compared with each other only. Other tools get as many documents as they take in some seconds
+(`--peer-items`, `--peer-seconds`), since some need milliseconds for each, and lookalike is measured with as many.
 """
 
 import argparse
@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,49 +24,51 @@ import pyarrow.parquet as pq
 
 import lookalike as la
 from generate import batches
+from index_tables import plot, show
 from measure import describe_machine, run_measured
 from peer_env import PYTHON, install_packages
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results"
-WORDS, THRESHOLD, RECALL = 500, 0.8, 0.99
-QUESTIONS = 1000
+WORDS, SHORT, THRESHOLD, RECALL = 500, 80, 0.8, 0.99
+QUESTIONS, THREADS = 1000, 64
 PEERS = {"datasketch": "datasketch", "rensa": "rensa", "redis": "datasketch on Redis"}
 
 
-def documents(count: int, seed: int = 1) -> Iterator[str]:
-    """Documents of 500 words; every twentieth is an earlier one with a word changed."""
-    for table in batches(count, seed, WORDS, 10_000):
+def documents(count: int, seed: int = 1, words: int = WORDS) -> Iterator[str]:
+    """Documents of some words; every twentieth is an earlier one with a word changed."""
+    for table in batches(count, seed, words, 10_000):
         yield from (text.strip() for text in table["text"].to_pylist())
 
 
-def questions(path: Path, count: int = QUESTIONS, seed: int = 5) -> list[str]:
+def questions(path: Path, count: int = QUESTIONS, seed: int = 5, length: int = WORDS) -> list[str]:
     """Half of them copies of documents in which some words are changed, half new."""
     draw, found = random.Random(seed), []
     texts = next(pq.ParquetFile(path).iter_batches(5 * count))["text"].to_pylist()
-    fresh = documents(count, seed=99)
+    fresh = documents(count, 99, length)
     for number in range(count):
         words = next(fresh).split()
         if number % 2:
             words = draw.choice(texts).split()
-            for _ in range(draw.randrange(0, 16)):
+            for _ in range(draw.randrange(0, 1 + 3 * length // 100)):
                 words[draw.randrange(len(words))] = "changed"
         found.append(" ".join(words))
     return found
 
 
-def write_documents(path: Path, count: int) -> None:
-    """As Parquet: generated as for `make bench-scale`, with 500 words each."""
+def write_documents(scratch: Path, count: int, words: int = WORDS) -> Path:
+    """As Parquet: generated as for `make bench-scale`."""
+    path = scratch / (f"items-{count}.parquet" if words == WORDS else f"items-{count}-{words}.parquet")
     if path.exists():
-        return
+        return path
     partial = path.with_suffix(".partial")
     writer = None
-    for table in batches(count, length=WORDS, batch=10_000):
+    for table in batches(count, length=words, batch=10_000):
         writer = writer or pq.ParquetWriter(partial, table.schema, compression="zstd")
         writer.write_table(table)
     assert writer is not None
     writer.close()
-    partial.rename(path)
+    return partial.rename(path)
 
 
 def timed(action: Callable[[], object]) -> float:
@@ -110,9 +113,9 @@ print(own() - before, own())
     return float(done.stdout.split()[1])
 
 
-def ask_all(index: la.Index, asked: list[str]) -> dict[str, float]:
-    """One question per call, warm."""
-    for text in asked[:20]:
+def ask_all(index: la.Index, asked: list[str], warm: int = 20) -> dict[str, float]:
+    """One question per call, after some that are not timed."""
+    for text in asked[:warm]:
         index.query([text])
     return quantiles([timed(lambda text=text: index.query([text])) for text in asked])
 
@@ -131,8 +134,16 @@ def measure_store(place: str, path: Path, asked: list[str]) -> dict[str, object]
         found["query"] = ask_all(index, asked)
         many = (asked * (10_000 // len(asked) + 1))[:10_000]
         found["batch_per_second"] = round(len(many) / timed(lambda: index.query(many)))
-    fresh = [{"id": f"new {n}", "text": text} for n, text in enumerate(documents(2500, seed=77))]
-    with la.Index.open(place) as index:
+    return found | measure_additions(place)
+
+
+def measure_additions(place: str) -> dict[str, object]:
+    """Items one by one, by several threads, in lists, and without waiting for the disk."""
+    found: dict[str, object] = {}
+    fresh = [{"id": f"new {n}", "text": text} for n, text in enumerate(documents(4500, seed=77))]
+    with la.Index.open(place) as index, ThreadPoolExecutor(THREADS) as pool:
+        threads = timed(lambda: list(pool.map(lambda row: index.add([row]), fresh[2500:])))
+        found["thread_adds_per_second"] = round(2000 / threads)
         found["single_adds_per_second"] = round(300 / timed(lambda: [index.add([row]) for row in fresh[:300]]))
         groups = [fresh[first : first + 100] for first in range(1300, 2500, 100)]
         found["groups_of_100_per_second"] = round(1200 / timed(lambda: [index.add(group) for group in groups]))
@@ -217,8 +228,19 @@ def measure_peers(path: Path, asked: list[str], scratch: Path, seconds: float) -
             rows.append({"tool": PEERS[tool.partition(":")[0]], **told, "correct": share})
             print(json.dumps(rows[-1]), flush=True)
     rows.append(measure_own("lookalike", str(scratch / "peer-index"), path, asked, right))
-    shutil.rmtree(scratch / "peer-index")
+    for row in rows:
+        row["own_p50_ms"] = own_speed(path, int(row["items"]), asked, scratch)
     return rows
+
+
+def own_speed(path: Path, items: int, asked: list[str], scratch: Path) -> float:
+    """The median query of lookalike with the first documents only."""
+    place = scratch / f"same-{items}"
+    la.Index.create(place, pq.read_table(path).slice(0, items), threshold=THRESHOLD, recall=RECALL).close()
+    with la.Index.open(place, read_only=True) as index:
+        found = ask_all(index, asked)["p50_ms"]
+    shutil.rmtree(place)
+    return found
 
 
 def measure_own(name: str, place: str, path: Path, asked: list[str], right: list[list[int]]) -> dict[str, object]:
@@ -231,12 +253,27 @@ def measure_own(name: str, place: str, path: Path, asked: list[str], right: list
             "correct": correct(answers, right, items)}  # fmt: skip
 
 
+def measure_short(sizes: list[int], scratch: Path) -> list[dict[str, object]]:
+    """Queries to more and more short documents: for the first time, and again."""
+    rows: list[dict[str, object]] = []
+    for size in sizes:
+        path, place = write_documents(scratch, size, SHORT), scratch / f"short-{size}"
+        made = command("index", "create", place, path, "--threshold", THRESHOLD, "--recall", RECALL)
+        asked = questions(path, length=SHORT)
+        with la.Index.open(place, read_only=True) as index:
+            index.query(["a question"])
+            speed = {"first": ask_all(index, asked, warm=0), "again": ask_all(index, asked)}
+            rows.append({"items": size, "create": made, "bytes": index.stats()["bytes"], **speed})
+        shutil.rmtree(place)
+        print(json.dumps(rows[-1]), flush=True)
+    return rows
+
+
 def measure_growth(sizes: list[int], scratch: Path) -> list[dict[str, object]]:
     """The index with more and more documents."""
     rows = []
     for size in sizes:
-        path = scratch / f"items-{size}.parquet"
-        write_documents(path, size)
+        path = write_documents(scratch, size)
         asked = questions(path)
         dedup = command("dedup", path, "-o", scratch / f"out-{size}", "--threshold", THRESHOLD, "--recall", RECALL,
                         "--method", "lsh")  # fmt: skip
@@ -250,24 +287,24 @@ def measure_growth(sizes: list[int], scratch: Path) -> list[dict[str, object]]:
 
 def measure_postgres(items: int, scratch: Path) -> tuple[dict[str, object], dict[str, object]] | None:
     """The store in PostgreSQL: its own figures, and those next to other tools."""
-    path = scratch / f"items-{items}.parquet"
-    write_documents(path, items)
+    path = write_documents(scratch, items)
     asked = questions(path)
     with server() as url:
         if url is None:
             return None
         place = f"{url}{'&' if '?' in url else '?'}table=bench"
         found = measure_store(place, path, asked)
-        return found, measure_own("lookalike, PostgreSQL", f"{place}2", path, asked, truth(path, asked))
+        own = measure_own("lookalike, PostgreSQL", f"{place}2", path, asked, truth(path, asked))
+        return found, own | {"own_p50_ms": own_speed(path, items, asked, scratch)}
 
 
-def measure(given: argparse.Namespace, sizes: list[int], scratch: Path) -> dict[str, object]:
+def measure(given: argparse.Namespace, scratch: Path) -> dict[str, object]:
     """Everything."""
-    found: dict[str, object] = {"machine": describe_machine(), "growth": measure_growth(sizes, scratch)}
+    found: dict[str, object] = {"machine": describe_machine(), "growth": measure_growth(given.items, scratch)}
+    found["short"] = measure_short(given.short_items, scratch)
     peers: list[dict[str, object]] = []
     if given.peer_items:
-        path = scratch / f"items-{given.peer_items}.parquet"
-        write_documents(path, given.peer_items)
+        path = write_documents(scratch, given.peer_items)
         peers = measure_peers(path, questions(path), scratch, given.peer_seconds)
     if given.postgres_items and (told := measure_postgres(given.postgres_items, scratch)):
         found["postgres"] = told[0]
@@ -275,62 +312,20 @@ def measure(given: argparse.Namespace, sizes: list[int], scratch: Path) -> dict[
     return {**found, "peers": peers}
 
 
-def show(found: dict[str, object]) -> str:
-    """Tables for docs/persistent-index.md."""
-    headings = ("items", "create / dedup, cpu s", "bytes per item", "open", "query p50", "p99", "10,000 at once",
-                "add, fsync", "add 100, fsync", "add, no fsync", "idle reader")  # fmt: skip
-    lines = [f"| {' | '.join(headings)} |", "| --: " * len(headings) + "|"]
-    named = [(f"{row['items']:,}", row["dedup"], row["folder"]) for row in found["growth"]]  # type: ignore[attr-defined]
-    if "postgres" in found:
-        named.append((f"{found['postgres']['items']:,}, PostgreSQL", None, found["postgres"]))  # type: ignore[index]
-    rates = ("batch", "single_adds", "groups_of_100", "without_fsync")
-    for name, dedup, one in named:
-        ratio = f"{one['create']['cpu_seconds']:.1f} / " + (f"{dedup['cpu_seconds']:.1f}" if dedup else "-")
-        times = [f"{one['open_ms']} ms", f"{one['query']['p50_ms']:.2f} ms", f"{one['query']['p99_ms']:.2f} ms"]
-        cells = [name, ratio, f"{one['bytes_per_item']:,.0f}", *times]
-        cells += [f"{one[f'{rate}_per_second']:,}/s" for rate in rates] + [f"{one['idle_mb']:.0f} MB"]
-        lines.append(f"| {' | '.join(cells)} |")
-    lines += ["", "| tool | items | build | memory | query p50 | p99 | correct answers |", "| :-- |" + " --: |" * 6]
-    for row in found["peers"]:  # type: ignore[attr-defined]
-        lines.append(
-            f"| {row['tool']} | {row['items']:,} | {row['build_seconds']:.1f} s | {row['memory_mb']:,.0f} MB | "
-            f"{row['p50_ms']:.2f} ms | {row['p99_ms']:.2f} ms | {row['correct']:.1%} |"
-        )
-    return "\n".join(lines) + "\n"
-
-
-def plot(found: dict[str, object], path: Path) -> None:
-    """Query times of all tools, on a logarithmic scale."""
-    import matplotlib
-
-    matplotlib.use("svg")
-    import matplotlib.pyplot as plt
-
-    rows = found["peers"]
-    figure, axes = plt.subplots(figsize=(7, 0.6 + 0.4 * len(rows)))  # type: ignore[arg-type]
-    axes.barh([row["tool"] for row in rows], [row["p50_ms"] for row in rows], color="#4c78a8")  # type: ignore[attr-defined]
-    axes.set_xscale("log")
-    axes.set_xlabel("milliseconds per question, median")
-    figure.tight_layout()
-    figure.savefig(path)
-
-
 def main() -> None:
     """Measure, print and record."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--items", type=int, default=100_000)
-    parser.add_argument("--grow", action="store_true", help="also 1,000,000 items")
-    parser.add_argument("--grow-far", action="store_true", help="also 1,000,000 and 4,000,000 items")
+    parser.add_argument("--items", type=int, nargs="*", default=[100_000, 1_000_000], help="documents of 500 words")
+    parser.add_argument(
+        "--short-items", type=int, nargs="*", default=[100_000, 1_000_000, 4_000_000], help="documents of 80 words"
+    )
     parser.add_argument("--peer-items", type=int, default=100_000, help="0 leaves other tools out")
-    parser.add_argument("--peer-seconds", type=float, default=300, help="the longest time to build")
+    parser.add_argument("--peer-seconds", type=float, default=60, help="the longest time to build")
     parser.add_argument("--postgres-items", type=int, default=10_000, help="0 leaves it out")
     parser.add_argument("--scratch", type=Path, help="a folder that keeps the documents")
     given = parser.parse_args()
-    sizes = [given.items] if given.items else []
-    sizes += [1_000_000] if given.grow or given.grow_far else []
-    sizes += [4_000_000] if given.grow_far else []
     with tempfile.TemporaryDirectory(prefix="bench-index-", dir=os.environ.get("BENCH_SCRATCH")) as scratch:
-        found = measure(given, sizes, given.scratch or Path(scratch))
+        found = measure(given, given.scratch or Path(scratch))
     RESULTS.mkdir(exist_ok=True)
     if (RESULTS / "index.json").exists():  # what was left out stays as it was
         before = json.loads((RESULTS / "index.json").read_text())
