@@ -53,8 +53,8 @@ class Part(Contents, Protocol):
     def find(self, asked: KeyedSets, measure: Measure) -> Iterator[Found]:
         """Pairs that share a bucket, each once, ordered by the item asked; without some that are not similar."""
 
-    def stored_sets(self) -> StoredSets | None:
-        """The sets of all items, if these are stored and may stay in memory; for an index of sets only."""
+    def stored_sets(self, reads: int) -> StoredSets | None:
+        """The sets of all items, if so many of them can be read at once; for an index that stores sets."""
 
     def find_ids(self, keys: UInt64) -> Found:
         """Pairs whose ids have the same key."""

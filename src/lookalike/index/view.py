@@ -86,7 +86,7 @@ class View:
         found: list[Matches] = []
         for first, part in self.each():
             for left, right in part.find(asked, measure):
-                stored = part.stored_sets() if self.kind.holds_sets else None
+                stored = part.stored_sets(len(left)) if self.kind.holds_sets else None
                 if stored is not None:
                     found += self._compare_stored(asked.sets, left, right, stored, first, measure)
                     continue

@@ -6,7 +6,7 @@ The blocks of a file are checked when they are first read, here as well: a kerne
 import numpy as np
 
 from lookalike.kernels.compile import inlined, kernel
-from lookalike.kernels.index import damaged_block, run_of, stretch_of
+from lookalike.kernels.index import damaged_block, guessed_run_of, stretch_of
 from lookalike.kernels.sets import common_at_least, needed_overlap
 from lookalike.kernels.sorting import sort_stretch
 
@@ -68,7 +68,7 @@ def collect_shared(
             block = damaged_block(file, keys_begin + 8 * band * count, 8, start, end)
             if block >= 0:
                 return i, begun, block
-            start, end = run_of(key, keys[band], start, end)
+            start, end = guessed_run_of(key, keys[band], start, end, fences[band], step)
             if end - start > limit:
                 return i, begun, np.int64(CROWDED)
             block = damaged_block(file, numbers_begin + 4 * band * count, 4, start, end)

@@ -65,7 +65,7 @@ class Segment:
         if not self._pages.plenty and count > self._pages.at_once(READS * self.bands):
             trim = self._pages.trim  # they could read the whole file: one band after the other is read
         for first in range(0, count, MOST_ASKED):
-            self._pages.trim()
+            self._pages.trim(READS * self.bands * min(count, MOST_ASKED))
             for left, right in self._find(asked.slice(first, min(first + MOST_ASKED, count)), measure, trim):
                 yield left + first, right
 
@@ -89,7 +89,7 @@ class Segment:
 
     def find_ids(self, keys: UInt64) -> Found:
         """Pairs whose ids have the same key."""
-        self._pages.trim()
+        self._pages.trim(READS * len(keys))
         return joined_pairs(self._by_id.pairs(keys[None, :], np.ones(len(keys), np.bool_)))
 
     def ids(self, numbers: Int64) -> pa.Array:
@@ -112,9 +112,12 @@ class Segment:
         self.file.check("data", *row_ends(self._offsets, numbers))
         return Content(self._offsets, self._data), numbers
 
-    def stored_sets(self) -> StoredSets | None:
-        """The sets of all items; None if they do not fit in memory together."""
-        return self._sets if self._pages.plenty else None
+    def stored_sets(self, reads: int) -> StoredSets | None:
+        """The sets of all items; None if those that are to be read may not fit in memory together."""
+        if not self._pages.fit(READS * reads):
+            return None
+        self._pages.trim(READS * reads)
+        return self._sets
 
     def sizes(self, numbers: Int64) -> Int64:
         """How long the content of items is."""
