@@ -128,7 +128,7 @@ def test_options_must_agree(cli, files):
     for flags, wanted in (
         (["--shingle", "word:2", "--recall", "0.9"], "use --threshold 0.7"),
         ([*FLAGS, "--seed", "7", "--bag"], "use no --bag --seed 1"),
-        ([*FLAGS, "--length-ratio", "0.5"], "an index knows no --length-ratio"),
+        ([*FLAGS, "--length-ratio", "0.5"], "--length-ratio does not work with an index"),
     ):
         for option in ("--reference", "--into"):
             done = cli("dedup", "stream.jsonl", "-o", "out", option, "seen", *flags)
