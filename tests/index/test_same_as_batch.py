@@ -177,6 +177,16 @@ def test_a_less_strict_threshold_is_refused(place):
         assert index.query(["a b c"], threshold=0.8).num_rows == 1
 
 
+def test_what_an_index_cannot_answer_is_refused(tmp_path):
+    with pytest.raises(la.UsageError, match="for an index: jaccard, dice or cosine"):
+        la.Index.create(tmp_path / "none", measure="overlap", threshold=3)
+    with la.Index.create(tmp_path / "index", ["a b c"]) as index:
+        for k in (0, 2.5, "3", True):
+            for asked in (["a b c"], ["a b c", "d"]):
+                with pytest.raises(la.UsageError, match="whole number of at least 1"):
+                    index.query(asked, k=k)
+
+
 def test_the_first_items_match_each_other(place):
     rows = [{"id": "a", "text": "one two three"}, {"id": "b", "text": "one two three"}]
     with la.Index.create(place) as index:

@@ -318,7 +318,12 @@ def _tell(opened: StoredIndex, progress: Progress, as_json: bool, counts: dict[s
 
     if as_json:
         click.echo(json.dumps({"counts": counts, "seconds": progress.seconds}))
-    told = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in counts.items() if name != "rejected")
+    one = {"items": "item", "matches": "match"}
+    told = ", ".join(
+        f"{number:,} {(one.get(name, name) if number == 1 else name).replace('_', ' ')}"
+        for name, number in counts.items()
+        if name != "rejected"
+    )
     progress.say(f"{place}{told}.")
     if opened.rejected:
         progress.say(f"Skipped lines: {TableOutput(None).write_rejected(opened.rejected)}.")

@@ -264,7 +264,7 @@ def plan_for(measure: Measure, recall: float, hashes: int) -> Plan:
     if floor is None:
         raise UsageError(
             f"--measure {measure.name}: minhash cannot promise a recall for it, since a similar pair can have any "
-            "Jaccard similarity; use --method exact"
+            "Jaccard similarity; use --method exact (for an index: jaccard, dice or cosine)"
         )
     return tune(threshold=floor, recall=recall, hashes=hashes)
 

@@ -296,8 +296,8 @@ class StoredIndex:
 
     def _asked(self, k: int | None, threshold: float | str | Fraction | None) -> tuple[Lookup, Measure]:
         """Check what is asked; another thread may change the index meanwhile, but not this lookup."""
-        if k is not None and k < 1:
-            raise UsageError(f"-k must be at least 1, not {k}")
+        if k is not None and (isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1):
+            raise UsageError(f"-k must be a whole number of at least 1, not {k!r}")
         lookup = self.store.lookup
         return lookup, lookup.kind.measure_at(threshold)
 
