@@ -52,7 +52,7 @@ def draw_curves():
             label=f"{bands} bands of {rows} rows" if bands > 1 else "one minhash value",
         )
     axis.set_xlabel("Jaccard similarity")
-    axis.set_ylabel("probability to become a candidate pair")
+    axis.set_ylabel("probability of becoming a candidate pair")
     axis.legend(frameon=False)
     save(figure, "curves")
 
@@ -67,7 +67,7 @@ def draw_areas():
     axis.fill_between(p, y, 1, where=p >= 0.6, color=BLUE, alpha=0.4, label="false negatives: loss")
     axis.axvline(0.6, color=RED, lw=1, ls="--", label="threshold")
     axis.set_xlabel("Jaccard similarity")
-    axis.set_ylabel("probability to become a candidate pair")
+    axis.set_ylabel("probability of becoming a candidate pair")
     axis.legend(frameon=False, loc="upper left")
     save(figure, "areas")
 
@@ -133,7 +133,7 @@ def draw_lines():
         left.plot(*zip(point, foot), color=color, lw=1, ls=":")
         left.plot(*point, "o", color=color)
     left.set(aspect="equal", xticks=[], yticks=[])
-    left.set_title("near points fall into one bucket, mostly", fontsize=10)
+    left.set_title("near points mostly fall into the same bucket", fontsize=10)
     k = np.linspace(0.01, 4, 200)
     for name, line, color in (
         ("independent normals", Lines(1), BLUE),
@@ -164,7 +164,7 @@ def draw_indexes():
     bars = axis.barh(list(left), list(left.values()), color=[GREY, BLUE, BLUE, BLUE, BLUE, RED])
     axis.bar_label(bars, [f"{value:,}" for value in left.values()], padding=4)
     axis.invert_yaxis()
-    axis.set_xlabel("strings that are left to compare")
+    axis.set_xlabel("strings left to compare")
     save(figure, "indexes")
 
 

@@ -71,6 +71,6 @@ def plot(found: dict[str, object], path: Path) -> None:
     figure, axes = plt.subplots(figsize=(7, 0.6 + 0.4 * len(rows)))  # type: ignore[arg-type]
     axes.barh([row["tool"] for row in rows], [row["p50_ms"] for row in rows], color="#4c78a8")  # type: ignore[attr-defined]
     axes.set_xscale("log")
-    axes.set_xlabel("milliseconds per question, median")
+    axes.set_xlabel("milliseconds per query, median")
     figure.tight_layout()
     figure.savefig(path)

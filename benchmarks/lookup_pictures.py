@@ -36,7 +36,7 @@ def faces() -> Figure:
         measured = np.arange(0.05, 1.6, 0.1)
         right.plot(measured, [_shared(family, d) for d in measured], "o", color=colour, ms=4)
     plain(right).set(
-        xlabel="difference in each of 3 measurements, in widths", ylabel="chance to share a cell",
+        xlabel="difference in each of 3 measurements, in widths", ylabel="probability of sharing a cell",
         title="One function: formula (lines), 2,000 draws (dots)",
     )  # fmt: skip
     right.legend(frameon=False)
@@ -63,8 +63,8 @@ def _draw_cells(axes: Any) -> None:
     for step in (0, 1):
         corner = (inside[0][3 - step], inside[1][3])
         axes.add_patch(Rectangle(corner, 8, 10, color=GREEN, alpha=0.22 - 0.1 * step, lw=0))
-    axes.plot(*people[~met].T, "o", color=GREY, ms=3, label="not looked at")
-    axes.plot(*people[met].T, "o", color=GREEN, ms=4, label="looked at")
+    axes.plot(*people[~met].T, "o", color=GREY, ms=3, label="not compared")
+    axes.plot(*people[met].T, "o", color=GREEN, ms=4, label="compared")
     axes.plot(*probe[0], "*", color=RED, ms=13, label="probe: near an edge, in two cells")
     axes.set(xlim=(150, 200), ylim=(40, 116), xlabel="height in cm", ylabel="weight in kg",
              title="One function: cells of two measurements")  # fmt: skip
@@ -92,11 +92,11 @@ def fingerprints() -> Figure:
     before.set(title="Captured twice: moved, turned,\na tenth missing, a tenth false", xlabel="pixels")
     _draw_squares(after, normalise(gallery), normalise(again))
     after.set(title="Normalised, on the grid: squares of both\nprints dark, of one of them light")
-    kinds = (("none", "no turn"), ("axis", "main axis"), ("angles", "ridges"))
+    kinds = (("none", "none"), ("axis", "main axis"), ("angles", "ridges"))
     shares = [_found_first(again, gallery, kind) for kind, _ in kinds]
     bars = gain.bar([name for _, name in kinds], shares, color=[GREY, BLUE, GREEN])
     gain.bar_label(bars, [f"{share:.0%}" for share in shares])
-    plain(gain).set(ylim=(0, 1), title="Found first among 200\n(centred and scaled; turned by ...)")
+    plain(gain).set(ylim=(0, 1), title="Right match first, of 200 probes,\nby kind of rotation")
     return figure
 
 
@@ -137,8 +137,8 @@ def hamming_lsh() -> Figure:
         chances.plot(middles, [promised[group].mean() for group in groups], color=colour,
                      label=f"{bands} bands of {rows} rows")  # fmt: skip
         chances.plot(middles, [found[group].mean() for group in groups], "o", color=colour, ms=4)
-    plain(chances).set(xlabel="Jaccard similarity of two sets", ylabel="chance to meet at some level", ylim=(0, 1.03),
-                       title="Promised (lines), found (dots)")  # fmt: skip
+    plain(chances).set(xlabel="Jaccard similarity of two sets", ylabel="probability of sharing a bucket",
+                       ylim=(0, 1.03), title="Promised (lines), found (dots)")  # fmt: skip
     chances.legend(frameon=False, loc="lower right")
     return figure
 

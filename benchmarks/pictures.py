@@ -50,8 +50,8 @@ def draw_baskets(folder):
     nearest = la.neighbors(goods, k=1, id="id")["similarity"].to_numpy()
     figure, axis = plt.subplots(figsize=(7, 3))
     axis.hist(nearest, np.linspace(0, 1, 41), color="#4c72b0")
-    axis.set_xlabel("Jaccard similarity with the nearest of the other goods")
-    axis.set_ylabel(f"goods (of {len(nearest)})")
+    axis.set_xlabel("Jaccard similarity with the nearest other product")
+    axis.set_ylabel(f"products (of {len(nearest)})")
     save(figure, "baskets.svg")
 
 
