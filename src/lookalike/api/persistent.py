@@ -1,4 +1,4 @@
-"""`Index`: a collection that is kept in a folder, and asked item by item."""
+"""`Index`: a collection stored in a folder, and queried item by item."""
 
 from __future__ import annotations
 

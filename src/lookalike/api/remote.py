@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 TOGETHER = 500
 """Items that are sent in one request."""
 ALL = 1000
-"""What k=None asks for: the most that a server answers unless it is told otherwise."""
+"""The number of matches for k=None: the default limit of a server."""
 
 
 def connect(url: str, key: str | None = None, *, timeout: float = 60.0) -> RemoteIndex:

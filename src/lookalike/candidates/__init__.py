@@ -1,1 +1,1 @@
-"""The candidates room."""
+"""Candidates: which items share a bucket or a rare element."""

@@ -1,1 +1,1 @@
-"""The cluster room."""
+"""Clusters: which item of several similar ones is kept."""

@@ -1,4 +1,4 @@
-"""What this process uses: memory, and bytes read and written. Knows nothing about the job."""
+"""The resources of this process: memory, and bytes read and written. Knows nothing about the job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One call of `add`: which items of each block are added, and what callers are told about each of them."""
+"""One call of `add`: which items of each block are added, and the result for each of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A persistent index: add items, ask what is similar, remove. The recipes; stores know where items are."""
+"""A persistent index: add, query and remove items. Stores know where items are."""
 
 from __future__ import annotations
 

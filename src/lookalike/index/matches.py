@@ -1,4 +1,4 @@
-"""Verified pairs of an item asked and an item of the index."""
+"""Verified pairs of a queried item and an item of the index."""
 
 from __future__ import annotations
 

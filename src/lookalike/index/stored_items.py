@@ -1,4 +1,4 @@
-"""What an index has stored of single items, for those who want to look at them."""
+"""The stored content of single items, for inspection."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The jobs room."""
+"""The jobs: one module per command."""

@@ -1,4 +1,4 @@
-"""Find who meets whom: items with the same sequence of tokens, and items that share a bucket in a band.
+"""Find candidates: items with the same sequence of tokens, and items that share a bucket in a band.
 
 Digests are streamed, a range of keys at a time if a whole band does not fit in memory.
 """

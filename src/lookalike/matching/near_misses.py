@@ -1,4 +1,4 @@
-"""Pairs of kept sets that were candidates and came close to the threshold: what a stricter look would question."""
+"""Pairs of kept sets that were candidates and came close to the threshold, for people who want to check it."""
 
 from __future__ import annotations
 

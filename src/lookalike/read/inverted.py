@@ -1,4 +1,4 @@
-"""Transposed sets: for every element, the rows that contain it. Baskets of goods become goods with their buyers."""
+"""Transposed sets: for every element, the rows that contain it. Baskets become products with their baskets."""
 
 from __future__ import annotations
 

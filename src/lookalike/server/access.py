@@ -1,4 +1,4 @@
-"""Who may ask for what: keys, names of this host, and pages of other sites."""
+"""Access rights: keys, names of this host, and pages of other sites."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Concurrent requests become one call: whoever asks while a call is running is answered by the next one, together."""
+"""Concurrent requests become one call: those that arrive during a call are answered together by the next."""
 
 from __future__ import annotations
 

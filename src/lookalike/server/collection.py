@@ -1,4 +1,4 @@
-"""The index behind the server: questions answered many at a time, and changes made by one thread, in groups."""
+"""The index behind the server: it answers queries in batches, and one thread makes changes, in groups."""
 
 from __future__ import annotations
 

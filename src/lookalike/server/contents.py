@@ -1,4 +1,4 @@
-"""From JSON values to items and questions, checked; and to columns that the index takes."""
+"""From JSON values to checked items and queries, and to the columns that the index accepts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every request passes: its id, who asks, how many at once, headers of the answer, log and metrics."""
+"""What every request goes through: its id, access, limits, response headers, log and metrics."""
 
 from __future__ import annotations
 

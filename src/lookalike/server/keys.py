@@ -1,4 +1,4 @@
-"""Who may ask: keys that grant read or write access, kept as hashes and compared in constant time."""
+"""API keys: they grant read or write access, are kept as hashes, and are compared in constant time."""
 
 from __future__ import annotations
 

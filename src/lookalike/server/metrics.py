@@ -1,4 +1,4 @@
-"""What Prometheus can ask for at /metrics."""
+"""The metrics that Prometheus reads at /metrics."""
 
 from __future__ import annotations
 

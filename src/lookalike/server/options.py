@@ -1,4 +1,4 @@
-"""What a server is told when it starts, and the limits that it keeps."""
+"""The options of a server, and the limits that it enforces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""uvicorn's HTTP protocol, less patient with clients that never finish a request, and with errors as problems."""
+"""uvicorn's HTTP protocol, with time limits for clients that never finish a request, and with errors as problems."""
 
 from __future__ import annotations
 

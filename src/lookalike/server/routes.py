@@ -1,4 +1,4 @@
-"""The routes of the API on items and questions."""
+"""The routes of the API for items and queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run tasks on a cluster: rows in, one task for each, rows out; with progress, and errors in terms of the user."""
+"""Run tasks on a cluster: rows in, one task for each, rows out; with progress, and errors in the user's terms."""
 
 from __future__ import annotations
 

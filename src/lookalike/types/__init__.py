@@ -1,4 +1,4 @@
-"""What flows between the rooms: arrays, sets, items. Nothing here knows how they are made or used."""
+"""What flows between the folders: arrays, sets, items. Nothing here knows how they are made or used."""
 
 from lookalike.types.arrays import (
     NOWHERE,

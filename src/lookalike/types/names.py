@@ -1,4 +1,4 @@
-"""Names that several rooms must agree on."""
+"""Names that several folders must agree on."""
 
 import secrets
 

@@ -1,4 +1,4 @@
-"""How run.json is told from any other file of that name."""
+"""How a run.json of lookalike is recognised among other files of that name."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The verify room."""
+"""Verification: the exact similarity of two items."""

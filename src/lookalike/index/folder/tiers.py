@@ -1,4 +1,4 @@
-"""Which segments are merged: few enough to ask them all, seldom enough that an item is rarely copied."""
+"""Which segments to merge: often enough to keep them few, seldom enough that an item is rarely copied."""
 
 from __future__ import annotations
 

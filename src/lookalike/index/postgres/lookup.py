@@ -1,4 +1,4 @@
-"""Ask a database what is similar: all keys in one statement; what comes back is compared as in a folder."""
+"""Find similar items in a database: all keys in one statement; the items found are compared as in a folder."""
 
 from __future__ import annotations
 
