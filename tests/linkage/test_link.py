@@ -195,7 +195,7 @@ def test_one_partner_each(twins, method):
     rights = result.links["right"].to_pylist()
     lefts = result.links["left"].to_pylist()
     once = len(set(rights)) == len(rights) and len(set(lefts)) == len(lefts)
-    said = [note for note in result.run["notes"] if "one partner" in note]
+    said = [note for note in result.run["notes"] if "only one match" in note]
     share = 190 / 250  # of the right ones have one partner: too few for auto
     assert share < MOSTLY_ONE
     assert once == (method in ("optimal", "greedy"))
@@ -208,7 +208,7 @@ def test_auto_takes_the_best_where_nearly_all_have_one(twins):
     left, right = twins
     fewer = left.slice(0, 610)  # ten doubles
     result = la.link(fewer, right, FIELDS)
-    assert any("one partner" in note for note in result.run["notes"])
+    assert any("only one match" in note for note in result.run["notes"])
     assert len(set(result.links["right"].to_pylist())) == len(result.links)
 
 
