@@ -188,8 +188,8 @@ def test_options_that_do_not_go_together(tmp_path, capsys, options, told):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--master", "local", "--transpose"], "--engine spark: --transpose is for --engine local"),
-        (["--master", "local", "--method", "merge"], "--engine spark: --method merge is for --engine local"),
+        (["--master", "local", "--transpose"], "--engine spark: --transpose works only with --engine local"),
+        (["--master", "local", "--method", "merge"], "--engine spark: --method merge works only with --engine local"),
         (["--master", "spark://host:7077"], "name a file with -o, in a folder that all machines see"),
     ],
 )

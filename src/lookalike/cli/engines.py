@@ -45,7 +45,7 @@ def check_cluster(master: str | None, local_only: dict[str, bool], unshared: dic
     if master is None:
         return
     for name in [name for name, given in local_only.items() if given]:
-        raise UsageError(f"--engine spark: {name} is for --engine local")
+        raise UsageError(f"--engine spark: {name} works only with --engine local")
     for advice in [advice for advice, needed in unshared.items() if needed and not master.startswith("local")]:
         raise UsageError(f"--master {master}: {advice} that all machines see")
 
