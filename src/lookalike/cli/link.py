@@ -37,14 +37,14 @@ Examples:
 @click.option(
     "--fields",
     metavar="NAMES",
-    help="Columns to compare, separated by commas: NAME, or LEFT=RIGHT if the tables name it differently. Add :KIND to "
-    "set its kind (person, text, address, code, phone, email, date, number), which is otherwise recognised. "
+    help="Columns to compare, separated by commas: NAME, or LEFT=RIGHT if the tables use different names. Add :KIND "
+    "to set the kind (person, text, address, code, phone, email, date, number) instead of detecting it. "
     "'all' is every column, matched by name and values. 'record:text' is the whole record as one text.",
 )
 @click.option(
     "--against",
     metavar="OUT",
-    help="The output folder of a finished run: A (and B) are new records, which are linked to those of that run and to "
+    help="The output folder of a finished run: A (and B) are new records to link to those of that run and to "
     "each other, with its fields, options and weights. Clusters keep their numbers; changes.parquet lists all changes.",
 )
 @click.option(
@@ -55,7 +55,7 @@ Examples:
 @click.option(
     "--into",
     metavar="[left|right]",
-    help="With --against, if two tables were linked and one is given: the table that it belongs to. [default: left]",
+    help="With --against, if two tables were linked and A is one table: the table to add it to. [default: left]",
 )
 @click.option(
     "--id",
@@ -66,8 +66,8 @@ Examples:
 @click.option(
     "--validate",
     metavar="COLUMN",
-    help="A column of dates or numbers (NAME, or LEFT=RIGHT) that is not in --fields, from which the share of valid "
-    "links is estimated. If that is impossible, a note says so; with --precision it is an error.",
+    help="A column of dates or numbers (NAME, or LEFT=RIGHT), not in --fields, used to estimate the share of correct "
+    "links. If that is impossible, a note says so; with --precision it is an error.",
 )
 @click.option(
     "--labels",
@@ -79,17 +79,17 @@ Examples:
     "--review",
     type=int,
     metavar="N",
-    help="Do not link; write the N pairs whose labels would help most to the file -o (.csv), for --labels.",
+    help="Do not link; instead, write the N pairs whose labels would help most to the file -o (.csv), for --labels.",
 )
 @click.option(
-    "--precision", type=float, help="Target precision: link pairs from the score on at which this share is valid."
+    "--precision", type=float, help="Target precision: link only pairs with scores at which this share is correct."
 )
 @click.option(
     "--probability",
     type=float,
     default=0.5,
     show_default=True,
-    help="Without --precision: link pairs whose probability, according to the model, is at least this.",
+    help="Without --precision: link pairs with at least this probability, according to the model.",
 )
 @click.option(
     "--one-to-one",
@@ -138,10 +138,10 @@ def command(
     review: int | None,
     **options: Any,
 ) -> None:
-    """Find records of table A (and B) that are the same entity.
+    """Find records in table A (and B) that describe the same entity.
 
-    Candidate pairs are found by many hashes, so that a small error in every field does not hide a match. The score of a
-    pair depends on how well its fields agree; the weight of each agreement is learned from the data, without labels.
+    lookalike searches for matches in many ways at once, so a small error in every field does not hide a match. It
+    scores each pair by how well its fields agree, with weights that it learns from the data, without labels.
     """
     from lookalike.cli.progress import open_progress
     from lookalike.errors import UsageError
