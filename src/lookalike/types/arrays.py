@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -153,7 +154,7 @@ def bytes_to_arrow(values: Sequence[bytes]) -> pa.Array:
     """
     import pyarrow as pa
 
-    offsets = np.cumsum([0, *map(len, values)], dtype=np.int64)
+    offsets = np.array([0, *accumulate(map(len, values))], np.int64)
     buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(values))]
     return pa.Array.from_buffers(pa.large_string(), len(values), buffers)
 

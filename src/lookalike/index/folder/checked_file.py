@@ -176,6 +176,10 @@ class CheckedFile:
             raise DamagedError(path, "the file is missing") from None
         self.details = self._read_tail()
         self._arrays: dict[str, dict[str, Any]] = self.details["arrays"]
+        self._places = {
+            name: (int(about["start"]), np.dtype(about["dtype"]).itemsize) for name, about in self._arrays.items()
+        }
+        """Where each array begins, and the bytes of its values."""
         self._words = np.frombuffer(self._map, np.uint64, self._length // 8)
         self._good: Bool = np.zeros(len(self._sums), np.bool_)
         self._left = len(self._sums)
@@ -209,7 +213,7 @@ class CheckedFile:
 
     def begin(self, name: str) -> int:
         """Where an array begins in the file."""
-        return int(self._arrays[name]["start"])
+        return self._places[name][0]
 
     def load(self, name: str) -> Array:
         """An array, checked as a whole."""
@@ -219,8 +223,7 @@ class CheckedFile:
 
     def check_values(self, name: str, start: int, end: int) -> None:
         """`check` for a few values of an array."""
-        about = self._arrays[name]
-        begin, size = about["start"], np.dtype(about["dtype"]).itemsize
+        begin, size = self._places[name]
         for block in range((begin + start * size) // BLOCK_BYTES, (begin + end * size - 1) // BLOCK_BYTES + 1):
             if not self._good[block]:
                 self.check_blocks(np.array([block]))
@@ -235,10 +238,9 @@ class CheckedFile:
         """
         if not self._left:
             return
-        about = self._arrays[name]
-        size = np.dtype(about["dtype"]).itemsize
+        begin, size = self._places[name]
         room = np.empty(min(ROOM if len(starts) == 1 else 64 * len(starts), ROOM, self._left), np.int64)
-        while count := unchecked_blocks(starts, ends, about["start"], size, self._good, room):
+        while count := unchecked_blocks(starts, ends, begin, size, self._good, room):
             self.check_blocks(np.unique(room[:count]))
 
     def stopped_at(self, block: int) -> None:
