@@ -241,6 +241,14 @@ def test_java_that_is_no_program(tmp_path, monkeypatch):
         check_installed("local[2]")
 
 
+def test_an_old_pyspark(monkeypatch):
+    monkeypatch.setattr("pyspark.__version__", "4.0.1")
+    with pytest.raises(UsageError, match=r"needs PySpark 4\.1 or newer, not 4\.0\.1: pip install 'lookalike\[spark\]'"):
+        check_installed("local[2]")
+    monkeypatch.setattr("pyspark.__version__", "4.10.0.dev1")
+    check_installed("local[2]")
+
+
 def test_what_only_this_process_sees():
     with fsspec.open("memory://spark/a.jsonl", "wb") as file:
         file.write(b'{"text": "a b c"}\n')

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 POLL_SECONDS = 0.1
 """How often progress is reported."""
+_NO_PYTHON = re.compile(r'Cannot run program ("[^"]+")')
 _MISSING = re.compile(r"\bModuleNotFoundError: No module named ('[\w.]+')")
 _OURS = re.compile(r"\blookalike\.errors\.(BadDataError|ResourceError|UsageError): (.+)")
 
@@ -133,17 +134,21 @@ def describe_failure(told: str) -> LookalikeError:
     BadDataError('a.jsonl:3: not valid JSON')
     >>> describe_failure("Job aborted\n  File x.py\nValueError: no such thing\n\tat java")
     ResourceError('Spark failed: ValueError: no such thing')
+    >>> describe_failure('java.io.IOException: Cannot run program "env/python": error=2, No such file or directory')
+    UsageError('executors cannot run "env/python"; set PYSPARK_PYTHON to a Python that all machines have')
     >>> print(describe_failure("ModuleNotFoundError: No module named 'lookalike'"))
     the Python of the executors has no 'lookalike': install lookalike there, or set PYSPARK_PYTHON to one that has it
     """
     if ours := _OURS.search(told):
         return getattr(errors, ours[1])(ours[2])  # type: ignore[no-any-return]
+    if python := _NO_PYTHON.search(told):
+        return UsageError(f"executors cannot run {python[1]}; set PYSPARK_PYTHON to a Python that all machines have")
     if missing := _MISSING.search(told):
         return UsageError(
             f"the Python of the executors has no {missing[1]}: install lookalike there, or set PYSPARK_PYTHON to one "
             "that has it"
         )
-    lines = [line.strip() for line in told.split("\n") if line.strip()]
+    lines = [line.strip().removeprefix("Caused by: ") for line in told.split("\n") if line.strip()]
     telling = [line for line in lines if "Error:" in line or "Exception:" in line] or lines[:1]
     return ResourceError(f"Spark failed: {telling[-1]}")
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 OLDEST_JAVA = 17
+OLDEST_PYSPARK = (4, 1)
 CONNECT, CONNECT_PORT = "sc://", 15002
 """How the address of a Spark Connect server begins, and its port unless the address has one."""
 ANSWER_SECONDS = 10.0
@@ -46,6 +47,13 @@ def check_installed(master: str) -> None:
     """Refuse to start without PySpark and Java, or what Spark Connect needs instead of it, and say what to do."""
     if importlib.util.find_spec("pyspark") is None:
         raise UsageError("--engine spark needs PySpark, which is not installed: pip install 'lookalike[spark]'")
+    import pyspark
+
+    if tuple(map(int, re.findall(r"\d+", pyspark.__version__)[:2])) < OLDEST_PYSPARK:
+        needed = ".".join(map(str, OLDEST_PYSPARK))
+        raise UsageError(
+            f"--engine spark needs PySpark {needed} or newer, not {pyspark.__version__}: pip install 'lookalike[spark]'"
+        )
     if master.startswith(CONNECT):
         if any(importlib.util.find_spec(name) is None for name in ("grpc", "grpc_status", "pandas")):
             raise UsageError(f"--master {master}: Spark Connect needs pip install 'lookalike[spark-connect]'")
