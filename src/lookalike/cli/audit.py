@@ -16,7 +16,7 @@ _EXAMPLE = "\b\nExample:\n  lookalike audit out --sample 1000"
 def command(out: str, sample: int, as_json: bool, quiet: bool) -> None:
     """Measure the recall of the dedup run in OUT, against the exact answer for a random sample of items.
 
-    The input of the run is read again, so it must still be in its place.
+    This reads the input of the run again, so the input must not have been moved.
     """
     from lookalike.cli.output import print_record
     from lookalike.cli.progress import open_progress

@@ -89,7 +89,7 @@ def command() -> None:
 def create(
     index: str, inputs: tuple[str, ...], store: str, on_conflict: str, as_json: bool, quiet: bool, **options: Any
 ) -> None:
-    """Create an index in a new folder, with the items of INPUT if there is one."""
+    """Create an index, empty or with the items of INPUT."""
     from lookalike.cli.engines import check_cluster, open_digesting, take_engine
     from lookalike.cli.progress import open_progress
     from lookalike.engine.method import tell_plan
@@ -140,9 +140,10 @@ def add(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Add items to an index, all of them or none; FILE gets id, added, match, similarity.
+    """Add items to an index, all of them or none.
 
-    With --if-new, match is the most similar item of the index at that moment.
+    FILE gets the columns id, added, match, similarity. With --if-new, match is the most similar item of the index at
+    that moment.
     """
     from lookalike.cli.output import TableOutput
     from lookalike.cli.progress import open_progress
@@ -185,7 +186,10 @@ def query(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """List the most similar items of an index for each item of INPUT, as left, right, similarity, rank."""
+    """List the most similar items of an index for each item of INPUT.
+
+    The columns are left, right, similarity (or distance), rank.
+    """
     from lookalike.cli.output import TableOutput
     from lookalike.cli.progress import open_progress
     from lookalike.index.index import StoredIndex
@@ -234,7 +238,10 @@ def remove(
 @_index
 @talking_options
 def stats(index: str, as_json: bool, quiet: bool) -> None:
-    """Show the size of an index: items, bytes per item, segments, log, and the largest bucket."""
+    """Show the size of an index.
+
+    Items, bytes per item, segments, log, and the largest bucket.
+    """
     from lookalike.index.index import StoredIndex
 
     with StoredIndex.open(index, read_only=True) as opened:
@@ -261,9 +268,11 @@ def stats(index: str, as_json: bool, quiet: bool) -> None:
 @_index
 @talking_options
 def check(index: str, as_json: bool, quiet: bool) -> None:
-    """Read all of an index and check it: checksums, the order of keys, every item in all its buckets.
+    """Verify all files of an index.
 
-    Exit code 3 if anything is wrong; what is wrong is named by file.
+    Compares checksums, and checks that keys are in order and that every item is in all its buckets.
+
+    Exit code 3 means that something is wrong; the output names the files.
     """
     from lookalike.errors import BadDataError
     from lookalike.index.stores import check_store
@@ -282,7 +291,7 @@ def check(index: str, as_json: bool, quiet: bool) -> None:
 @_memory
 @talking_options
 def compact(index: str, memory: str | None, as_json: bool, quiet: bool) -> None:
-    """Merge all of an index into one segment, without removed items."""
+    """Merge an index into one segment, without removed items."""
     from lookalike.cli.progress import open_progress
     from lookalike.index.index import StoredIndex
 

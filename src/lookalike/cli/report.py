@@ -27,10 +27,10 @@ Examples:
 @click.option("--by", metavar="COLUMN", help="Count kept and removed items by the values of a column, not by file.")
 @talking_options
 def command(out: str, page: str | None, by: str | None, as_json: bool, quiet: bool) -> None:
-    """Write a page about a finished run: what was found, how certain it is, what to check.
+    """Write an HTML report of a finished run: what was found, how certain it is, what to check.
 
-    OUT is the output folder of dedup or link, or the file of pairs. The page is one file that needs no network and no
-    JavaScript. Texts come from the inputs of the run, if they are still in their place and unchanged.
+    OUT is the output folder of dedup or link, or the file of pairs. The page is a single file that works
+    offline and without JavaScript. It shows texts from the inputs of the run if these have not moved or changed.
     """
     from lookalike.cli.output import print_record
 
@@ -54,7 +54,9 @@ def _report(out: str, page: str | None, by: str | None) -> Path:
         return report_pairs(out, page)
     record = parse_record((folder / RUN_FILE).read_bytes()) if (folder / RUN_FILE).is_file() else None
     if record is None:
-        raise UsageError(f"{out}: is not an output of lookalike (it has no {RUN_FILE} of ours); name the OUT of a run")
+        raise UsageError(f"{out}: is not an output of lookalike ({RUN_FILE} is missing or foreign); name the OUT of a run")
+            f"{out}: is not an output of lookalike ({RUN_FILE} is missing or not ours); name the OUT of a run"
+        )
     if "reference" in record["options"]:
         from lookalike.jobs.reports.dedup_report import report_folder
 
