@@ -131,6 +131,7 @@ def measure_store(place: str, path: Path, asked: list[str]) -> dict[str, object]
     with la.Index.open(place, read_only=True) as index:
         found["items"] = len(index)
         found["bytes_per_item"] = index.stats()["bytes_per_item"]
+        found["first_query"] = ask_all(index, asked)
         found["query"] = ask_all(index, asked)
         many = (asked * (10_000 // len(asked) + 1))[:10_000]
         found["batch_per_second"] = round(len(many) / timed(lambda: index.query(many)))
@@ -228,6 +229,7 @@ def measure_peers(path: Path, asked: list[str], scratch: Path, seconds: float) -
             rows.append({"tool": PEERS[tool.partition(":")[0]], **told, "correct": share})
             print(json.dumps(rows[-1]), flush=True)
     rows.append(measure_own("lookalike", str(scratch / "peer-index"), path, asked, right))
+    shutil.rmtree(scratch / "peer-index")
     for row in rows:
         row["own_p50_ms"] = own_speed(path, int(row["items"]), asked, scratch)
     return rows
