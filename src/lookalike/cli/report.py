@@ -54,7 +54,7 @@ def _report(out: str, page: str | None, by: str | None) -> Path:
         return report_pairs(out, page)
     record = parse_record((folder / RUN_FILE).read_bytes()) if (folder / RUN_FILE).is_file() else None
     if record is None:
-        raise UsageError(f"{out}: is not an output of lookalike ({RUN_FILE} is missing or foreign); name the OUT of a run")
+        raise UsageError(
             f"{out}: is not an output of lookalike ({RUN_FILE} is missing or not ours); name the OUT of a run"
         )
     if "reference" in record["options"]:
