@@ -80,7 +80,7 @@ class Language:
         return " ".join(words)
 
 
-def _two(left: list[Row], right: list[Row], fields: str, seed: int) -> Case:
+def two_tables(left: list[Row], right: list[Row], fields: str, seed: int) -> Case:
     """Two tables of rows; rows with the same `entity` match."""
     places: dict[str, list[str]] = {}
     for number, row in enumerate(left):
@@ -94,7 +94,7 @@ def _two(left: list[Row], right: list[Row], fields: str, seed: int) -> Case:
     return Case(pa.Table.from_pylist(left), pa.Table.from_pylist(right), fields, truth)
 
 
-def _one(rows: list[Row], fields: str, seed: int) -> Case:
+def one_table(rows: list[Row], fields: str, seed: int) -> Case:
     """One table; rows with the same `entity` match."""
     random.Random(seed).shuffle(rows)
     groups: dict[str, list[str]] = {}
@@ -141,7 +141,7 @@ def make_cds(records: int, share: float, seed: int) -> Case:
             rows.append({**album(str(len(rows))), "artist": one["artist"], "title": one["title"] + " (Disc 2)"})
     for place in say.draw.sample(range(records // 2), int(share * records / 2)):
         rows[-1 - place] = copy(rows[place])
-    return _one(rows, "artist:text,title:text,category,genre,year,tracks:text", seed)
+    return one_table(rows, "artist:text,title:text,category,genre,year,tracks:text", seed)
 
 
 def make_citations(records: int, share: float, seed: int) -> Case:
@@ -273,7 +273,7 @@ def make_figures(records: int, share: float, seed: int) -> Case:
                 "birth_place": say.retype(place, 0.2) if say.chance(0.75) else "",
                 "occupation": job if say.chance(0.6) else "",
             })  # fmt: skip
-    return _one(rows[:records], "first_name:person,surname:person,dob,birth_place,occupation", seed)
+    return one_table(rows[:records], "first_name:person,surname:person,dob,birth_place,occupation", seed)
 
 
 def _split(
@@ -285,7 +285,7 @@ def _split(
     every = [make(str(number)) for number in range(2 * records - both)]
     other = [vary(one) for one in [*every[:both], *every[records:]]]
     say.draw.shuffle(left := every[:records])
-    return _two(left, other, fields, seed)
+    return two_tables(left, other, fields, seed)
 
 
 KINDS: dict[str, Callable[[int, float, int], Case]] = {

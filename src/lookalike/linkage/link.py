@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
 
 from lookalike.engine.progress import Progress
@@ -12,6 +13,7 @@ from lookalike.engine.run import Run
 from lookalike.errors import UsageError
 from lookalike.kernels.pack import expect
 from lookalike.linkage.blocking.find import CandidatePairs, find_pairs
+from lookalike.linkage.blocking.third_records import insert_pairs, propose_by_third
 from lookalike.linkage.decide.links import choose_assignment, choose_pairs, refuse_minority
 from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.fields.reader import FieldReader
@@ -43,6 +45,8 @@ WORD_PAIRS_ALONE = 200_000
 """The same in one table, where levels may have to tell records apart: long texts take long to compare."""
 
 
+LIKELY = 0.5
+"""Pairs at least this likely are matches through which further candidates are found."""
 MANY_WRONG = 0.3
 """The estimated share of wrong links from which on there is a warning."""
 WIDE = 0.3
@@ -75,6 +79,7 @@ def link_tables(
     if run.settings.one_to_one in ("optimal", "greedy") and right is None:
         raise UsageError("--one-to-one needs two tables; the records of one table form clusters")
     sizes, notes = TableSizes(len(left), None if right is None else len(right)), Notes(run.progress)
+    given = run.settings
     with run.progress.stage("reading fields"):
         run, columns = _read_fields(left, right, run, notes)
         if known is not None:
@@ -103,11 +108,20 @@ def link_tables(
             base = apply_model(known, columns, pairs, agreement, run, sizes.right is None)
         elif words:
             base = _score_by_words(columns, pairs, agreement, sizes, run)
+        plain = base or score_pairs(columns, pairs, agreement, sizes.pairs, run)
+        if known is None and sizes.pairs and _found_nothing(plain) and (texts := _as_texts(given, columns)):
+            found = link_tables(left, right, replace(run, settings=texts, work=None), labels=labels)
+            found.notes.add("levels of agreement find no match, so names and addresses are compared as texts")
+            return found
+        if sizes.right is None:
+            pairs, agreement, plain = _complete(columns, pairs, agreement, plain, sizes, run, known)
 
     def attempt(some: Labels | None, notes: Notes) -> Linked:
         """Score and decide with some of the labels."""
         with run.progress.stage("scoring"):
-            scores = base or score_pairs(columns, pairs, agreement, sizes.pairs, run, some)
+            scores = plain
+            if some is not None and base is None:
+                scores = score_pairs(columns, pairs, agreement, sizes.pairs, run, some)
             if some is not None:
                 scores = refine_scores(scores, pairs, agreement, some, run)
         with run.progress.stage("deciding"):
@@ -117,6 +131,51 @@ def link_tables(
     if labels is not None:
         found.figures = _judge(labels, pairs, attempt, run.settings, notes)
     return found
+
+
+def _found_nothing(scores: Scores) -> bool:
+    """Whether levels of agreement tell no match from chance."""
+    return isinstance(scores.scoring, Weights) and scores.scoring.expected < DOUBTFUL
+
+
+def _as_texts(given: LinkSettings, columns: list[Column]) -> LinkSettings | None:
+    """The settings with fields as texts that were taken for names or addresses by their values; None if none were."""
+    if given.custom or given.scoring != "weights":
+        return None
+    kinds = {column.name: column.kind for column in columns}
+    fields = tuple(
+        replace(one, kind="text") if not one.kind and kinds.get(one.name) in ("person", "address") else one
+        for one in given.fields
+    )
+    return replace(given, fields=fields) if fields != given.fields else None
+
+
+def _complete(
+    columns: list[Column],
+    pairs: CandidatePairs,
+    agreement: Agreement,
+    scores: Scores,
+    sizes: TableSizes,
+    run: Run[LinkSettings],
+    known: Model | None,
+) -> tuple[CandidatePairs, Agreement, Scores]:
+    """Candidates and their agreement, with pairs of one table that match the same third record; and their scores.
+
+    Only levels make use of them: best partners are found without.
+    """
+    if not isinstance(scores.scoring, Weights) or scores.probability is None:
+        return pairs, agreement, scores
+    more = propose_by_third(pairs, scores.probability >= LIKELY, sizes.records)
+    if not len(more[0]):
+        return pairs, agreement, scores
+    nothing = np.empty(0, np.int32)
+    compared = compare_pairs(columns, more, (nothing, nothing), replace(run, work=None), agreement.exchanged)
+    pairs, order = insert_pairs(pairs, *more)
+    both = zip(agreement.levels.T, compared.levels.T)
+    agreement = agreement._replace(levels=np.stack([np.concatenate(one)[order] for one in both]).T)
+    if known is not None:
+        return pairs, agreement, apply_model(known, columns, pairs, agreement, run, True)
+    return pairs, agreement, score_pairs(columns, pairs, agreement, sizes.pairs, run)
 
 
 def _judge(

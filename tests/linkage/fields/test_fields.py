@@ -54,6 +54,8 @@ COLUMNS = [
         ],
         "text",
     ),
+    ("name", ["sony turntable pslx350h", "nikon en-el9 battery", "lamp e27 9 w bulb"], "text"),
+    ("title", ["Up", "The Third Man", "Titanic", "Les Amants du Pont"], "text"),
     ("x", [None, None], "text"),
     ("x", ["n/a", "unknown", ""], "text"),
 ]

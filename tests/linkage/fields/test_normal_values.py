@@ -12,7 +12,7 @@ from lookalike.engine.workers import Workers
 from lookalike.features.plain import pieces
 from lookalike.kernels.folding import GAP
 from lookalike.linkage.fields import reader as fields_reader
-from lookalike.linkage.fields.normalise import _STREET_WORDS, FILLER, PLACEHOLDERS, _short_words, fold_texts, normalise
+from lookalike.linkage.fields.normalise import FILLER, PLACEHOLDERS, STREET_WORDS, _short_words, fold_texts, normalise
 from lookalike.linkage.fields.reader import FieldReader, columns_of
 from lookalike.linkage.fields.spec import parse_fields
 
@@ -63,7 +63,7 @@ def normal_email(text):
 
 
 def normal_address(text):
-    return " ".join(_STREET_WORDS.get(word, word) for word in folded(text).split(" "))
+    return " ".join(STREET_WORDS.get(word, word) for word in folded(text).split(" "))
 
 
 PLAIN = {
@@ -79,7 +79,7 @@ DIGITS = st.from_regex(r"[0-9]{1,11}", fullmatch=True)
 LIKELY = {
     "person": st.text("aZé ñ'’-. ﬁ한漢Σςß\u0301", max_size=12),
     "text": st.text("ab 1½.()&", max_size=12),
-    "address": st.lists(st.sampled_from([*_STREET_WORDS, "Av.", "St", "12", "streets", "1st", "é"])).map(" ".join),
+    "address": st.lists(st.sampled_from([*STREET_WORDS, "Av.", "St", "12", "streets", "1st", "é"])).map(" ".join),
     "code": st.sampled_from(["1234567", "123456789", "0123456789", "1234567890", "12", "12345678", "0", "00"])
     | st.from_regex(r"[0-9]{1,10}|[0-9]{1,5}\.0{0,3}|[a-zA-Z][a-z0-9 -]{0,5}|([0-9])\1{0,9}", fullmatch=True),
     "phone": st.from_regex(
@@ -112,11 +112,11 @@ def test_every_character_is_folded():
 
 
 def test_words_of_addresses_are_all_known():
-    texts = [f"{word} {word}s x{word} {word}" for word in _STREET_WORDS]
+    texts = [f"{word} {word}s x{word} {word}" for word in STREET_WORDS]
     assert normalise("address", pa.array(texts, pa.large_string())).to_pylist() == list(map(normal_address, texts))
     keys = _short_words()[0].tolist()
     assert keys == sorted(set(keys))
-    assert len(keys) == len(_STREET_WORDS)
+    assert len(keys) == len(STREET_WORDS)
 
 
 TABLE = {

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.linkage.fields.dates import ORDERS, REAL, find_order, iso_dates
-from lookalike.linkage.fields.normalise import strip_texts, write_strings
+from lookalike.linkage.fields.normalise import STREET_WORDS, strip_texts, write_strings
 from lookalike.types import compute as pc
 from lookalike.types import to_arrow
 
@@ -28,6 +28,7 @@ HINTS = {
     "address": "address addr street strasse addresse adresse",
     "code": "id code zip zipcode postcode plz postal number no nr num ssn isbn key sku ref",
     "date": "date dob born birth birthday birthdate year day created",
+    "text": "title description product item article book paper song album film movie tracks authors venue",
 }
 """Words in column names that suggest a kind."""
 
@@ -40,6 +41,8 @@ _FRACTION = r"[.,]\d{1,2}\)?\s?[%$€£¥]?$|\d\.\d*[1-9]|[$€£¥%]|^-"
 _CODE = r"^[\pL\d][\pL\d/#._-]*(?: [\pL\d]{1,4})?$"
 _WORDS = r"^[\pL\pM][\pL\pM'’`.-]*(?:[ ,]+[\pL\pM][\pL\pM'’`.-]*){0,3}$"
 _NUMBER_AND_WORDS = r"\d.*\pL{2}.*|\pL{2}.*\d"
+_HOUSE_NUMBER = r"^\D{0,8}\d+ ?\pL?[\s,]+(?:[^\d\s]+[\s,]*){1,8}|[\pL.]{2,}[\s,]+\d+ ?\pL?$"
+_STREET = r"(?i)\b(?:" + "|".join(sorted({*STREET_WORDS} - {"north", "south", "east", "west", "floor"})) + r")\b"
 
 
 def _share(values: pa.Array, pattern: str) -> float:
@@ -146,13 +149,24 @@ def _as_words(sample: ValueSample, hints: set[str]) -> tuple[str, str]:
     mixed = _share(values, _NUMBER_AND_WORDS)
     if "address" in hints and _share(values, r"\pL{2}") >= 0.5:
         return "address", f"the column's name suggests it, and {_percent(mixed)} are words with numbers"
-    if mixed >= MOST:
-        return "address", f"{_percent(mixed)} are words with numbers"
+    if mixed >= MOST and "text" not in hints and _looks_like_addresses(values):
+        return "address", f"{_percent(mixed)} are words with a house number"
     names = _share(values, _WORDS)
-    if names >= MOST and _share(values, r"^.{1,40}$") >= 0.95:
+    if names >= MOST and "text" not in hints and _share(values, r"^.{1,40}$") >= 0.95:
         return "person", f"{_percent(names)} are one to four words of letters"
     words = float(pc.mean(pc.count_substring_regex(values, r"[\pL\d]+")).as_py())
     return "text", f"its values fit no other kind; they have {words:.1f} words on average"
+
+
+def _looks_like_addresses(values: pa.Array) -> bool:
+    """Whether the numbers in most values stand where house numbers do; those of products are anywhere.
+
+    Examples
+    --------
+    >>> [_looks_like_addresses(pa.array(one)) for one in (["12 Main St", "Am Markt 7"], ["lamp a60 9w e27"])]
+    [True, False]
+    """
+    return _share(values, _HOUSE_NUMBER) >= MOST or _share(values, _STREET) >= MOST / 2
 
 
 def recognise(name: str, values: pa.Array | pa.ChunkedArray) -> tuple[str, str]:

@@ -87,12 +87,17 @@ def _summaries(table: pa.Table, leave_out: Collection[str]) -> list[Summary]:
             continue
         texts = write_strings(pc.unique(column), f"column {name}")
         sample = take_sample(texts, len(column) - column.null_count, most=SAMPLE)
-        if len(sample.values):
+        if len(sample.values) and not _is_nested(sample.values):
             kind, _ = recognise_sample(name, sample)
             values = (str(one).casefold() for one in sample.values.to_pylist())
             parts = {word for one in values for word in (re.findall(r"\w+", one) if kind in WORDY else [one])}
             found.append(Summary(name, kind, parts))
     return found
+
+
+def _is_nested(values: pa.Array) -> bool:
+    """Whether the values are JSON objects, as lines of JSON may have."""
+    return bool(pc.all(pc.match_substring_regex(values, r"^\{.*\}$")).as_py())
 
 
 def _by_values(left: list[Summary], right: list[Summary]) -> list[tuple[Summary, Summary, float]]:
@@ -104,11 +109,17 @@ def _by_values(left: list[Summary], right: list[Summary]) -> list[tuple[Summary,
         if one.kind == other.kind or {one.kind, other.kind} <= set(WORDY)
     ]
     found: list[tuple[Summary, Summary, float]] = []
-    for share, one, other in sorted(shares, key=lambda row: -row[0]):
+    # The words of a short column may all occur in a long one, so columns with as many words go together first.
+    for share, one, other in sorted(shares, key=lambda row: -_likeness(row[1], row[2])):
         taken = any(one is first or other is second for first, second, _ in found)
         if share >= COMMON and not taken:
             found.append((one, other, share))
     return found
+
+
+def _likeness(one: Summary, other: Summary) -> float:
+    """The Jaccard similarity of what occurs in two columns."""
+    return len(one.parts & other.parts) / max(1, len(one.parts | other.parts))
 
 
 def join_record(table: pa.Table, leave_out: Collection[str]) -> pa.Array:

@@ -52,7 +52,7 @@ _DONE = {
 different digits."""
 _WHOLE = r"^(?:0|-?[1-9]\d{0,17})$"
 _CANONICAL = r"^(?:0|-?[1-9]\d{0,17}(?:\.\d{0,17}[1-9])?|-?0\.\d{0,17}[1-9])$"
-_STREET_WORDS = {
+STREET_WORDS = {
     "street": "st", "str": "st", "avenue": "ave", "av": "ave", "road": "rd", "boulevard": "blvd", "drive": "dr",
     "lane": "ln", "court": "ct", "place": "pl", "crescent": "cres", "cr": "cres", "terrace": "tce", "ter": "tce",
     "square": "sq", "highway": "hwy", "parkway": "pkwy", "circuit": "cct", "close": "cl", "parade": "pde",
@@ -272,7 +272,7 @@ def _short_words() -> tuple[Int64, UInt8, Int64]:
         assert re.fullmatch(f"[a-z]{{1,{LONGEST_WORD}}}", word)
         return reduce(lambda packed, letter: packed << LETTER_BITS | ord(letter) - 96, word, 0)
 
-    keys, words = zip(*sorted((key(word), short) for word, short in _STREET_WORDS.items()))
+    keys, words = zip(*sorted((key(word), short) for word, short in STREET_WORDS.items()))
     return np.array(keys, np.int64), *text_arrays(strings_to_arrow(words))
 
 

@@ -24,18 +24,17 @@ def apply_model(
     pairs: CandidatePairs,
     agreement: Agreement,
     run: Run[LinkSettings],
-    several: bool = False,
+    one_table: bool = False,
 ) -> Scores:
     """The score and probability of each candidate pair, by known weights.
 
-    `several` says whether a record can have several matches, as in one table.
     How common a value is, is counted anew: it is a fact about the records.
     """
     each, scoring = run.workers.map, model.scoring
     if isinstance(scoring, Points):
         scores = score_by_points(scoring, agreement, each)
     elif isinstance(scoring, KnownWords):
-        scores = _score_words(scoring, columns, pairs, agreement, run, several)
+        scores = _score_words(scoring, columns, pairs, agreement, run, "none" if one_table else scoring.single)
     else:
         scores = score_by_weights(scoring, columns, pairs, agreement, each)
     if model.calibration is None:
@@ -49,7 +48,7 @@ def _score_words(
     pairs: CandidatePairs,
     agreement: Agreement,
     run: Run[LinkSettings],
-    several: bool,
+    single: str,
 ) -> Scores:
     evidence = Evidence(columns, agreement.random, agreement.level_names, agreement.exchanged)
     if [(columns[one.field].name, one.what) for one in evidence.features] != known.features:
@@ -57,11 +56,11 @@ def _score_words(
             "the finished run compared texts in another way than this version does; link all records again"
         )
     made = WordWeights(
-        evidence, known.weights, known.prior_bits, known.expected, known.learned, (), known.rows, several=several
+        evidence, known.weights, known.prior_bits, known.expected, known.learned, (), known.rows, single=single
     )
     measured = evidence.measure(pairs.left, pairs.right, agreement.levels, run.workers.map)
     score = measured @ known.weights + known.prior_bits
     if run.settings.one_to_one != "no":
-        score += partner_bits(pairs.left, pairs.right, score, len(columns[0]), several)
+        score += partner_bits(pairs.left, pairs.right, score, len(columns[0]), single)
     with np.errstate(over="ignore"):
         return Scores(made, score, 1 / (1 + np.exp2(-score)))

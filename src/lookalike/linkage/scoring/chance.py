@@ -80,6 +80,22 @@ class Partners(NamedTuple):
         others[np.isneginf(others)] = score.min(initial=0.0)  # a record with one candidate only
         return mutual, cls(score[mutual], np.maximum(others[left[mutual]], others[right[mutual]]))
 
+    @classmethod
+    def find_each(cls, left: Int32, right: Int32, score: Float64, records: int, single: str) -> tuple[Bool, Partners]:
+        """Which pairs are the best of their `left` (or `right`) record, and those with that record's next best score.
+
+        Examples
+        --------
+        >>> left, right = np.array([0, 0, 1], np.int32), np.array([2, 3, 3], np.int32)
+        >>> Partners.find_each(left, right, np.array([5.0, 7.0, 6.0]), 4, "right")[1]
+        Partners(score=array([5., 7.]), next=array([0., 6.]))
+        """
+        own, other = (right, left) if single == "right" else (left, right)
+        best = Best.find(left, right, score, records).partner[own] == other
+        _, second = best_two(own, score, records)
+        second[np.isneginf(second)] = score.min(initial=0.0)  # a record with one candidate only
+        return best, cls(score[best], second[own[best]])
+
     def move(self, level: Float64) -> Float64:
         """The scores of these pairs if the next best ones scored as in `level`, rank by rank.
 
@@ -112,6 +128,14 @@ class Chance(NamedTuple):
         first, start = self.left < self.sizes[0], self.sizes[0]
         tables = (first, self.sampled[:start]), (~first, self.sampled[start:])
         return [self._of_table(some, score, int(sampled.sum())) for some, sampled in tables]
+
+    def within_each(self, score: Float64, single: str) -> Partners:
+        """The best partner of each record within the table whose entities have one record: the one not `single`."""
+        first = (self.left < self.sizes[0]) == (single == "right")
+        ends = np.concatenate([self.left[first], self.right[first]])
+        best, second = best_two(ends, np.concatenate([score[first], score[first]]), sum(self.sizes))
+        known = self.sampled & self.searched & np.isfinite(second)
+        return Partners(best[known], second[known])
 
     def _of_table(self, some: Bool, score: Float64, sampled: int) -> tuple[Partners, float]:
         """The best partners among some pairs, if both were looked up and one is among the `sampled` records."""
@@ -166,6 +190,32 @@ def judge_partners(
     shape = np.mean([np.histogram(one, edges)[0] / len(one) for one in moved], axis=0)
     beaten = lead * shape + (1 - lead) * np.histogram(between.next, edges)[0] / len(between.next)
     return _tell(between.score, edges, shape, beaten, often, sizes)
+
+
+def judge_each(between: Partners, within: Partners) -> Float64:
+    """The probability that the best partner of each record of a table is a match, if the others may be chosen again.
+
+    Partners by chance lead the next best as within the other table, and every record without a better match has one.
+
+    Examples
+    --------
+    >>> between = Partners(np.append(np.linspace(8, 9, 50), np.linspace(1, 2, 50)), np.zeros(100))
+    >>> found = judge_each(between, Partners(np.linspace(5, 6, 25), np.full(25, 4.0)))
+    >>> bool(found[:50].mean() > 0.95), bool(found[50:].mean() < 0.1)
+    (True, True)
+    """
+    if not len(between.score) or not len(within.score):
+        return np.full(len(between.score), 0.5)
+    edges = _edges(between.score)
+    shape = np.histogram(within.move(between.next), edges)[0] / len(within.score)
+    most = _most_by_chance(np.histogram(between.score, edges)[0], shape)
+
+    def by_chance(matches: Float64) -> Float64:
+        """Expected pairs by chance in each bin, given the matches seen in it."""
+        better = np.cumsum(matches[::-1])[::-1] - matches / 2
+        return np.asarray(shape * np.clip(len(between.score) - better, 0.0, most))
+
+    return _settle(between.score, edges, by_chance)
 
 
 def _tell(
@@ -244,14 +294,28 @@ def judge_alone(left: Int32, right: Int32, score: Float64, records: int) -> tupl
 
 def _drops(left: Int32, right: Int32, score: Float64, records: int) -> Float64:
     """By how much the best of each record's pairs is better than the next; 0 if it has fewer than two."""
-    ends, scores = np.concatenate([left, right]), np.concatenate([score, score])
+    best, second = best_two(np.concatenate([left, right]), np.concatenate([score, score]), records)
+    drops, two = np.zeros(records), np.isfinite(second)
+    drops[two] = best[two] - second[two]
+    return drops
+
+
+def best_two(ends: Int32, scores: Float64, records: int) -> tuple[Float64, Float64]:
+    """The two best scores of each record; minus infinity where there are fewer.
+
+    Examples
+    --------
+    >>> [one.tolist() for one in best_two(np.array([0, 0, 1], np.int32), np.array([2.0, 3.0, 1.0]), 3)]
+    [[3.0, 1.0, -inf], [2.0, -inf, -inf]]
+    """
     order = np.lexsort((-scores, ends))
     ends, scores = ends[order], scores[order]
+    best, second = np.full(records, -np.inf), np.full(records, -np.inf)
     first = np.flatnonzero(np.diff(ends, prepend=-1))
+    best[ends[first]] = scores[first]
     first = first[(first + 1 < len(ends)) & (ends[np.minimum(first + 1, len(ends) - 1)] == ends[first])]
-    drops = np.zeros(records)
-    drops[ends[first]] = scores[first] - scores[first + 1]
-    return drops
+    second[ends[first]] = scores[first + 1]
+    return best, second
 
 
 def _edges(score: Float64) -> Float64:

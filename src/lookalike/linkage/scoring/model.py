@@ -32,6 +32,8 @@ class KnownWords(NamedTuple):
     expected: float
     learned: bool
     rows: tuple[WeightsRow, ...]
+    single: str = "both"
+    """Which records have one match at most; in one table, none."""
 
 
 @frozen
@@ -98,7 +100,7 @@ def keep_scoring(scoring: Weights | Points | WordWeights, columns: Sequence[Colu
         return scoring
     features = [(columns[one.field].name, one.what) for one in scoring.features]
     return KnownWords(
-        features, scoring.weights, scoring.prior_bits, scoring.expected, scoring.learned, scoring.rows
+        features, scoring.weights, scoring.prior_bits, scoring.expected, scoring.learned, scoring.rows, scoring.single,
     )  # fmt: skip
 
 
@@ -133,6 +135,7 @@ def _read_scoring(saved: dict[str, Any]) -> Weights | Points | KnownWords:
             saved["expected"],
             saved["learned"],
             tuple(WeightsRow(*row) for row in saved["rows"]),
+            saved.get("single", "both"),
         )
     others = Tree(tuple(saved["parents"]), tuple(np.array(table, np.float64) for table in saved["others"]))
     matches = tuple(np.array(table, np.float64) for table in saved["matches"])

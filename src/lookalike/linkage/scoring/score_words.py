@@ -14,6 +14,7 @@ from lookalike.linkage.partners import CLUSTERED, chance_pairs, is_distinct
 from lookalike.linkage.scoring.chance import Chance
 from lookalike.linkage.scoring.evidence import Evidence
 from lookalike.linkage.scoring.score import Agreement, Scores
+from lookalike.linkage.scoring.several import doubt_single, find_single, judge_single
 from lookalike.linkage.scoring.weights import WeightsRow
 from lookalike.linkage.scoring.words import (
     Doubt,
@@ -68,9 +69,10 @@ def score_words(
         return None
     doubt: Doubt | None = None
     if sizes[1] is None:
-        judge = judge_one(pairs.left, pairs.right, records)
+        judge, single = judge_one(pairs.left, pairs.right, records), "none"
     else:
-        judge, doubt = _judges(columns, pairs, evidence, (sizes[0], sizes[1]), each)
+        chance = _measure_chance(columns, evidence, (sizes[0], sizes[1]), each)
+        judge, doubt, single = _judges(pairs, measured, evidence, *chance, run.settings.one_to_one)
     weights, start, mutual, likely, learned = learn_weights(
         pairs.left, pairs.right, measured, evidence.features, records, judge
     )
@@ -80,26 +82,42 @@ def score_words(
     others = doubt(raw, weights, start) if doubt is not None and mutual.any() else []
     doubts = tuple(scale_scores(score[mutual], one) for one in others)
     if run.settings.one_to_one != "no":
-        score += partner_bits(pairs.left, pairs.right, score, records, several=one)
+        score += partner_bits(pairs.left, pairs.right, score, records, single)
     with np.errstate(over="ignore"):
         probability = 1 / (1 + np.exp2(-score))
     expected = float(likely.sum())
     made = WordWeights(
-        evidence, factor * weights, factor * start + shift, expected, learned, tuple(_notes(expected, learned)),
-        several=one, doubts=doubts,
+        evidence, factor * weights, factor * start + shift, expected, learned, tuple(_notes(expected, learned, single)),
+        single=single, doubts=doubts,
     )  # fmt: skip
     made = replace(made, rows=tuple(_rows(made, measured, agreement, probability)))
     return Scores(made, score, probability)
 
 
-def _judges(
-    columns: Sequence[Column], pairs: CandidatePairs, evidence: Evidence, sizes: tuple[int, int], each: Mapper
-) -> tuple[Judge, Doubt]:
-    """Judges the pairs by what chance makes within both tables, and in other ways, which bound the estimate."""
+def _measure_chance(
+    columns: Sequence[Column], evidence: Evidence, sizes: tuple[int, int], each: Mapper
+) -> tuple[Chance, Float32]:
+    """Pairs within both tables, and what they have in common."""
     chance = Chance(*chance_pairs(columns, evidence.texts, sizes[0], each), sizes)
-    inside = evidence.measure(chance.left, chance.right, evidence.levels_of(chance.left, chance.right, each), each)
+    levels = evidence.levels_of(chance.left, chance.right, each)
+    return chance, evidence.measure(chance.left, chance.right, levels, each)
+
+
+def _judges(
+    pairs: CandidatePairs, measured: Float32, evidence: Evidence, chance: Chance, inside: Float32, one_to_one: str
+) -> tuple[Judge, Doubt, str]:
+    """Judges the pairs by what chance makes within the tables, and in other ways, which bound the estimate.
+
+    And which records have one match at most.
+    """
     given = pairs.left, pairs.right, chance, inside
-    return judge_two(*given), doubt_two(*given)
+    judge, single = judge_two(*given), "both"
+    if one_to_one == "auto":
+        weights = np.array([one.start for one in evidence.features])
+        single = find_single(*given, measured @ weights, weights)
+    if single == "both":
+        return judge, doubt_two(*given), single
+    return judge_single(*given, single), doubt_single(*given, single), single
 
 
 def _typical_drop(pairs: CandidatePairs, measured: Float32, evidence: Evidence, records: int) -> float:
@@ -123,7 +141,12 @@ def _typical_drop(pairs: CandidatePairs, measured: Float32, evidence: Evidence, 
     return float(np.median(rank[inside[steepest]] + 1))
 
 
-def _notes(expected: float, learned: bool) -> list[str]:
+def _notes(expected: float, learned: bool, single: str) -> list[str]:
+    if single in ("left", "right"):
+        return [
+            f"the {single} table seems to have several records of an entity: each of its records is linked with its "
+            "best partner, which may have others (--one-to-one optimal links each record once)"
+        ]
     if expected < DOUBTFUL:
         return ["no pair stands out from what different records have in common: there seem to be no matches"]
     if not learned:

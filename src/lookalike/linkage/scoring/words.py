@@ -26,6 +26,8 @@ RIDGE = 1e-5
 """Keeps weights finite."""
 FEW = 20.0
 """With fewer expected matches, weights are not learned: the sum of similarities is the score."""
+CLEAR = 0.5
+"""Best partners at least this likely are what weights are learned from."""
 LOST = 0.5
 """Weights that clearly tell fewer matches from chance than this share of those found before have lost their way."""
 GROWN = 2.5
@@ -59,8 +61,9 @@ class WordWeights:
     """For each level of each field, how often it occurs, and its mean weight."""
     converged: bool = True
     iterations: int = ROUNDS
-    several: bool = False
-    """Whether a record can have several matches, as in one table."""
+    single: str = "both"
+    """Which records have one match at most: those of `both` tables, of the `left` or `right` one, or `none`, as in one
+    table."""
     doubts: tuple[tuple[float, float], ...] = ()
     """Factors and shifts that turn scores into what they would be if chance were judged in other ways."""
 
@@ -164,10 +167,25 @@ def learn_weights(
         kept = Learned(weights, start, mutual, likely, turn > 0)
         if turn == ROUNDS or likely.sum() < FEW:
             break
-        chosen, belief = _examples(left, right, measured, mutual, likely, records)
+        chosen, belief = _examples(left, right, measured, mutual, _clear(likely), records)
         weights, start = _regress(measured[chosen], mutual[chosen], belief, signs)
     assert kept is not None
     return kept
+
+
+def _clear(likely: Float64) -> Float64:
+    """How much each best partner counts to learn from.
+
+    Those more likely chance than not count only if there are too few others: each may count little, but they are many,
+    and together they would teach what the best by chance have in common.
+
+    Examples
+    --------
+    >>> _clear(np.array([0.9] * 30 + [0.1, 0.2]))[28:].tolist(), _clear(np.array([0.9, 0.1])).tolist()
+    ([0.9, 0.9, 0.0, 0.0], [0.9, 0.1])
+    """
+    clear = np.where(likely >= CLEAR, likely, 0.0)
+    return clear if clear.sum() >= FEW else likely
 
 
 def _has_lost_its_way(before: Float64, now: Float64) -> bool:
@@ -266,22 +284,25 @@ def scale_scores(score: Float64, likely: Float64) -> tuple[float, float]:
     return factor / LN2, (float(found[1]) - factor * centre) / LN2
 
 
-def partner_bits(left: Int32, right: Int32, score: Float64, records: int, several: bool = False) -> Float64:
+def partner_bits(left: Int32, right: Int32, score: Float64, records: int, single: str = "both") -> Float64:
     """What a pair loses because one of its records has a better partner; 0 for the best partners of both.
 
-    If a record can have several matches, as in one table, that is by how much the best of the other partners is better,
-    and `SECOND_CHOICE` for each of the two records that has a better one: matches of the same record are about as good
-    as each other.
+    `single` says which records have one match at most (`WordWeights.single`). In one table (`none`) a pair loses as
+    much as the best of the other partners is better, and `SECOND_CHOICE` for each of the two records that has a better
+    one: matches of the same record are about as good as each other.
 
     Examples
     --------
     >>> left, right, score = np.array([0, 0], np.int32), np.array([1, 2], np.int32), np.array([4.0, 3.0])
-    >>> partner_bits(left, right, score, 3).tolist(), partner_bits(left, right, score, 3, several=True).tolist()
-    ([0.0, -14.0], [0.0, -4.0])
+    >>> [partner_bits(left, right, score, 3, single).tolist() for single in ("both", "none", "right")]
+    [[0.0, -14.0], [0.0, -4.0], [0.0, 0.0]]
     """
     best = Best.find(left, right, score, records)
-    rival = np.maximum(best.score[left], best.score[right])
-    if several:
+    if single == "none":
+        rival = np.maximum(best.score[left], best.score[right])
         choices = (best.partner[left] != right).astype(np.float64) + (best.partner[right] != left)
         return np.asarray(score - rival - SECOND_CHOICE * choices)
-    return np.where(best.mutual(left, right), 0.0, -np.maximum(rival, 0.0) - LEAST_DOUBT)
+    ends = {"left": [(left, right)], "right": [(right, left)], "both": [(left, right), (right, left)]}[single]
+    chosen = np.all([best.partner[own] == other for own, other in ends], axis=0)
+    rival = np.max([best.score[own] for own, _ in ends], axis=0)
+    return np.where(chosen, 0.0, -np.maximum(rival, 0.0) - LEAST_DOUBT)

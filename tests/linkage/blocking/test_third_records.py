@@ -1,0 +1,79 @@
+"""Pairs of records that match the same third one become candidates."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from lookalike.engine.run import open_run
+from lookalike.linkage import link
+from lookalike.linkage.blocking import third_records
+from lookalike.linkage.blocking.find import CandidatePairs
+from lookalike.linkage.blocking.third_records import propose_by_third
+from lookalike.linkage.link import link_tables
+from lookalike.linkage.settings import LinkSettings
+
+RECORDS = 40
+
+
+def some_pairs(seed: int) -> tuple[CandidatePairs, np.ndarray]:
+    draw = np.random.default_rng(seed)
+    keys = np.unique(draw.integers(0, RECORDS * RECORDS, 150))
+    left, right = (keys // RECORDS).astype(np.int32), (keys % RECORDS).astype(np.int32)
+    left, right = left[left < right], right[left < right]
+    pairs = replace(CandidatePairs.none(), left=left, right=right, groups=np.zeros(len(left), np.uint8))
+    return pairs, draw.random(len(left)) < 0.7
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 1_000])
+def test_all_pairs_through_a_third_record(chunk):
+    for seed in range(5):
+        pairs, matches = some_pairs(seed)
+        near = np.zeros((RECORDS, RECORDS), np.int64)
+        near[pairs.left[matches], pairs.right[matches]] = near[pairs.right[matches], pairs.left[matches]] = 1
+        expected = np.triu(near @ near, 1) > 0
+        expected[pairs.left, pairs.right] = False
+        found = np.stack(propose_by_third(pairs, matches, RECORDS, chunk))
+        np.testing.assert_array_equal(found, np.stack(np.nonzero(expected)))
+
+
+def test_a_record_with_very_many_matches_proposes_none(monkeypatch):
+    monkeypatch.setattr(third_records, "MOST_MATCHES", 3)
+    left, right = np.array([0, 0, 0, 5, 5, 5, 5], np.int32), np.array([1, 2, 3, 6, 7, 8, 9], np.int32)
+    pairs = replace(CandidatePairs.none(), left=left, right=right, groups=np.zeros(7, np.uint8))
+    found = propose_by_third(pairs, np.ones(7, np.bool_), 10)
+    assert [side.tolist() for side in found] == [[1, 1, 2], [2, 3, 3]]
+
+
+def worn_copies(people: int, copies: int) -> tuple[pa.Table, list[int]]:
+    """Records of people, in which nearly half of the values are those of somebody else."""
+    draw, names = random.Random(2), ["name", "born", "town", "trade", "street"]
+    rows, of = [], []
+    for person in range(people):
+        for _ in range(copies):
+            other = {name: draw.randrange(people) for name in names}
+            rows.append({name: f"{name} {(other[name] if draw.random() < 0.45 else person) * 7919 % 1000}"
+                         for name in names})  # fmt: skip
+            of.append(person)
+    return pa.Table.from_pylist(rows), of
+
+
+def test_worn_records_of_an_entity_are_compared_through_others(monkeypatch):
+    table, of = worn_copies(100, 10)
+
+    def count() -> tuple[int, int]:
+        """Candidates in order, and how many are true."""
+        with open_run(LinkSettings.parse("name:code,born:code,town:code,trade:code,street:code", threads=1)) as run:
+            found = link_tables(table, None, run, random_pairs=50_000).candidates
+        assert (np.diff(found.left.astype(np.int64) << 32 | found.right) > 0).all()
+        return len(found), int((np.array(of)[found.left] == np.array(of)[found.right]).sum())
+
+    more, more_right = count()
+    monkeypatch.setattr(link, "LIKELY", 2.0)
+    fewer, fewer_right = count()
+    assert more_right - fewer_right > 20
+    assert more_right - fewer_right > 0.1 * (more - fewer)

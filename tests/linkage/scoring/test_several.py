@@ -1,0 +1,65 @@
+"""Entities with several records in one of two tables of words."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import lookalike as la
+
+SYLLABLES = [one + two for one in "bdfgklmnrst" for two in "aeiou"]
+
+
+def libraries(copies: int, turned: bool = False) -> tuple[list[dict], list[dict], set[tuple[str, str]]]:
+    """A library of 300 papers, and a crawler that has 200 of them up to `copies` times, and 300 others."""
+    draw = random.Random(5)
+    terms = ["".join(draw.choices(SYLLABLES, k=3)) for _ in range(400)]
+
+    def mistype(word: str) -> str:
+        at = draw.randrange(len(word))
+        return word[:at] + draw.choice("xyz") + word[at + 1 :]
+
+    def crawl(words: list[str]) -> str:
+        return " ".join(mistype(word) if draw.random() < 0.15 else word for word in words if draw.random() < 0.93)
+
+    papers = [draw.sample(terms, 7) for _ in range(600)]
+    crawled = [(n, crawl(words)) for n, words in enumerate(papers) if n < 200 for _ in range(draw.randint(1, copies))]
+    crawled += [(n, crawl(papers[n])) for n in range(300, 600)]
+    draw.shuffle(crawled)
+    clean = [{"id": f"a{n}", "title": " ".join(papers[n])} for n in range(300)]
+    dirty = [{"id": f"b{place}", "title": text} for place, (_, text) in enumerate(crawled)]
+    truth = {(f"a{n}", f"b{place}") for place, (n, _) in enumerate(crawled) if n < 200}
+    return (dirty, clean, {(two, one) for one, two in truth}) if turned else (clean, dirty, truth)
+
+
+def f1_of(result: la.LinkResult, truth: set[tuple[str, str]]) -> float:
+    found = set(zip(result.links["left"].to_pylist(), result.links["right"].to_pylist()))
+    return 2 * len(found & truth) / (len(found) + len(truth))
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_several_records_in_one_table(turned):
+    left, right, truth = libraries(5, turned)
+    result = la.link(left, right, fields=["title:text"], threads=1)
+    assert f1_of(result, truth) > 0.95
+    assert any(
+        f"the {'left' if turned else 'right'} table seems to have several" in note for note in result.run["notes"]
+    )
+    assert abs(result.run["precision"]["estimate"] - 1) < 0.1
+    single = la.link(left, right, fields=["title:text"], one_to_one="optimal", threads=1)
+    assert len(single.links) <= 205
+
+
+def test_later_records_of_such_a_table():
+    left, right, truth = libraries(5)
+    old = la.link(left, right[:-50], fields=["title:text"], threads=1)
+    later = la.link(right[-50:], against=old, into="right", threads=1)
+    assert f1_of(later, truth) > 0.93
+
+
+def test_one_record_each():
+    left, right, truth = libraries(1)
+    result = la.link(left, right, fields=["title:text"], threads=1)
+    assert f1_of(result, truth) > 0.97
+    assert not any("several records" in note for note in result.run["notes"])
