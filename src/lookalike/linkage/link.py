@@ -45,8 +45,9 @@ WORD_PAIRS_ALONE = 200_000
 """The same in one table, where levels may have to tell records apart: long texts take long to compare."""
 
 
-LIKELY = 0.5
-"""Pairs at least this likely are matches through which further candidates are found."""
+CERTAIN = 0.99
+"""Pairs at least this likely are matches through which further candidates are found. With 0.5 more are found, but also
+more relatives of people: clusters by name and postcode get worse by 0.003, others better by 0.001 (docs/log.md)."""
 MANY_WRONG = 0.3
 """The estimated share of wrong links from which on there is a warning."""
 WIDE = 0.3
@@ -165,7 +166,7 @@ def _complete(
     """
     if not isinstance(scores.scoring, Weights) or scores.probability is None:
         return pairs, agreement, scores
-    more = propose_by_third(pairs, scores.probability >= LIKELY, sizes.records)
+    more = propose_by_third(pairs, scores.probability >= CERTAIN, sizes.records)
     if not len(more[0]):
         return pairs, agreement, scores
     nothing = np.empty(0, np.int32)
@@ -308,7 +309,12 @@ def _warn(found: Linked) -> None:
     if found.precision is None:
         return
     share, low, high = found.precision
-    if 1 - share > MANY_WRONG:
+    if share < 0.5:
+        found.notes.add(
+            f"most links are probably wrong (about {1 - share:.0%}): the tables may share few records or none, and the "
+            "fields hardly tell a record from similar ones. Add fields, or ask for a --precision"
+        )
+    elif 1 - share > MANY_WRONG:
         found.notes.add(
             f"about {1 - share:.0%} of the links are probably wrong: the fields hardly tell a record from similar "
             "ones. Add fields, or ask for a --precision"

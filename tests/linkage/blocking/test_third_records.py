@@ -49,31 +49,28 @@ def test_a_record_with_very_many_matches_proposes_none(monkeypatch):
     assert [side.tolist() for side in found] == [[1, 1, 2], [2, 3, 3]]
 
 
+FIELDS = [f"field{number}" for number in range(8)]
+
+
 def worn_copies(people: int, copies: int) -> tuple[pa.Table, list[int]]:
-    """Records of people, in which nearly half of the values are those of somebody else."""
-    draw, names = random.Random(2), ["name", "born", "town", "trade", "street"]
-    rows, of = [], []
-    for person in range(people):
-        for _ in range(copies):
-            other = {name: draw.randrange(people) for name in names}
-            rows.append({name: f"{name} {(other[name] if draw.random() < 0.45 else person) * 7919 % 1000}"
-                         for name in names})  # fmt: skip
-            of.append(person)
-    return pa.Table.from_pylist(rows), of
+    """Records of people, in which half of the values are those of somebody else."""
+    draw, of = random.Random(2), [person for person in range(people) for _ in range(copies)]
+    values = [{name: draw.randrange(people) if draw.random() < 0.5 else person for name in FIELDS} for person in of]
+    return pa.Table.from_pylist([{name: f"{name} {row[name] * 7919 % 1000}" for name in FIELDS} for row in values]), of
 
 
 def test_worn_records_of_an_entity_are_compared_through_others(monkeypatch):
-    table, of = worn_copies(100, 10)
+    table, of = worn_copies(300, 10)
 
     def count() -> tuple[int, int]:
         """Candidates in order, and how many are true."""
-        with open_run(LinkSettings.parse("name:code,born:code,town:code,trade:code,street:code", threads=1)) as run:
+        with open_run(LinkSettings.parse(",".join(f"{name}:code" for name in FIELDS), threads=1)) as run:
             found = link_tables(table, None, run, random_pairs=50_000).candidates
         assert (np.diff(found.left.astype(np.int64) << 32 | found.right) > 0).all()
         return len(found), int((np.array(of)[found.left] == np.array(of)[found.right]).sum())
 
     more, more_right = count()
-    monkeypatch.setattr(link, "LIKELY", 2.0)
+    monkeypatch.setattr(link, "CERTAIN", 2.0)
     fewer, fewer_right = count()
-    assert more_right - fewer_right > 20
-    assert more_right - fewer_right > 0.1 * (more - fewer)
+    assert more_right - fewer_right > 50
+    assert more_right - fewer_right > 0.5 * (more - fewer)
