@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import fsspec
@@ -141,6 +142,35 @@ def test_resuming_after_the_driver_was_killed(tmp_path, stage):
     reused = json.loads((tmp_path / "out" / "run.json").read_text())["reused"]
     assert ("spark-read.arrow" in reused) == (stage != "digests-")
     assert files_in(tmp_path / "out") == files_in(tmp_path / "local")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seconds", [0, 1, None])
+def test_interrupted_while_java_starts(tmp_path, seconds):
+    """Or when the first tasks are sent: one line, and the JVM must not stay behind."""
+    path = write_lines(tmp_path / "a.jsonl", make_texts(20))
+    command = [Path(sys.executable).parent / "lookalike", "dedup", path, "-o", tmp_path / "out", "--method", "lsh"]
+    command += ["--engine", "spark", "--master", "local[1]", "--quiet"]
+    java = f"spark.app.id={tmp_path.name}"  # by which the JVM is known
+    environment = {**os.environ, "PYSPARK_SUBMIT_ARGS": f"--conf {java} pyspark-shell"}
+
+    def running():
+        lines = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
+        return any(b"java" in line and java.encode() in line for line in lines)
+
+    default = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a shell may have it ignored
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, preexec_fn=default) as driver:
+        while driver.poll() is None and not running():
+            time.sleep(0.01)
+        while seconds is None and driver.poll() is None and not (tmp_path / ".out.partial" / "work").exists():
+            time.sleep(0.001)
+        time.sleep(seconds or 0)
+        driver.send_signal(signal.SIGINT)
+        told = driver.communicate()[1]
+    assert driver.returncode == 130
+    assert told.strip() == b"lookalike: interrupted"
+    time.sleep(3)
+    assert not running()
 
 
 def test_the_driver_needs_memory(session, tmp_path):

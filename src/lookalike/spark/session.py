@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
 import os
 import re
 import shutil
@@ -11,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -88,14 +89,26 @@ def open_session(master: str, memory_bytes: int) -> Iterator[SparkSession]:
         yield active
         return
     log = Path(tempfile.mkdtemp(prefix=TEMPORARY)) / "spark.log"
-    session = _start(master, memory_bytes, log)
+    with _py4j_quiet():
+        session = _start(master, memory_bytes, log)
+        try:
+            _configure(session)
+            yield session
+        finally:
+            with suppress(Exception):
+                session.stop()
+            shutil.rmtree(log.parent, ignore_errors=True)
+
+
+@contextmanager
+def _py4j_quiet() -> Iterator[None]:
+    """Py4J logs an interrupt with its stack, to stderr if the root logger has no handler."""
+    none = logging.NullHandler()
+    logging.getLogger().addHandler(none)
     try:
-        _configure(session)
-        yield session
+        yield
     finally:
-        with suppress(Exception):
-            session.stop()
-        shutil.rmtree(log.parent, ignore_errors=True)
+        logging.getLogger().removeHandler(none)
 
 
 def _start(master: str, memory_bytes: int, log: Path) -> SparkSession:
@@ -114,7 +127,7 @@ def _start(master: str, memory_bytes: int, log: Path) -> SparkSession:
     if master.startswith("local"):  # tasks run in the driver's process then
         megabytes = min(4096, max(1024, memory_bytes >> 22))
         builder = builder.config("spark.driver.memory", f"{megabytes}m")
-    with _output_to(log):
+    with _output_to(log), nullcontext() if master.startswith(CONNECT) else _ending_java():
         try:
             session: SparkSession = builder.getOrCreate()
         except Exception as error:
@@ -147,6 +160,30 @@ def check_reachable(master: str) -> None:
 def _configure(session: SparkSession) -> None:
     for name, value in RUNTIME.items():
         session.conf.set(name, value)
+
+
+@contextmanager
+def _ending_java() -> Iterator[None]:
+    """End the JVM if its start is interrupted: PySpark then forgets it, and it would wait for ever."""
+    from pyspark import SparkContext, java_gateway
+
+    gateway: Any = java_gateway
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(*arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
+        started.append(subprocess.Popen(*arguments, **options))
+        return started[-1]
+
+    before, gateway.Popen = gateway.Popen, start
+    try:
+        yield
+    except KeyboardInterrupt:
+        if SparkContext._gateway is None:  # otherwise it notices when this process ends
+            for process in started:
+                process.kill()
+        raise
+    finally:
+        gateway.Popen = before
 
 
 @contextmanager
