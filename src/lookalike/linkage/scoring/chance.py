@@ -92,7 +92,7 @@ class Partners(NamedTuple):
         """
         own, other = (right, left) if single == "right" else (left, right)
         best = Best.find(left, right, score, records).partner[own] == other
-        _, second = best_two(own, score, records)
+        second = Best.find(left[~best], right[~best], score[~best], records).score
         second[np.isneginf(second)] = score.min(initial=0.0)  # a record with one candidate only
         return best, cls(score[best], second[own[best]])
 
