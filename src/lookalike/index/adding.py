@@ -12,7 +12,7 @@ from lookalike.features.vectors import fingerprints
 from lookalike.index.batch import Batch, Content, texts_of
 from lookalike.index.contract import Lookup
 from lookalike.index.kind import Kind
-from lookalike.index.matches import Matches
+from lookalike.index.matches import NO_MATCHES, Matches
 from lookalike.index.table import Table
 from lookalike.index.view import compare
 from lookalike.kernels import index as kernels
@@ -42,7 +42,7 @@ def find_new(lookup: Lookup, asked: KeyedSets) -> NewItems:
     unknown = np.ones(count, np.bool_)
     unknown[known.left] = False
     if count == 1:  # there is nothing else in the block
-        return _choose(known, Matches.joined([]), unknown, kind)
+        return _choose(known, NO_MATCHES, unknown, kind)
     first = _first_equal(asked, kind)
     pairs = _pairs_inside(asked, first, unknown, kind)
     added = unknown & (~asked.there | (first == np.arange(count)))
@@ -65,7 +65,7 @@ def _pairs_inside(asked: KeyedSets, first: Int64, unknown: Bool, kind: Kind) -> 
     mine = asked.there & (first == np.arange(len(first)))
     rows = np.flatnonzero(mine & unknown)
     if len(rows) == 0 or np.count_nonzero(mine) < 2:
-        return Matches.joined([])
+        return NO_MATCHES
     pairs_of = _near_vectors if kind.settings.items.vectors else _similar_sets
     return pairs_of(asked, np.flatnonzero(mine), rows, kind)
 

@@ -26,12 +26,12 @@ from lookalike.index.additions import Additions
 from lookalike.index.batch import no_items
 from lookalike.index.contract import Lookup, Store
 from lookalike.index.kind import Kind
-from lookalike.index.matches import Matches
-from lookalike.index.naming import NamedMatches, table_of, typed_ids
+from lookalike.index.matches import NO_MATCHES, Matches
+from lookalike.index.naming import NamedMatches, no_matches, table_of, typed_ids
 from lookalike.index.reading import DigestElsewhere, Reader
 from lookalike.index.reference import as_features
 from lookalike.index.stores import create_store, open_store
-from lookalike.types import Rejected, Source, strings_to_arrow, to_arrow
+from lookalike.types import Int64, Rejected, Source, strings_to_arrow, to_arrow
 from lookalike.verify.measures import Measure
 
 ON_CONFLICT = ("replace", "skip", "error")
@@ -252,8 +252,9 @@ class StoredIndex:
 
     def ask(self, text: str, k: int | None = 10, threshold: float | str | Fraction | None = None) -> pa.Table:
         """What `query` returns for one text without an id: the same steps, on fewer objects."""
-        lookup, found = self._search(lambda kind: keyed_text(text, kind.digesting), k, threshold)
-        ranks = np.arange(1, len(found.left) + 1)
+        lookup, found, ranks = self._search(lambda kind: keyed_text(text, kind.digesting), k, threshold)
+        if not len(ranks):
+            return no_matches(lookup, pa.int64())
         return table_of(lookup, to_arrow(found.left), found.right, found.similarity, ranks)
 
     def matches(
@@ -284,15 +285,14 @@ class StoredIndex:
         self, features: pa.Array, k: int | None = 10, threshold: float | str | Fraction | None = None
     ) -> tuple[Lookup, Matches]:
         """What `query` finds for a column of items, best first, by number; and the lookup that knows their ids."""
-        return self._search(lambda kind: keyed_sets(features, kind.digesting), k, threshold)
+        return self._search(lambda kind: keyed_sets(features, kind.digesting), k, threshold)[:2]
 
     def _search(
         self, keyed: Callable[[Kind], KeyedSets], k: int | None, threshold: float | str | Fraction | None
-    ) -> tuple[Lookup, Matches]:
+    ) -> tuple[Lookup, Matches, Int64]:
         lookup, measure = self._asked(k, threshold)
-        if not lookup.kind.decided:  # nothing has been added
-            return lookup, Matches.joined([])
-        return lookup, lookup.search(keyed(lookup.kind), measure).best_first(measure, k)[0]
+        found = lookup.search(keyed(lookup.kind), measure) if lookup.kind.decided else NO_MATCHES
+        return lookup, *found.best_first(measure, k)
 
     def _asked(self, k: int | None, threshold: float | str | Fraction | None) -> tuple[Lookup, Measure]:
         """Check what is asked; another thread may change the index meanwhile, but not this lookup."""

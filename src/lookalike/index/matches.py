@@ -21,11 +21,12 @@ class Matches(NamedTuple):
     @classmethod
     def joined(cls, parts: Sequence[Matches]) -> Matches:
         """All pairs of some lists."""
-        none = np.empty(0, np.int64)
+        if len(parts) < 2:
+            return parts[0] if parts else NO_MATCHES
         return cls(
-            np.concatenate([none, *(part.left for part in parts)]),
-            np.concatenate([none, *(part.right for part in parts)]),
-            np.concatenate([np.empty(0), *(part.similarity for part in parts)]),
+            np.concatenate([part.left for part in parts]),
+            np.concatenate([part.right for part in parts]),
+            np.concatenate([part.similarity for part in parts]),
         )
 
     def take(self, places: Int64) -> Matches:
@@ -45,3 +46,6 @@ class Matches(NamedTuple):
             return found, ranks
         kept = np.flatnonzero(ranks <= k)
         return found.take(kept), ranks[kept]
+
+
+NO_MATCHES = Matches(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))

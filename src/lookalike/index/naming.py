@@ -40,14 +40,19 @@ def typed_ids(ids: pa.Array, integers: bool) -> pa.Array:
 def table_of(lookup: Lookup, left: pa.Array, right: Int64, similarity: Float64, ranks: Int64) -> pa.Table:
     """Matches as callers get them: left, right, similarity (or distance), rank."""
     if not len(right):
-        return _no_matches(left.type, lookup.kind.measure.column, lookup.integers)
+        return no_matches(lookup, left.type)
     ids = typed_ids(lookup.ids(right), lookup.integers)
     names = ["left", "right", lookup.kind.measure.column, "rank"]
     return pa.Table.from_arrays([left, ids, to_arrow(similarity), to_arrow(ranks)], names)
 
 
+def no_matches(lookup: Lookup, left: pa.DataType) -> pa.Table:
+    """What callers get if nothing is similar."""
+    return _empty_table(left, lookup.kind.measure.column, lookup.integers)
+
+
 @cache
-def _no_matches(left: pa.DataType, column: str, integers: bool) -> pa.Table:
+def _empty_table(left: pa.DataType, column: str, integers: bool) -> pa.Table:
     types = left, pa.int64() if integers else pa.large_string(), pa.float64(), pa.int64()
     return pa.Table.from_arrays([pa.nulls(0, kind) for kind in types], ["left", "right", column, "rank"])
 

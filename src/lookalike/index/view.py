@@ -93,7 +93,7 @@ class View:
                 kept = ~self.gone[first + right]
                 compared = self._compare(asked.sets, left[kept], part, right[kept], measure)
                 found += [some._replace(right=some.right + first) for some in compared]
-        return found[0] if len(found) == 1 else Matches.joined(found)
+        return Matches.joined(found)
 
     def _compare_stored(
         self, asked: Sets, left: Int64, right: Int64, stored: StoredSets, first: int, measure: Measure

@@ -12,7 +12,7 @@ import pyarrow as pa
 from lookalike.engine.digest import KeyedSets
 from lookalike.index.batch import Content, id_keys
 from lookalike.index.kind import Kind
-from lookalike.index.matches import Matches
+from lookalike.index.matches import NO_MATCHES, Matches
 from lookalike.index.postgres.crowds import Crowd
 from lookalike.index.postgres.rows import content_of, decode_rows, ids_of, mixed_keys
 from lookalike.index.table import Table
@@ -63,7 +63,7 @@ class DatabaseLookup:
     def _search(self, asked: KeyedSets, measure: Measure) -> Matches:
         rows = self._fetch(asked, measure) if asked.there.any() else []
         if not rows:
-            return Matches.joined([])
+            return NO_MATCHES
         rows.sort(key=itemgetter(0))
         self._known.update((row[0], row[1]) for row in rows)
         self.integers &= bool(rows[0][4])
