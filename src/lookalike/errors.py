@@ -1,4 +1,4 @@
-"""The exceptions, each with the exit code that the command line ends with.
+"""The exceptions, each with the exit code of the command line.
 
 A message names the place (file and line, option, row) and says what to do.
 """

@@ -49,7 +49,8 @@ def block_rows(bits: int, most: int) -> int:
 def choose_positions(sample: UInt64, bits: int, most: int) -> Int64:
     """The bits of each block: int64[blocks, rows], each bit in one block at most.
 
-    Bits that are set in about half of the sample tell most; they are dealt out evenly, and the rest is left out.
+    Bits that are set in about half of the sample are the most informative. They are distributed evenly over the blocks;
+    the rest are not used.
     """
     blocks, rows = most + 1, block_rows(bits, most)
     set_bits = np.unpackbits(sample.view(np.uint8), axis=1, bitorder="little")[:, :bits]

@@ -19,8 +19,9 @@ FEW = 1 << 16
 def group_keys(keys: UInt64) -> Buckets:
     """Buckets of the indices that share a key with another, ascending within each.
 
-    The upper bits of a key and its index are packed in one word. Only as many bytes of the keys are sorted as tell most
-    of them apart; different keys that agree in these are split by their whole keys.
+    The upper bits of a key and its index are packed in one word. Only as many bytes of the keys are sorted as are
+    needed
+    to distinguish most of them; different keys that agree in these bytes are then separated by their remaining bits.
 
     Examples
     --------
@@ -54,7 +55,7 @@ def group_prints(halves: UInt64, others: UInt64) -> Int64:
 
 
 def _together(keys: UInt64) -> UInt64:
-    """Keys without gaps between them if they are few: then a small job needs no kernels for keys with gaps."""
+    """Copy keys to contiguous memory if there are few: a small job then needs no kernels for strided arrays."""
     return np.ascontiguousarray(keys) if len(keys) <= FEW else keys
 
 

@@ -1,4 +1,4 @@
-"""The exact join: every pair of sets that reaches a threshold, none lost, with its overlap.
+"""The exact join: every pair of sets that reaches a threshold, with its overlap.
 
 Sets are in order of size and their elements in order of rarity. Each set is probed against the earlier ones through
 an index of the rare elements at the front of each. Measures differ only in the overlap that a pair needs.
@@ -39,7 +39,7 @@ MOST_CHUNK_ELEMENTS = 1 << 20
 
 @frozen
 class JoinSizes:
-    """Sizes that decide how the work is done; the pairs are the same for any."""
+    """Sizes that determine how the work is divided; they do not change the pairs."""
 
     short: int = 32
     """Up to this mean number of elements, signatures are stored in the postings: 4 times as fast at 10, equal at 31,
@@ -162,7 +162,7 @@ class _Join:
         return cls(index, rule, given, span, classes, encoded, postings, most)
 
     def probe(self, chunk: Span) -> tuple[Overlapping, int, int]:
-        """Pairs of a chunk, as many as there is room for; where it stopped; and where the chunk ends."""
+        """As many pairs of a chunk as there is room for, where the probe stopped, and where the chunk ends."""
         room = self._room()
         room.go_to(chunk[0], self.postings.starts)
         self._call(chunk, room)
@@ -255,9 +255,9 @@ def join_exact(
     stats
         Updated once all pairs have been taken.
     sizes
-        How the work is divided; the pairs are the same for any.
+        How the work is divided; this does not change the pairs.
     first
-        Only pairs whose right set is this one or a later one: to continue a join that has reached it.
+        Only pairs whose right set is this one or a later one, to continue an interrupted join.
 
     Examples
     --------
@@ -298,5 +298,5 @@ def _join(
 
 
 def _count_pieces(elements: int, threads: int, chunks: int) -> int:
-    """The number of pieces that keeps all threads busy to the end, each probed in seconds at most."""
+    """The number of pieces that keeps all threads busy to the end; each takes a few seconds at most."""
     return min(max(chunks * threads, elements // MOST_CHUNK_ELEMENTS), max(threads, elements // CHUNK_ELEMENTS))

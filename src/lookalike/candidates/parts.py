@@ -16,7 +16,7 @@ from lookalike.types.frozen import frozen
 def connected_parts(bands: Iterable[Buckets], items: int, before: Int32 | None = None) -> Int32:
     """For each of the items 0..items-1, the smallest item that it is connected to by buckets of any band.
 
-    `before` has what other bands have connected.
+    `before` holds the connections of other bands.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def pack_parts(
     name_of
         How a message names a member.
     goal
-        Stop filling a block at this size already; a larger part that is within the limit is a block of its own.
+        Stop filling a block at this size; a larger part that is within the limit becomes a block of its own.
 
     Examples
     --------

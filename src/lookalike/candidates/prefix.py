@@ -1,9 +1,10 @@
-"""Candidates by rare elements, for items in oversize buckets: exact, and no pair is lost.
+"""Candidates by rare elements, for items in oversize buckets. This is exact: no similar pair is lost.
 
 Boilerplate puts thousands of different items in one bucket. Comparing them all is quadratic, and splitting the bucket
-by further rows would lose pairs. Instead, the elements of each set are put in one fixed order, rare ones first. Two
-sets of sizes n and m that share at least o elements share one among the first n - o + 1 of the one and the first
-m - o + 1 of the other. Boilerplate is common, so it comes last and makes no candidates.
+by
+more rows would lose pairs. Instead, the elements of each set are put in one fixed order, rare ones first. Two sets of
+sizes n and m that share at least o elements share one of the first n - o + 1 of one set and the first m - o + 1 of the
+other. Boilerplate is common, so it comes last and produces no candidates.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def join_prefixes(
     floor: tuple[int, int],
     limit: int = OVERSIZE,
 ) -> Buckets:
-    """Buckets in which every similar pair of `items` meets.
+    """Buckets such that every similar pair of `items` shares one.
 
     Parameters
     ----------
@@ -53,7 +54,7 @@ def join_prefixes(
     measure, num, den
         The measure and its threshold num/den.
     floor
-        The least share (numerator, denominator) of its elements that a set has in common with a similar one.
+        The least share (numerator, denominator) of its elements that a set has in common with a similar set.
     limit
         Entries with more members are checked for members that cannot be in a similar pair.
     """
@@ -77,10 +78,10 @@ def _keep_entries(entries: Buckets, useful: Bool, members: np.ndarray) -> Bucket
 
 
 def split_by_buckets(entries: Buckets, buckets: Buckets, limit: int = SPLIT) -> Buckets:
-    """Entries in which only those pairs meet that share one of some buckets as well.
+    """Split entries so that only pairs that also share one of some buckets remain together.
 
-    Otherwise which pairs are candidates would depend on what else is compared with them: in a batch of several parts,
-    in a task of a cluster, or one by one in an index.
+    Otherwise the candidates would depend on what else is compared at the same time: a batch of several parts, a task of
+    a cluster, or a single item and an index.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """The terminal: commands, their options, progress and summaries. Only this folder knows click and rich.
 
-Commands import what they need when they run, so that `lookalike --help` answers at once.
+Commands import what they need when they run, so that `lookalike --help` responds at once.
 """
 
 from lookalike.cli import stopping

@@ -40,7 +40,7 @@ def take_engine(options: dict[str, Any]) -> str | None:
 def check_cluster(master: str | None, local_only: dict[str, bool], unshared: dict[str, bool]) -> None:
     """Refuse options of the local engine, and on several machines files that only one of them sees.
 
-    Both tell which of their names apply; those of `unshared` are what to do instead.
+    Both name the options that are affected; `unshared` also says what to do instead.
     """
     if master is None:
         return
@@ -67,9 +67,9 @@ def open_stages(master: str | None, settings: Settings) -> Iterator[Stages]:
 
 @contextmanager
 def open_digesting(master: str | None, index: str, settings: Settings, progress: Progress) -> Iterator[Any]:
-    """What reads and digests the items of an index on a cluster; None for this process.
+    """A function that reads and digests the items of an index on a cluster; None for this process.
 
-    Its work files are beside the index, which all machines must see.
+    Its work files are next to the index, where all machines must be able to see them.
     """
     if master is None:
         yield None

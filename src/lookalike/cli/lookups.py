@@ -32,7 +32,7 @@ _OPTIONS = [
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Where the matches go, and what is printed."""
+    """Where the matches are written, and what is printed."""
 
     out: str | None
     overwrite: bool

@@ -43,7 +43,7 @@ _NO_ARGUMENTS: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())  # since
 
 
 class LazyGroup(click.Group):
-    """Knows the commands by name, and imports one only to run it, so that `--help` answers at once."""
+    """Knows the commands by name and imports one only to run it, so that `--help` responds at once."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """In the order of `COMMANDS`."""
@@ -80,9 +80,9 @@ def main(arguments: list[str] | None = None) -> None:
     gc.set_threshold(GARBAGE_OBJECTS, 10, 10)
     stopping.catch_signals()
     if not sys.warnoptions:
-        warnings.simplefilter("ignore")  # they are for developers, who set PYTHONWARNINGS
+        warnings.simplefilter("ignore")  # warnings are for developers, who set PYTHONWARNINGS
     code = run(arguments)
-    stopping.remove_temporary()  # what `os._exit` would leave, or a signal at a bad moment
+    stopping.remove_temporary()  # folders that `os._exit`, or a signal at a bad moment, would leave behind
     with contextlib.suppress(AttributeError, OSError, ValueError):
         sys.stderr.flush()
     # Everything is written and closed. An orderly shutdown of the interpreter and LLVM takes a tenth of a second,
@@ -95,7 +95,7 @@ def run(arguments: list[str] | None = None) -> int:
     try:
         group.main(arguments, prog_name="lookalike", standalone_mode=False)
         if sys.stdout is not None:
-            # if the last of the data cannot be written, the run has failed
+            # if the end of the data cannot be written, the run has failed
             sys.stdout.flush()
     except LookalikeError as error:
         complain(str(error))
@@ -106,7 +106,7 @@ def run(arguments: list[str] | None = None) -> int:
         else:
             complain(describe_usage(error))
         return UsageError.exit_code
-    except (KeyboardInterrupt, click.exceptions.Abort) as error:  # click turns one into the other
+    except (KeyboardInterrupt, click.exceptions.Abort) as error:  # click converts KeyboardInterrupt to Abort
         cause = error.__cause__ if isinstance(error, click.exceptions.Abort) and error.__cause__ else error
         complain(stopping.describe(cause))
         return stopping.exit_code(cause)

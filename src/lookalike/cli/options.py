@@ -57,7 +57,7 @@ _TALKING = [
 
 
 def shared_options(*, without: Iterable[str] = ()) -> Callable[[Command], Command]:
-    """Add the options that say what items are, what is similar and how the run is executed, but for some."""
+    """Add the options that say what items are, what is similar and how the run is executed, except some."""
     left_out = set(without)
 
     def add(command: Command) -> Command:

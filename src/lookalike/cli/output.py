@@ -43,7 +43,7 @@ class TableOutput:
         inputs: Sequence[str] = (),
         rejects: bool = False,
     ) -> TableOutput:
-        """Refuse an output that cannot be written or is an input, before any work; `what` it holds, in the plural.
+        """Refuse, before any work, an output that cannot be written or is an input; `what` names its rows.
 
         Examples
         --------
@@ -68,12 +68,12 @@ class TableOutput:
 
     @property
     def rejected_path(self) -> Path:
-        """The file beside the output for skipped lines."""
+        """The file next to the output for skipped lines."""
         assert self.path is not None
         return self.path.with_name(self.path.name + ".rejected.jsonl")
 
     def write(self, tables: Iterable[pa.Table]) -> None:
-        """Write tables of one schema, one after the other."""
+        """Write tables of one schema, in order."""
         from lookalike.write import write_tables, write_tsv
 
         if self.path is None:
@@ -82,7 +82,7 @@ class TableOutput:
             write_tables(self.path, iter(tables))
 
     def write_rejected(self, rejected: list[Rejected]) -> str:
-        """Write skipped lines beside the file, and return its name; without a file, return their places."""
+        """Write skipped lines next to the output file and return the new file's name; without one, their places."""
         from lookalike.write import write_rejected
 
         if self.path is None or not rejected:

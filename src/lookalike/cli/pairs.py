@@ -133,7 +133,7 @@ def command(
 
 
 def _check_page(output: TableOutput) -> Path:
-    """Where the report goes; refused before any work if it cannot."""
+    """The path of the report; refused before any work if it cannot be written."""
     from lookalike.errors import UsageError
     from lookalike.jobs.reports.pairs_report import page_beside
     from lookalike.report.page_file import check_page

@@ -18,7 +18,7 @@ PLAIN_SECONDS = 10.0
 
 
 def open_progress(quiet: bool) -> Progress:
-    """Progress that fits stderr: none, a bar, or plain lines. It also says when kernels have to be compiled."""
+    """Choose the progress for stderr: none, a bar, or plain lines. It also reports when kernels must be compiled."""
     progress = _progress(quiet)
     announce_with(progress.say)
     return progress
@@ -90,7 +90,7 @@ def _seconds(number: float) -> str:
 
 
 class VisibleProgress(Progress):
-    """Progress that knows the current stage, and says at the end how long each stage took in all."""
+    """Progress that knows the current stage, and reports at the end how long each stage took in total."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -110,14 +110,14 @@ class VisibleProgress(Progress):
         self._stage = None
 
     def say(self, text: str) -> None:
-        """Show a line; names in it cannot do anything to the terminal."""
+        """Show a line; names in it cannot affect the terminal."""
         self.show(printable(text))
 
     def show(self, line: str) -> None:
         """Write a line to stderr."""
 
     def finish(self) -> None:
-        """Say how long each stage took."""
+        """Report how long each stage took."""
         for name, seconds in self.seconds.items():
             self.say(f"  {name:<18} {seconds:7.2f} s")
 
@@ -140,10 +140,10 @@ class PlainProgress(VisibleProgress):
         threading.Thread(target=self._watch, args=(self._stage, self._over), daemon=True).start()
 
     def _watch(self, stage: Stage, over: threading.Event) -> None:
-        # counted from the last line, not from the start of the stage: many short stages get a line, too
+        # measured from the last line, not from the start of the stage: many short stages get a line too
         while not over.wait(max(0.0, self._said + self._every_seconds - time.perf_counter())):
             with self._saying:
-                if over.is_set():  # since it waited for the lock
+                if over.is_set():  # the stage may have ended while this thread waited for the lock
                     return
                 self._said = time.perf_counter()
                 self.say(f"  {stage.name}: {stage.describe(self._said, resident_bytes())}")
@@ -151,7 +151,7 @@ class PlainProgress(VisibleProgress):
     def stop(self) -> None:
         """End the stage, or interrupt it."""
         super().stop()
-        with self._saying:  # nothing is said about a stage that is over
+        with self._saying:  # nothing is printed about a stage that is over
             self._over.set()
 
     def show(self, line: str) -> None:

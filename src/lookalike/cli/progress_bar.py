@@ -38,7 +38,7 @@ class BarProgress(VisibleProgress):
             self._bars.advance(self._tasks[self._stage.name], amount)
 
     def stop(self) -> None:
-        """Remove the bars until the next stage, so that an error in between finds the terminal restored."""
+        """Remove the bars until the next stage, so that an error in between leaves the terminal restored."""
         if self._stage:
             self._bars.update(self._tasks[self._stage.name], total=1, completed=1)
         super().stop()

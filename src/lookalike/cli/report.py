@@ -42,7 +42,7 @@ def command(out: str, page: str | None, by: str | None, as_json: bool, quiet: bo
 
 
 def _report(out: str, page: str | None, by: str | None) -> Path:
-    """The page of a run of dedup, pairs or link, by what OUT holds."""
+    """Write the page of a run of dedup, pairs or link, depending on the content of OUT."""
     from lookalike.errors import UsageError
     from lookalike.types import RUN_FILE, parse_record
 

@@ -1,6 +1,6 @@
-"""How a run is stopped from outside: Ctrl-C, SIGTERM and SIGHUP end it alike, with its work kept and nothing left over.
+"""Stop a run by a signal: Ctrl-C, SIGTERM and SIGHUP all end it cleanly, and its finished work is kept.
 
-Imports nothing that takes time: it must be in place before the rest is imported.
+This module imports nothing that takes time: it must be in place before the rest is imported.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ LATER_SECONDS = 0.05
 
 
 class Stopped(KeyboardInterrupt):
-    """A signal that ends the run; `args` say how to go on, if that is possible."""
+    """A signal that ends the run; `args` say how to resume, if that is possible."""
 
     signal_number = int(signal.SIGINT)
 
 
 def catch_signals() -> None:
-    """Let signals that end the process raise `Stopped`, unless they are ignored (`nohup`)."""
+    """Make signals that end the process raise `Stopped`, unless they are ignored (`nohup`)."""
     last = -2 * REPEATED_SECONDS
 
     def stop(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
@@ -40,7 +40,7 @@ def catch_signals() -> None:
     others = sys.unraisablehook
 
     def send_again(lost: sys.UnraisableHookArgs) -> None:
-        """Python drops what is raised in a destructor or a callback, such as those of imports."""
+        """Send the signal again: Python drops exceptions in destructors and callbacks, such as those of imports."""
         nonlocal last
         if not isinstance(lost.exc_value, Stopped):
             others(lost)
@@ -61,12 +61,12 @@ def exit_code(error: BaseException) -> int:
 
 
 def describe(error: BaseException) -> str:
-    """What is said, with how to go on if that is possible."""
+    """The message, with how to resume if that is possible."""
     return "; ".join(["interrupted", *map(str, error.args)])
 
 
 def end_quietly() -> None:
-    """Say one line about an interrupt that comes before `main` has begun, instead of a traceback."""
+    """Print one line instead of a traceback for an interrupt before `main` has started."""
     others = sys.excepthook
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
@@ -81,7 +81,7 @@ def end_quietly() -> None:
 
 
 def remove_temporary() -> None:
-    """Remove the temporary folders of this process, at whatever moment it was stopped."""
+    """Remove the temporary folders of this process, whenever it was stopped."""
     names = sys.modules.get("lookalike.types.names")
     if names is None:
         return

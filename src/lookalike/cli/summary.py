@@ -1,4 +1,4 @@
-"""What `dedup`, `audit` and `pairs` say on stderr when they are done: findings, notes, and where the results are."""
+"""The summaries that `dedup`, `audit` and `pairs` print to stderr: findings, notes, and where the results are."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def summarize_dedup(run: dict[str, Any], out: str, progress: Progress, report: bool = False) -> None:
-    """Say what dedup found."""
+    """Print what dedup found."""
     progress.finish()
     counts = run["counts"]
     seconds = sum(spent for stage, spent in run["seconds"].items() if stage != "compiling")
@@ -63,7 +63,7 @@ def _rejected(counts: dict[str, int]) -> str:
 
 
 def summarize_pairs(run: dict[str, Any], out: str | None, rejected: str, progress: Progress) -> None:
-    """Say what pairs found; `rejected` names the skipped lines, or the file that holds them."""
+    """Print what pairs found; `rejected` names the skipped lines, or the file that contains them."""
     progress.finish()
     counts = run["counts"]
     progress.say(
@@ -92,7 +92,7 @@ def _say_alarms(run: dict[str, Any], progress: Progress) -> None:
 
 
 def summarize_join(stats: JoinStats, progress: Progress) -> None:
-    """Say how many pairs passed each filter of the exact join."""
+    """Print how many pairs passed each filter of the exact join."""
     for name, text in _FILTERS.items():
         if number := getattr(stats, name):
             progress.say(f"  {text:<46}{number:>16,}")

@@ -1,4 +1,4 @@
-"""What people read on stderr: one place where text is made safe for terminals, and errors are written as one line."""
+"""Output to stderr: the one place where text is made safe for terminals and errors are written as one line."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\
 
 
 def printable(text: str) -> str:
-    r"""Text with everything escaped that a terminal would obey instead of show, line ends included.
+    r"""Escape everything that a terminal would execute instead of display, including line ends.
 
-    Names of files and values of options come from others: they must not move the cursor, nor forge a line of ours.
+    Names of files and values of options come from others: they must not move the cursor or fake a line of output.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def complain(message: str) -> None:
 
 
 def describe_usage(error: click.ClickException) -> str:
-    """What the parser of options found wrong, in one line, and where the options are explained.
+    """The error of the option parser in one line, and where the options are explained.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""Clusters: which item of several similar ones is kept."""
+"""Clusters: which of several similar items is kept."""

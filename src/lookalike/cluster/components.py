@@ -30,7 +30,7 @@ def connect(
     direct: Decisions,
     ratio: tuple[int, int] = (0, 1),
 ) -> Components:
-    """Join what the direct decisions left apart: every bucket is searched for pairs between two clusters.
+    """Join the clusters that the direct decisions left separate, by pairs between two clusters in any bucket.
 
     The direct decisions already connect most sets, so few pairs remain to be compared.
     """

@@ -27,14 +27,14 @@ class Decisions:
 
 
 class DecidedSoFar(Protocol):
-    """Keeps what has been decided, so that it need not be decided again."""
+    """Saves the decisions made so far for a resumed run."""
 
     def restore(self, keeper: Int32, overlaps: Int32, counts: Int64) -> int:
-        """Fill in what an earlier run has decided; return the first set that it has not."""
+        """Fill in the decisions of an earlier run; return the first set that it has not decided."""
         ...
 
     def note(self, reached: int, keeper: Int32, overlaps: Int32, counts: Int64) -> None:
-        """The sets before `reached` are decided."""
+        """Record that the sets before `reached` are decided."""
         ...
 
 
@@ -66,7 +66,7 @@ def decide(
 ) -> Decisions:
     """Find the keeper of each set, in order of priority.
 
-    Buckets list only the sets that are kept, so a thousand copies cost a thousand comparisons and not a million.
+    Buckets list only the sets that are kept, so a thousand copies cost a thousand comparisons, not a million.
 
     Parameters
     ----------
@@ -75,9 +75,9 @@ def decide(
     sets
         (begins, ends, elements): set i is elements[begins[i]:ends[i]].
     fixed
-        The sets before this one are kept whatever they resemble (reference items).
+        The sets before this number are always kept (reference items).
     earlier
-        If above 0, the sets before this one are kept, and the others are compared only with these.
+        If above 0, the sets before this number are kept, and the others are compared only with these.
     asked
         The sets to find a keeper for; by default, all but the fixed ones.
     ratio
@@ -85,7 +85,7 @@ def decide(
     block
         Sets that are compared on threads at a time; any value gives the same result.
     so_far
-        What an earlier run has decided; it is told about every block.
+        The decisions of an earlier run; it is notified of every block.
     """
     count = len(sets[0])
     keeper, overlaps = np.full(count, -1, np.int32), np.zeros(count, np.int32)

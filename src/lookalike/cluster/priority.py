@@ -1,4 +1,4 @@
-"""The order of priority: reference items first, then by the keep rule, then in input order."""
+"""Order items by priority: reference items first, then by the keep rule, then in input order."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def split_references(items: Int32, references: int) -> tuple[Int32, Int32]:
 
 
 def _comparable(values: pa.ChunkedArray, column: str) -> pa.ChunkedArray:
-    """Numbers as numbers, even if the file has them as text; dates and other text unchanged."""
+    """Convert numbers that the file stores as text; leave dates and other text unchanged."""
     if pa.types.is_null(values.type):
         raise BadDataError(f"column {column!r} of the keep rule has no value in any row")
     if pa.types.is_dictionary(values.type):
@@ -67,7 +67,7 @@ def _comparable(values: pa.ChunkedArray, column: str) -> pa.ChunkedArray:
 
 
 def _numbers(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Convert text to numbers if most of it is; the rest then counts as no value. Other text is unchanged.
+    """Convert text to numbers if most values are numbers; the rest then count as missing. Other text is unchanged.
 
     Integers are tried first, since floats cannot distinguish large ones.
     """

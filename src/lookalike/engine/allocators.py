@@ -1,4 +1,4 @@
-"""Where memory comes from. Allocators keep freed memory for later, which a small budget cannot afford."""
+"""Memory allocators. They keep freed memory for later use, which a small budget cannot afford."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _POOLS: list[pa.MemoryPool] = []
 
 @contextmanager
 def thrifty_memory(total_bytes: int) -> Iterator[None]:
-    """In a small budget, give freed memory back at once: Arrow's buffers and, with glibc, NumPy's arrays.
+    """With a small budget, return freed memory at once: Arrow's buffers and, with glibc, NumPy's arrays.
 
     Measured with 8 kB documents: Arrow's own pool and glibc's defaults keep 110 MiB that nothing uses.
 
@@ -43,7 +43,7 @@ def thrifty_memory(total_bytes: int) -> Iterator[None]:
 
 
 def _use_system_pool() -> None:
-    """Jobs may run on several threads: the first one changes the pool, and the last one changes it back."""
+    """Use the system's memory pool. The first of several concurrent jobs changes it, and the last one restores it."""
     with _LOCK:
         _POOLS.append(pa.default_memory_pool())
         pa.set_memory_pool(pa.system_memory_pool())
@@ -57,7 +57,7 @@ def _leave_system_pool() -> None:
 
 
 def _limit_malloc() -> bool:
-    """Whether the system's allocator could be told to give large arrays back."""
+    """Make the system's allocator return large arrays; return whether it can."""
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (OSError, TypeError, AttributeError):  # neither Linux nor glibc

@@ -1,4 +1,4 @@
-"""All items of a job: read once for their digests, and again for the sets of the few that are compared."""
+"""All items of a job: read once for their digests, and a second time for the sets of the few that are compared."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Corpus:
         return rejected_in(self.digests.blocks)
 
     def blocks(self, source: int) -> Iterator[tuple[int, int, Block]]:
-        """The blocks of a source, each with the numbers of its first item and of the one after its last."""
+        """The blocks of a source, each with the number of its first item and the number after its last."""
         starts = self.block_starts[source] + self.starts[source]
         for block, first, last in zip(self.sources[source].blocks(), starts[:-1], starts[1:]):
             yield int(first), int(last), block
@@ -87,11 +87,11 @@ class Corpus:
     def fetch_features(
         self, run: Run[Any], items: Int64, make: Callable[[pa.Array], Made]
     ) -> Iterator[tuple[int, int, Made]]:
-        """Read some items (ascending) again: (low, high, what `make` makes, on a thread, of items[low:high])."""
+        """Read some items (ascending) again: (low, high, result of `make` for items[low:high], from a thread)."""
         yield from self._visit(run, items, self._wanted(), lambda some: make(some.features))
 
     def given_ids(self, items: Int64) -> pa.Array | None:
-        """`ids` of items; None if none of them has an id of its own."""
+        """The ids of items; None if none of them has an id of its own."""
         name = self.settings.id or DEFAULT_ID
         if self.digests.missing(name) == len(self):
             return None
@@ -107,14 +107,14 @@ class Corpus:
         return Wanted(self.settings.column, columns, self.settings.skip_errors)
 
     def blocks_ahead(self, run: Run[Any]) -> int:
-        """How many blocks may be in memory."""
+        """How many blocks may be in memory at a time."""
         ahead: int = run.settings.execution.blocks_ahead(self.settings.characters)
         return ahead
 
     def _visit(
         self, run: Run[Any], items: Int64, wanted: Wanted, make: Callable[[Items], Made]
     ) -> Iterator[tuple[int, int, Made]]:
-        """Read items (ascending) again and make something of those of each block, which are items[low:high]."""
+        """Read items (ascending) again and call `make` for those of each block, which are items[low:high]."""
 
         def visit(job: tuple[int, int, Int64, Block, Items | None]) -> tuple[int, int, Made | None, int]:
             low, high, rows, block, held = job
@@ -149,7 +149,7 @@ class Corpus:
         return fill_ids(taken, self._places(items)) if missing else taken
 
     def names(self, items: Int64) -> pa.Array:
-        """`ids` of items that are asked for again and again: texts are a dictionary, made once for all items."""
+        """The ids of items, for repeated calls: texts are dictionary-encoded once for all items."""
         if len(self) > NAMED_AT_ONCE:
             return self.ids(items)
         if self._names is None:
@@ -159,7 +159,7 @@ class Corpus:
         return pa.DictionaryArray.from_arrays(to_arrow(items.astype(np.int32)), self._names)
 
     def _places(self, items: Int64) -> pa.Array:
-        """FILE:ROW of items."""
+        """The places of items as FILE:ROW."""
         files, rows = self.locate(items)
         return pc.binary_join_element_wise(
             files, pc.cast(to_arrow(rows), pa.large_string()), strings_to_arrow([":"])[0]
@@ -182,13 +182,13 @@ class Corpus:
 
 
 def fill_ids(ids: pa.Array, places: pa.Array) -> pa.Array:
-    """Ids as text, with places where there is none."""
+    """Ids as text, with the place of each item that has none."""
     texts = join_column([ids, strings_to_arrow([""])]).combine_chunks().slice(0, len(ids))
     return pc.if_else(pc.is_valid(ids), pc.cast(texts, pa.large_string()), places)
 
 
 def _single_name(source: Source, rows: int) -> str | None:
-    """The file that all rows of a source are in, if it is one file."""
+    """The file that contains all rows of a source, if there is just one."""
     if not rows:
         return ""
     first, last = source.locate(0), source.locate(rows - 1)
@@ -197,7 +197,7 @@ def _single_name(source: Source, rows: int) -> str | None:
 
 @frozen
 class ReadSettings:
-    """What is read and kept of all items."""
+    """What is read and kept for every item."""
 
     items: ItemSettings
     digesting: DigestSettings
@@ -207,7 +207,7 @@ class ReadSettings:
     """How many of the sources, at the front, are reference items, which need no rank."""
 
     def wanted(self, sources: list[Source]) -> Iterator[Wanted]:
-        """The columns that are read of each source."""
+        """The columns to read from each source."""
         for number, source in enumerate(sources):
             yield wanted_of(source, self.items, self.rank_column if number >= self.references else None)
 
@@ -239,14 +239,14 @@ def read_corpus(run: Run[Any], sources: list[Source], settings: ReadSettings) ->
                     yield number, index, block, wanted
 
     held: dict[tuple[int, int], Items] = {}
-    held_bytes = 0  # of all items so far, held or not
+    held_bytes = 0  # of all items so far, in memory or not
     ahead = run.settings.execution.blocks_ahead(described.characters)
     for part, items, nbytes in run.workers.map(digest, () if digests.complete else jobs(), ahead):
         if items is not None:
             held_bytes += max(items.features.nbytes, getattr(items.decoded, "nbytes", 0))
             held[part.source, part.block] = items
         if held_bytes > budget.held_bytes:
-            held.clear()  # holding a part of a large corpus would save little
+            held.clear()  # keeping part of a large corpus in memory would save little
         items = None  # free it before the next is waited for
         digests.add(part)
         run.progress.advance(nbytes)
@@ -258,7 +258,7 @@ def read_corpus(run: Run[Any], sources: list[Source], settings: ReadSettings) ->
 def make_corpus(
     sources: list[Source], settings: ReadSettings, digests: Digests, held: dict[tuple[int, int], Items] | None = None
 ) -> Corpus:
-    """The items whose digests are complete; `held` are blocks that need not be read again."""
+    """The corpus of items whose digests are complete; `held` are the blocks that are still in memory."""
     counts, name = digests.numbers("count", np.int32), settings.items.id
     layout = lay_out(len(sources), digests.blocks)
     corpus = Corpus(sources, settings.items, settings.digesting, digests, *layout, counts, held or {})
@@ -270,7 +270,7 @@ def make_corpus(
 def digest_source_block(
     source: Source, number: int, index: int, block: Block, wanted: Wanted, digesting: DigestSettings
 ) -> tuple[DigestedBlock, Items]:
-    """Read and digest a block, which is the `index`-th of the source with this number; the items come along."""
+    """Read and digest the `index`-th block of the source with this number; return its items as well."""
     items: Items = block.items(wanted)
     with naming_vectors(source, block, wanted):
         made = digest_block(items.features, digesting)
@@ -280,7 +280,7 @@ def digest_source_block(
 
 @contextmanager
 def naming_vectors(source: Source, block: Block, wanted: Wanted) -> Iterator[None]:
-    """Say in which row of the source a bad vector is, or in which line of a text file."""
+    """Add to an error the row of the source, or the line of a text file, that has the bad vector."""
     try:
         yield
     except VectorError as error:
@@ -294,7 +294,7 @@ def naming_vectors(source: Source, block: Block, wanted: Wanted) -> Iterator[Non
 
 
 def wanted_of(source: Source, settings: ItemSettings, rank_column: str | None) -> Wanted:
-    """The columns of a source that a job needs: what is compared, ids if it has any, and what ranks its items."""
+    """The columns of a source that a job needs: the compared one, ids if it has any, and the one that ranks items."""
     names = source.column_names()
     columns = []
     if settings.id is not None or names is None or DEFAULT_ID in names:

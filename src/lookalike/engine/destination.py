@@ -1,4 +1,4 @@
-"""Where a job can add the items that it has kept: what it knows of an index."""
+"""The interface of an index to a job that adds the items it has kept."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from lookalike.engine.settings import Settings
 
 
 class ItemAdditions(Protocol):
-    """Items on their way to a destination, which gets all of them with `commit`, or none."""
+    """Items to be added to a destination: all of them with `commit`, or none."""
 
     def prepare(self, features: pa.Array) -> Any:
-        """Do the work for some items that needs no order; can be called on any thread."""
+        """Do the part of the work that does not depend on order; can be called on any thread."""
 
     def add(self, ids: pa.Array | None, prepared: Any) -> None:
-        """Add the next items; those without ids get some."""
+        """Add the next items; items without an id get one."""
 
     def commit(self, run: str) -> None:
-        """Add all of them, as the items of this run."""
+        """Add all of them atomically, as the items of this run."""
 
 
 class Destination(Protocol):
-    """A collection that outlives the job. No other process changes it meanwhile."""
+    """A collection that outlives the job. No other process changes it during the job."""
 
     name: str
     """As messages and run.json show it."""

@@ -1,6 +1,6 @@
 """Digest a block of items: bucket keys, sizes and fingerprints.
 
-Pure functions from arrays and small settings to arrays. They hold no open files, so that a block can be digested on a
+Pure functions from arrays and small settings to arrays. They hold no open files, so a block can be digested on a
 thread, in another process or on another machine.
 """
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 @frozen
 class DigestSettings:
-    """All that digests depend on."""
+    """Everything that digests depend on."""
 
     shingling: Shingling
     seed: int = 1
@@ -53,7 +53,7 @@ class DigestSettings:
 
     @property
     def bands(self) -> int:
-        """How many bucket keys each item has."""
+        """The number of bucket keys per item."""
         return self.plan.bands if self.plan else 0
 
 
@@ -100,7 +100,7 @@ def item_sets(features: pa.Array, settings: DigestSettings) -> Sets:
 
 
 class KeyedSets(NamedTuple):
-    """Items as they are compared, with the buckets that they are in."""
+    """Items in the form in which they are compared, with their buckets."""
 
     sets: Sets
     keys: UInt64
@@ -134,7 +134,7 @@ def keyed_sets(features: pa.Array, settings: DigestSettings) -> KeyedSets:
 
 
 def keyed_text(text: str, settings: DigestSettings) -> KeyedSets:
-    """What `keyed_sets` gives for one text, without a detour by Arrow.
+    """The result of `keyed_sets` for one text, without Arrow.
 
     Examples
     --------

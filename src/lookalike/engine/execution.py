@@ -27,13 +27,13 @@ class Execution:
     """Work is saved after so long, so that a killed run loses little of it."""
 
     def blocks_ahead(self, characters: bool = False) -> int:
-        """How many blocks of the input may be in memory at a time; `characters` if shingles are made of them."""
+        """How many input blocks may be in memory at a time; `characters`: whether shingles consist of characters."""
         nbytes = max(self.limits.block_bytes, self.limits.parquet_bytes)
         return self.budget.blocks_ahead(self.threads, nbytes, characters)
 
     @classmethod
     def parse(cls, threads: int | None = None, memory: str | int | None = None) -> Execution:
-        """Check both; by default all processors and half of the machine's memory."""
+        """Check threads and memory; by default, all processors and half of the machine's memory."""
         return cls(count_threads(threads), Budget.split(parse_memory(memory)))
 
     def to_dict(self) -> dict[str, int]:

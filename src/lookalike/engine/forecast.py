@@ -1,4 +1,4 @@
-"""Predict what a run needs before it starts: items, memory, disk. A run that cannot fit is refused."""
+"""Predict the items, memory and disk space of a run before it starts. A run that cannot fit is refused."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DIGEST_BYTES = 40
 
 @frozen
 class Forecast:
-    """What a run is expected to need."""
+    """The resources that a run is expected to need."""
 
     items: int
     exact: bool
@@ -50,7 +50,7 @@ class Forecast:
 def forecast_run(
     sources: list[Source], references: list[Source], settings: Settings, *, cluster: bool = False
 ) -> Forecast:
-    """What a run over these sources needs; of a cluster, the memory is that of the driver, which holds no texts."""
+    """The resources for a run over these sources; on a cluster, the memory of the driver, which holds no texts."""
     everything = references + sources
     items, exact = count_items(everything)
     budget = settings.execution.budget

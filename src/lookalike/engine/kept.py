@@ -1,4 +1,4 @@
-"""Write the rows that are kept, in the format of their source. Knows nothing about why they are."""
+"""Write the rows that are kept, in the format of their source. Knows nothing about why they are kept."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from lookalike.write import KEPT, LARGE_BYTES, open_kept
 
 
 def write_kept(run: Run[Any], corpus: Corpus, keep: Bool, first_source: int, folder: Path) -> None:
-    """The kept rows of all sources from `first_source` on, in their own formats: picked on threads, written in order.
+    """Write the kept rows of all sources from `first_source` on, each in its own format, using threads.
 
-    What a killed run has written is not written again.
+    Files that a killed run has completed are not written again.
     """
 
     def pick(job: tuple[int, int, Block, Items | None]) -> tuple[Any, int]:

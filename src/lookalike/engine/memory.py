@@ -1,4 +1,4 @@
-"""Memory as a parameter: how much a run may use, and how it divides it."""
+"""How much memory a run may use, and how it is divided."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def parse_memory(text: str | int | None) -> int:
 
 
 def parse_size(text: str | int, option: str) -> int:
-    """Bytes, from 4GiB, 800MB or a number, given as this option.
+    """Bytes, from 4GiB, 800MB or a number; errors name this option.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def machine_memory() -> int:
 
 @frozen
 class Budget:
-    """How a run divides its memory. `Budget.split` makes the usual division; tests make smaller ones.
+    """How a run divides its memory. `Budget.split` gives the usual division; tests use smaller ones.
 
     Examples
     --------
@@ -137,11 +137,11 @@ class Budget:
 
     @property
     def batch_name(self) -> str:
-        """Part of the names of saved batches: batches made with another budget hold other items."""
+        """A part of the names of saved batches: with another budget, batches hold different items."""
         return f"{self.sets_bytes >> 10}"
 
     def blocks_ahead(self, threads: int, block_bytes: int, characters: bool = False) -> int:
-        """How many blocks may be in progress or waiting for their turn.
+        """How many blocks may be in progress or waiting.
 
         Examples
         --------
@@ -152,11 +152,11 @@ class Budget:
         return max(1, min(threads + 2, fitting))
 
     def item_memory(self, bag: bool, characters: bool) -> ItemMemory:
-        """What one document may take; its repeats are numbered in a table of all its shingles."""
+        """The memory that one document may take; its repeats are numbered in a table of all its shingles."""
         return ItemMemory(self.total_bytes, BESIDE_LONG_BYTES, BAG_FACTORS[characters] if bag else 0.0)
 
     def limit_items(self, sources: Iterable[Source], bag: bool, characters: bool) -> None:
-        """Let sources refuse, before it is read, an item that does not fit."""
+        """Make sources refuse an item that does not fit before they read it."""
         for source in sources:
             source.item_memory = self.item_memory(bag, characters)
 
@@ -186,6 +186,6 @@ class Budget:
             )
 
     def joining_ranges(self, items: int, threads: int) -> int:
-        """How many ranges of keys each band is joined in, so that every thread can hold one."""
+        """The number of key ranges to split each band into, so that every thread can hold one in memory."""
         free = self.total_bytes - BASE_BYTES - ITEM_BYTES * items
         return max(1, -(-JOIN_BYTES * items * threads // max(free, self.least_join_bytes)))

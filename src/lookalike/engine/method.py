@@ -1,7 +1,7 @@
-"""Choose the cheapest method, by predicting from a sample of the items what each would cost.
+"""Choose the cheapest method, by predicting the cost of each from a sample of the items.
 
-Predicted is what differs between the methods: the work per element (sketching, or numbering by frequency) and the
-number of pairs of sets examined. Reading and writing cost the same for all.
+The prediction covers what differs between the methods: the work per element (sketching, or numbering by frequency) and
+the number of pairs of sets examined. Reading and writing cost the same for all.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Sampled:
 
 @frozen
 class Choice:
-    """The chosen method, and the predictions it was chosen by."""
+    """The chosen method, and the predictions behind the choice."""
 
     method: str
     seconds: dict[str, float]
@@ -89,7 +89,7 @@ class Choice:
 
 
 def choose(sources: list[Source], settings: Settings) -> tuple[Settings, Choice | None]:
-    """Settings with a method in place of "auto", and why it was chosen."""
+    """Replace "auto" in the settings by a method; also return why it was chosen."""
     if kind := vectors_of(sources, settings.items.column, settings.matching.measure):
         return _choose_for_vectors(sources, for_vectors(settings, kind), kind)
     if settings.matching.method != "auto":
@@ -127,11 +127,11 @@ _PLANS = {
 
 
 def tell_plan(settings: Settings, choice: Choice | None, progress: Progress) -> None:
-    """Report the plan before the work: why this method, what it does and what it finds."""
+    """Report the plan before the work starts: why this method, what it does and what it finds."""
     if choice is not None:
         progress.say(f"Method: {choice.why}.")
     if settings.items.vectors:
-        return  # that was all
+        return  # for vectors, the reason says it all
     if settings.matching.plan is None:
         progress.say(f"Plan: {_PLANS[settings.matching.method]}")
     else:
@@ -152,7 +152,7 @@ _BLOCKS = "Those that agree in one of enough blocks of bits are compared, or all
 
 
 def _choose_for_vectors(sources: list[Source], settings: Settings, kind: VectorKind) -> tuple[Settings, Choice]:
-    """Bands, or every pair in matrix products; a method that the user named is taken."""
+    """Choose between bands and every pair in matrix products; a method that the user named is used."""
     matching = settings.matching
     plan = plan_for_vectors(settings, kind)
     seen = sample_vectors(sources, settings, kind)
@@ -171,7 +171,7 @@ def _choose_for_vectors(sources: list[Source], settings: Settings, kind: VectorK
 
 
 def plan_for_vectors(settings: Settings, kind: VectorKind) -> Plan | None:
-    """The plan of the bands; None if bands are out of the question."""
+    """The plan of the bands; None if bands cannot be used."""
     matching, measure = settings.matching, settings.matching.measure
     bits = kind.dimension if measure.name == "hamming" else None
     if matching.method not in ("auto", "lsh"):
@@ -181,7 +181,7 @@ def plan_for_vectors(settings: Settings, kind: VectorKind) -> Plan | None:
             raise UsageError("recall must be below 1 for --method lsh: hashing can miss a pair; use auto or brute")
         return None
     if bits is not None and measure.threshold >= bits:
-        return None  # every pair is near enough, and the farthest agree in no bit
+        return None  # every pair is near enough, and the most distant ones agree in no bit
     try:
         return tune(measure.threshold, matching.recall, matching.hashes, measure.name, bits)
     except TooFewHashesError as error:
@@ -191,13 +191,13 @@ def plan_for_vectors(settings: Settings, kind: VectorKind) -> Plan | None:
 
 
 def _check_plan(settings: Settings) -> None:
-    """Refuse what no plan can reach, also where none is needed: more items will come."""
+    """Refuse settings that no plan can satisfy, even if these items need no plan: more items will be added."""
     if settings.matching.recall < 1 and settings.matching.measure.jaccard_floor is not None:
         plan_for(settings.matching.measure, settings.matching.recall, settings.matching.hashes)
 
 
 def _few_items(sources: list[Source]) -> int:
-    """The number of items if there are so few that no method takes long; otherwise 0."""
+    """The number of items if there are so few that every method is fast; otherwise 0."""
     if sum(source.nbytes for source in sources) > FEW_BYTES:
         return 0
     items = _about(count_items(sources)[0])
@@ -205,7 +205,7 @@ def _few_items(sources: list[Source]) -> int:
 
 
 def _long_items(sources: list[Source], settings: Settings) -> int:
-    """The average length of items if that alone decides; otherwise 0."""
+    """The average length of items if it alone decides the method; otherwise 0."""
     floor = settings.matching.measure.jaccard_floor
     if settings.matching.recall >= 1 or floor is None or floor < HIGH_FLOOR:
         return 0
@@ -234,33 +234,33 @@ def sample(sources: list[Source], settings: Settings) -> Sampled:
     if len(sets) < 2:
         return Sampled(items, float(len(sets.elements)), 0.0, 0.0, 0.0)
     there = _about(max(2.0, items * len(sets) / max(1, total)))
-    scale = (there / len(sets)) ** 2  # pairs grow with the square
+    scale = (there / len(sets)) ** 2  # the number of pairs grows with the square
     size = len(sets.elements) / len(sets)
     candidates, refined = _candidates(sets, settings, there / len(sets))
     return Sampled(there, size, _meetings(sets, settings) * scale, candidates, refined)
 
 
 def first_features(sources: list[Source], column: str) -> Iterator[pa.Array]:
-    """The first items in input order, so that what follows from them does not depend on how files are split."""
+    """The first items in input order, so that estimates do not depend on how files are split."""
     wanted = Wanted(column, (), True)
     left, left_bytes = SAMPLE, SAMPLE_BYTES
     for source in sources:
         for block in source.blocks():
             found = block.items(wanted).features[:left]
             ends = np.cumsum(_text_bytes(found))
-            found = found[: int(np.searchsorted(ends, left_bytes)) + 1]  # and the one that exceeds it
+            found = found[: int(np.searchsorted(ends, left_bytes)) + 1]  # including the item that exceeds it
             yield found
             left -= len(found)
             left_bytes -= int(ends[len(found) - 1]) if len(found) else 0
             if left <= 0 or left_bytes <= 0:
                 break
-        source.rejected_rows.clear()  # what is bad in it is found again when it is read
+        source.rejected_rows.clear()  # bad rows are reported when the file is read in full
         if left <= 0 or left_bytes <= 0:
             return
 
 
 def _text_bytes(features: pa.Array) -> Int64:
-    """The size of each text; of sets and vectors, that of 8 bytes per element.
+    """The size of each text; for sets and vectors, 8 bytes per element.
 
     Examples
     --------
@@ -276,7 +276,7 @@ def _text_bytes(features: pa.Array) -> Int64:
 
 
 def _about(count: float) -> int:
-    """A number to two digits: the number of lines is an estimate, slightly different if files are split.
+    """Round to two digits: the number of lines is an estimate, and slightly different if files are split.
 
     Examples
     --------
@@ -287,7 +287,7 @@ def _about(count: float) -> int:
 
 
 def _distinct(sets: Sets) -> Sets:
-    """Each distinct set once, without the empty one."""
+    """The distinct sets, without the empty one."""
     first = group_prints(*fingerprint_sets(sets.indptr, sets.elements))
     kept = (first == np.arange(len(sets))) & (sets.sizes > 0)
     indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(sets.sizes[kept])])
@@ -295,7 +295,7 @@ def _distinct(sets: Sets) -> Sets:
 
 
 def _meetings(sets: Sets, settings: Settings) -> float:
-    """The number of pairs in the sample that share an element of their prefixes, in which the rarest come first."""
+    """The number of pairs in the sample that share an element of their prefixes, which hold the rarest elements."""
     order = np.argsort(sets.elements)
     ordered = sets.elements[order]
     ends = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True)) + 1
@@ -315,7 +315,7 @@ def _meetings(sets: Sets, settings: Settings) -> float:
 
 
 def _candidates(sets: Sets, settings: Settings, growth: float) -> tuple[float, float]:
-    """Pairs of all sets that share a bucket, scaled up from the sample, and sets in oversize buckets."""
+    """The numbers of pairs that share a bucket and of sets in oversize buckets, scaled up from the sample."""
     if settings.matching.measure.jaccard_floor is None or settings.matching.recall >= 1:
         return 0.0, 0.0
     plan = plan_for(settings.matching.measure, settings.matching.recall, settings.matching.hashes)
@@ -330,7 +330,7 @@ def _candidates(sets: Sets, settings: Settings, growth: float) -> tuple[float, f
 
 
 def predict(sampled: Sampled, settings: Settings) -> dict[str, float]:
-    """The seconds of each method that reaches the recall; of equally fast ones, the preferred first."""
+    """The seconds of each method that reaches the recall; among equally fast ones, the preferred method comes first."""
     items, elements = sampled.items, sampled.items * sampled.size
     nanoseconds = {}
     if settings.matching.recall < 1 and settings.matching.measure.jaccard_floor is not None:

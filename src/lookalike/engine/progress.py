@@ -10,9 +10,9 @@ from lookalike.engine.usage import moved_bytes
 
 
 class Progress:
-    """Receives the progress of a job. This one only keeps times and bytes; the command line has others that print.
+    """Receives the progress of a job. This class only records times and bytes; subclasses print.
 
-    A stage may be entered many times, batch after batch: its times add up.
+    A stage may be entered many times, once per batch: its times add up.
 
     Examples
     --------
@@ -33,7 +33,7 @@ class Progress:
 
     @contextmanager
     def stage(self, name: str, total: int | None = None, unit: str = "") -> Iterator[None]:
-        """A step of the job and how much there is to do: bytes ("B"), or a number of what `unit` names.
+        """Enter a step of the job, with the amount of work: bytes ("B"), or a number of whatever `unit` names.
 
         A stage inside another interrupts it: its time and bytes count only for itself.
         """
@@ -68,16 +68,16 @@ class Progress:
             counted[kind] += after[kind] - before[kind]
 
     def start(self, name: str, total: int | None, unit: str) -> None:
-        """A stage begins."""
+        """Called when a stage starts."""
 
     def advance(self, amount: int) -> None:
-        """Another `amount` of the stage is done."""
+        """Called when another `amount` of the stage is done."""
 
     def stop(self) -> None:
-        """The stage is over, for now."""
+        """Called when the stage ends or is interrupted."""
 
     def finish(self) -> None:
-        """All stages are over."""
+        """Called after the last stage."""
 
     def say(self, text: str) -> None:
         """Report a message."""

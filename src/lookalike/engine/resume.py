@@ -21,7 +21,7 @@ CHANGEABLE = ("threads", "memory_bytes")
 def open_output(
     out: str | Path, inputs: Sequence[str | Path], overwrite: bool, resume: bool, work: str | Path | None
 ) -> OutputFolder:
-    """The output folder of a run, which holds no input, and can be resumed unless an input is standard input."""
+    """Open the output folder of a run, which must not contain an input. Standard input rules out resuming."""
     piped = "-" in map(str, inputs)
     if resume and piped:
         raise UsageError("--resume: standard input cannot be read again; save it to a file first")
@@ -38,13 +38,13 @@ def open_work(
     sources: list[Source],
     save_seconds: float = SAVE_SECONDS,
 ) -> WorkFolder:
-    """The work folder of a run. Its pieces fit only the same settings, options, inputs and version."""
+    """Open the work folder of a run. Its pieces are valid only for the same settings, options, inputs and version."""
     same = {name: value for name, value in settings.items() if name not in CHANGEABLE}
     identity = {"version": __version__, **same, **options, "files": identity_of(sources)}
     return WorkFolder(output.work, identity, output.resume, folder, save_seconds)
 
 
 def tell_reused(work: WorkFolder, progress: Progress) -> None:
-    """Say how much of a killed run is reused."""
+    """Report how much of a killed run is reused."""
     if work.reused:
         progress.say(f"Resuming: {len(work.reused)} finished pieces of work are reused.")

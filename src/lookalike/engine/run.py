@@ -1,4 +1,4 @@
-"""What a job hands down to its stages: its settings, workers, progress and work folder."""
+"""What a job passes to its stages: its settings, workers, progress and work folder."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SMALL_BYTES = 1 << 16
 
 
 class HasExecution(Protocol):
-    """Settings of any job: they say how it is executed."""
+    """The settings of any job: they say how it is executed."""
 
     @property
     def execution(self) -> Execution:
@@ -36,7 +36,7 @@ AnySettings = TypeVar("AnySettings", bound=HasExecution)
 
 @dataclass(slots=True)
 class Run(Generic[AnySettings]):
-    """One run of a job. Made by `open_run`, and handed to every stage instead of its parts."""
+    """One run of a job. Created by `open_run` and passed to every stage."""
 
     settings: AnySettings
     workers: Workers
@@ -49,12 +49,12 @@ class Run(Generic[AnySettings]):
 
     @property
     def piece_bytes(self) -> int:
-        """How large digests become before they go to the work folder."""
+        """The size of digests at which they are written to the work folder."""
         budget = self.settings.execution.budget
         return budget.piece_bytes if self.resumable else budget.unsaved_bytes
 
     def scratch(self) -> WorkFolder:
-        """A work folder in any case: a temporary one, removed with the run, if the run has none."""
+        """The work folder, or a temporary one, removed with the run, if the run has none."""
         if self.work is not None:
             return self.work
         if self._temporary is None:
@@ -79,8 +79,8 @@ def open_run(
 ) -> Iterator[Run[AnySettings]]:
     """Start the workers of a run, and stop them when it ends.
 
-    A run without a work folder can be given a temporary folder, `spool`, for what does not fit in memory; the caller
-    removes it when it no longer needs the results. For input of few bytes (`nbytes`) no threads are started.
+    A run without a work folder can be given a temporary folder, `spool`, for what does not fit in memory. The caller
+    removes it when it no longer needs the results. If the input has few bytes (`nbytes`), no threads are started.
 
     Examples
     --------

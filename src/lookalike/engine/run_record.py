@@ -33,7 +33,7 @@ def read_run(out: str | Path) -> dict[str, Any]:
 
 
 def used(progress: Progress) -> dict[str, Any]:
-    """The time and bytes of each stage so far, and the memory."""
+    """The time and bytes of each stage so far, and the peak memory."""
     return {
         "seconds": {name: round(seconds, 3) for name, seconds in progress.seconds.items()},
         "bytes": progress.bytes,
@@ -42,7 +42,7 @@ def used(progress: Progress) -> dict[str, Any]:
 
 
 def add_publishing(record: dict[str, Any], seconds: float) -> dict[str, Any]:
-    """The record with the time that it took to flush and rename the output, which run.json cannot hold.
+    """Add to the record the time it took to flush and rename the output, which run.json itself cannot contain.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def describe_run(
     progress: Progress,
     audit: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """What run.json holds. `options` are those that repeat the run; exact methods have no plan."""
+    """The content of run.json. `options` are the options that repeat the run; exact methods have no plan."""
     return {
         "version": __version__,
         "options": options,

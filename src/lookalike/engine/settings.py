@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @frozen
 class ItemSettings:
-    """What an item is: where it is read from, and what becomes of it."""
+    """What an item is: where it is read from, and what it is turned into."""
 
     column: str
     id: str | None
@@ -44,7 +44,7 @@ class ItemSettings:
 
     @property
     def characters(self) -> bool:
-        """Whether shingles are made of characters: there are several times as many as of words."""
+        """Whether shingles consist of characters: there are several times as many of them as of words."""
         return self.shingling.kind == "char"
 
     @classmethod
@@ -75,7 +75,7 @@ class ItemSettings:
         return cls(column, id, shingling, on_error == "skip", encoding)
 
     def digesting(self, measure: Measure, seed: int = 1, plan: Plan | None = None) -> DigestSettings:
-        """What the digests of the items depend on, if they are compared by this measure and plan."""
+        """Everything that the digests of the items depend on, for this measure and plan."""
         return DigestSettings(self.shingling, seed, plan, self.vectors, by_angle=measure.name == "cosine")
 
     def to_dict(self) -> dict[str, Any]:
@@ -133,7 +133,7 @@ class MatchSettings:
         return cls(wanted, recall, hashes, method, seed, plan, _parse_ratio(length_ratio))
 
     def alike_in_length(self, sizes: Int64, others: Int64) -> Bool:
-        """Which pairs of sets, by their sizes, may be candidates; in whole numbers.
+        """Which pairs of sets have sizes similar enough to be candidates; computed in integers.
 
         Examples
         --------
@@ -210,7 +210,7 @@ class Settings:
 
     @property
     def digesting(self) -> DigestSettings:
-        """What the digests of the items depend on."""
+        """Everything that the digests of the items depend on."""
         matching = self.matching
         return self.items.digesting(matching.measure, matching.seed, matching.plan)
 
@@ -219,7 +219,7 @@ class Settings:
         return replace(self, matching=replace(self.matching, **changes))
 
     def to_dict(self) -> dict[str, Any]:
-        """As run.json shows them: what the user would write to repeat this run."""
+        """As run.json shows them: the options that would repeat this run."""
         return {**self.items.to_dict(), **self.matching.to_dict(), **self.execution.to_dict()}
 
 
@@ -230,7 +230,7 @@ def settings_of_run(options: dict[str, Any], **others: Any) -> Settings:
         known = {name: options[name] for name in (*names, "on_error", "encoding")}
         known["length_ratio"] = options.get("length_ratio")  # runs of earlier versions lack it
         return Settings.parse(**{**known, **others})
-    except (KeyError, TypeError, AttributeError) as error:  # a missing option, or one that is no text or number
+    except (KeyError, TypeError, AttributeError) as error:  # a missing option, or one that is neither text nor a number
         raise BadDataError(f"run.json: its options are damaged ({error!r}); run dedup on the input again") from error
 
 
@@ -253,7 +253,7 @@ def check_seed(seed: int) -> None:
 
 
 def one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
-    """Refuse a value that is none of the choices."""
+    """Refuse a value that is not among the choices."""
     if value not in choices:
         raise UsageError(f"--{name} must be one of {', '.join(choices)}, not {value!r}")
 

@@ -33,7 +33,7 @@ def open_files(
     progress: Progress,
     transposed: bool,
 ) -> tuple[list[Source], list[Source]]:
-    """Both collections; with `transposed`, the items of the first are the elements of the sets in its files."""
+    """Open both collections. With `transposed`, the items of the first are the elements of the sets in its files."""
     with progress.stage("planning"):
         sources, others = open_sides(
             inputs, against, settings.items.encoding, spool, settings.execution.limits,

@@ -13,7 +13,7 @@ _IO = Path("/proc/self/io")
 
 
 def peak_memory_bytes() -> int:
-    """The largest resident memory of this process so far; without `resource`, only what Arrow's buffers took.
+    """The peak resident memory of this process so far; without the module `resource`, only that of Arrow's buffers.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Recognise vectors among the items, and predict what comparing them costs by each method.
+"""Recognise items that are vectors, and predict what comparing them costs with each method.
 
 The plan of the bands does not depend on the items (see `tuning/plan.py`); only the choice between the methods does.
 """
@@ -30,7 +30,7 @@ CHANCES = 1025
 KINDS_READ = 64
 """Of more sources than this, only the first ones are read to find out what kind of numbers they hold."""
 
-# Nanoseconds of one thread, measured; docs/log.md shows predictions for data that was not used for them.
+# Nanoseconds of one thread, measured; docs/log.md tests the predictions on data that was not used to fit them.
 MULTIPLY, PAIR = 0.028, 1.2
 """One product of two numbers in a matrix product; and for each pair, looking at the sum."""
 PRODUCTS = 5e7
@@ -61,9 +61,9 @@ class VectorSample:
     def grown(self, weights: Float64) -> float:
         """The sum of a weight of each pair over the whole collection.
 
-        Sums usually grow with the square of the number of vectors, but only in proportion to it if near vectors stand
-        next to each other in the input. The two halves of the sample show which: its sum is four or two times that of
-        its first half.
+        Sums usually grow with the square of the number of vectors, but only linearly if similar vectors are next to
+        each
+        other in the input. The sample shows which: its sum is four or two times that of its first half.
         """
         half = self.sampled // 2
         whole, first = float(weights.sum()), float(weights[: half * (half - 1) // 2].sum())
@@ -74,7 +74,7 @@ class VectorSample:
 
 
 def vectors_of(sources: list[Source], column: str, measure: Measure) -> VectorKind | None:
-    """The kind of vectors that the items are; None if they are sets."""
+    """The kind of vectors, if the items are vectors; None if they are sets."""
     if measure.name not in ("cosine", "euclidean", "hamming"):
         return None
     kinds = []
@@ -92,14 +92,14 @@ def vectors_of(sources: list[Source], column: str, measure: Measure) -> VectorKi
                 break
         source.rejected_rows.clear()
     if not kinds:
-        # only nulls, which are similar to nothing whatever their kind
+        # only nulls, which are similar to nothing
         return VectorKind(64, "bits" if measure.name == "hamming" else "float32") if measure.of_vectors else None
     widest = "float64" if any(kind.scalar == "float64" for kind in kinds) else kinds[0].scalar
     return replace(kinds[0], scalar=widest)
 
 
 def for_vectors(settings: Settings, kind: VectorKind) -> Settings:
-    """Settings of a job on vectors, before the method is chosen."""
+    """Adapt the settings to vectors, before the method is chosen."""
     if settings.matching.method == "merge":
         raise UsageError(
             f"--method merge works on sets; for {settings.matching.measure.name} of vectors use auto, lsh or brute"
@@ -164,7 +164,7 @@ def lsh_cost(sample: VectorSample, plan: Plan) -> float:
 
 
 def _per_value(plan: Plan, values: Float64) -> Float64:
-    """The chance that pairs share the bucket of a band, by their values rounded to one in 1,024."""
+    """The chance that pairs share a bucket in a band, computed for values rounded to 1/1,024."""
     if not len(values):
         return values
     low, high = float(values.min()), float(values.max())
@@ -175,14 +175,14 @@ def _per_value(plan: Plan, values: Float64) -> Float64:
 
 
 def _comparing(sample: VectorSample) -> float:
-    """The nanoseconds that the comparison of two vectors takes."""
+    """The nanoseconds that comparing two vectors takes."""
     kind = sample.kind
     own = COMPARE_WORD * kind.words if kind.scalar == "bits" else COMPARE_NUMBER * kind.dimension
     return COMPARE + own + (FETCH if 8 * kind.words * sample.items > CACHE_BYTES else 0.0)
 
 
 def brute_cost(sample: VectorSample, threshold: float) -> float:
-    """The nanoseconds that comparing every pair will take, or of bit strings those that can be near enough."""
+    """The nanoseconds that comparing every pair will take (for bit strings, every pair that can be near enough)."""
     if sample.kind.scalar == "bits":
         return _bits_cost(sample, int(threshold))
     pairs = sample.items * (sample.items - 1) / 2

@@ -21,7 +21,7 @@ MOST_PER_PROCESSOR = 4
 def count_threads(threads: int | None) -> int:
     """The number of threads to use: as given, or one per processor available to this process.
 
-    A larger number than can be of use is reduced: each thread takes memory, and results do not depend on it.
+    A number too large to be useful is reduced, since each thread takes memory. Results do not depend on it.
 
     Examples
     --------
@@ -39,12 +39,12 @@ def count_threads(threads: int | None) -> int:
 
 
 def _is_alone(given: object) -> bool:
-    """Whether a job is so large that no other may run beside it."""
+    """Whether a job is so large that no other may run at the same time."""
     return isinstance(given, tuple) and any(getattr(part, "exclusive", False) for part in given)
 
 
 class Workers:
-    """A pool whose `map` keeps the order and runs only slightly ahead, so that memory stays bounded.
+    """A thread pool whose `map` keeps the order and runs only slightly ahead, so that memory stays bounded.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class Workers:
     """
 
     def __init__(self, threads: int, *, beside: bool = False) -> None:
-        """With `beside`, the calling thread is busy too and counts as one of `threads`."""
+        """Start the threads. With `beside`, the calling thread works as well and counts as one of `threads`."""
         self.threads = max(1, threads - 1) if beside and threads > 1 else threads
         self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="lookalike") if threads > 1 else None
 
@@ -66,9 +66,9 @@ class Workers:
             self._pool.shutdown(wait=True, cancel_futures=True)
 
     def map(self, function: Callable[[Given], Made], given: Iterable[Given], most: int | None = None) -> Iterator[Made]:
-        """Like the built-in map, in the same order, with at most `most` jobs in progress or waiting for their turn.
+        """Like the built-in `map`, in the same order, with at most `most` jobs in progress or waiting.
 
-        A job that is a tuple with an element whose `exclusive` is true runs by itself.
+        A job that is a tuple with an element whose `exclusive` is true runs alone.
         """
         if self._pool is None:
             yield from map(function, given)

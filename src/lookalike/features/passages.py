@@ -1,6 +1,6 @@
-"""Which passages two texts share, and where: for people who want to see why texts are similar.
+"""Find the passages that two texts share, to show users why the texts are similar.
 
-Slow and readable like `plain`, whose shingles these are, with their places in the text.
+Slow and readable, like `plain`: the same shingles, with their positions in the text.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _window(tokens: Sequence[tuple[str, Span]]) -> PlacedShingle:
 
 
 def _characters(tokens: Sequence[tuple[str, Span]], width: int) -> list[PlacedShingle]:
-    """Windows of characters; each character of a token stands for the whole token's place."""
+    """Windows of characters; each character has the position of its whole token."""
     joined = " ".join(one for one, _ in tokens)
     places: list[Span] = []
     for token, (start, end) in tokens:
@@ -144,7 +144,7 @@ def _covered(listed: Sequence[PlacedShingle], shared: Iterable[str]) -> list[Spa
 
 
 def _passages(left: Sequence[PlacedShingle], right: Sequence[PlacedShingle]) -> list[SharedPassage]:
-    """From left to right, the longest stretch that begins with each shingle, without those inside another."""
+    """The longest stretch that starts with each shingle, from left to right, except stretches inside another."""
     places: dict[str, list[int]] = {}
     for at, one in enumerate(right):
         places.setdefault(one.shingle, []).append(at)

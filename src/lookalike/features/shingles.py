@@ -117,7 +117,7 @@ def as_elements(sets: Sets) -> pa.Array:
 
 
 def _sets_in(lists: pa.Array) -> Sets:
-    """The sets that `as_elements` has made a column of."""
+    """The sets from which `as_elements` made a column."""
     indptr: Int64 = to_numpy(lists.offsets)
     buffer, first = lists.values.buffers()[1], lists.values.offset
     elements = np.empty(0, np.uint64) if buffer is None else np.frombuffer(buffer, np.uint64)[first:]

@@ -1,4 +1,4 @@
-"""Stop words: the small words that running text is full of, but headings, menus and advertisements lack.
+"""Stop words: the small words that are frequent in running text but rare in headings, menus and advertisements.
 
 The lists in `stopwords.txt` hold *function words* only: articles, pronouns, prepositions, conjunctions,
 auxiliary verbs, particles. The newspaper method needs these. A list with "get" and "buy" would find shingles in
@@ -19,7 +19,7 @@ from lookalike.errors import UsageError
 
 
 def stop_words(language: str) -> frozenset[str]:
-    """The stop words of a language, as they are written: to match tokens, fold them as the text is folded.
+    """The stop words of a language, unfolded: to match tokens, fold them as the text is folded.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """The folding table: what each code point becomes (DESIGN: Fold, Tokens), as arrays that kernels read.
 
-The table is of Unicode 14.0 whatever the version of Python, so that the same input gives the same sets everywhere.
+The table is that of Unicode 14.0 with any version of Python, so that the same input gives the same sets everywhere.
 It is stored in `folding.npz`, created by `python -m lookalike.features.unicode` under a Python with that version.
 """
 

@@ -1,4 +1,4 @@
-"""From lists of numbers or bits to checked vectors, and to the 64-bit words in which they are stored."""
+"""Convert lists of numbers or bits to checked vectors, and these to the 64-bit words in which they are stored."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def rows_of(features: pa.Array, kind: VectorKind) -> tuple[npt.NDArray[Any], Boo
         raise VectorError(int(np.flatnonzero(there)[bad]), "holds a null")
     if kind.scalar == "bits":
         return _bit_words(values, packed, wanted, kind), there
-    # integers of more than 53 bits are rounded like any number; adding zero leaves no -0
+    # integers of more than 53 bits are rounded; adding zero turns -0 into 0
     plain = pc.cast(values, pa.type_for_alias(kind.scalar), safe=False)
     numbers = to_numpy(plain).reshape(-1, kind.dimension) + np.zeros((), kind.scalar)
     limit = min(LARGEST_NUMBER, float(np.finfo(kind.scalar).max))

@@ -1,4 +1,4 @@
-"""Measure the recall: the exact answer for a sample of items, beside what the bands found of it."""
+"""Measure the recall: compare the exact answer for a sample of items with what the bands found."""
 
 from __future__ import annotations
 
@@ -39,8 +39,9 @@ def audit(run: Run[Settings], corpus: Corpus, sample_size: int) -> dict[str, Any
 
     Returns
     -------
-    What run.json holds under "audit": sample, pairs, found, recall, interval, predicted (for pairs of these
-    similarities) and wanted.
+    The entry "audit" of run.json: sample, pairs, found, recall, interval, predicted (for pairs of these similarities)
+    and
+    wanted.
     """
     matching = run.settings.matching
     filled = np.flatnonzero(corpus.counts)
@@ -79,7 +80,7 @@ def audit_folder(out: str | Path, sample_size: int, progress: Progress) -> dict[
         skip_errors=settings.items.skip_errors,
         note=progress.say,
     )
-    settings, _ = choose(sources, settings)  # the plan for vectors depends on what kind they are
+    settings, _ = choose(sources, settings)  # the plan for vectors depends on their kind
     with open_run(settings, progress) as run:
         with progress.stage("reading", sum(source.nbytes for source in sources), "B"):
             corpus = read_corpus(run, sources, ReadSettings(settings.items, settings.digesting))
@@ -88,12 +89,12 @@ def audit_folder(out: str | Path, sample_size: int, progress: Progress) -> dict[
 
 
 def similar_to_sample(run: Run[Settings], corpus: Corpus, sets: Sets, value: Value) -> Pairs:
-    """Every similar pair of a sampled set or vector with any item (also itself); of sets, with a value of the pair."""
+    """Every similar pair of a sampled set or vector and any item (including itself); for sets, with a value."""
     return _near_to(run, corpus, sets) if corpus.settings.vectors else _similar_to(run, corpus, sets, value)
 
 
 def _jaccard(shared: Int64, left_sizes: Int64, right_sizes: Int64) -> Float64:
-    """The similarity by which the plan predicts."""
+    """The similarity that the prediction of the plan uses."""
     return shared / (left_sizes + right_sizes - shared)
 
 
@@ -114,7 +115,7 @@ def _similar_to(run: Run[Settings], corpus: Corpus, sets: Sets, value: Value) ->
 
 
 def _near_to(run: Run[Settings], corpus: Corpus, sets: Sets) -> Pairs:
-    """Of vectors, with their cosine or distance."""
+    """Every similar pair of a sampled vector, with cosine or distance."""
     kind, measure = corpus.settings.vectors, run.settings.matching.measure
     assert kind
 
@@ -137,7 +138,7 @@ def _by_blocks(run: Run[Settings], corpus: Corpus, compare: Callable[[Sets], Pai
     def one(job: tuple[int, int, Block]) -> tuple[Int64, Int64, Float64, int]:
         first, last, block = job
         batch = item_sets(block.items(wanted).features, corpus.digesting)
-        empty = corpus.counts[first:last] == 0  # among them vectors without a direction
+        empty = corpus.counts[first:last] == 0  # including vectors without a direction
         if corpus.settings.vectors and empty.any():
             kept = ~empty & (batch.sizes > 0)
             inside = np.repeat(kept, batch.sizes)
@@ -159,7 +160,7 @@ def _by_blocks(run: Run[Settings], corpus: Corpus, compare: Callable[[Sets], Pai
 
 
 def _groups(left: Int64, right: Int64) -> Int64:
-    """Pairs connected through common items: they are found or missed for the same reasons, so they count as a group."""
+    """Group pairs that are connected through common items: they tend to be found or missed together."""
     items, places = np.unique(np.concatenate([left, right]), return_inverse=True)
     ends = places.astype(np.int32).reshape(2, -1)
     parent = np.arange(len(items), dtype=np.int32)
@@ -169,7 +170,7 @@ def _groups(left: Int64, right: Int64) -> Int64:
 
 
 def _share_a_key(run: Run[Settings], corpus: Corpus, left: Int64, right: Int64) -> Bool:
-    """Which pairs share a bucket; without bands all pairs are compared. Keys that were not stored are made again."""
+    """Which pairs share a bucket; without bands, all pairs are compared. Keys that were not stored are recomputed."""
     found = np.full(len(left), corpus.digesting.plan is None)
     if not len(found):  # without any item, the keys have no type
         return found

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 @frozen
 class DedupOptions:
-    """Which items stay, and whether the recall is measured. `DedupOptions.parse` checks what users give."""
+    """Which items are kept, and whether the recall is measured. `DedupOptions.parse` checks the user's options."""
 
     keep: str = "first"
     policy: str = "direct"
@@ -70,7 +70,7 @@ class DedupOptions:
 
     @property
     def rank(self) -> tuple[str, str | None]:
-        """The keep rule, and the column that it looks at."""
+        """The keep rule, and its column."""
         return parse_keep(self.keep)
 
 
@@ -137,7 +137,7 @@ def find_duplicates(
     save_graph: bool,
     stages: Stages = LOCAL,
 ) -> Deduplicated:
-    """The recipe: read and sketch, join the bands, fetch the sets, verify and decide; audit if asked to."""
+    """The recipe: read and sketch, join the bands, fetch the sets, verify and decide; audit if requested."""
     settings, progress = run.settings, run.progress
     rule, column = options.rank
     everything = references + sources
@@ -173,7 +173,7 @@ def find_duplicates(
 
 
 def _order_items(corpus: Corpus, rule: str, column: str | None, references: int) -> Int32:
-    """The items that are not empty, by priority; the first `references` items are reference items, in front."""
+    """The items that are not empty, by priority; the first `references` items are reference items and come first."""
     items = np.flatnonzero(corpus.counts).astype(np.int32)
     if column is None:
         return order_by_rule(items, references, rule, lambda some: corpus.digests.numbers("length", np.int64)[some])
@@ -196,11 +196,11 @@ def dedup_to_folder(
     progress: Progress | None = None,
     stages: Stages = LOCAL,
 ) -> dict[str, Any]:
-    """Deduplicate files into an output folder; returns what run.json holds.
+    """Deduplicate files into an output folder; return the content of run.json.
 
-    With `resume`, a killed run continues after the last piece of work that it finished. `into` gets the kept items,
-    all of them when the output folder is complete, or none. With `report`, the folder also gets report.html. `stages`
-    is the engine.
+    With `resume`, a killed run continues after the last piece of work that it finished. The kept items are added to
+    `into`, all of them when the output folder is complete, or none. With `report`, report.html is written to the folder
+    as well. `stages` is the engine.
     """
     progress, options = progress or Progress(), options or DedupOptions()
     asked = _describe_request(inputs, reference, options, into)
@@ -255,7 +255,7 @@ def _describe_request(
 def _describe_outcome(
     found: Deduplicated, plan: DedupPlan, asked: dict[str, Any], progress: Progress
 ) -> dict[str, Any]:
-    """The record of a run: its options, what was found, and what it took."""
+    """The record of a run: its options, results and resources."""
     settings, choice = plan.settings, plan.choice
     options = {**settings.to_dict(), **asked}
     record = describe_run(options, settings.matching.plan, found.counts, found.alarms, progress, found.audit)
@@ -272,7 +272,7 @@ def _save_graph(folder: Path, found: Deduplicated, plan: DedupPlan, progress: Pr
 
 
 def _known(found: Deduplicated, sources: list[Source], limits: ReadLimits) -> dict[str, Any]:
-    """What the saved pair graph must know about the input."""
+    """The facts about the input that the saved pair graph must contain."""
     files, blocks = identity_of(sources), found.corpus.digests.blocks
     facts: dict[str, Any] = {"references": found.references, "empty": found.empty, "limits": asdict(limits)}
     facts[NEAR_FROM] = float(relax(found.collected.measure).threshold)
@@ -314,7 +314,7 @@ def dedup_in_memory(
     options: DedupOptions | None = None,
     into: Destination | None = None,
 ) -> DedupResult:
-    """Deduplicate, and return everything as tables; `into` gets the kept items."""
+    """Deduplicate and return everything as tables; the kept items are added to `into`."""
     options, progress = options or DedupOptions(), Progress()
     plan = plan_sources(sources, references, settings, progress)
     with open_run(plan.settings, progress, nbytes=plan.nbytes) as run:

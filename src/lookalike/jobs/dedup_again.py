@@ -1,7 +1,8 @@
 """Repeat a finished dedup run at a higher threshold or with another keep rule, without comparing the text again.
 
-The similar pairs come from the saved pair graph (matching/pair_graph.py). Only items of large parts, and the rows that
-are written, are read again.
+The similar pairs come from the saved pair graph (matching/pair_graph.py). Only the items of large parts, and the rows
+to
+be written, are read again.
 """
 
 from __future__ import annotations
@@ -55,14 +56,14 @@ class SavedGraph:
 
     @classmethod
     def load(cls, out: Path, sums: Any) -> SavedGraph:
-        """Read it from an output folder, if its files are as the checksums in run.json say."""
+        """Read it from an output folder, and check its files against the checksums in run.json."""
         folder = out / FOLDER
         if not (folder / SOURCES).is_file():
             raise UsageError(
                 f"--from {out}: contains no pair graph ({FOLDER}/ is missing); name the output of a dedup run "
                 "on texts or sets, without an index as reference"
             )
-        for name in (LINKS, ITEMS, SOURCES):  # numbers in them are used as places in arrays
+        for name in (LINKS, ITEMS, SOURCES):  # their numbers are used as array indices
             if not isinstance(sums, dict) or not (folder / name).is_file() or checksum(folder / name) != sums.get(name):
                 raise BadDataError(
                     f"--from {out}: {FOLDER}/{name} has changed since the run; run dedup on the input again"
@@ -86,7 +87,7 @@ class SavedGraph:
         return taken.combine_chunks() if isinstance(taken, pa.ChunkedArray) else taken
 
     def sizes(self, items: int) -> Int32:
-        """By item: how many elements its set has, as far as that matters; otherwise 0."""
+        """For each item, the number of elements of its set if it is needed; otherwise 0."""
         sizes = np.zeros(items, np.int32)
         left, right, _ = self.rows(SIZE)
         sizes[left] = right
@@ -108,7 +109,7 @@ def dedup_again(
     report: bool = False,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Deduplicate again into another folder, from the pair graph that `earlier` holds; returns what run.json holds."""
+    """Deduplicate again into another folder, from the pair graph in `earlier`; return the content of run.json."""
     progress = progress or Progress()
     before = read_run(earlier)
     options = before["options"]
@@ -152,13 +153,13 @@ def again_settings(
             f"--threshold {threshold}: {earlier} was run at {options['threshold']}, and less similar pairs were not "
             "saved; run dedup on the input again"
         )
-    return settings.with_matching(plan=before.matching.plan)  # the one by which the candidates were found
+    return settings.with_matching(plan=before.matching.plan)  # the threshold with which the candidates were found
 
 
 def _corpus(
     earlier: str | Path, out: str | Path, options: dict[str, Any], settings: Settings, saved: SavedGraph
 ) -> tuple[Corpus, int]:
-    """The sources of the earlier run, cut into the same blocks; and how many of them are references."""
+    """The sources of the earlier run, cut into the same blocks, and how many of them are references."""
     if "-" in options["inputs"]:
         raise UsageError(f"--from {earlier}: its input came on standard input and cannot be read again")
     limits = ReadLimits(**saved.known.get("limits", EARLIER_LIMITS))
@@ -188,11 +189,11 @@ def _decide(
     references = int(saved.known["references"])
     order = _order(run, corpus, saved, options, references)
     first = _first(saved, places_of(order, len(corpus)), len(order))
-    first_of = np.zeros(len(corpus), np.int32)  # by item: the place of the first with an equal set
+    first_of = np.zeros(len(corpus), np.int32)  # for each item, the place of the first item with an equal set
     first_of[order] = first
     pairs = saved.rows(PAIR)
     connected = options.policy == "connected"
-    # whole clusters need similarities that were not saved: pairs become buckets of two
+    # connected clusters need similarities that were not saved: pairs become buckets of two
     buckets = _buckets(saved, pairs if connected else None, first_of)
     bands = BucketStore(None)
     bands.add(buckets)
@@ -215,7 +216,7 @@ def _decide(
 
 
 def _order(run: Run[Settings], corpus: Corpus, saved: SavedGraph, options: DedupOptions, references: int) -> Int32:
-    """The saved items by priority; all others stay in any case."""
+    """The saved items by priority; all others are kept in any case."""
     rule, column = options.rank
     items, lengths = saved.column("item"), saved.column("length")
     known = items.astype(np.int32)
@@ -227,11 +228,11 @@ def _order(run: Run[Settings], corpus: Corpus, saved: SavedGraph, options: Dedup
 
 
 def _first(saved: SavedGraph, place_of: Int32, places: int) -> Int32:
-    """For each place the first place with an equal set, in the new order."""
+    """For each place, the first place with an equal set, in the new order."""
     members, groups = place_of[saved.column("item")], saved.column("first")
     by_place = np.argsort(members)
-    heads = np.full(len(place_of), -1, np.int32)  # by the item that was first then
-    heads[groups[by_place][::-1]] = members[by_place][::-1]  # of several, the last that is written stays: the first
+    heads = np.full(len(place_of), -1, np.int32)  # indexed by the item that was first in the earlier run
+    heads[groups[by_place][::-1]] = members[by_place][::-1]  # in reverse: the first place is written last
     first = np.empty(places, np.int32)
     first[members] = heads[groups]
     return first
@@ -251,7 +252,7 @@ def _buckets(saved: SavedGraph, pairs: tuple[Int32, Int32, Int32] | None, first_
 def _link_pairs(
     collected: CollectedDecisions, first_of: Int32, pairs: tuple[Int32, Int32, Int32], measure: Measure
 ) -> Links:
-    """The removals that follow from the saved pairs."""
+    """The removals implied by the saved pairs."""
     candidates = collected.candidates
     order, references = candidates.order, candidates.references
     left, right = first_of[pairs[0]], first_of[pairs[1]]

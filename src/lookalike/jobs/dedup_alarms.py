@@ -40,11 +40,11 @@ def find_alarms(
     Parameters
     ----------
     removed, keeper
-        Items that were removed, ascending, and who for.
+        Items that were removed, ascending, and the kept item of each.
     files
-        What was to be deduplicated.
+        The files that were deduplicated.
     audit
-        The measured recall, if it was.
+        The measured recall, if it was measured.
 
     Examples
     --------

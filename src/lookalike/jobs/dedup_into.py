@@ -1,4 +1,4 @@
-"""`dedup --into`: the kept items are added to an index, in one piece with the output of the run."""
+"""`dedup --into`: add the kept items to an index, atomically with the output of the run."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class KeptItems:
 def adding_kept(
     run: Run[Settings], found: Deduplicated, into: Destination | None, *, numbered: bool = False
 ) -> Iterator[KeptItems | None]:
-    """Read the kept items again and make them ready; they are added by `commit`, or else not at all.
+    """Read the kept items again and prepare them; `commit` adds them.
 
-    With `numbered`, items get numbers if none of them has an id; otherwise they are called FILE:ROW.
+    With `numbered`, items get numbers if none of them has an id; otherwise their ids are FILE:ROW.
     """
     if into is None:
         yield None
@@ -62,9 +62,9 @@ def _slice(ids: pa.Array | None, low: int, high: int) -> pa.Array | None:
 
 
 def finish_committed(output: OutputFolder, into: Destination, asked: Mapping[str, Any]) -> dict[str, Any] | None:
-    """If a run was killed between adding its items and publishing its output, publish that; returns its record.
+    """If a run was killed between adding its items and publishing its output, publish the output; return its record.
 
-    To start over would compare the items with themselves.
+    Starting over would compare the items with themselves.
     """
     record = output.completed()
     added = record.get("into") if record else None

@@ -1,4 +1,4 @@
-"""What a dedup run is about to do: what it reads, by which method, in which work folder, and what that will take."""
+"""The plan of a dedup run: its inputs, its method, its work folder, and the resources it will need."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FIRST_KERNELS = ("sample", "dedup lsh")
 
 @frozen
 class DedupPlan:
-    """What is read, and with which settings, now that the method has been chosen."""
+    """The inputs and settings of a run, after the method has been chosen."""
 
     sources: list[Source]
     references: list[Source]
@@ -36,12 +36,12 @@ class DedupPlan:
 
     @property
     def everything(self) -> list[Source]:
-        """Reference items come first."""
+        """All sources, reference items first."""
         return self.references + self.sources
 
     @property
     def nbytes(self) -> int:
-        """The size of everything that is read."""
+        """The total size of the input."""
         return total_bytes(self.everything)
 
     def open_work(self, output: OutputFolder, folder: Path, asked: dict[str, Any], stages: Stages) -> WorkFolder:
@@ -51,7 +51,7 @@ class DedupPlan:
         return open_work(output, folder, self.settings.to_dict(), named, self.everything, seconds)
 
     def check_forecast(self, output: OutputFolder, stages: Stages, progress: Progress) -> Forecast:
-        """Say what the run will take; refuse it if that does not fit."""
+        """Report what the run will need; refuse it if that does not fit."""
         local = stages is LOCAL
         forecast = forecast_run(self.sources, self.references, self.settings, cluster=not local)
         progress.say(forecast.describe("" if local else " on the driver"))
@@ -92,7 +92,7 @@ def plan_sources(sources: list[Source], references: list[Source], settings: Sett
 def _open_references(
     reference: Sequence[str | Path | Source], opened: Callable[[Sequence[str | Path]], list[Source]]
 ) -> list[Source]:
-    """Files are opened; what is a source already stays, in its place."""
+    """Open references that are files; sources are left as they are, in order."""
     found: list[Source] = []
     for are_paths, some in groupby(reference, lambda one: isinstance(one, str | Path)):
         given: list[Any] = list(some)

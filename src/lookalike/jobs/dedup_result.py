@@ -1,4 +1,4 @@
-"""The outcome of a dedup run, and how it is written: the rows that stay, each removal with its reason, clusters."""
+"""The outcome of a dedup run, and how it is written: the kept rows, each removal with its reason, clusters."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Deduplicated:
         return self.collected.alarms() + alarms
 
     def removed(self) -> Iterator[pa.Table]:
-        """Every removal with its reason, in input order, some rows at a time."""
+        """Every removal with its reason, in input order, in batches."""
         for first in range(0, max(1, len(self.outcome.removed)), TABLE_ROWS):
             yield self._removed(slice(first, first + TABLE_ROWS))
 
@@ -97,7 +97,7 @@ class Deduplicated:
         return pa.table(columns)
 
     def clusters(self) -> Iterator[pa.Table]:
-        """The items of clusters with two or more members; a cluster is a kept item with those removed for it."""
+        """The items of clusters with two or more members; a cluster is a kept item and the items removed for it."""
         keepers, sizes = np.unique(self.outcome.keeper, return_counts=True)
         members = np.concatenate([keepers, self.outcome.removed])
         cluster = np.concatenate([np.arange(len(keepers)), np.searchsorted(keepers, self.outcome.keeper)])
@@ -170,7 +170,7 @@ def _parse(rows: bytes, suffixes: list[str], encoding: str, name: str) -> pa.Tab
 
 
 def _texts(corpus: Corpus, number: int, keep: Bool) -> pa.Table:
-    """Files without columns: the file and text of each item."""
+    """For files without columns: the file and text of each item."""
     source = corpus.sources[number]
     column = corpus.settings.column
     wanted = Wanted(column, (), corpus.settings.skip_errors)

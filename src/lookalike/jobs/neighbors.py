@@ -83,7 +83,7 @@ class NeighborSettings:
 
     @property
     def threshold(self) -> tuple[int, int] | None:
-        """Numerator and denominator, as kernels take it."""
+        """Numerator and denominator, for the kernels."""
         return self.measure.arguments[1:] if self.bounded else None
 
     def for_vectors(self, kind: VectorKind) -> NeighborSettings:
@@ -127,7 +127,7 @@ class FoundNeighbors:
         }
 
     def table(self, ids: bool = True) -> pa.Table:
-        """left, right, similarity, rank; by id, or by row number (OTHER is numbered on its own)."""
+        """left, right, similarity, rank; by id, or by row number (OTHER is numbered separately)."""
         first = self.first_other if self.first_other < len(self.corpus) else 0
         return pa.table(
             {
@@ -139,7 +139,7 @@ class FoundNeighbors:
         )
 
     def _ids(self, items: Int64) -> pa.Array:
-        """The ids of items, each made once however often it comes up."""
+        """The ids of items, each created once even if it occurs often."""
         used = np.zeros(len(self.corpus), np.bool_)
         used[items] = True
         return pc.take(self.corpus.ids(np.flatnonzero(used)), to_arrow((np.cumsum(used) - 1)[items]))
@@ -150,7 +150,7 @@ def find_neighbors(
 ) -> FoundNeighbors:
     """The recipe: read, fetch the sets, number their elements by frequency, search.
 
-    With `others`, neighbours are sought among their items instead.
+    With `others`, neighbours are searched for among their items instead.
     """
     expect("neighbors")
     everything = sources + others
@@ -218,10 +218,10 @@ def _nearest_vectors(run: Run[NeighborSettings], corpus: Corpus, first_other: in
 
 
 def _check_beforehand(sources: list[Source], settings: NeighborSettings, kind: VectorKind | None) -> None:
-    """Refuse what surely does not fit, judging by the first items, before all are read."""
+    """Refuse input that certainly does not fit, judging by the first items, before all are read."""
     enough = SURELY * settings.execution.budget.total_bytes
     if about_bytes(total_bytes(sources), 0, 1) < enough:
-        return  # even with an element for each byte
+        return  # even if each byte were an element
     items, _ = count_items(sources)
     if kind:
         needed = BASE_BYTES + _vector_bytes(items * kind.dimension, items)
@@ -240,7 +240,7 @@ def _vector_bytes(numbers: int, vectors: int) -> int:
 
 
 def check_memory(corpus: Corpus, settings: NeighborSettings) -> None:
-    """Refuse what does not fit, once the number of shingles is known: all sets are in memory together."""
+    """Refuse input that does not fit, once the number of shingles is known: all sets must be in memory."""
     threads = settings.execution.threads
     needed = BASE_BYTES + about_bytes(int(corpus.counts.sum(dtype=np.int64)), len(corpus), threads)
     _check_memory(needed, len(corpus), settings)
@@ -257,7 +257,7 @@ def _check_memory(needed: int, items: int, settings: NeighborSettings) -> None:
 
 
 def _advancing(run: Run[NeighborSettings]) -> Callable[..., Iterator[Any]]:
-    """The workers' map, which reports how many sets are done."""
+    """The `map` of the workers, with progress in sets."""
 
     def each(search: Callable[[Any], Any], pieces: Iterable[Any]) -> Iterator[Any]:
         for done in run.workers.map(search, pieces):
@@ -268,7 +268,7 @@ def _advancing(run: Run[NeighborSettings]) -> Callable[..., Iterator[Any]]:
 
 
 def _by_input(found: NearestSets, sizes: Int64, items: Int64, rows: Int64, measure: Measure) -> Rows:
-    """Neighbours by item, in input order, from neighbours by number of the set."""
+    """Convert neighbours by set number to neighbours by item, in input order."""
     order = np.argsort(rows)
     counts = np.diff(found.starts)[order]
     ends = np.cumsum(counts)
@@ -290,7 +290,7 @@ def neighbors_of_files(
 ) -> tuple[pa.Table, list[Rejected], dict[str, Any]]:
     """The neighbours as a table, the bad lines that were skipped, and the record of the run.
 
-    With `transposed`, the items are the elements of the sets that the files hold.
+    With `transposed`, the items are the elements of the sets in the files.
     """
     sources, others = open_files(inputs, against, settings, spool, progress, transposed)
     found = find_neighbors(sources, others, settings, progress)

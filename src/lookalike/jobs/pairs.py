@@ -44,7 +44,7 @@ class FoundPairs:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How much was found."""
+        """The numbers of items and pairs."""
         return {
             "items": len(self.corpus),
             "empty": int(np.count_nonzero(self.corpus.counts == 0)),
@@ -66,7 +66,7 @@ class FoundPairs:
     def _table(self, rows: Any, ids: bool) -> pa.Table:
         left, right = rows["left"].astype(np.int64), rows["right"].astype(np.int64)
         if not ids and self.second is not None:
-            right = right - self.second  # rows of the other collection are numbered on their own
+            right = right - self.second  # rows of the other collection are numbered separately
         return pa.table(
             {
                 "left": self.corpus.names(left) if ids else to_arrow(left),
@@ -107,7 +107,7 @@ def find_similar_pairs(
 
 
 def _order(corpus: Corpus, method: str) -> Int32:
-    """The input order; for exact joins by size, so that blocks too different in size need not meet."""
+    """The input order; for exact joins, the order of size, so that blocks too different in size are not compared."""
     items = np.flatnonzero(corpus.counts).astype(np.int32)
     if method == "lsh":
         return items
@@ -142,7 +142,7 @@ def pairs_of_files(
 
 
 def record_pairs(found: FoundPairs, options: dict[str, Any], progress: Progress) -> dict[str, Any]:
-    """The record of a run: its settings and further options, what was found, and what it took."""
+    """The record of a run: its settings and other options, results and resources."""
     chosen = found.settings
     record = describe_run(
         {**chosen.to_dict(), **options}, chosen.matching.plan, found.counts, found.listing.alarms, progress

@@ -1,4 +1,4 @@
-"""The inputs of a finished run, opened again to show some of its items; or why that is not possible."""
+"""Open the inputs of a finished run again to show some of its items, or explain why that is not possible."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class RunInputs:
     """What is no longer there, in words."""
 
     def fetch(self, places: Iterable[Place]) -> tuple[dict[Place, Any], str]:
-        """The contents of the items at these places as far as they can be read, and what went wrong."""
+        """The contents of the items at these places, as far as they can be read, and messages about the rest."""
         names = {_under(self.prefix, file): file for file, _ in places}
         asked = [(_under(self.prefix, file), row) for file, row in places]
         try:
@@ -47,14 +47,14 @@ class RunInputs:
         return {(names[file], row): value for (file, row), value in found.items()}, ""
 
     def locate(self, source: int, row: int) -> Place:
-        """The place of a row of a source of the run; without a file if not all sources are as they were."""
+        """The place of a row of a source of the run; without a file if any source has changed."""
         if self.known is None or source >= len(self.sources):
             return "", row
         file, row = self.sources[source].locate(row)
         return self.shown(file), row
 
     def shown(self, name: str) -> str:
-        """The name of a file without what was put before it to find it."""
+        """The name of a file without the folder that was prepended to find it."""
         return name.removeprefix(f"{self.prefix}/") if self.prefix else name
 
 
@@ -64,7 +64,7 @@ def sources_of_run(sources: Sequence[Source], references: int, blocks: Iterable[
 
 
 def open_inputs_of(out: Path, run: Mapping[str, Any]) -> RunInputs:
-    """Open the inputs of a finished run, where they were; files that have changed since are left out."""
+    """Open the inputs of a finished run where they were; files that have changed since are omitted."""
     options = run["options"]
     wanted = Wanted(options["column"], (), options.get("on_error") == "skip")
     if "-" in options["inputs"]:
@@ -94,7 +94,7 @@ def open_inputs_of(out: Path, run: Mapping[str, Any]) -> RunInputs:
 
 
 def _checked(out: Path, inputs: RunInputs, saved: Mapping[str, Any]) -> RunInputs:
-    """Without the files that were written after the run; with what the pair graph knows, if all are as they were."""
+    """Drop the files that were written after the run; add the facts of the pair graph if none has changed."""
     finished = (out / RUN_FILE).stat().st_mtime_ns
     known_files = [[_under(inputs.prefix, name), *about] for name, *about in saved.get("files", ())]
     before = {name: about for name, *about in known_files}
@@ -112,7 +112,7 @@ def _checked(out: Path, inputs: RunInputs, saved: Mapping[str, Any]) -> RunInput
 
 
 def _known(blocks: Iterable[Any], sources: Sequence[Source]) -> dict[tuple[int, int], tuple[int, Sequence[int]]]:
-    """What is known about the blocks; the sources are told which of their rows are no items."""
+    """The block records; each source learns which of its rows are not items."""
     found = {}
     for source, block, items, aside, *_ in blocks:
         found[source, block] = items, aside
@@ -121,7 +121,7 @@ def _known(blocks: Iterable[Any], sources: Sequence[Source]) -> dict[tuple[int, 
 
 
 def _saved(out: Path) -> dict[str, Any]:
-    """What the pair graph knows about the inputs; nothing if there is none."""
+    """The facts about the inputs in the pair graph; nothing if there is none."""
     path = out / FOLDER / SOURCES
     try:
         found = json.loads(path.read_text("utf-8")) if path.is_file() else {}
@@ -131,7 +131,7 @@ def _saved(out: Path) -> dict[str, Any]:
 
 
 def _bases(out: Path, given: Sequence[str]) -> Iterator[str]:
-    """Where relative inputs may be, if not in the working folder: in one that OUT is in, which was relative too."""
+    """Where relative inputs may be if not in the working folder: in a parent of OUT, if OUT was relative too."""
     local = [one for one in given if "://" not in one and not Path(one).is_absolute()]
     if local and not all(Path(one).exists() for one in local):
         for base in out.resolve().parents:

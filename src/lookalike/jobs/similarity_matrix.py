@@ -1,7 +1,7 @@
 """The similarities of all items of one collection with all of another, as a matrix.
 
-The elements of the columns' sets are put into a table, past which the rows' sets are streamed: that counts the overlap
-of every pair that shares an element, and only of these.
+The elements of the sets of the columns are put into a table, and the sets of the rows are looked up in it. This counts
+the overlap of exactly those pairs that share an element.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Entries(NamedTuple):
 
 @frozen
 class MatrixSettings:
-    """Which matrix is wanted."""
+    """The options of the matrix."""
 
     items: ItemSettings
     measure: Measure
@@ -86,7 +86,7 @@ class MatrixSettings:
 
     @property
     def arguments(self) -> tuple[int, int, int]:
-        """Measure and threshold for the kernel; if no entry is left out, an overlap of 1 is enough."""
+        """Measure and threshold for the kernel; if no entry is omitted, an overlap of 1 is enough."""
         return self.measure.arguments if self.bounded else Measure.parse("overlap", 1).arguments
 
 
@@ -112,7 +112,7 @@ def similarity_matrix(
 
 
 def _check_memory(shape: tuple[int, int], sets_bytes: int, settings: MatrixSettings) -> None:
-    """Refuse what cannot fit, once the number of shingles is known."""
+    """Refuse input that cannot fit, once the number of shingles is known."""
     matrix_bytes = 8 * shape[0] * shape[1] if settings.output == "dense" else 0
     needed, total = BASE_BYTES + sets_bytes + matrix_bytes, settings.execution.budget.total_bytes
     if needed > total:
@@ -129,7 +129,7 @@ def _too_large(what: str, total: int) -> ResourceError:
 def entries(
     left: Sets, right: Sets, settings: MatrixSettings, each: Mapper = map, most_entries: int = MOST_ENTRIES
 ) -> Iterable[Entries]:
-    """The entries of the pairs of sets that share an element, some rows at a time, in order."""
+    """The entries of the pairs of sets that share an element, in order, in batches of rows."""
     index = index_sample(right.indptr, right.elements)
     measure, left_sizes, right_sizes = settings.measure, left.sizes, right.sizes
 
@@ -140,7 +140,7 @@ def entries(
         )
         order = np.argsort(rows * len(right) + columns)
         rows, columns, shared = rows[order] + first, columns[order].astype(np.int64), shared[order]
-        if settings.bounded and measure.name == "containment":  # the kernel lets both directions in
+        if settings.bounded and measure.name == "containment":  # the kernel accepts both directions
             num, den = measure.arguments[1:]
             holds = shared * den >= left_sizes[rows] * num
             rows, columns, shared = rows[holds], columns[holds], shared[holds]
@@ -158,7 +158,7 @@ def _dense(found: Iterable[Entries], shape: tuple[int, int]) -> Float64:
 
 
 def _sparse(found: Iterable[Entries], shape: tuple[int, int], room_bytes: int) -> Any:
-    """All entries as a SciPy matrix; given up as soon as they do not fit."""
+    """All entries as a SciPy matrix; raises an error as soon as they do not fit."""
     from scipy.sparse import csr_array
 
     parts = [Entries(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
@@ -174,7 +174,7 @@ def _sparse(found: Iterable[Entries], shape: tuple[int, int], room_bytes: int) -
 
 
 def cosine_matrix(left: npt.NDArray[Any], right: npt.NDArray[Any] | None, budget: Budget) -> Float64:
-    """The cosines of the angles between the rows of two matrices of numbers; zero vectors have 0 with everything.
+    """The cosines of the angles between the rows of two matrices of numbers; 0 for zero vectors.
 
     Examples
     --------
@@ -193,7 +193,7 @@ def cosine_matrix(left: npt.NDArray[Any], right: npt.NDArray[Any] | None, budget
 
 
 def _unit_rows(given: npt.NDArray[Any], name: str) -> Float64:
-    """Rows of length 1, or 0 where they are zero. Scaled by their largest component first, so that none overflows."""
+    """Scale rows to length 1, except zero rows; first by the largest component, so that nothing overflows."""
     if given.ndim != 2 or given.dtype.kind not in "buif":
         raise UsageError(
             f"{name}: vectors must be a matrix of real numbers with one vector per row, not {given.ndim}-D "

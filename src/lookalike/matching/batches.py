@@ -1,8 +1,8 @@
 """Compare candidates batch by batch, each batch as large as memory allows.
 
-Items are taken in an order of priority; a *place* is a position in that order. Sets that can be similar are connected
-by buckets, so the connected parts are independent of each other and are compared one batch after the other. A part that
-does not fit in memory is cut into blocks: each block is compared with every earlier one, and then within itself.
+Items are ordered by priority; a *place* is a position in that order. Sets that can be similar are connected by buckets,
+so the connected parts are independent of each other and are compared batch by batch. A part that does not fit in memory
+is cut into blocks: each block is compared with every earlier one, and then within itself.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from lookalike.types.frozen import frozen
 
 
 class LoadedBlock(NamedTuple):
-    """Members whose sets are in memory: `members[mine]`, of which the k-th has the set rows[k]."""
+    """Members whose sets are in memory: `members[mine]`; the k-th of them has the set rows[k]."""
 
     mine: Int64
     rows: Int64
@@ -38,7 +38,7 @@ class LoadedBlock(NamedTuple):
 
 @frozen
 class FindOptions:
-    """Who may meet whom."""
+    """Which items may be compared with which."""
 
     references: int = 0
     """How many items, at the front of the input, are reference items."""
@@ -48,7 +48,7 @@ class FindOptions:
     """Whether bands are compared one by one: that takes less memory, and a pair can come up more than once."""
 
     def reference_places(self, order: Int32) -> int:
-        """How many places, at the front, hold reference items."""
+        """The number of places at the front that hold reference items."""
         return int(np.searchsorted(order >= self.references, True))
 
 
@@ -75,7 +75,7 @@ class Candidates:
     """See `FindOptions`."""
 
     def fetch(self, run: Run[Settings]) -> None:
-        """Get all sets, by reading their items again; those that a killed run has saved are there."""
+        """Get all sets by reading their items again, except those that a killed run has saved."""
         items = self.order[self.members].astype(np.int64)
         by_item = np.argsort(items)
         by_item = by_item[np.searchsorted(items[by_item], self.sets.reached) :]
@@ -85,13 +85,13 @@ class Candidates:
                 self.sets.add(sets, block_of[low:high], items[low:high])
 
     def compare(self, run: Run[Settings], batch: int, removed: Bool) -> Iterator[Comparable]:
-        """The sets of a batch that must be compared, some at a time.
+        """Yield the sets of a batch that must be compared with each other.
 
         Parameters
         ----------
         removed : bool[places]
-            Places whose keeper is already known. The caller updates it between the parts of a batch: later blocks of a
-            part are not compared with sets that are gone.
+            Places whose keeper is already known. The caller updates it between the parts of a batch, so that later
+            blocks of a part are not compared with removed sets.
         """
         for number, found in enumerate(self._compare(run, batch, removed)):
             found.name = f"{piece_prefix(run, batch)}-{number:05}"
@@ -110,15 +110,15 @@ class Candidates:
             yield from self._compare_blocks(run, blocks, removed)
 
     def parts(self, limit: int) -> tuple[Int32, Bool]:
-        """By place: the connected part that it belongs to; and by part, whether its sets take more than `limit`."""
+        """For each place, its connected part; for each part, whether its sets take more than `limit`."""
         part_of = connected_parts(self.bands, len(self.order))
         nbytes = set_bytes(self.corpus, self.order[self.members], 1 if self.by_band else len(self.bands))
         return part_of, np.bincount(part_of[self.members], nbytes, minlength=len(self.order)) > limit
 
     def _compare_blocks(self, run: Run[Settings], blocks: range, removed: Bool) -> Iterator[Comparable]:
-        """A part that does not fit: each block with every earlier one, then within itself.
+        """Compare a part that does not fit: each block with every earlier one, then within itself.
 
-        Since places rise from block to block, the first keeper of a set is found first.
+        Since places increase from block to block, the first keeper of a set is found first.
         """
         with run.progress.stage("refining"):
             loaded = [
@@ -141,7 +141,7 @@ class Candidates:
                 yield found
 
     def _may_match(self, part: CutPart, block: int, other: int, matching: MatchSettings) -> bool:
-        """Whether the two blocks hold sets whose sizes allow them to be similar."""
+        """Whether any sets of the two blocks have sizes that allow them to be similar."""
         block_of = self.packing.block_of[np.searchsorted(self.members, part.places)]
         mine, others = part.sizes[block_of == block], part.sizes[block_of == other]
         if not len(mine) or not len(others):
@@ -162,7 +162,7 @@ class Candidates:
         return np.asarray(prints_of(block.sets, self.corpus.settings.vectors)[:, block.rows])
 
     def _collapse(self, mine: Int64, prints: UInt64) -> tuple[Bool, EqualSets | None]:
-        """By member: is it the first with its set? And which places have a set equal to an earlier one's."""
+        """For each member, whether it is the first with its set; and the places whose set equals an earlier one."""
         if self.second is not None:
             prints = prints + (self.order[self.members[mine]] >= self.second).astype(np.uint64)
         same = group_prints(*prints)
@@ -175,7 +175,7 @@ class Candidates:
         return distinct, EqualSets(self.members[mine[copies]], self.members[mine[same[copies]]])
 
     def _assemble(self, blocks: list[LoadedBlock], chosen: Bool) -> Comparable:
-        """The chosen sets of some blocks, with the buckets in which they meet."""
+        """The chosen sets of some blocks, with the buckets that they share."""
         kept = [chosen[block.mine] for block in blocks]
         places = np.concatenate([self.members[block.mine[here]] for block, here in zip(blocks, kept)])
         number = np.full(len(self.order), -1, np.int32)
@@ -215,12 +215,12 @@ def plan_batches(
 
 
 def set_bytes(corpus: Corpus, items: Int32, at_once: int) -> Int64:
-    """The memory that the sets of items take while they are compared, with this number of bands at a time."""
+    """The memory that the sets of items take during comparison, with this number of bands at a time."""
     return 8 * corpus.counts[items].astype(np.int64) + MEMBER_BYTES * at_once
 
 
 def _pack(bands: BucketStore, members: Int64, corpus: Corpus, order: Int32, at_once: int, limit: int) -> Packing:
-    """What is compared together, with `at_once` bands in memory. Counts include repeats, so sets are no larger."""
+    """Pack candidates into batches, with `at_once` bands in memory. Counts include repeats, so sets are no larger."""
     nbytes = set_bytes(corpus, order[members], at_once)
     if nbytes.sum() <= limit:
         return Packing(np.zeros(len(members), np.int32), [range(1)] if len(members) else [])
@@ -236,18 +236,18 @@ def name_member(corpus: Corpus, order: Int32, members: Int64, member: int) -> st
 
 
 def piece_prefix(run: Run[Settings], batch: int) -> str:
-    """How the names of pieces of work about parts of a batch begin."""
+    """The prefix of the names of pieces about parts of a batch."""
     return f"part-{run.settings.execution.budget.batch_name}-{batch:05}"
 
 
 def prints_of(sets: Sets, kind: VectorKind | None) -> UInt64:
-    """Fingerprints that are equal only for equal sets; for vectors the order counts: uint64[2, sets]."""
+    """Fingerprints that identify equal sets: uint64[2, sets]. For vectors, the order of elements counts."""
     found = fingerprints(sets) if kind else fingerprint_sets(sets.indptr, sets.elements)
     return np.asarray(found)
 
 
 def follow_equal(first: Int32, equal: list[EqualSets]) -> Int32:
-    """For each place the first place with an equal set, including those found while sets were compared.
+    """For each place, the first place with an equal set, including equal sets found during comparison.
 
     Examples
     --------

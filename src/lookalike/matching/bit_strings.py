@@ -1,4 +1,4 @@
-"""Pairs of bit strings that differ in few bits: those that agree in a block of bits, or all, whichever costs less."""
+"""Pairs of bit strings that differ in few bits: by blocks of bits or by comparing all pairs, whichever costs less."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SAMPLE = 2048
 
 
 class NearPairs(NamedTuple):
-    """Pairs of vectors (left < right by their number) that reach the threshold, and how many were compared."""
+    """Pairs of vectors (left < right) that reach the threshold, and how many were compared."""
 
     left: Int64
     right: Int64
@@ -47,7 +47,7 @@ def near_bit_strings(
 ) -> Iterator[NearPairs]:
     """Every pair that differs in at most as many bits as the measure's threshold; see `near_pairs`.
 
-    With `blocks`, by blocks of bits or by comparing all; by default, what is expected to cost less.
+    `blocks` says whether to use blocks of bits; by default, the cheaper way according to an estimate.
     """
     if not len(rows[0]):
         return
@@ -60,7 +60,7 @@ def near_bit_strings(
 
 
 def _positions(strings: UInt64, kind: VectorKind, most: int, earlier: int, blocks: bool | None) -> Int64 | None:
-    """The bits of each block; None if comparing all costs less."""
+    """The bits of each block; None if comparing all pairs costs less."""
     if blocks is False or not bit_blocks.block_rows(kind.dimension, most):
         return None
     items = len(strings)
@@ -75,7 +75,7 @@ def _positions(strings: UInt64, kind: VectorKind, most: int, earlier: int, block
 
 
 class _Task(NamedTuple):
-    """Places of the members of buckets, to be compared with those after them in their bucket."""
+    """Members of buckets, each to be compared with the later members of its bucket."""
 
     block: int
     members: Int32

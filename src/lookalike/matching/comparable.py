@@ -1,4 +1,4 @@
-"""Distinct sets that are compared together, and the buckets in which they meet."""
+"""Distinct sets that are compared together, and the buckets that they share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lookalike.verify.measures import Measure
 
 
 class EqualSets(NamedTuple):
-    """Places, and for each the first place with an equal set."""
+    """Places, each with the first place that has an equal set."""
 
     places: Int64
     firsts: Int64
@@ -31,7 +31,7 @@ class CutPart(NamedTuple):
 
 @dataclass(slots=True)
 class Comparable:
-    """Distinct sets, numbered 0, 1, ... by priority, with the buckets in which they meet.
+    """Distinct sets, numbered 0, 1, ... by priority, with the buckets that they share.
 
     NumPy arrays and plain values only: it can be sent to another process.
     """
@@ -61,7 +61,7 @@ class Comparable:
 
     @classmethod
     def from_keys(cls, sets: Sets, keys: UInt64, kind: VectorKind | None = None) -> Comparable:
-        """Distinct sets, ordered by priority, that meet if they share a bucket key in a band.
+        """Group distinct sets, ordered by priority, that share a bucket key in a band.
 
         Parameters
         ----------
@@ -87,7 +87,7 @@ class Comparable:
 
     @property
     def sets(self) -> tuple[Int64, Int64, UInt64]:
-        """The sets as kernels take them; vectors as numbers."""
+        """The sets in the form that kernels take; vectors as numbers."""
         found = self.begins, self.ends, self.elements
         return self.kind.as_rows(*found) if self.kind else found
 

@@ -20,7 +20,7 @@ from lookalike.types import Bool, Float64, Int32, Int64, Mapper
 
 
 def solve_part(found: Comparable, settings: Settings, references: int = 0, *, connected: bool = False) -> PartDecisions:
-    """Decide a whole connected part of candidates: refine its buckets, compare its sets, and choose the keepers.
+    """Decide one connected part of the candidates: refine its buckets, compare its sets and choose the keepers.
 
     A pure function: arrays in, arrays out, no open files. It can run in another process.
 
@@ -29,9 +29,9 @@ def solve_part(found: Comparable, settings: Settings, references: int = 0, *, co
     found
         Distinct sets, by priority; see `Comparable.from_keys`.
     references
-        How many sets, at the front, are reference items, which always stay.
+        The number of sets at the front that are reference items, which are always kept.
     connected
-        Whether whole connected clusters are removed but for their first set.
+        Whether to keep only the first set of each connected cluster.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def _decide_clusters(
     keeper, similarity = _values(found, matching, removed, clusters.root, overlaps)
     shared = clusters.overlaps[removed]
     partner, partner_similarity = _values(found, matching, removed, clusters.partner, shared)
-    if matching.measure.name == "containment":  # the pair counts in its larger direction
+    if matching.measure.name == "containment":  # the larger of the two directions counts
         back = found.values(matching.measure, partner, removed, shared.astype(np.int64))
         partner_similarity = np.maximum(partner_similarity, back)
     compared, pairs = direct.candidates + clusters.candidates, direct.pairs + clusters.pairs
@@ -97,7 +97,7 @@ def _decide_clusters(
 def _values(
     found: Comparable, matching: MatchSettings, removed: Int64, other_of: Int32, overlaps: Int32
 ) -> tuple[Int64, Float64]:
-    """The other set of each removed one, and their similarity."""
+    """The set that each removed set resembles, and their similarity."""
     other = other_of[removed].astype(np.int64)
     return other, found.values(matching.measure, removed, other, overlaps.astype(np.int64))
 
@@ -105,7 +105,7 @@ def _values(
 def decide_candidates(
     run: Run[Settings], candidates: Candidates, policy: str, graph: PairGraph | None = None
 ) -> CollectedDecisions:
-    """Decide all candidates, batch by batch; `graph` gets the pairs that a later run can start from."""
+    """Decide all candidates, batch by batch. `graph` collects the pairs that a later run can reuse."""
     collected = CollectedDecisions(run, candidates, connected=policy == "connected")
     batches = range(len(candidates.packing.batches))
     pending = [batch for batch in batches if not ((graph is None or graph.has(batch)) and collected.reuse(batch))]
@@ -133,7 +133,7 @@ def _decide(
 ) -> PartDecisions:
     collected.note_equal(found)
     reference = found.places < candidates.references
-    # reference items stay, but their keepers are sought for the sake of their copies
+    # reference items are kept, but their keepers are needed for their copies
     sought = (~reference | collected.copied[found.places]) & ~collected.removed[found.places]
     if collected.connected and found.cut is not None:
         raise ResourceError(

@@ -1,4 +1,4 @@
-"""From decisions about distinct sets to decisions about all items."""
+"""Extend decisions about distinct sets to decisions about all items."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lookalike.verify.measures import Measure
 
 
 class Links(NamedTuple):
-    """Places, to each another place, and the similarity of the two."""
+    """Links from places to other places, with the similarity of the two."""
 
     places: Int64
     to: Int64
@@ -32,7 +32,7 @@ NO_LINKS = Links(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
 
 
 class PartDecisions(NamedTuple):
-    """Which sets of a part are removed, by number, ascending; all others stay."""
+    """The sets of a part that are removed, by number, ascending; all others are kept."""
 
     removed: Int64
     keeper: Int64
@@ -48,7 +48,7 @@ class PartDecisions(NamedTuple):
 
 @frozen
 class Outcome:
-    """The removed items, ascending; all others stay."""
+    """The removed items, ascending; all others are kept."""
 
     removed: Int64
     keeper: Int64
@@ -62,7 +62,7 @@ class Outcome:
     """How many were removed because an earlier item has an equal set."""
 
     def kept(self, items: int) -> Bool:
-        """By item: is it kept?"""
+        """For each item, whether it is kept."""
         kept = np.ones(items, np.bool_)
         kept[self.removed] = False
         return kept
@@ -70,7 +70,7 @@ class Outcome:
 
 @dataclass(slots=True)
 class BatchDecisions:
-    """What was decided about one batch, by place."""
+    """The decisions about one batch, by place."""
 
     keeper: list[Links] = field(default_factory=list)
     partner: list[Links] = field(default_factory=list)
@@ -85,7 +85,7 @@ class BatchDecisions:
     def add(
         self, found: Comparable, decided: PartDecisions, refined: Refined, measure: Measure, *, connected: bool
     ) -> None:
-        """Add what was decided about some sets."""
+        """Add the decisions about some sets."""
         self.compared += decided.compared
         self.pairs += decided.pairs
         self.refined = merge_refined([self.refined, refined])
@@ -118,18 +118,18 @@ class BatchDecisions:
 
 
 class CollectedDecisions:
-    """Collects the decisions of one batch after the other, and extends them to all items.
+    """Collects the decisions batch by batch, and extends them to all items.
 
-    The decisions of a finished batch are a piece of work: a resumed run does not compare it again.
+    The decisions of a finished batch are saved as a piece: a resumed run does not compare it again.
     """
 
     def __init__(self, run: Run[Settings], candidates: Candidates, connected: bool) -> None:
         self.candidates = candidates
         self.connected = connected
         self.removed: Bool = np.zeros(len(candidates.order), np.bool_)
-        """By place: is its keeper known? Only with the direct policy."""
+        """For each place, whether its keeper is known; only with the direct policy."""
         self.copied = _copied(candidates.first, candidates.references)
-        """By place: has a later item that is not a reference item an equal set?"""
+        """For each place, whether a later item that is not a reference item has an equal set."""
         self.measure = run.settings.matching.measure
         self._batches: list[BatchDecisions] = []
         self._batch = BatchDecisions()
@@ -138,19 +138,19 @@ class CollectedDecisions:
         self._name = f"settled-{run.settings.execution.budget.batch_name}"
 
     def note_equal(self, found: Comparable) -> None:
-        """Note the equal sets that were found when these sets were put together."""
+        """Record the equal sets that were found when these sets were assembled."""
         if found.equal is not None:
             self._batch.equal.append(found.equal)
             mark_copied(self.copied, found.equal, self.candidates.references)
 
     def add(self, found: Comparable, decided: PartDecisions, refined: Refined) -> None:
-        """Add what was decided about some sets."""
+        """Add the decisions about some sets."""
         self._batch.add(found, decided, refined, self.measure, connected=self.connected)
         if not self.connected:
             self.removed[found.places[decided.removed]] = True
 
     def take(self, batch: BatchDecisions) -> None:
-        """Add what was decided about a batch elsewhere."""
+        """Add the decisions about a batch that were made elsewhere."""
         self._batches.append(batch)
 
     def add_links(self, links: Links, compared: int) -> None:
@@ -158,7 +158,7 @@ class CollectedDecisions:
         self._batches.append(BatchDecisions([links], compared=compared, pairs=len(links.places)))
 
     def close(self, batch: int) -> None:
-        """A batch is finished, and need not be compared again."""
+        """Finish a batch, so that it need not be compared again."""
         done, self._batch = self._batch, BatchDecisions()
         self._batches.append(done)
         self._unsaved[batch] = done
@@ -169,7 +169,7 @@ class CollectedDecisions:
         self._unsaved = {}
 
     def reuse(self, batch: int) -> bool:
-        """Take the decisions about a batch from a killed run, if it got that far."""
+        """Reuse the decisions of a killed run about a batch, if there are any."""
         if self._work is None or not self._work.has(self._piece(batch)):
             return False
         self._batches.append(BatchDecisions.from_table(self._work.load(self._piece(batch))))
@@ -180,7 +180,7 @@ class CollectedDecisions:
 
     @property
     def first(self) -> Int32:
-        """For each place the first place with an equal set."""
+        """For each place, the first place with an equal set."""
         return follow_equal(self.candidates.first, [pair for one in self._batches for pair in one.equal])
 
     @property
@@ -194,11 +194,11 @@ class CollectedDecisions:
         return sum(one.pairs for one in self._batches)
 
     def alarms(self) -> list[dict[str, Any]]:
-        """What was refined."""
+        """The buckets that were refined."""
         return merge_refined([one.refined for one in self._batches]).alarms()
 
     def finish(self, references: int) -> Outcome:
-        """The keeper of every removed item. The first `references` items stay whatever they resemble."""
+        """The keeper of every removed item. The first `references` items are always kept."""
         order, first = self.candidates.order, self.first
         copies = np.flatnonzero((first != np.arange(len(first))) & (order >= references))
         own = self._own_values()[first[copies]]
@@ -213,14 +213,14 @@ class CollectedDecisions:
         return Outcome(*keeper, partner.to, partner.similarity, identical)
 
     def _own_values(self) -> Float64:
-        """By place: the similarity to an equal set."""
+        """For each place, the similarity to an equal set."""
         values = np.full(len(self.candidates.order), 1.0 if self.measure.name == "overlap" else self.measure.of_equal)
         for links in (links for one in self._batches for links in one.own):
             values[links.places] = links.similarity
         return values
 
     def _to_items(self, links: Links, references: int) -> Links:
-        """Links between items instead of places, ascending; reference items have none."""
+        """Convert links between places to links between items, ascending; reference items have none."""
         order = self.candidates.order
         items = order[links.places].astype(np.int64)
         going = np.flatnonzero(items >= references)
@@ -229,13 +229,13 @@ class CollectedDecisions:
 
 
 def mark_copied(copied: Bool, equal: EqualSets, references: int) -> None:
-    """By place: a set of which an equal one has copies, or is no reference item, has copies itself."""
+    """For each place, whether its set has copies: if an equal set has copies or is not a reference item."""
     places, firsts = equal
     copied[firsts[copied[places] | (places >= references)]] = True
 
 
 def _copied(first: Int32, references: int) -> Bool:
-    """By place: has a later item that is not a reference item an equal set?"""
+    """For each place, whether a later item that is not a reference item has an equal set."""
     copies = np.flatnonzero(first != np.arange(len(first)))
     copied = np.zeros(len(first), np.bool_)
     copied[first[copies[copies >= references]]] = True
@@ -243,7 +243,7 @@ def _copied(first: Int32, references: int) -> Bool:
 
 
 def _joined(groups: Iterable[list[Links]]) -> Links:
-    """All links in the order of their places."""
+    """All links, ordered by place."""
     parts = [links for group in groups for links in group]
     places, to, similarity = (np.concatenate(columns) for columns in zip(NO_LINKS, *parts))
     by_place = np.argsort(places)
@@ -251,7 +251,7 @@ def _joined(groups: Iterable[list[Links]]) -> Links:
 
 
 def _follow(links: Links, copied: Links, onward: bool) -> Links:
-    """Links and those of copies, which point at the first item with an equal set; `onward`, at what that points at."""
+    """Extend links to copies: to the first item with an equal set or, with `onward`, to the item it links to."""
     if onward and len(links.places):
         at = np.minimum(np.searchsorted(links.places, copied.to), len(links.places) - 1)
         beyond = links.places[at] == copied.to

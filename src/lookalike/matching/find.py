@@ -1,6 +1,6 @@
 """Find candidates: items with the same sequence of tokens, and items that share a bucket in a band.
 
-Digests are streamed, a range of keys at a time if a whole band does not fit in memory.
+Digests are streamed. If a whole band does not fit in memory, one range of its keys is processed at a time.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def find_candidates(run: Run[Settings], corpus: Corpus, order: Int32, options: F
         else:
             bands = BucketStore(None)
             bands.add(all_together(np.flatnonzero(distinct)))
-    # exact methods need even a set that meets no other: its size is its overlap with its copies
+    # exact methods need even a set that shares no bucket: its size is its overlap with its copies
     inside = members_of(bands, len(order)) if by_keys else distinct
     return plan_batches(run, corpus, order, options, first=first, bands=bands, members=np.flatnonzero(inside))
 
@@ -68,7 +68,7 @@ def places_of(order: Int32, items: int) -> Int32:
 def _collapse_once(
     run: Run[Settings], digests: Digests, place_of: Int32, places: int, ranges: int, second: int | None
 ) -> Int32:
-    """As `collapse_copies`, but not again in a resumed run."""
+    """Like `collapse_copies`, but a resumed run reuses the result."""
     work = run.work
     if work is not None and work.has(COPIES):
         return np.array(to_numpy(work.load(COPIES).column("first")))
@@ -79,7 +79,7 @@ def _collapse_once(
 
 
 def collapse_copies(digests: Digests, place_of: Int32, places: int, ranges: int, second: int | None = None) -> Int32:
-    """For each place the first place with the same sequence of tokens; items from `second` on are kept apart."""
+    """For each place, the first place with the same sequence of tokens; items from `second` on are kept separate."""
     first = np.arange(places, dtype=np.int32)
     sides = [place_of]
     if second is not None:
@@ -93,7 +93,7 @@ def collapse_copies(digests: Digests, place_of: Int32, places: int, ranges: int,
 
 
 def join_bands(run: Run[Settings], digests: Digests, place_of: Int32, ranges: int) -> BucketStore:
-    """The buckets of every band, range by range; bands that a killed run has joined are reused."""
+    """Find the buckets of every band, range by range; bands that a killed run has joined are reused."""
     store = BucketStore(run.work)
     run.progress.advance(len(store))
 

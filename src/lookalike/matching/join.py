@@ -1,4 +1,4 @@
-"""The ways to find similar pairs among sets: by buckets, by the exact join, or by divide-compute-merge."""
+"""Find similar pairs of sets: by buckets, by the exact join, or by divide-compute-merge."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ class Joined(NamedTuple):
 def join_sets(
     run: Run[Settings], found: Comparable, apart: Bool | None, options: JoinOptions
 ) -> Iterator[tuple[Joined, Refined]]:
-    """The similar pairs of some sets, as they are found, with the oversize buckets that were refined for them.
+    """Yield the similar pairs of some sets as they are found, with the oversize buckets that were refined.
 
-    With `apart`, only pairs of a set that has the flag and one that does not are needed; others may come up as well.
+    With `apart`, only pairs of a set with the flag and one without it are needed; others may be returned as well.
     """
     matching, each = run.settings.matching, run.workers.map
     measure = matching.measure
@@ -89,7 +89,7 @@ def _joined(listed: FoundPairs) -> Joined:
 
 
 def _join_exactly(run: Run[Settings], found: Comparable, apart: Bool | None, options: JoinOptions) -> Iterator[Joined]:
-    """Every pair that is similar in either direction: vectors by matrix products, sets by a join."""
+    """Find every pair that is similar in either direction: vectors by matrix products, sets by a join."""
     if found.kind:
         measure = run.settings.matching.measure
         for near in near_pairs(found.kind, measure, found.sets, found.earlier, run.workers, first=options.first):
@@ -104,12 +104,12 @@ def _join_exactly(run: Run[Settings], found: Comparable, apart: Bool | None, opt
 
 
 def _sides(found: Comparable, apart: Bool | None) -> Bool | None:
-    """Two blocks are compared only with each other; otherwise two collections, if there are two."""
+    """The side of each set: two blocks, or two collections, are compared only with each other."""
     return np.arange(len(found)) < found.earlier if found.earlier else apart
 
 
 def _in_one_piece(found: Comparable) -> tuple[Sets, Int64]:
-    """The sets in the order in which they lie in memory, and the number of each; copied only if there are gaps."""
+    """The sets in the order in which they are in memory, and the number of each; copied only if there are gaps."""
     numbers = np.argsort(found.begins)
     begins, ends = found.begins[numbers], found.ends[numbers]
     indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(ends - begins)])
@@ -124,7 +124,7 @@ def _in_one_piece(found: Comparable) -> tuple[Sets, Int64]:
 def _overlapping(
     run: Run[Settings], sets: Sets, sides: Bool | None, options: JoinOptions
 ) -> Iterator[tuple[Int64, Int64, Int64, int]]:
-    """Rows of `sets` and overlaps of all pairs that are similar in either direction, and how far the join has got."""
+    """Yield rows of `sets` and overlaps of all pairs similar in either direction, and how far the join has got."""
     # imported on use: other runs start faster without them
     from lookalike.candidates.exact import join_exact
     from lookalike.candidates.merge import join_merge
@@ -146,7 +146,7 @@ def _overlapping(
 
 
 def _number_once(run: Run[Settings], sets: Sets, name: str) -> tuple[Numbered, Int64]:
-    """Number the elements of sets; in a resumed run, take what the killed one has numbered."""
+    """Number the elements of sets; a resumed run reuses the numbers of the killed run."""
     from lookalike.candidates.numbering import number_elements
 
     work = run.work if name else None
@@ -178,10 +178,10 @@ def _directed(left: Int64, right: Int64, overlaps: Int64, sizes: Int64, measure:
 
 
 def narrow_buckets(run: Run[Settings], found: Comparable) -> Refined:
-    """Make the buckets small enough to compare; every similar pair still meets in one.
+    """Make the buckets small enough to compare; every similar pair still shares one.
 
-    By the exact join each similar pair becomes a bucket of its own. If there are too many pairs for that, buckets are
-    made of rare elements, as for oversize ones.
+    The exact join turns each similar pair into a bucket of its own. If there are too many pairs for that, buckets are
+    made from rare elements, as for oversize ones.
     """
     matching = run.settings.matching
     if matching.method == "exact" or (found.kind and matching.method == "brute"):
@@ -199,7 +199,7 @@ def _refine(run: Run[Settings], found: Comparable) -> Refined:
 
 
 def _few_pairs(run: Run[Settings], found: Comparable) -> Int32 | None:
-    """All similar pairs, one after the other; None if they do not fit in memory."""
+    """All similar pairs, concatenated; None if they do not fit in memory."""
     most = run.settings.execution.budget.sets_bytes // PAIR_BYTES
     log = PairLog(run.work, f"{found.name}-pairs")
     options = JoinOptions(first=log.reached, numbered=f"{found.name}-numbered.arrow")

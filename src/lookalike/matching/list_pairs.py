@@ -1,4 +1,4 @@
-"""From candidates to the list of similar pairs of items, copies included, as they are found."""
+"""List the similar pairs of items among the candidates, including copies, as they are found."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Groups(NamedTuple):
 
 
 class ListedPart(NamedTuple):
-    """The similar pairs of some sets that were compared on their own."""
+    """The similar pairs of some sets that were compared separately."""
 
     similar: Similar
     own: Similar
@@ -65,7 +65,7 @@ class ListedPart(NamedTuple):
 
     @classmethod
     def of_nothing(cls, refined: Refined) -> ListedPart:
-        """No pairs, but what was refined before any were listed."""
+        """No pairs, only the buckets that were refined before any were listed."""
         none = Similar(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
         return cls(none, none, [], 0, refined)
 
@@ -91,7 +91,7 @@ class ListedPart(NamedTuple):
 
 @frozen
 class ListLimits:
-    """How many pairs are made at a time, and how many are listed at most."""
+    """How many pairs are generated at a time, and the maximum number to list."""
 
     expanded: int = EXPANDED
     most_pairs: int = MOST_PAIRS
@@ -102,7 +102,7 @@ def list_similar(
 ) -> Listing:
     """Compare all candidates and put the similar pairs of items into the store.
 
-    Of two collections, only pairs of an item of the first, on the left, with one of the second.
+    With two collections, only pairs of an item of the first (left) and one of the second (right).
     """
     return _Lister(run, candidates, store, options, limits).list_all()
 
@@ -114,12 +114,12 @@ def take_listed(
     parts: Sequence[Callable[[], ListedPart]],
     limits: ListLimits,
 ) -> Listing:
-    """As `list_similar`, for parts whose similar sets were listed elsewhere."""
+    """Like `list_similar`, for parts whose similar sets were listed elsewhere."""
     return _Lister(run, candidates, store, JoinOptions(), limits).take_all(parts)
 
 
 class _Lister:
-    """Lists the pairs of one batch after the other."""
+    """Lists the pairs batch by batch."""
 
     def __init__(
         self,
@@ -139,7 +139,7 @@ class _Lister:
         self._compared, self._refined = 0, Refined()
 
     def list_all(self) -> Listing:
-        """All batches."""
+        """List the pairs of all batches."""
         run, candidates = self._run, self._candidates
         batches = list(range(len(candidates.packing.batches)))
         none_removed = np.zeros(len(candidates.order), np.bool_)
@@ -161,7 +161,7 @@ class _Lister:
         return Listing(compared, self._refined.alarms())
 
     def take_all(self, parts: Sequence[Callable[[], ListedPart]]) -> Listing:
-        """What was listed elsewhere; each part is loaded twice, first for the equal sets that were found."""
+        """Take over pairs listed elsewhere. Each part is loaded twice, first for the equal sets that were found."""
         for load in parts:
             listed = load()
             self._first = follow_equal(self._first, listed.equal)
@@ -174,7 +174,7 @@ class _Lister:
         return self._finish()
 
     def _add(self, found: Comparable) -> None:
-        """The similar pairs of some distinct sets."""
+        """Add the similar pairs of some distinct sets."""
         candidates = self._candidates
         if found.equal is not None:
             self._first = follow_equal(self._first, [found.equal])
@@ -197,19 +197,19 @@ class _Lister:
         self._save(similar if second is None else self._across(similar, second))
 
     def _across(self, found: Similar, second: int) -> Similar:
-        """The pairs with an item of each collection; for containment, with one of the first on the left."""
+        """The pairs between the two collections; for containment, those with an item of the first on the left."""
         left, right = (self._candidates.order[places] >= second for places in found[:2])
         directed = self._measure.name == "containment"
         kept = np.flatnonzero(~left & right if directed else left != right)
         return Similar(found.left[kept], found.right[kept], found.similarity[kept])
 
     def _add_copies(self) -> None:
-        """The pairs of items with equal sets."""
+        """Add the pairs of items with equal sets."""
         copied = np.flatnonzero((np.diff(self._groups.starts) > 1) & self._measure.reached_by(self._own))
         self._save(Similar(copied, copied, self._own[copied]))
 
     def _save(self, found: Similar) -> None:
-        """Pairs of distinct sets become pairs of items: every copy of the one with every copy of the other."""
+        """Turn pairs of distinct sets into pairs of items: every copy of one with every copy of the other."""
         directed, groups = self._measure.name == "containment", self._groups
         total = len(self._store) + kernels.count_expanded(found.left, found.right, groups.starts, directed)
         if total > self._limits.most_pairs:
@@ -224,7 +224,7 @@ class _Lister:
 def similar_sets(
     run: Run[Settings], found: Comparable, apart: Bool | None, options: JoinOptions, *, by_band: bool
 ) -> Iterator[tuple[Similar, int, Refined]]:
-    """The similar pairs of some distinct sets, as they are found: how many others were compared, what was refined."""
+    """Yield the similar pairs of some distinct sets as they are found, with comparisons and refined buckets."""
     measure = run.settings.matching.measure
     for part, refined in join_sets(run, found, apart, options):
         similarity = found.values(measure, part.left, part.right, part.overlaps)
@@ -233,7 +233,7 @@ def similar_sets(
 
 
 def _group_items(order: Int32, first: Int32) -> Groups:
-    by_set = np.lexsort((order, first))  # copies of a set next to each other, by item
+    by_set = np.lexsort((order, first))  # copies of a set are adjacent, ordered by item
     return Groups(np.searchsorted(first[by_set], np.arange(len(order) + 1)), order[by_set])
 
 

@@ -1,4 +1,4 @@
-"""Pairs of kept sets that were candidates and came close to the threshold, for people who want to check it."""
+"""Pairs of kept sets that were candidates and came close to the threshold, so that users can check it."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ NEAR = Fraction(9, 10)
 
 
 def relax(measure: Measure) -> Measure:
-    """The measure with the threshold from which pairs are close; of shared elements, at least one.
+    """The measure with the threshold from which pairs count as close; for overlap, at least one element.
 
-    Distances are close up to the threshold over the same share; those of bit strings are whole numbers.
+    For distances, the threshold is divided by the same factor; distances of bit strings are integers.
 
     Examples
     --------
@@ -46,16 +46,16 @@ def relax(measure: Measure) -> Measure:
 def list_near_misses(
     run: Run[Settings], found: Comparable, buckets: Buckets, kept: Bool, references: int
 ) -> FoundPairs:
-    """The closest pairs of kept sets that share one of the buckets, at most `MOST`; not those of two reference items.
+    """The closest pairs (at most `MOST`) of kept sets that share one of the buckets, not both reference items.
 
     Parameters
     ----------
     buckets
-        Some of those of `found`; members are numbers of its sets.
+        Some of the buckets of `found`; members are numbers of its sets.
     kept : bool[sets]
-        Which sets stay.
+        The sets that are kept.
     references
-        How many sets, at the front, are reference items.
+        The number of sets at the front that are reference items.
     """
     matching = run.settings.matching
     measure = relax(matching.measure)
@@ -76,7 +76,7 @@ def list_near_misses(
 
 
 def rank(values: Float64, left: Int32, right: Int32) -> Int64:
-    """The places of the closest pairs, closest first; ties in order of left, then right.
+    """The positions of the closest pairs, closest first; ties ordered by left, then right.
 
     Examples
     --------

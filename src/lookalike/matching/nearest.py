@@ -1,7 +1,7 @@
 """The nearest vectors of each vector, exactly.
 
-Products of blocks in 32 bits show which vectors may be among the nearest; these are measured one by one. If vectors are
-sought among themselves, each product serves both of its blocks.
+Matrix products of blocks in 32 bits show which vectors may be among the nearest; these are then measured one by one. If
+the vectors are searched for among themselves, each product serves both of its blocks.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Nearest(NamedTuple):
 
 
 class _Noted(NamedTuple):
-    """What is known so far about the nearest of some vectors; `kernels.note_nearest` says what each array means."""
+    """The nearest of some vectors found so far; `kernels.note_nearest` describes each array."""
 
     scores: npt.NDArray[Any]
     numbers: Int32
@@ -65,7 +65,7 @@ class _Noted(NamedTuple):
 
 
 def _nothing_found(count: int, k: int) -> Found:
-    """Room for the nearest of some vectors: values, numbers, and how many there are."""
+    """Empty arrays for the nearest of some vectors: values, numbers and counts."""
     return np.empty((count, k)), np.empty((count, k), np.int64), np.zeros(count, np.int64)
 
 
@@ -86,10 +86,11 @@ def nearest_vectors(
     together: bool = True,
     side: int = SIDE,
 ) -> Nearest:
-    """The k nearest vectors `among` some for each vector `asked` about, itself excluded; exactly.
+    """For each vector in `asked`, the k nearest vectors in `among`, excluding itself; exactly.
 
-    With `bounded`, only vectors that reach the measure's threshold count. With `together`, all vectors are processed
-    together if they are sought among themselves: that takes `about_bytes` and half of the time.
+    With `bounded`, only vectors that reach the measure's threshold count. With `together`, vectors that are searched
+    for
+    among themselves are all processed together, which takes `about_bytes` of memory and half of the time.
     """
     sign = 1.0 if measure.is_distance else -1.0
     limit = sign * float(measure.threshold) if bounded else np.inf
@@ -104,7 +105,7 @@ def nearest_vectors(
 
 
 def _spans(whole: Span, side: int) -> list[Span]:
-    """A range in pieces."""
+    """Split a range into pieces."""
     return [(low, min(low + side, whole[1])) for low in range(*whole, side)]
 
 
@@ -118,17 +119,17 @@ class _Search:
         self._lowest = self._scaling.score_of(float(measure.threshold)) if bounded else -np.inf
 
     def scaled(self, span: Span) -> Scaled:
-        """A block of vectors as products take them."""
+        """A block of vectors in the form that products take."""
         return self._scaling.block(*span)
 
     def nothing(self, span: Span) -> _Noted:
-        """What is known about a block at first."""
+        """The initial state of a block: nothing found yet."""
         return _Noted.nothing(span[1] - span[0], self._k, self._lowest, self._scaling.dtype)
 
     def compare(
         self, one: tuple[int, Scaled, _Noted], other: tuple[int, Scaled, _Noted], both: bool
     ) -> Callable[[], None]:
-        """Multiply two blocks (number of the first vector, vectors, what is known); returns what notes the outcome."""
+        """Multiply two blocks (number of the first vector, vectors, state); return what records the outcome."""
         products = one[1].vectors @ other[1].vectors.T
         sides = ((first, scaled.lows, scaled.highs) for first, scaled, _ in (one, other))
 
@@ -142,7 +143,7 @@ class _Search:
         return note
 
     def settle(self, first: int, known: _Noted) -> Found:
-        """The nearest of a block that has been compared with all others: values, numbers, counts."""
+        """The final nearest of a block that has been compared with all others: values, numbers, counts."""
         kernels.settle_nearest(self._measure, self._limit, self._vectors, first, tuple(known))
         return known.values, known.nearest, known.counts
 
@@ -150,7 +151,7 @@ class _Search:
 def _nearest_by_products(
     run: Run[Any], search: _Search, asked: Span, among: Span, together: bool, side: int
 ) -> Iterator[Found]:
-    """The nearest of each block of those asked about, in order."""
+    """The nearest vectors of each block of `asked`, in order."""
     with one_thread_each():
         if asked == among and together:
             yield from _among_themselves(run, search, _spans(asked, side))
@@ -176,7 +177,7 @@ def _among_themselves(run: Run[Any], search: _Search, spans: list[Span]) -> Iter
             with locks[other]:
                 note()
 
-    # By diagonals: pairs that are compared at the same time rarely have a block in common.
+    # By diagonals: block pairs that are compared at the same time rarely have a block in common.
     pairs = [(one, one + apart) for apart in range(len(blocks)) for one in range(len(blocks) - apart)]
     for done, _ in enumerate(run.workers.map(compare, pairs)):
         run.progress.advance(vectors * (done + 1) // len(pairs) - vectors * done // len(pairs))
@@ -184,7 +185,7 @@ def _among_themselves(run: Run[Any], search: _Search, spans: list[Span]) -> Iter
 
 
 def _among_others(run: Run[Any], search: _Search, spans: list[Span], others: list[Span]) -> Iterator[Found]:
-    """Compare each block with all others, for itself alone."""
+    """Compare each block with all others, for the results of that block alone."""
     blocks = dict(zip(others, run.workers.map(search.scaled, others)))
 
     def find(span: Span) -> Found:
@@ -199,7 +200,7 @@ def _among_others(run: Run[Any], search: _Search, spans: list[Span], others: lis
 
 
 def _nearest_bits(run: Run[Any], rows: Rows, asked: Span, among: Span, k: int, limit: float) -> Iterator[Found]:
-    """The same for bit strings, of which every pair is measured."""
+    """The same for bit strings, where every pair is measured."""
     strings = strings_of(rows)
 
     def find(span: Span) -> Found:

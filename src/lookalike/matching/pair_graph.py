@@ -1,8 +1,9 @@
 """The pair graph that a run saves, so that it can be repeated at a higher threshold or with another keep rule.
 
 For connected parts with few pairs, all similar pairs are listed with their overlap, and nothing needs to be compared
-again. For parts whose pairs may be too many, the buckets are saved. Which of the two depends on the sets of a part
-alone, so that a run with less memory, which compares large parts in blocks, saves the same.
+again. For parts that may have too many pairs, the buckets are saved. The choice depends only on the sets of the part,
+so
+a run with less memory, which compares large parts in blocks, saves the same graph.
 """
 
 from __future__ import annotations
@@ -42,12 +43,12 @@ PAIRS_PER_SET = 32
 
 
 class PairGraph:
-    """Filled batch by batch; the batches of a large run are pieces of work.
+    """Filled batch by batch; in a large run, each batch is saved as a piece.
 
     Parameters
     ----------
     pairs_per_set
-        Parts with more pairs for each of their sets are saved as buckets.
+        Parts with more pairs per set than this are saved as buckets.
     """
 
     def __init__(self, run: Run[Settings], pairs_per_set: int = PAIRS_PER_SET) -> None:
@@ -73,7 +74,7 @@ class PairGraph:
     def add(self, run: Run[Settings], candidates: Candidates, found: Comparable, removed: Bool | None) -> None:
         """Add sets that were compared: pairs, sizes and large buckets. A part cut into blocks is added once.
 
-        `removed` are the places whose sets are removed, if that is known: it follows which pairs were kept.
+        `removed` are the places whose sets are removed, if known: it determines which pairs are between kept sets.
         """
         if found.cut is not None:
             if found.cut is not self._cut:
@@ -100,15 +101,15 @@ class PairGraph:
         self._add_buckets(Buckets(large.starts, found.places[large.members].astype(np.int32)))
 
     def _parts_of(self, candidates: Candidates) -> tuple[Int32, Bool]:
-        """By place its part, and by part whether it may be cut in a run with little memory; found once."""
+        """For each place, its part; for each part, whether a run with little memory may cut it. Computed once."""
         if self._parts is None:
             self._parts = candidates.parts(self._whole_bytes)
         return self._parts
 
     def _coarse(self, candidates: Candidates, found: Comparable) -> Bool:
-        """Which sets are in parts whose buckets are saved as they were found: the large and the crowded ones.
+        """Which sets are in parts whose original buckets are saved: the large and the crowded ones.
 
-        Refined buckets would not do: they depend on which parts were compared together.
+        Refined buckets cannot be used: they depend on which parts were compared together.
         """
         part_of, large = self._parts_of(candidates)
         if found.crowded is not None:
@@ -136,7 +137,7 @@ class PairGraph:
         self._batch.append(pa.table([to_arrow(kinds), *(to_arrow(one.astype(np.int32)) for one in columns)], NAMES))
 
     def close(self, batch: int, candidates: Candidates) -> None:
-        """A batch is complete. Its rows are ordered by part, so that they do not depend on how parts were batched."""
+        """Finish a batch. Its rows are ordered by part, so that they do not depend on how parts were batched."""
         table, self._batch = pa.concat_tables(self._batch), []
         self._batches[batch] = pc.take(table, to_arrow(_order_rows(table, self._parts_of(candidates)[0])))
         if self._work is None or not self._work.wanted:
@@ -156,9 +157,9 @@ class PairGraph:
 
 
 def _order_rows(table: pa.Table, part_of: Int32) -> Int64:
-    """Rows by part, kind, left and right; those of buckets stay in their order within the part."""
+    """Sort rows by part, kind, left and right; rows of buckets keep their order within the part."""
     kind, left, right = (to_numpy(column) for column in table.columns[:3])
-    head = np.flatnonzero((kind != BUCKET) | (right == 1))  # where a pair, a size or a bucket begins
+    head = np.flatnonzero((kind != BUCKET) | (right == 1))  # where a pair, a size or a bucket starts
     lengths = np.diff(np.append(head, len(kind)))
     parts = np.repeat(part_of[left[head]], lengths)
     buckets = kind == BUCKET
@@ -172,7 +173,7 @@ def _are_pairs(kind: UInt8) -> Bool:
 
 
 def _in_row_groups(tables: Iterator[pa.Table], rows: int) -> Iterator[pa.Table]:
-    """The same rows, `rows` at a time whatever the tables: row groups are part of the file."""
+    """The same rows, always `rows` at a time: row groups are part of the file and must not depend on the batches."""
     held: list[pa.Table] = []
     for table in tables:
         held.append(table)
@@ -197,9 +198,9 @@ def _with_few_pairs(buckets: Buckets, sets: int, pairs_per_set: int) -> Bool:
 def write_graph(
     folder: Path, graph: PairGraph, collected: CollectedDecisions, known: dict[str, Any]
 ) -> dict[str, dict[str, int]]:
-    """Write it into an output folder, by item: links, items, and what is `known` about the sources.
+    """Write the graph to an output folder, by item: links, items, and what is `known` about the sources.
 
-    Returns what run.json says about it: checksums.
+    Returns the entry for run.json: checksums.
     """
     candidates, first = collected.candidates, collected.first
     order, measure = candidates.order, collected.measure
@@ -233,7 +234,7 @@ def write_graph(
 
 
 def _closest(near: pa.Table, order: Int32, sizes: Int64, measure: Measure) -> pa.Table:
-    """Of the pairs of all batches that were close to the threshold, the closest."""
+    """The closest of all pairs that came close to the threshold."""
     kind, left, right, value = (to_numpy(column) for column in near.columns)
     values = measure.of_overlaps(value.astype(np.int64), sizes[left], sizes[right])
     best = rank(values, order[left], order[right])
@@ -242,7 +243,7 @@ def _closest(near: pa.Table, order: Int32, sizes: Int64, measure: Measure) -> pa
 
 
 def _items(candidates: Candidates, first: Int32, places: Int64) -> Iterator[pa.Table]:
-    """The items that are candidates or copies, some at a time: number, first item with an equal set, length, id."""
+    """The items that are candidates or copies, in batches: number, first item with an equal set, length, id."""
     corpus = candidates.corpus
     places = places[np.argsort(candidates.order[places])]
     for start in range(0, max(1, len(places)), ROWS):

@@ -1,7 +1,8 @@
-"""Matrix products of blocks of vectors, and bounds on what they say about each pair.
+"""Matrix products of blocks of vectors, and bounds on the score of each pair.
 
-The score of two vectors is their cosine, or minus a half of their squared distance; `kernels/nearest.py` works with it.
-Vectors are scaled so that none is longer than 1, and products cannot overflow.
+The score of two vectors is their cosine, or minus half their squared distance; `kernels/nearest.py` uses it. Vectors
+are
+scaled so that none is longer than 1, so products cannot overflow.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ Rows = tuple[Int64, Int64, Any]
 
 
 class Scaled(NamedTuple):
-    """A block of vectors as matrix products take them."""
+    """A block of vectors in the form that matrix products take."""
 
     vectors: npt.NDArray[Any]
     lows: npt.NDArray[Any]
@@ -40,7 +41,7 @@ class Scaled(NamedTuple):
 
 
 def one_thread_each() -> AbstractContextManager[Any]:
-    """Matrix products on one thread: the workers are the threads."""
+    """Run matrix products on one thread each, since the workers already use all threads."""
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     limited: AbstractContextManager[Any] = threadpool_limits(limits=1, user_api="blas")
@@ -70,10 +71,12 @@ class Scaling:
         return np.mean(self._numbers[places], axis=0, dtype=np.float64)  # type: ignore[no-any-return]
 
     def block(self, first: int, last: int) -> Scaled:
-        """The vectors from `first` to before `last`, with bounds that allow for the errors of their products.
+        """The vectors first..last-1, with bounds that allow for the errors of their products.
 
-        A sum of n rounded products is off by n/2 * eps of the sum of their sizes at most; the rest of (n + 32) * eps is
-        for rounding the vectors, the bounds and their sums. What underflows is less than the smallest normal number.
+        The error of a sum of n rounded products is at most n/2 * eps times the sum of their absolute values. The rest
+        of
+        (n + 32) * eps covers rounding of the vectors, the bounds and their sums. Underflow loses less than the smallest
+        normal number.
         """
         scaled, squares = np.empty((last - first) * self._dimension, self.dtype), np.empty(last - first)
         begins = self._begins[first:last]
@@ -89,8 +92,8 @@ class Scaling:
         )
 
     def score_of(self, limit: float) -> float:
-        """A score that is certainly below that of a cosine or distance that counts just so."""
+        """A score that is certainly below the score at the limit, which is a cosine or distance."""
         if self._cosine:
             return limit - ROUNDED
-        farthest = min(limit * self._scale, 4.0)  # no two vectors of length 1 are as far apart
+        farthest = min(limit * self._scale, 4.0)  # two vectors of length 1 are never that far apart
         return -(farthest**2) / 2 * (1 + ROUNDED) - float(np.finfo(self.dtype).tiny)

@@ -25,7 +25,7 @@ class Refined:
     items: int = 0
 
     def alarms(self) -> list[dict[str, Any]]:
-        """What a user should know about it."""
+        """The warnings for the user."""
         if not self.buckets:
             return []
         text = (
@@ -37,7 +37,7 @@ class Refined:
 
 
 def merge_refined(parts: Iterable[Refined]) -> Refined:
-    """What was refined in total.
+    """Add up what was refined.
 
     Examples
     --------
@@ -51,11 +51,13 @@ def merge_refined(parts: Iterable[Refined]) -> Refined:
 
 
 def refine(found: Comparable, matching: MatchSettings, limit: int = OVERSIZE) -> Refined:
-    """Replace buckets of more than `limit` sets by buckets of rare elements; every similar pair of one still meets.
+    """Replace buckets of more than `limit` sets by buckets of rare elements; every similar pair still shares one.
 
-    Brute force compares everything anyway, and vectors have no elements. For measures whose threshold does not bound
-    the Jaccard similarity, all elements count as rare. Returns what is reported: of a part that is cut into blocks,
-    each block once; buckets of exact methods are not reported.
+    Buckets of brute force, which compares everything anyway, and of vectors, which have no elements, are left alone.
+    For
+    measures whose threshold does not bound the Jaccard similarity, all elements count as rare. Also returns what to
+    report:
+    for a part that is cut into blocks, each block once; nothing for exact methods.
     """
     large = oversize(found.buckets, limit)
     if not large.any() or matching.method == "brute" or found.kind:

@@ -1,4 +1,4 @@
-"""The steps of a job that an engine carries out. A job's recipe is the same for all engines.
+"""The steps of a job that an engine carries out. The recipe of a job is the same for all engines.
 
 `LOCAL` is this process with its threads; `lookalike.spark` has those of a cluster.
 """
@@ -25,7 +25,7 @@ from lookalike.types import Bool, Int32, Source
 
 
 class Stages(Protocol):
-    """Where the work of a job is done. All of them give the same results."""
+    """An engine that does the work of a job. All engines give the same results."""
 
     name: str
     saves_graph: bool
@@ -38,7 +38,7 @@ class Stages(Protocol):
         ...
 
     def find(self, run: Run[Settings], corpus: Corpus, order: Int32, options: FindOptions) -> Candidates:
-        """Find who shares a bucket; see `matching.find.find_candidates`."""
+        """Find the items that share a bucket; see `matching.find.find_candidates`."""
         ...
 
     def decide(
@@ -58,7 +58,7 @@ class Stages(Protocol):
         ...
 
     def describe(self) -> dict[str, Any] | None:
-        """What run.json says about the engine; None for nothing."""
+        """The entry of run.json about the engine; None for no entry."""
         ...
 
 

@@ -1,6 +1,6 @@
-"""Compare some sets on their own: sets in, decisions or similar pairs out, no open files.
+"""Compare some sets independently of all others: sets in, decisions or similar pairs out, no open files.
 
-What a batch of candidates is for the engine on one machine, a task is for a cluster. The sets of a task are one or more
+A task is to a cluster what a batch of candidates is to the engine on one machine. The sets of a task are one or more
 whole connected parts of the candidates, or two blocks of a part that is too large for one task.
 """
 
@@ -80,7 +80,7 @@ def solve_sets(given: TaskSets, settings: Settings, references: int = 0, *, conn
 
 
 def list_sets(given: TaskSets, settings: Settings, *, two_sided: bool = False, by_band: bool = False) -> ListedPart:
-    """List the similar pairs of sets; with `two_sided`, those between two collections suffice."""
+    """List the similar pairs of sets; with `two_sided`, only pairs between the two collections are needed."""
     with open_run(settings) as run:
         found = assemble(given, settings, whole=given.earlier is None, by_band=by_band)
         apart = given.other[np.argsort(given.places)][_numbers(given, found)] if two_sided else None
@@ -104,7 +104,7 @@ def _numbers(given: TaskSets, found: Comparable) -> Int64:
 
 
 def assemble(given: TaskSets, settings: Settings, *, whole: bool, by_band: bool = False) -> Comparable:
-    """The sets by priority, with the buckets in which they meet; of `whole` parts, equal sets once."""
+    """The sets by priority, with the buckets that they share; in `whole` parts, equal sets appear once."""
     kind = settings.items.vectors
     by_place = np.argsort(given.places)
     if given.earlier is not None:
@@ -128,7 +128,7 @@ def assemble(given: TaskSets, settings: Settings, *, whole: bool, by_band: bool 
 
 
 def _collapse(given: TaskSets, by_place: Int64, settings: Settings) -> tuple[Int64, EqualSets | None]:
-    """The first of each group of equal sets, by priority; the two collections are kept apart."""
+    """The first of each group of equal sets, by priority; the two collections are kept separate."""
     prints = prints_of(given.sets, settings.items.vectors)[:, by_place] + given.other[by_place].astype(np.uint64)
     same = group_prints(*np.ascontiguousarray(prints))
     copies = np.flatnonzero(same != np.arange(len(same)))
@@ -139,9 +139,9 @@ def _collapse(given: TaskSets, by_place: Int64, settings: Settings) -> tuple[Int
 
 
 def pairs_by_later(similar: Similar, measure: Measure) -> np.ndarray:
-    """Pairs of places as rows for `decide_by_pairs`: the later set on the left, which is removed if the other stays."""
+    """Pairs of places as rows for `decide_by_pairs`: the later set, on the left, is removed if the other is kept."""
     later, earlier, value = similar
-    if measure.name == "containment":  # of left in right: only the later one can be removed for it
+    if measure.name == "containment":  # containment of left in right: only the later set can be removed
         chosen = later > earlier
         later, earlier, value = later[chosen], earlier[chosen], value[chosen]
     rows = np.empty(len(later), PAIR)
@@ -152,7 +152,7 @@ def pairs_by_later(similar: Similar, measure: Measure) -> np.ndarray:
 def decide_by_pairs(pairs: PairStore, places: int, references: int) -> Links:
     """Decide from all similar pairs, sorted by their later set, in one pass with one flag per place.
 
-    Of reference items, which stay, it is noted as well which earlier one each resembles, for the sake of their copies.
+    Reference items are always kept, but which earlier item each resembles is recorded as well, for their copies.
     """
     kept = np.ones(places, np.bool_)
     found = [Links(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]

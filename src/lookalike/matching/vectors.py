@@ -1,4 +1,4 @@
-"""Compare vectors: all pairs near enough by matrix products, and the exact values of pairs."""
+"""Compare vectors: find all pairs that are near enough by matrix products, and compute the exact values of pairs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LIKELY_ROOM = 1 << 16
 
 
 def values_of_pairs(kind: VectorKind, measure: Measure, rows: Rows, left: Int64, right: Int64) -> Float64:
-    """The exact cosine or distance of pairs of vectors, as `VectorKind.as_rows` gives them."""
+    """The exact cosine or distance of pairs of vectors in the form of `VectorKind.as_rows`."""
     values = np.empty(len(left))
     if kind.scalar == "bits":
         bit_distances_of(left, right, *rows, values)
@@ -44,8 +44,9 @@ def near_pairs(
 ) -> Iterator[NearPairs]:
     """Every pair that reaches the threshold, by comparing all with all, block by block.
 
-    A matrix product shows which pairs may; these are measured one by one. With `earlier`, only pairs of a vector below
-    it with one that is not. With `first`, what an earlier call has reached is left out.
+    A matrix product shows which pairs may reach it; these are measured one by one. With `earlier`, only pairs of a
+    vector
+    below this number and one that is not. With `first`, the part that an earlier call has completed is omitted.
     """
     if kind.scalar == "bits":
         yield from near_bit_strings(kind, measure, rows, earlier, workers, first)
@@ -69,7 +70,7 @@ def near_pairs(
 
 
 def _likely(scaling: Scaling, lowest: float, one: Span, other: Span) -> tuple[Int64, Int64]:
-    """The pairs of a vector of each block that may be near enough, the one of the first block first."""
+    """The pairs between two blocks that may be near enough; the vector of the first block comes first."""
     columns = scaling.block(*one)
     rows = columns if one == other else scaling.block(*other)
     products = rows.vectors @ columns.vectors.T

@@ -1,4 +1,4 @@
-"""Columns as they are read -> columns as jobs need them: checked text or tokens, ids of one type.
+"""Convert columns as read to columns as jobs need them: checked text or tokens, ids of one type.
 
 Shared by every format and by tables in memory.
 """
@@ -32,12 +32,12 @@ class BadRow:
 
 
 def bad_byte(error: UnicodeDecodeError) -> str:
-    """What is wrong with bytes that are not UTF-8."""
+    """A message about bytes that are not UTF-8."""
     return f"not valid UTF-8: byte {error.object[error.start]:#04x} at position {error.start}"
 
 
 def check_length(keep: Sized, items: Sized) -> None:
-    """Refuse a choice of rows made for another block, or for one that has not been parsed."""
+    """Refuse a selection of rows made for another block, or for one that has not been parsed."""
     if len(keep) != len(items):
         raise ValueError(f"{len(keep)} rows to choose from, but the block has {len(items)}: parse it first")
 
@@ -198,7 +198,7 @@ def find_null_tokens(features: pa.Array) -> list[int]:
     """
     if not (pa.types.is_list(features.type) or pa.types.is_large_list(features.type)):
         return []
-    tokens = features.flatten()  # without what may lie under null lists
+    tokens = features.flatten()  # without values that may be stored under null lists
     if not tokens.null_count:
         return []
     owners = pc.filter(pc.list_parent_indices(features), pc.is_null(tokens))
@@ -215,7 +215,7 @@ def _valid(one: pa.Array) -> bool:
 
 
 def one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """A column in one piece; not copied if it already is."""
+    """A column as one array; copied only if it has several chunks."""
     if not isinstance(column, pa.ChunkedArray):
         return column
     if column.num_chunks == 1:

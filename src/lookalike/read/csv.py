@@ -1,8 +1,9 @@
 """CSV and TSV with a header: RFC 4180 quoting, including newlines inside quotes.
 
-Rows are separated as Arrow and Python do it, so that a row can be kept as it is stored: quotes at the start of a
-field open it, an odd number of quotes closes it, any other quote is a plain character, and a newline outside quotes
-ends a row.
+Rows are separated by the rules of Arrow and Python, so that a row can be kept unchanged: a quote at the start of a
+field
+opens it, an odd number of quotes closes it, any other quote is a plain character, and a newline outside quotes ends a
+row.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ class CsvSource(LineSource):
         return int(ends[-1]) if len(ends) else 0
 
     def row_ends(self, data: bytes | pa.Buffer) -> Int64:
-        """Newlines outside quotes; what follows the last one is a row too."""
+        """Newlines outside quotes; text after the last one is a row too."""
         ends = row_ends(np.frombuffer(data, np.uint8), self.delimiter)
         if len(data) and (len(ends) == 0 or ends[-1] != len(data)):
             ends = np.append(ends, len(data))
@@ -226,7 +227,7 @@ def strip_span(row: bytearray, start: int, end: int) -> tuple[int, int]:
 
 
 def quote_switches(data: UInt8, delimiter: str) -> Int64:
-    r"""Where quoting starts and ends, in turn; an escaped quote ends it and starts it again.
+    r"""Where quoting starts and ends, alternately; an escaped quote ends it and starts it again.
 
     Examples
     --------
@@ -246,7 +247,7 @@ def quote_switches(data: UInt8, delimiter: str) -> Int64:
 
 
 def _exact_switches(quotes: Int64, at_start: Bool) -> Int64:
-    """The same if some quotes are plain characters: each run of quotes depends on what came before it.
+    """The same if some quotes are plain characters: each run of quotes depends on the text before it.
 
     A run switches only if its length is odd and, outside quotes, only at the start of a field.
     """

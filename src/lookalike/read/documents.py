@@ -1,6 +1,6 @@
 """Files that are one item each: HTML pages, and any other text.
 
-Consecutive files are one source, so that ten thousand small ones cost little.
+Consecutive files form one source, so that ten thousand small files cost little.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ class DocumentBlock:
         return Items(features, dict.fromkeys(wanted.columns, features), rejected, stored)
 
     def kept_rows(self, keep: Bool, decoded: pa.Array | None = None) -> list[tuple[str, bytes | memoryview]]:
-        """Path below `kept/` and bytes of each kept file; texts that are what the files hold are not read again."""
+        """Path below `kept/` and bytes of each kept file; files whose text is their content are not read again."""
         items = self._items()
         check_length(keep, items)
         rows = np.flatnonzero(keep).tolist()
@@ -180,7 +180,7 @@ class DocumentBlock:
         return [(file.kept_path, raw[places[row] : places[row + 1]]) for file, row in zip(files, rows)]
 
     def _is_stored(self, features: pa.Array) -> bool:
-        """Whether the texts are, byte by byte, what the files hold: UTF-8 without a byte order mark, as many bytes."""
+        """Whether the texts equal the files byte by byte: UTF-8 without a byte order mark, and of the same length."""
         files = self._items()
         plain = all(file.compression is None and file.suffix not in TEXT_OF for file in self.files)
         sizes = np.array([file.nbytes for file in self.files], np.int64)[files]
@@ -218,7 +218,7 @@ def _text_bytes(file: File) -> int:
 
 
 def _column(texts: Sequence[str | bytearray]) -> pa.Array:
-    """The texts as a column; a long one, which is the only one, is not copied."""
+    """The texts as a column; a single long text is not copied."""
     if len(texts) == 1 and isinstance(texts[0], bytearray):
         return text_at(texts[0], 0, len(texts[0]))
     return strings_to_arrow([text for text in texts if isinstance(text, str)])

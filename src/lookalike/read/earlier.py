@@ -1,4 +1,4 @@
-"""What lookalike wrote before, as input: the folder of a run stands for the rows that it kept; an index is no input."""
+"""Earlier output as input: the folder of a run stands for the rows that it kept; an index cannot be an input."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LINE_FILES = "line_files"
 
 
 def line_files(sources: Sequence[Source]) -> list[str]:
-    """The paths below kept/ of plain text read line by line; plain text is the only format with two readings.
+    """The paths below kept/ of plain text that is read line by line; no other format can be read in two ways.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def is_earlier_output(folder: Path) -> bool:
 
 
 def is_index_folder(folder: Path) -> bool:
-    """Whether the folder is an index, be it damaged; other folders may have an index.json as well.
+    """Whether the folder is an index, possibly a damaged one; other folders may contain an index.json as well.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def is_index_folder(folder: Path) -> bool:
 
 
 def names_an_index(manifest: bytes) -> bool:
-    """Whether the content of an index.json is ours.
+    """Whether lookalike wrote this index.json.
 
     Examples
     --------

@@ -45,7 +45,7 @@ class File:
     """An object that must live as long as the file is used (a temporary folder)."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Sent to another process, which may work in another folder: a relative path becomes absolute."""
+        """Make a relative path absolute for another process, which may have another working folder."""
         path = os.path.join(os.getcwd(), self.path) if self.system is None else self.path
         return File, (self.name, self.kept_path, path, self.nbytes, self.stamp, self.system)
 
@@ -61,7 +61,7 @@ class File:
         return (os.path.splitext(stem)[1] if self.compression else last).lower()
 
     def open(self) -> pa.NativeFile:
-        """The stored bytes, from the start. Errors are raised in terms of the user."""
+        """The stored bytes, from the start. Errors are raised as `LookalikeError`."""
         try:
             if self.system is None:
                 return pa.OSFile(os.fsencode(self.path), "rb")

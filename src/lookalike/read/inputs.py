@@ -76,9 +76,9 @@ def open_inputs(
     skip_errors
         List folders and files without permission, found in an input folder, among the bad lines instead of raising.
     note
-        Told what is skipped.
+        Called with a message about each input that is skipped.
     limits
-        How large blocks are.
+        The sizes of blocks.
 
     Raises
     ------
@@ -200,7 +200,7 @@ def _find(given: str, spool: Path | None, before: list[InputFile], how: Finding)
     found = list(_find_url(given, how) if "://" in given else _find_local(given, how))
     if inside := [one for one in found if one.file.system is None and how.is_written(one.file.path)]:
         found = [one for one in found if one not in inside]
-        if not found or Path(given).exists():  # of a glob, what is in the output may be left out
+        if not found or Path(given).exists():  # matches of a glob that are in the output may be omitted
             raise UsageError(
                 f"{inside[0].file.name}: is in the output folder, which would be replaced; choose another output folder"
             )
@@ -248,7 +248,7 @@ def _find_in_folder(folder: str, given: str, how: Finding) -> Iterator[InputFile
 
 
 def _unreadable(name: str, given: str, why: str, how: Finding) -> InputFile:
-    """Something in an input folder that cannot be read: an error, or what is listed among the bad lines."""
+    """Raise an error for a path in an input folder that cannot be read, or list it among the bad lines."""
     error = f"cannot be read: {why}"
     if not how.skip_errors:
         raise BadDataError(f"{name}: {error}; change its permissions, or leave it out with --on-error skip")
@@ -296,14 +296,14 @@ def _find_url(given: str, how: Finding) -> Iterator[InputFile]:
 
 
 def _kept_remote(system: Any, path: str) -> tuple[str, set[str]]:
-    """Where the rows of a folder are, and which plain text files hold one item per line: see `earlier`."""
+    """The folder with the rows to read, and which plain text files have one item per line: see `earlier`."""
     run_file, kept = f"{path.rstrip('/')}/{RUN_FILE}", f"{path.rstrip('/')}/{KEPT}"
     record = parse_record(system.cat_file(run_file)) if system.isfile(run_file) and system.isdir(kept) else None
     return (path, set()) if record is None else (kept, set(record.get(LINE_FILES, ())))
 
 
 def _without_outputs(system: Any, path: str, how: Finding) -> list[str]:
-    """The files below a folder, sorted; not those of outputs of ours in it."""
+    """The files below a folder, sorted, except those in earlier outputs."""
     found: list[str] = sorted(system.find(path))
     if "file" in system.protocol:
         found = [inner for inner in found if not how.is_written(inner)]

@@ -1,4 +1,4 @@
-"""Transposed sets: for every element, the rows that contain it. Baskets become products with their baskets."""
+"""Transposed sets: for every element, the rows that contain it. Baskets of products become products with baskets."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _flatten(sources: Sequence[Source], column: str, memory_bytes: int) -> tuple
 
 
 def _values(lists: pa.Array, name: str, column: str) -> pa.Array:
-    """The elements of all lists, one after the other."""
+    """The elements of all lists, concatenated."""
     kind = lists.type
     if not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)):
         raise BadDataError(f"{name}: column {column!r} is of type {kind}; only lists and .dat files can be transposed")

@@ -115,7 +115,7 @@ class JsonlSource(LineSource):
         return Parsed(features, {name: found[name] for name in wanted.columns})
 
     def check_block(self, rows: Rows, parsed: Parsed, wanted: Wanted) -> None:
-        """A file whose first block does not have the column at all is taken not to have it."""
+        """Refuse a file whose first block does not have the column at all."""
         if len(parsed.features) == 0 or parsed.features.null_count < len(parsed.features):
             return
         names: dict[str, None] = {}
@@ -127,9 +127,9 @@ class JsonlSource(LineSource):
 
 
 def list_columns(source: Source) -> list[str]:
-    """All columns of a source. Lines of JSON name their own, so that all of them are read.
+    """All columns of a source. Every line of JSON names its own columns, so all lines are read.
 
-    Columns are in the order in which they occur. Malformed lines are left to those who read the values.
+    Columns are in order of first occurrence. Malformed lines are reported later, when the values are read.
     """
     known = source.column_names()
     if known is not None or not isinstance(source, JsonlSource):
@@ -171,7 +171,7 @@ def parse_object(line: bytes) -> dict[str, Any]:
         raise ValueError(f"not valid JSON: {error.msg.removesuffix(' at')} at character {error.pos}") from error
     except RecursionError as error:
         raise ValueError("not valid JSON: nested too deeply") from error
-    except ValueError as error:  # Python converts no more digits
+    except ValueError as error:  # Python does not convert more digits
         raise ValueError("a number has thousands of digits; write it as a string") from error
     if not isinstance(found, dict):
         raise ValueError(f"not a JSON object but {_json_kind(found)}")
@@ -210,7 +210,7 @@ def _is_features(value: Any) -> bool:
 
 
 def _features_type(values: Iterable[Any]) -> pa.DataType:
-    """The type of the first value that has one, else text. Numbers are a vector if any of them has a fraction."""
+    """The type of the first value that has one, otherwise text. Numbers are a vector if any of them has a fraction."""
     found = pa.large_string()
     for value in values:
         if isinstance(value, list) and any(type(one) is float for one in value):
@@ -267,7 +267,7 @@ _ESCAPE_ERRORS = {
 
 
 def _unescape(data: UInt8, start: int, end: int) -> tuple[int, int]:
-    """Unescape the string data[start:end] in place; returns where it starts and ends now."""
+    """Unescape the string data[start:end] in place; return its new start and end."""
     end = int(kernels.unescape_json(data, start, end))
     if end < 0:
         raise ValueError(_ESCAPE_ERRORS[end])
@@ -294,7 +294,7 @@ def _read_json(data: pa.Buffer, schema: pa.Schema | None) -> pa.Table | None:
 
 
 def _or_nulls(array: pa.Array) -> pa.Array:
-    """A column without values has no type yet: the next block may have one."""
+    """Replace a column without values by nulls: its type is known only if a later block has values."""
     return pa.nulls(len(array)) if array.null_count == len(array) else array
 
 

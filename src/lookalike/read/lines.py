@@ -1,7 +1,7 @@
-"""What the text formats share whose rows follow each other as runs of bytes (JSONL, CSV, plain lines).
+"""Common base of the text formats whose rows are consecutive runs of bytes (JSONL, CSV, plain lines).
 
-Cutting a file into blocks, numbering rows, rejecting bad ones, returning rows as they are stored. A format adds how
-rows are separated and parsed; it knows neither blocks nor files.
+It cuts a file into blocks, numbers rows, rejects bad ones and returns rows unchanged. A format defines how rows are
+separated and parsed; it knows neither blocks nor files.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Rows:
         return bytes(self.data.slice(start, int(self.ends[row]) - start))
 
     def part(self, low: int, high: int) -> Rows:
-        """Rows `low` to before `high`, not copied."""
+        """Rows low..high-1, not copied."""
         start = int(self.ends[low - 1]) if low else 0
         ends = self.ends[low:high]
         return Rows(self.data.slice(start, int(ends[-1]) - start if len(ends) else 0), ends - start)
@@ -155,7 +155,7 @@ class LineSource(ABC):
         return False
 
     def hint(self, rows: Rows, wanted: Wanted) -> object:  # noqa: ARG002
-        """What the parsers need to know about a whole block that may be parsed in parts."""
+        """Information about a whole block for parsers that may see only a part of it."""
         return None
 
     def check_block(self, rows: Rows, parsed: Parsed, wanted: Wanted) -> None:  # noqa: B027
@@ -173,7 +173,7 @@ class LineSource(ABC):
         return last_line_end(data)
 
     def find_end(self) -> Callable[[bytes], int]:
-        """A function that receives one row piece by piece and returns where it ends in a piece, or 0 if it goes on."""
+        """A function that receives one row piece by piece and returns where it ends in a piece, 0 if it continues."""
         return lambda piece: piece.find(b"\n") + 1
 
     def column_names(self) -> Sequence[str] | None:
@@ -225,7 +225,7 @@ class LineSource(ABC):
                 following = line + piece.data.count(b"\n", start, piece.end)
                 if piece.is_long and not start:
                     yield LongBlock(self, index, line, piece, piece.stored_bytes)
-                    # a block that is still referenced holds nothing large while the next one is read
+                    # a block that is still referenced must not keep large data while the next one is read
                     piece.data = b""
                 else:
                     data = pa.py_buffer(piece.data).slice(start, piece.end - start)
@@ -266,12 +266,12 @@ class LineSource(ABC):
         return parsed
 
     def parse(self, rows: Rows, wanted: Wanted) -> Parsed:
-        """Parse rows, all at once if possible; runs that fail are bisected, down to single rows."""
+        """Parse rows all at once if possible; runs that fail are bisected, down to single rows."""
         hint = self.hint(rows, wanted)
         parts = []
         for part in self._parse_parts(rows, 0, len(rows), wanted, hint):
             if part.bad and not wanted.skip_errors:
-                return part  # of no use but for its error: a file of another format has nothing but bad rows
+                return part  # called only for its error: a file of another format has nothing but bad rows
             parts.append(part)
         if len(parts) == 1:
             return parts[0]
@@ -328,7 +328,7 @@ class LineBlock:
         return self.source.restore(taken.data.to_pybytes())
 
     def line_of(self, item: int) -> int:
-        """The line in the file where an item of the block begins."""
+        """The line in the file where an item of the block starts."""
         rows = self._rows()
         return int(self._lines(rows, self._item_rows(rows)[[item]])[0])
 

@@ -38,7 +38,7 @@ def kept_paths(wished: Sequence[str], paths: Sequence[str]) -> list[str]:
 
 
 def clean_path(path: str) -> str:
-    """A path without anything that leads out of the folder it is placed in.
+    """Remove everything from a path that leads out of the folder it is placed in.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def clean_path(path: str) -> str:
 
 
 def _numbered(names: list[str]) -> list[str]:
-    """Number the names that are taken, or that are also the folder of another file."""
+    """Append numbers to names that are taken, or that are also the folder of another file."""
     parents = map(PurePosixPath, {posixpath.dirname(name) for name in names})
     folders = {str(folder) for parent in parents for folder in (parent, *parent.parents)}
     taken: set[str] = set()

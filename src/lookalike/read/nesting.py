@@ -1,4 +1,4 @@
-"""HTML pages nested so deeply that a parser takes quadratic time: how to notice them, and their text without a tree."""
+"""HTML pages nested so deeply that a parser takes quadratic time: detect them, and get their text without a tree."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _UNSEEN = frozenset(("script", "style", "noscript", "template"))
 
 
 def is_deeper(page: str, depth: int) -> bool:
-    """Whether elements of a page are nested more deeply than `depth`, as far as its tags tell.
+    """Whether elements of a page are nested more deeply than `depth`, judging by its tags.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def loose_text(page: str) -> str:
 
 
 def _after_tag(page: str, start: int) -> int:
-    """Where the tag or comment at `start` ends, with the content of scripts and the like; `start` if it is none."""
+    """Where the tag or comment at `start` ends, including the content of scripts; `start` if it is neither."""
     if page.startswith("<!--", start):
         return _after(page, "-->", start + 4)
     found = _TAG.match(page, start)

@@ -1,4 +1,4 @@
-"""An output that is an input, or contains one, would be destroyed: refused before any work."""
+"""Refuse, before any work, an output that is an input or contains one, since the input would be destroyed."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def refuse_input_as_output(out: Path, inputs: Sequence[str | Path]) -> None:
 def refuse_inputs_in(folders: Sequence[Path], inputs: Sequence[str | Path]) -> None:
     """Refuse an output folder that is an input or contains one.
 
-    A folder or a glob that contains the output folder, among other things, is allowed: what is in the output folder is
-    not read then.
+    A folder or a glob that contains the output folder, among other things, is allowed: files in the output folder are
+    then not read.
     """
     there = [folder for folder in folders if folder.exists()]
     for given in _local(inputs) if there else ():
@@ -55,11 +55,11 @@ def _local(inputs: Sequence[str | Path]) -> Iterator[str]:
 def _is_same(path: str, out: Path) -> bool:
     try:
         return out.samefile(path)
-    except OSError:  # the reader will say what is wrong with it
+    except OSError:  # the reader will report what is wrong with it
         return False
 
 
 def _is_within(path: Path, folder: Path) -> bool:
-    """Whether a path is a folder or in it: by its own name, or where its links lead."""
+    """Whether a path is a folder or inside it: by its own name, or after resolving links."""
     places = {place for start in (path.absolute(), path.resolve()) for place in (start, *start.parents)}
     return any(place.exists() and place.samefile(folder) for place in places)

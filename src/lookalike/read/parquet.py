@@ -1,7 +1,8 @@
 """Parquet files, a slice of a row group at a time.
 
 Pages must be decoded from the start of their row group, so the slices of a group share one decoder, which any thread
-moves on. Slices that it passes on the way are stored for the blocks that still need them.
+can
+advance. Slices that it passes are stored for the blocks that still need them.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class ParquetSource:
         self._long_pages: LongPages | None = None
 
     def part(self, groups: range) -> ParquetSource:
-        """The same file, of which only some row groups are read; blocks keep their numbers."""
+        """The same file, limited to some row groups; blocks keep their numbers."""
         found = ParquetSource(self.file, limits=self.limits)
         found.groups = groups
         return found
@@ -93,7 +94,7 @@ class ParquetSource:
         return self.name, row
 
     def blocks(self) -> Iterator[Block]:
-        """The slices of each row group in turn."""
+        """The slices of each row group, in order."""
         self.file.check_unchanged()
         metadata, _ = self.footer()
         index = first_row = 0
@@ -165,8 +166,8 @@ class RowGroup:
 class Decoder:
     """Decodes a row group once from start to end, while its slices are requested in any order.
 
-    Neither it nor its generator refers to its owner: a reference cycle would hold their rows until a garbage
-    collection.
+    Neither it nor its generator refers to its owner: a reference cycle would keep their rows in memory until the next
+    garbage collection.
     """
 
     def __init__(
@@ -214,14 +215,14 @@ class Decoder:
                 f"{self._source.name}: has fewer rows than its footer states; write the file again"
             ) from None
         if self._next == self._count:
-            self._tables.close()  # it would hold its last page, which can be as large as a long value
+            self._tables.close()  # it would keep its last page, which can be as large as a long value
         return table
 
 
 def decode(
     source: ParquetSource, number: int, rows: int, columns: tuple[str, ...] | None
 ) -> Generator[pa.Table, None, None]:
-    """The slices of a row group, one after the other."""
+    """Yield the slices of a row group in order."""
     names = None if columns is None else list(columns)
     with source.file.reading(), source.open() as opened:
         batches = opened.iter_batches(rows, [number], names, use_threads=False)
@@ -262,5 +263,5 @@ class ParquetBlock(Slice):
         """Decode these columns, or all."""
         table = self.group.read(self.place, columns)
         if self.exclusive:
-            pa.default_memory_pool().release_unused()  # what decoding took, before as much is needed for writing
+            pa.default_memory_pool().release_unused()  # free the memory of decoding before writing needs as much
         return table

@@ -1,4 +1,4 @@
-"""Some items of some sources, by the file and row that results name. Reads no more than one block at a time."""
+"""Fetch items of sources by the file and row that results name. Reads one block at a time."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ KnownBlocks = Mapping[tuple[int, int], tuple[int, Sequence[int]]]
 def fetch_items(
     sources: Sequence[Source], places: Iterable[Place], wanted: Wanted, known: KnownBlocks | None = None
 ) -> dict[Place, Any]:
-    """The compared column of the items at these places, as Python values; places that do not exist are left out.
+    """The compared column of the items at these places, as Python values; places that do not exist are omitted.
 
     Parameters
     ----------
     known
-        What is known about the blocks of the sources, so that those without such an item need not be parsed.
+        Records of the blocks of the sources, so that blocks without a wanted item need not be parsed.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def fetch_items(
 
 
 def _fetch_documents(source: DocumentsSource, rows: Mapping[str, set[int]], wanted: Wanted) -> dict[Place, Any]:
-    """Files that are items: only these are opened."""
+    """Fetch files that are one item each; only these are opened."""
     files = [file for file in source.files if file.name in rows]
     if not files:
         return {}

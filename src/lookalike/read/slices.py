@@ -1,6 +1,6 @@
-"""What slices of tables share, in a Parquet file or in memory.
+"""Common base of slices of tables, in a Parquet file or in memory.
 
-Choosing rows, checking the compared column, rejecting bad rows. Subclasses say where the columns come from.
+It selects rows, checks the compared column and rejects bad rows. Subclasses define where the columns come from.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from lookalike.types import compute as pc
 
 
 class SlicedSource(Protocol):
-    """What a slice needs of its source."""
+    """What a slice needs from its source."""
 
     name: str
     rejected_rows: dict[int, Int64]
@@ -114,7 +114,7 @@ class Slice(ABC):
         return rows if rejected is None else np.setdiff1d(rows, rejected, assume_unique=True)
 
     def _rejected(self, row: int, wanted: Wanted, wrong: str) -> Rejected:
-        """A bad row to be skipped, or an error if bad rows must not be skipped."""
+        """Report a bad row as skipped, or raise an error if bad rows must not be skipped."""
         error = f"column {wanted.features!r}: {wrong}"
         if not wanted.skip_errors:
             raise BadDataError(f"{self.source.name}: row {self.first_row + row}: {error}")

@@ -1,4 +1,4 @@
-"""Cut a source into parts that can be read apart, on other machines. Knows where rows begin, not what is in them."""
+"""Cut a source into parts that other machines can read separately. Knows where rows start, not what is in them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lookalike.types import Source
 
 
 def split_source(source: Source, part_bytes: int) -> list[Source]:
-    r"""The parts of a source, in order; together they have its rows, and blocks with the same numbers.
+    r"""The parts of a source, in order. Together they have all its rows, in blocks with the same numbers.
 
     Lines stored as UTF-8 are cut near any position, Parquet files between row groups, and files that are an item
     each anywhere. Other sources, such as compressed text and CSV, are one part. The source itself is then read in

@@ -1,4 +1,4 @@
-"""Stored bytes -> UTF-8 text in pieces that end where a row ends.
+"""Convert stored bytes to UTF-8 text, in pieces that end where a row ends.
 
 Knows compression, encodings and byte order marks; the caller says what a row is.
 """
@@ -61,7 +61,7 @@ def resolve_byte_order(encoding: str, start: bytes) -> str:
 
 
 class Span(NamedTuple):
-    """The lines of a file that begin within start..stop-1."""
+    """The lines of a file that start at byte start..stop-1."""
 
     number: int
     """Which of the spans of its file it is."""
@@ -70,7 +70,7 @@ class Span(NamedTuple):
 
 
 def _line_start(stored: pa.NativeFile, at: int) -> int:
-    """Where the first line begins that does not begin before `at`."""
+    """Where the first line at or after `at` starts."""
     if at == 0:
         return 0
     stored.seek(at - 1)
@@ -141,7 +141,7 @@ class TextStream:
 
 @dataclass(slots=True)
 class Piece:
-    """Complete rows: the bytes before `end`; those after it belong to the next piece."""
+    """Complete rows: the bytes before `end`; the bytes after it belong to the next piece."""
 
     data: bytes | bytearray
     end: int
@@ -167,8 +167,9 @@ def cut_pieces(
 ) -> Iterator[Piece]:
     """Cut a text into pieces of about `nbytes`, each ending where a row ends; a longer row is a piece by itself.
 
-    `rows_end` returns where the last complete row of a piece ends, or 0. `find_end` makes a function that receives one
-    row piece by piece and returns where it ends in a piece, or 0 if it goes on.
+    `rows_end` returns where the last complete row of a piece ends, or 0. `find_end` creates a function that receives
+    one
+    row piece by piece and returns where it ends in a piece, or 0 if it continues.
     """
     rest, at = b"", 0
     while more := rest or stream.read(nbytes):
@@ -195,7 +196,7 @@ def read_row(
     Raises
     ------
     TooLongError
-        If the row is longer than `largest_bytes`; no more than that is held at any time.
+        If the row is longer than `largest_bytes`; no more than that is ever in memory.
     """
     # a bytearray of this size grows in place; joining bytes would hold them twice
     row, length, more = bytearray(), 0, start

@@ -1,4 +1,4 @@
-"""Data of a Python caller -> a source of blocks.
+"""Turn data of a Python caller into a source of blocks.
 
 Everything becomes one Arrow table first; only the compared column is ever touched.
 """
@@ -39,7 +39,7 @@ def looks_like_paths(data: Any) -> bool:
 
 
 def open_data(data: Any, column: str, limits: ReadLimits = READ_LIMITS) -> TableSource:
-    """Make a source of data in memory.
+    """Make a source from data in memory.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def _as_table(data: Any, column: str) -> pa.Table:
 
 
 def _matrix(rows: npt.NDArray[Any]) -> pa.Array:
-    """A NumPy matrix as vectors, a row each."""
+    """A NumPy matrix as vectors, one per row."""
     if rows.ndim != 2 or not rows.shape[1] or rows.dtype.kind not in "fiub":
         raise UsageError(
             f"data is an array of shape {rows.shape}, type {rows.dtype}; pass a matrix of numbers, one vector per row"
@@ -120,7 +120,7 @@ def _from_stream(data: Any, column: str) -> pa.Table:
     except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError):
         # a single column (a polars or pandas series) streams arrays instead of batches
         return pa.table({column: pa.chunked_array(data)})
-    except ValueError as error:  # of pandas: two columns of one name
+    except ValueError as error:  # in pandas, two columns can have the same name
         raise BadDataError(f"data cannot be read as a table: {error}") from None
 
 
@@ -152,7 +152,7 @@ def _from_values(values: list[Any], column: str) -> pa.Table:
 
 
 def _from_dicts(rows: list[dict[str, Any]]) -> pa.Table:
-    """The columns that any row has; Arrow itself takes those of the first row only."""
+    """A table of all columns that occur in any row; Arrow itself would use only those of the first row."""
     names = dict.fromkeys(name for row in rows for name in row)
     if names.keys() == rows[0].keys():
         return pa.Table.from_pylist(rows)
@@ -160,7 +160,7 @@ def _from_dicts(rows: list[dict[str, Any]]) -> pa.Table:
 
 
 def _checked(values: list[Any], kind: type | tuple[type, ...]) -> list[Any]:
-    """The values, if all are None or of one kind, without lone surrogates; errors give the row number."""
+    """Check that all values are None or of one kind, without lone surrogates; errors give the row number."""
     for row, value in enumerate(values):
         if value is None and kind is not dict:
             continue

@@ -60,7 +60,7 @@ class TxtSource(LineSource):
 
 
 def line_texts(rows: Rows) -> pa.Array:
-    r"""The lines without their ends (`\n` or `\r\n`), as large_string; copied in one go, not checked."""
+    r"""The lines without their ends (`\n` or `\r\n`), as large_string; copied in one pass, not checked."""
     if len(rows) == 0:
         return pa.nulls(0, pa.large_string())
     data, starts = rows.values, rows.starts

@@ -1,4 +1,4 @@
-"""A folder or file without permission, in an input folder: it has no items, and is listed among the bad lines."""
+"""A folder or file that may not be read, inside an input folder: it has no items and is listed among the bad lines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lookalike.types import Block, Bool, Int64, ItemMemory, Items, Layout, Rejec
 
 @dataclass(slots=True)
 class UnreadableSource:
-    """What `--on-error skip` leaves out as a whole."""
+    """A folder or file that `--on-error skip` omits entirely."""
 
     name: str
     kept_path: str
@@ -35,7 +35,7 @@ class UnreadableSource:
         return 0, True
 
     def blocks(self) -> Iterator[Block]:
-        """One, for the sake of the error."""
+        """One block, which reports the error."""
         yield UnreadableBlock(self)
 
     def layout(self) -> Layout:

@@ -1,6 +1,6 @@
 """Files of vectors: NumPy's .npy, and .fvecs and .bvecs, in which each vector is preceded by its dimension.
 
-Rows are read on demand, some at a time: a memory-mapped file would count as memory of the process.
+Rows are read on demand, in blocks: a memory-mapped file would count as memory of the process.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class NpySource(VectorSource):
             version = np.lib.format.read_magic(head)
             read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # about files that Python 2 wrote, which are as good
+                warnings.simplefilter("ignore")  # a warning about files that Python 2 wrote, which are fine
                 size, by_columns, kind = read(head)
         except (ValueError, EOFError, TypeError, SyntaxError, RecursionError, tokenize.TokenError) as error:
             raise BadDataError(f"{self.name}: not a .npy file of numbers: {first_line(error)}") from error
@@ -187,7 +187,7 @@ class VecsSource(VectorSource):
     number: type[np.generic] = np.float32
 
     def read_storage(self) -> Storage:
-        """The dimension of the first vector; that the others have the same is checked when they are read."""
+        """The dimension of the first vector; the others are checked when they are read."""
         with self.file.open() as stream:
             head = stream.read(4)
             nbytes = self.file.nbytes or len(head) + len(stream.read())
@@ -209,7 +209,7 @@ class VecsSource(VectorSource):
         return Storage(0, nbytes // record.itemsize, record)
 
     def _raise_uneven(self, nbytes: int, record: np.dtype[Any], dimension: int) -> NoReturn:
-        """Name the row that has another dimension, or within which the file ends."""
+        """Raise an error that names the row with a different dimension, or the row in which the file ends."""
         with self.file.open() as stream:
             for row in range(nbytes // record.itemsize + 1):
                 stream.seek(row * record.itemsize)

@@ -49,7 +49,7 @@ class Finding:
         return tuple(os.path.join(folder, "") for folder in self.outputs)
 
     def _real_path(self, path: str) -> str:
-        """A path without symbolic links; each folder is looked at once."""
+        """A path without symbolic links; each folder is resolved once."""
         folder, name = os.path.split(path)
         if name in ("", ".", "..") or os.path.islink(path):
             return os.path.realpath(path)
@@ -77,7 +77,7 @@ class Found(NamedTuple):
 
 
 def skipped(folder: Path, how: Finding) -> bool:
-    """Whether a folder inside an input is skipped since we wrote it; noted, unless this run writes it."""
+    """Whether a folder inside an input is skipped because lookalike wrote it; reported, unless this run writes it."""
     is_output = is_earlier_output(folder)
     if not is_output and not is_index_folder(folder):
         return False
@@ -87,7 +87,7 @@ def skipped(folder: Path, how: Finding) -> bool:
 
 
 def walk(folder: str, how: Finding) -> Iterator[Found]:
-    """Files below a folder; hidden ones and other outputs of ours are skipped. Of an output, only the kept rows.
+    """The files below a folder, except hidden ones and earlier outputs. If the folder is an output, its kept rows.
 
     Raises
     ------
@@ -127,12 +127,12 @@ def _failure(error: OSError, top: Path) -> Found:
 
 
 def regular_stamp(path: Path) -> tuple[int, int] | None:
-    """Size and modification time of a regular file; None for anything else, such as a link that leads nowhere.
+    """Size and modification time of a regular file; None for anything else, such as a broken link.
 
     Raises
     ------
     OSError
-        If that cannot be known, for example without permission to enter the folder.
+        If this cannot be determined, for example without permission to enter the folder.
     """
     try:
         found = os.stat(path)
@@ -144,7 +144,7 @@ def regular_stamp(path: Path) -> tuple[int, int] | None:
 def match(pattern: str, how: Finding) -> Iterator[Found]:
     """What a glob matches, sorted, with folders that it should have searched but could not read.
 
-    With `**`, outputs of ours are skipped like those in a folder.
+    With `**`, earlier outputs are skipped, as in a folder.
     """
     root = _literal_root(pattern)
     earlier: dict[Path, bool] = {}
@@ -164,5 +164,5 @@ def match(pattern: str, how: Finding) -> Iterator[Found]:
 
 
 def _literal_root(pattern: str) -> Path:
-    """The folder in which a glob begins to search."""
+    """The folder in which a glob starts to search."""
     return next(parent for parent in (*Path(pattern).parents,) if not glob.has_magic(str(parent)))

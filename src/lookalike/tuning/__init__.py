@@ -1,4 +1,4 @@
-"""From what the user wants (threshold, recall) to what the stages need (bands, rows).
+"""Convert what the user wants (threshold, recall) to what the stages need (bands, rows).
 
-This package knows probabilities, and nothing of items, sets or files.
+This package knows probabilities, but nothing about items, sets or files.
 """

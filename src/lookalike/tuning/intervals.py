@@ -34,8 +34,9 @@ def grouped_interval(found: Int64, draws: Int64) -> tuple[float, float]:
     """The 95% interval of a share if draws come in groups: in group g, found[g] of draws[g] were found.
 
     Draws of one group tend to be found or missed together, so they are worth fewer independent draws. The variance
-    between groups gives their number, and the interval is that of as many independent draws. With few groups, or a few
-    large ones, that variance is uncertain: Student's quantile replaces the normal one.
+    between groups gives this effective number, and the interval is computed for it. With few groups, or a few large
+    ones,
+    that variance is uncertain: Student's quantile replaces the normal one.
 
     Examples
     --------

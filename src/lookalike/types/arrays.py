@@ -34,10 +34,10 @@ Span = tuple[int, int]
 def stretch_by_stretch(
     work: Callable[[Span], tuple[Any, int, int]], each: Mapper, spans: Iterable[Span]
 ) -> Iterator[Any]:
-    """The results for each span, in order, if `work` may stop early because its buffer is full.
+    """Yield the results for each span in order, where `work` may stop early because its buffer is full.
 
-    `work` returns its result, where it stopped, and where the span ends. A span that did not fit is completed here, so
-    that no thread runs ahead and memory stays bounded.
+    `work` returns its result, where it stopped, and where the span ends. The rest of a span that did not fit is done
+    here. No thread runs ahead, so memory stays bounded.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def stretch_by_stretch(
 def distinct(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The distinct values, ascending.
 
-    Unlike `np.unique`, it does not import masked arrays, which takes a tenth of a small job.
+    Unlike `np.unique`, it does not import masked arrays: that import takes a tenth of the time of a small job.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def distinct(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 def to_arrow(values: npt.NDArray[Any]) -> pa.Array:
     """A NumPy array as an Arrow array.
 
-    Unlike `pa.array`, it does not import pandas, which takes longer than a small job.
+    Unlike `pa.array`, it does not import pandas: that import takes longer than a small job.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def matrix_to_arrow(rows: npt.NDArray[Any]) -> pa.Array:
 
 
 def to_numpy(values: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
-    """Numbers without nulls as a NumPy array; not copied if they are in one piece.
+    """Numbers without nulls as a NumPy array; copied only if they are in several chunks.
 
     Unlike Arrow's method of that name, it does not import pandas.
 
@@ -173,7 +173,7 @@ def text_scalar(value: str | None) -> pa.Scalar:
 
 
 def text_arrays(texts: pa.Array) -> tuple[UInt8, Int64]:
-    """Text as kernels read it: the UTF-8 bytes of all strings, and the offsets between them. A null counts as empty.
+    """Text in the form that kernels read: the UTF-8 bytes of all strings, and their offsets. A null counts as empty.
 
     Nothing is copied unless the type is not large_string or there are nulls.
 
@@ -204,7 +204,7 @@ def text_arrays(texts: pa.Array) -> tuple[UInt8, Int64]:
         offsets = np.frombuffer(offset_buffer, np.int64)[texts.offset : texts.offset + len(texts) + 1]
     has_data = data_buffer is not None and data_buffer.size
     data = np.frombuffer(data_buffer, np.uint8) if has_data else np.zeros(1, np.uint8)
-    # one compiled variant of each kernel: Arrow buffers may or may not be writable
+    # read-only, so that each kernel needs one compiled variant: Arrow buffers may or may not be writable
     data.flags.writeable = False
     offsets.flags.writeable = False
     return data, offsets

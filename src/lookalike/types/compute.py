@@ -1,8 +1,9 @@
-"""Arrow's functions on arrays, as in `pyarrow.compute`, made when they are first used.
+"""Arrow's compute functions, as in `pyarrow.compute`, each created when it is first used.
 
-Importing `pyarrow.compute` writes signatures and documentation for three hundred functions, which takes longer than a
-small job; so do Arrow's methods that import it, such as `Array.take` and `Array.cast`. Functions have the same names,
-arguments and results here:
+Importing `pyarrow.compute` generates signatures and documentation for three hundred functions, which takes longer than
+a
+small job. Arrow's methods that import it, such as `Array.take` and `Array.cast`, cost the same. The functions here have
+the same names, arguments and results:
 
 >>> import pyarrow as pa
 >>> from lookalike.types import compute
@@ -53,12 +54,12 @@ def _make(name: str) -> Callable[..., Any]:
 
 
 def _scalar(value: str | float) -> pa.Scalar:
-    """A value of Python's as an Arrow scalar; Arrow itself imports pandas to make one."""
+    """A Python value as an Arrow scalar; `pa.scalar` would import pandas."""
     return cast(strings_to_arrow([value]), pa.string())[0] if isinstance(value, str) else to_arrow(np.array([value]))[0]
 
 
 def cast(values: Values, kind: pa.DataType, *, safe: bool = True) -> Values:
-    """Values as another type; with `safe`, a value that does not fit is an error.
+    """Convert values to another type; with `safe`, a value that does not fit is an error.
 
     Examples
     --------
@@ -84,7 +85,7 @@ def cast_table(table: Values, schema: pa.Schema) -> Values:
 
 
 def take(values: Values, indices: Values) -> Values:
-    """Some values, by position.
+    """The values at some positions.
 
     Examples
     --------
@@ -95,7 +96,7 @@ def take(values: Values, indices: Values) -> Values:
 
 
 def fill_null(values: Values, value: str | float | pa.Scalar) -> Values:
-    """Values with another in place of every null.
+    """Replace every null by a value.
 
     Examples
     --------

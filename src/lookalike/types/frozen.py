@@ -1,7 +1,7 @@
-"""Frozen dataclasses that are made when they are first used.
+"""Frozen dataclasses whose methods are created on first use.
 
-A dataclass takes most of a millisecond to make, because its methods are written as text and compiled, and a small job
-uses half of the eighty that it imports. Here nothing is compiled. See docs/decisions/0021-frozen-records.md.
+Creating a dataclass takes most of a millisecond, because its methods are generated as text and compiled. A small job
+imports eighty of them and uses half. Here nothing is compiled. See docs/decisions/0021-frozen-records.md.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _hash(self: Any) -> int:
     return hash(_values(self))
 
 
-def _refuse(self: Any, name: str, *value: object) -> None:  # noqa: ARG001 (as Python calls it)
+def _refuse(self: Any, name: str, *value: object) -> None:  # noqa: ARG001 (the signature that Python expects)
     raise FrozenInstanceError(f"cannot {'assign to' if value else 'delete'} field {name!r}")
 
 
@@ -43,7 +43,7 @@ _SHARED = {"__repr__": _show, "__eq__": _equals, "__hash__": _hash, "__setattr__
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def frozen(cls: Class) -> Class:
-    """Make a class a frozen dataclass, when its first object is made.
+    """Turn a class into a frozen dataclass when its first object is created.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def frozen(cls: Class) -> Class:
         begun.__init__(self, *given, **named)
 
     def set_state(self: Any, state: dict[str, Any]) -> None:
-        _complete(cls, first_init)  # an object that was pickled by another process
+        _complete(cls, first_init)  # an object pickled by another process
         self.__dict__.update(state)
 
     begun.__init__, begun.__setstate__, begun.__signature__ = first_init, set_state, _Signature(first_init)
@@ -73,7 +73,7 @@ def frozen(cls: Class) -> Class:
 
 
 class _Signature:
-    """The arguments of a class, for `help`, which would not find them."""
+    """The arguments of a class, for `help`, which would not find them otherwise."""
 
     def __init__(self, first_init: Any) -> None:
         self._first_init = first_init
@@ -92,7 +92,7 @@ class _Signature:
 
 
 def _complete(cls: Any, first_init: Any) -> None:
-    """Give a class what a dataclass has; any thread may be the first."""
+    """Give a class the methods of a dataclass; any thread may be the first to call this."""
     with _lock:
         if cls.__dict__.get("__init__") is not first_init:
             return
@@ -101,19 +101,19 @@ def _complete(cls: Any, first_init: Any) -> None:
             if getattr(begun, "__qualname__", "") == first_init.__qualname__:
                 _complete(base, begun)
         own = {name: value for name, value in cls.__dict__.items() if name not in _OF_OBJECTS}
-        own["__doc__"] = cls.__name__  # one would be made of its signature
-        # made of a copy, so that no thread sees the class half done
+        own["__doc__"] = cls.__name__  # otherwise one is generated from its signature
+        # built from a copy, so that no thread sees the class half finished
         made = dataclass(init=False, repr=False, eq=False)(type(cls)(cls.__name__, cls.__bases__, own))
         for name in _OF_DATACLASS:
             setattr(cls, name, made.__dict__[name])
         for name in made.__dataclass_fields__:
             if name in cls.__dict__ and name not in made.__dict__:
-                delattr(cls, name)  # a default factory is no default
-        cls.__init__ = _init_of(cls)  # last, because a class that has it is taken to be complete
+                delattr(cls, name)  # a default factory is not a default value
+        cls.__init__ = _init_of(cls)  # last: a class that has it counts as complete
 
 
 def _init_of(cls: Any) -> Any:
-    """What makes an object of its arguments; not compiled for each class, as that of a dataclass is."""
+    """The `__init__` of a class; unlike that of a dataclass, it is not compiled for each class."""
     fields = cls.__dataclass_fields__
     defaults = {name: one.default for name, one in fields.items() if one.default is not MISSING}
     factories = {name: one.default_factory for name, one in fields.items() if one.default_factory is not MISSING}

@@ -1,4 +1,4 @@
-"""Items as they are read: the blocks of a source, rejected rows, and the layout of a file."""
+"""Items as read from a source: blocks, rejected rows, and the layout of a file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Rejected:
 
 @frozen
 class Items:
-    """The items of one block: the compared column, and the further columns that were requested."""
+    """The items of one block: the compared column, and any other columns that were requested."""
 
     features: pa.Array
     """large_string (text), or a list array of tokens (strings or integers)."""
@@ -41,7 +41,7 @@ class Items:
 
 @frozen
 class Wanted:
-    """The columns that a job needs of every item."""
+    """The columns that a job needs for every item."""
 
     features: str
     """The column that is compared."""
@@ -71,7 +71,7 @@ class ItemMemory:
     """Memory that processing takes per byte of text, in addition to reading."""
 
     def largest(self, factor: float) -> int:
-        """The size of the largest item that fits, if reading takes `factor` bytes per byte of it."""
+        """The size of the largest item that fits, if reading it takes `factor` bytes of memory per byte."""
         return int(max(0, self.memory_bytes - self.base_bytes) / (factor + self.work_factor))
 
     def check(self, place: str, nbytes: int, factor: float, what: str = "a document") -> None:
@@ -93,10 +93,10 @@ class Block(Protocol):
     """Whether it is so large that no other block should be processed at the same time."""
 
     def items(self, wanted: Wanted, rows: Int64 | None = None) -> Items:
-        """Parse the block, or only these of its items (ascending, counted from 0)."""
+        """Parse the block, or only the given items (ascending, counted from 0)."""
 
     def kept_rows(self, keep: Bool, decoded: Any = None) -> Any:
-        """The rows of the items where `keep` is true, as they are stored, for the writer of the source's layout.
+        """The rows of the items for which `keep` is true, unchanged, for the writer of the source's layout.
 
         `decoded` is `Items.decoded` of the block, if still available.
         """
@@ -146,7 +146,7 @@ class Source(Protocol):
         """The number of rows, without reading all of them, and whether it is exact."""
 
     def blocks(self) -> Iterator[Block]:
-        """The whole source in order. Can be called again, and then cuts at the same places."""
+        """The whole source in order. Every call returns the same blocks."""
 
     def layout(self) -> Layout:
         """How to write its rows back."""

@@ -1,4 +1,4 @@
-"""How much input is handled at a time: memory and speed depend on it, results do not."""
+"""How much input is processed at a time. Memory and speed depend on it; results do not."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from lookalike.types.frozen import frozen
 
 @frozen
 class ReadLimits:
-    """Sizes of the blocks that sources are cut into, and from which size on a value is treated as long.
+    """The sizes of the blocks that sources are cut into, and the size from which a value is treated as long.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How a run.json of lookalike is recognised among other files of that name."""
+"""Recognise the run.json files that lookalike wrote."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sets, vectors, signatures, buckets and pairs: what stages hand to each other about items."""
+"""Sets, vectors, signatures, buckets and pairs: the data that stages pass to each other."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Sets:
     """uint64; sorted and distinct within a set."""
 
     def __post_init__(self) -> None:
-        # Always read-only, as sets that were stored are: kernels are compiled once for both.
+        # Always read-only, like sets loaded from a file, so that kernels are compiled once for both.
         for name in ("indptr", "elements"):
             fixed = getattr(self, name).view()
             fixed.flags.writeable = False
@@ -46,7 +46,7 @@ class Sets:
 
     @classmethod
     def joined(cls, parts: list[Sets]) -> Sets:
-        """Sets one after the other; the list is emptied, so that each part can go as soon as it was copied.
+        """Concatenate sets. The list is emptied, so that each part is freed as soon as it is copied.
 
         Examples
         --------
@@ -69,9 +69,9 @@ class Sets:
 
 @frozen
 class VectorKind:
-    """What the items of a job on vectors are: a fixed number of numbers, or of bits.
+    """What a vector consists of: a fixed number of numbers, or of bits.
 
-    A vector travels as a set does, its memory cut into words of 64 bits, the last one filled up with zeros.
+    Vectors are stored like sets: as words of 64 bits, the last one padded with zeros.
 
     Examples
     --------
@@ -85,7 +85,7 @@ class VectorKind:
 
     @property
     def per_word(self) -> int:
-        """How many numbers (or bits) there are in a word."""
+        """How many numbers (or bits) fit in a word."""
         return {"float32": 2, "float64": 1, "bits": 64}[self.scalar]
 
     @property
@@ -94,7 +94,7 @@ class VectorKind:
         return -(-self.dimension // self.per_word)
 
     def as_rows(self, begins: Int64, ends: Int64, words: UInt64) -> tuple[Int64, Int64, Any]:
-        """Vectors as kernels take them: where each begins and ends, and the numbers; of bit strings the words."""
+        """Vectors in the form that kernels take: begins, ends, and the numbers (for bit strings, the words)."""
         if self.scalar == "bits":
             return begins, ends, words
         starts = begins * self.per_word
@@ -103,7 +103,7 @@ class VectorKind:
 
 @frozen
 class Numbered:
-    """Sets in order of size, their elements numbered by how often they occur: rare ones have small numbers.
+    """Sets in order of size, with elements numbered by frequency: rare ones have small numbers.
 
     Examples
     --------
@@ -131,7 +131,7 @@ class Numbered:
 
 @frozen
 class Signatures:
-    """One row of minhash values per item; two rows agree in a column with probability Jaccard.
+    """One row of minhash values per item. The chance that two rows agree in a column is their Jaccard similarity.
 
     Examples
     --------
@@ -182,7 +182,7 @@ class Buckets:
         return np.diff(self.starts)
 
     def sizes_below(self, item: int) -> Int64:
-        """How many members of each bucket are smaller than this one."""
+        """How many members of each bucket are below this number."""
         if not len(self):
             return np.empty(0, np.int64)
         return np.add.reduceat(self.members < item, self.starts[:-1], dtype=np.int64)
@@ -202,7 +202,7 @@ class Pairs:
 
 @frozen
 class Overlapping:
-    """Pairs of sets by number, left before right, and how many elements the two share."""
+    """Pairs of sets by number (left < right), and how many elements the two share."""
 
     left: Int64 | Int32
     right: Int64 | Int32

@@ -1,4 +1,4 @@
-"""Numbers as they are written in messages and reports."""
+"""Format numbers for messages and reports."""
 
 from __future__ import annotations
 

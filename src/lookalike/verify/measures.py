@@ -1,4 +1,4 @@
-"""Measures with their thresholds, and the exact similarity of pairs; sets are compared in integers."""
+"""Measures with their thresholds, and the exact similarity of pairs. Sets are compared in integer arithmetic."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Measure:
 
     @property
     def is_distance(self) -> bool:
-        """Whether less is nearer."""
+        """Whether smaller values mean more similar."""
         return self.name in DISTANCES
 
     @property
@@ -78,7 +78,7 @@ class Measure:
 
     @property
     def column(self) -> str:
-        """The name of its column in results."""
+        """The name of the column of results that holds it."""
         return "distance" if self.is_distance else "similarity"
 
     def reached_by(self, values: Float64) -> Bool:

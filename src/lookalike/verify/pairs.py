@@ -39,7 +39,7 @@ class _WorkArrays(NamedTuple):
 
     @classmethod
     def make(cls, count: int, room: int) -> _WorkArrays:
-        room = max(room, 2 * count)  # one set can be similar to all others, in both directions
+        room = max(room, 2 * count)  # room for a set that is similar to all others, in both directions
         left, right, overlaps = (np.empty(room, np.int32) for _ in range(3))
         return cls(np.full(count, -1, np.int32), np.empty(count, np.int32), left, right, overlaps)
 
@@ -53,10 +53,11 @@ def list_pairs(
     ratio: tuple[int, int] = (0, 1),
     room: int = ROOM,
 ) -> Iterator[FoundPairs]:
-    """Yield the pairs of sets that share a bucket and are similar enough, in order of the later set, as they are found.
+    """Yield the pairs of sets that share a bucket and are similar enough, as they are found, ordered by the later set.
 
-    Parameters are those of lookalike.cluster.keepers.decide; with `earlier`, only pairs of a set before it and one from
-    it on. `room` is the number of pairs that a thread collects before it returns them.
+    The parameters are those of lookalike.cluster.keepers.decide. With `earlier`, only pairs of a set before this number
+    and
+    one from it on are listed. `room` is the number of pairs that a thread collects before it returns them.
     """
     count = len(sets[0])
     graph = (
@@ -92,7 +93,7 @@ def list_pairs_of_band(
     room: int = ROOM,
     chunk: int = BAND_CHUNK,
 ) -> Iterator[FoundPairs]:
-    """The same for the buckets of one band, which have no set in common; overlaps are not counted (0)."""
+    """List the pairs of the buckets of one band, which have no set in common; overlaps are not counted (0)."""
     places = len(buckets.members)
     largest = int(buckets.sizes.max(initial=0))
 

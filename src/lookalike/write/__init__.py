@@ -1,4 +1,4 @@
-"""Results -> files, complete or not at all. Nothing here knows how they were found."""
+"""Write results to files, complete or not at all. Nothing here knows how they were found."""
 
 from lookalike.types import KEPT
 from lookalike.write.checksums import checksum

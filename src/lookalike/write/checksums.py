@@ -1,4 +1,4 @@
-"""Checksums of files, by which one that was damaged later is noticed before anything is computed from it."""
+"""Checksums of files, to detect a damaged file before anything is computed from it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ CHECKED_BYTES = 8 << 20
 
 
 def checksum(path: Path, value: int = 0, first: int = 0, last: int | None = None) -> int:
-    """The CRC-32 of some bytes of a file, by default all; `value` is that of the bytes before.
+    """The CRC-32 of some bytes of a file, by default all; `value` is the CRC-32 of the preceding bytes.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Makes sure that files are on disk, not only in memory. What is written, and why, is not known here."""
+"""Make sure that files are on disk, not only in memory. Knows nothing about what is written and why."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def flush(path: Path) -> None:
 
 
 def flush_file_system(folder: Path) -> bool:
-    """Make sure that all files of the file system of a folder are on disk; return False where that cannot be asked.
+    """Flush all files of the file system of a folder to disk; return False if the system does not support this.
 
     For many small files this takes a third of the time of flushing each. Unlike `os.sync`, it does not wait for other
     disks, and reports errors.

@@ -69,7 +69,7 @@ class ArrayWriter(KeptFile):
         self._out.write(stored)
 
     def save(self) -> Saved:
-        """Hand everything to the system; the file can be continued after any block."""
+        """Pass everything to the operating system; the file can be continued after any block."""
         self._out.flush()
         return Saved(self._out.tell(), self._blocks)
 
@@ -93,7 +93,7 @@ class TableWriter(KeptFile):
         self._waiting_rows = self._waiting_bytes = 0
 
     def write(self, stored: pa.Table) -> None:
-        """Add rows; complete row groups go to disk."""
+        """Add rows; complete row groups are written to disk."""
         while self._waiting_rows + stored.num_rows >= self._rows:
             missing = self._rows - self._waiting_rows
             self._wait(stored.slice(0, missing))
@@ -122,7 +122,7 @@ class TableWriter(KeptFile):
 
 
 def _column_options(layout: Layout) -> dict[str, Any]:
-    """How columns are written; those with very long values in the way that copies a value least often.
+    """How to write the columns; those with very long values in the way that makes the fewest copies.
 
     For a value of 500 MB alone on its page, Arrow takes 3.8 GB with dictionary and statistics, 1.4 GB without them and
     0.95 GB without compression too.
@@ -163,7 +163,7 @@ class FileWriter(KeptFile):
 
 
 def _write_file(path: str, raw: memoryview) -> None:
-    """Create a file; without the buffers and further calls of `open`, which take a third of the time of a small one."""
+    """Create a file without `open`, whose buffers and extra calls take a third of the time of a small file."""
     out = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o666)
     try:
         while raw:

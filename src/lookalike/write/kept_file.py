@@ -1,4 +1,4 @@
-"""What files of surviving rows have in common: they are completed at the end, and some can be continued."""
+"""Common base of files of surviving rows: they are completed at the end, and some can be continued."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 
 
 class Saved(NamedTuple):
-    """How far a file has got."""
+    """How much of a file has been saved."""
 
     nbytes: int
     """The size of the file then."""
@@ -23,14 +23,14 @@ class Saved(NamedTuple):
 
 
 class KeptFile:
-    """Takes what `Block.kept_rows` returns, in input order; completed at the end of a `with` block."""
+    """Receives the results of `Block.kept_rows` in input order; completed at the end of a `with` block."""
 
     def write(self, stored: Any) -> None:
         """Add the surviving rows of the next block."""
         raise NotImplementedError
 
     def save(self) -> Saved | None:
-        """Hand everything to the system; where the file can be continued, None if it has to be written again."""
+        """Pass everything to the system; return where the file can be continued, None if it must be rewritten."""
         return None
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
 """Lines of surviving rows, plain or compressed like the input; the same rows give the same bytes.
 
 Plain files and gzip can be continued where they were saved. A zstd file cannot: it would have to consist of several
-frames, of which some readers see the first one only.
+frames, and some readers see only the first.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _HEADER = b"\x1f\x8b\x08\0\0\0\0\0\0\xff"
 
 
 def open_lines(path: Path, layout: Layout, saved: Saved | None) -> KeptFile:
-    """The writer for lines that are compressed as the layout says."""
+    """The writer for lines, compressed as the layout says."""
     if layout.compression == "zstd":
         return ZstdWriter(path, layout)
     return (GzipWriter if layout.compression == "gzip" else LineWriter)(path, layout, saved)
@@ -49,7 +49,7 @@ class LineWriter(KeptFile):
         self._blocks += 1
 
     def save(self) -> Saved | None:
-        """Hand everything to the system; the file can be continued after any block."""
+        """Pass everything to the operating system; the file can be continued after any block."""
         self._out.flush()
         return Saved(self._out.tell(), self._blocks)
 
@@ -59,7 +59,7 @@ class LineWriter(KeptFile):
 
 
 class GzipWriter(LineWriter):
-    """Compressed in stretches that do not depend on each other, nor on the blocks that rows come in."""
+    """Compresses stretches that depend neither on each other nor on the blocks in which rows arrive."""
 
     def __init__(
         self, path: Path, layout: Layout, saved: Saved | None = None, stretch_bytes: int = STRETCH_BYTES
@@ -75,7 +75,7 @@ class GzipWriter(LineWriter):
         self._waiting += prefix
 
     def write(self, stored: bytes) -> None:
-        """Add the lines of the next block; those of one that was begun before are not added again."""
+        """Add the lines of the next block, except those that were already written before the run was killed."""
         at, self._skip = self._skip, 0
         lines = memoryview(stored)
         while len(self._waiting) + len(lines) - at >= self._stretch_bytes:
@@ -88,7 +88,7 @@ class GzipWriter(LineWriter):
         self._blocks += 1
 
     def _compress(self) -> None:
-        """Write a stretch so that the next one can follow it without knowing it."""
+        """Write a stretch so that the next one does not depend on it."""
         stretch, before = bytes(self._waiting), self._saved
         self._waiting = bytearray()
         deflate = zlib.compressobj(GZIP_LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
@@ -97,12 +97,12 @@ class GzipWriter(LineWriter):
         self._saved = before._replace(lines_bytes=before.lines_bytes + len(stretch), crc32=crc32)
 
     def save(self) -> Saved | None:
-        """Hand everything to the system; the file can be continued after the last stretch."""
+        """Pass everything to the operating system; the file can be continued after the last stretch."""
         self._out.flush()
         return self._saved if self._saved.lines_bytes else None
 
     def close(self) -> None:
-        """Compress the rest, and write what ends the file: checksum and length."""
+        """Compress the rest and write the trailer: checksum and length."""
         if self._waiting:
             self._compress()
         self._out.write(zlib.compressobj(GZIP_LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS).flush())
@@ -112,7 +112,7 @@ class GzipWriter(LineWriter):
 
 
 class ZstdWriter(KeptFile):
-    """Compressed in one go."""
+    """Compresses everything as one stream."""
 
     def __init__(self, path: Path, layout: Layout) -> None:
         self._raw = pa.OSFile(os.fsencode(path), "wb")

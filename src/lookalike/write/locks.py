@@ -1,7 +1,7 @@
-"""A lock that ends with its process, and so distinguishes a live run from one that was killed.
+"""A lock that ends with its process, which distinguishes a live run from a killed one.
 
-Uses `fcntl` or `msvcrt`. On a system with neither, the existence of the file is the lock; one left by a killed run must
-then be removed by hand, which the error says.
+Uses `fcntl` or `msvcrt`. On a system with neither, the existence of the file is the lock. A file left by a killed run
+must then be removed by hand, as the error message says.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class LockedError(Exception):
 
 
 class FileLock:
-    """An exclusive lock on a file, which is created and holds `text`; held from `acquire` to `release`.
+    """An exclusive lock on a file, which is created and contains `text`; held from `acquire` to `release`.
 
     Examples
     --------
@@ -79,13 +79,13 @@ class FileLock:
             os.write(self._handle, self._text)
 
     def describe(self, text: bytes) -> None:
-        """Replace the text of the file, while the lock is held: who holds it, for instance."""
+        """Replace the text of the file while the lock is held, for example to say who holds it."""
         assert self._handle is not None
         os.ftruncate(self._handle, 0)
         os.pwrite(self._handle, text, 0)
 
     def release(self) -> None:
-        """Give the lock back; does nothing if it is not held."""
+        """Release the lock; does nothing if it is not held."""
         if self._handle is None:
             return
         os.close(self._handle)

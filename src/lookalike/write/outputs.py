@@ -1,4 +1,4 @@
-"""Where results go: a folder or a file that appears complete or not at all.
+"""Output folders and files that appear complete or not at all.
 
 Everything is written under a hidden name next to the final one, and renamed when it is complete.
 """
@@ -52,10 +52,10 @@ class OutputFolder:
     path
         The final path; its parent folders are created.
     overwrite
-        Replace an earlier output (a folder with our `run.json` and no other files) or an empty folder; never anything
-        else.
+        Replace an earlier output (a folder with a `run.json` of lookalike and no other files) or an empty folder;
+        never anything else.
     resume
-        Continue with the pieces that a killed run into this folder left.
+        Continue with the pieces that a killed run left in this folder.
     work
         Where to create the folder for pieces of work; by default inside the hidden folder.
     resumable
@@ -120,7 +120,7 @@ class OutputFolder:
         return self._partial
 
     def _take(self) -> None:
-        """Create the hidden folder, or take over that of a killed run, and lock it."""
+        """Create the hidden folder, or reuse that of a killed run, and lock it."""
         check_work_folders(self._partial, LOCK_FILE, (self.work, self.spool))
         existed = self._partial.exists()
         self._partial.mkdir(exist_ok=True)
@@ -148,7 +148,7 @@ class OutputFolder:
         try:
             with disk_errors(self.path, self._advice):
                 if error is not None:
-                    # what can be continued is left for --resume
+                    # pieces are left for --resume
                     stopped = KeyboardInterrupt | ResourceError | OSError | MemoryError
                     later = self.resume or isinstance(error, stopped)
                     keep = later and self._resumable and self._has_pieces()
@@ -179,17 +179,17 @@ class OutputFolder:
                     parent.rmdir()
 
     def flush(self) -> None:
-        """Wait until all that was written is on disk, because something else is going to rely on it."""
+        """Wait until everything written is on disk, because something else is going to rely on it."""
         with disk_errors(self.path, self._advice):
             flush_tree(self._partial, self._many_files)
 
     def completed(self) -> dict[str, Any] | None:
-        """The record of a run that was killed when it had written everything, just before the folder got its name."""
+        """The record of a run that was killed after it had written everything, just before the folder was renamed."""
         path = self._partial / RUN_FILE
         return parse_record(path.read_bytes()) if path.is_file() else None
 
     def publish_completed(self) -> None:
-        """Give the folder of such a run its name."""
+        """Rename the folder of such a run to its final name."""
         check_work_folders(self._partial, LOCK_FILE, (self.work, self.spool))
         with disk_errors(self.path, self._advice):
             try:
@@ -202,7 +202,7 @@ class OutputFolder:
             self._publish()
 
     def _is_about_output(self, error: OSError) -> bool:
-        """Whether an error is about a file of this output; another may be about the input."""
+        """Whether an error is about a file of this output, rather than about the input."""
         if not isinstance(error.filename, str | bytes):
             return True
         place = Path(os.fsdecode(error.filename)).absolute()
@@ -215,7 +215,7 @@ class OutputFolder:
         return self.work.glob("*.arrow")
 
     def _tidy(self) -> None:
-        """Leave only what a run can continue with: the rest may be incomplete, and takes space on a full disk."""
+        """Delete everything that a resumed run cannot use: it may be incomplete, and takes space on a full disk."""
         _empty(self._partial, {LOCK_FILE, WORK, KEPT})
         if self.work.is_dir():
             _empty(self.work, {MANIFEST, *(piece.name for piece in self._pieces())})
@@ -302,7 +302,7 @@ def _beside(path: Path, what: str) -> Path:
 
 
 def _umask() -> int:
-    # it cannot be read without being set
+    # the umask cannot be read without setting it
     mask = os.umask(0o022)
     os.umask(mask)
     return mask
@@ -310,7 +310,7 @@ def _umask() -> int:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """A hidden name to write a file to; the file gets its final name when the block ends without an error.
+    """A hidden name to write a file to; the file is renamed when the block ends without an error.
 
     Examples
     --------
@@ -359,7 +359,7 @@ def output_file(path: str | Path, suffixes: tuple[str, ...] = TABLE_SUFFIXES, ov
 
 @contextmanager
 def disk_errors(path: Path, advice: str = _FREE_OR_MOVE) -> Iterator[None]:
-    """Say which disk is full, how much is free and what to do, instead of a bare system error."""
+    """Replace system errors by messages that say which disk is full, how much is free and what to do."""
     try:
         yield
     except OSError as error:

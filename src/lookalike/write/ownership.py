@@ -40,7 +40,7 @@ _NAMED = 3
 
 
 def count_kept(folder: Path) -> dict[str, Any]:
-    """How many files and bytes an output folder has in kept/, for run.json: files added later are noticed."""
+    """The number of files and bytes in kept/ of an output folder, for run.json: it reveals files added later."""
     sizes = [os.lstat(path).st_size for path in _paths(folder / KEPT)]
     return {WRITTEN: {"files": len(sizes), "bytes": sum(sizes)}}
 
@@ -64,7 +64,7 @@ def check_replaceable(folder: Path) -> None:
 
 
 def check_work_folders(partial: Path, lock: str, others: Iterable[Path]) -> None:
-    """Refuse hidden and work folders that are links or somebody else's, before anything is written or deleted there."""
+    """Refuse hidden and work folders that are links or not ours, before anything is written or deleted there."""
     others = list(others)
     for folder in (partial, partial / KEPT, *others):
         _refuse_link(folder)
@@ -107,7 +107,7 @@ def _is_ours(partial: Path, lock: str) -> bool:
 
 
 def _is_index(names: set[str]) -> bool:
-    """Whether these are the files of an index: of one that was killed when all was written, before it got its name."""
+    """Whether these are the files of a complete index whose process was killed before it was renamed."""
     return INDEX_FILE in names and all(any(fnmatchcase(name, ours) for ours in _INDEX_NAMES) for name in names)
 
 

@@ -1,4 +1,4 @@
-"""Tables and summaries: Parquet, CSV, TSV and JSON Lines by the file's name."""
+"""Write tables and summaries: Parquet, CSV, TSV or JSON Lines, depending on the file name."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def write_table(path: str | Path, table: pa.Table) -> None:
 
 
 def write_tables(path: str | Path, tables: Iterator[pa.Table]) -> None:
-    """Write tables of one schema, one after the other, to one file, which appears complete or not at all.
+    """Write tables of one schema, in order, to one file, which appears complete or not at all.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def write_tables(path: str | Path, tables: Iterator[pa.Table]) -> None:
 
 
 def decoded(table: pa.Table) -> pa.Table:
-    """A table whose dictionary columns are ordinary ones."""
+    """Convert dictionary columns of a table to ordinary ones."""
     return pc.cast_table(table, _plain_schema(table.schema))
 
 
@@ -77,7 +77,7 @@ def _plain_schema(schema: pa.Schema) -> pa.Schema:
 
 
 def _write_parquet(path: Path, schema: pa.Schema, tables: Iterator[pa.Table]) -> None:
-    """Dictionaries are written as such, which is fast, but read back as ordinary columns."""
+    """Write a Parquet file. Dictionaries are written as such, which is fast, but read back as ordinary columns."""
     read_as = base64.b64encode(_plain_schema(schema).serialize().to_pybytes()).decode()
     with (
         pa.OSFile(os.fsencode(path), "wb") as stream,
@@ -119,7 +119,7 @@ def _write_separated(stream: IO[bytes], tables: Iterable[pa.Table], delimiter: s
 
 
 class _Changed:
-    """A column with every value changed; of a dictionary, the distinct ones, once for all batches that share it."""
+    """A column with every value converted; a dictionary is converted once for all batches that share it."""
 
     def __init__(self, change: Callable[[pa.Array], pa.Array]) -> None:
         self._change = change
@@ -148,7 +148,7 @@ def _any_of(data: memoryview, marks: bytes) -> bool:
 
 
 def _joined(lines: pa.Array) -> memoryview:
-    """All lines as they are in memory, one after the other."""
+    """All lines, concatenated."""
     _, offsets, data = lines.buffers()
     if data is None:
         return memoryview(b"")
@@ -158,7 +158,7 @@ def _joined(lines: pa.Array) -> memoryview:
 
 
 def _field_texts(column: pa.Array, delimiter: str) -> pa.Array:
-    """Values as fields of a line: only texts and what is written as text can need quotes."""
+    """Values as fields of a line: only texts, and values written as text, can need quotes."""
     texts = _texts(column)
     kind = column.type
     plain = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
@@ -214,7 +214,7 @@ def _write_jsonl(stream: IO[bytes], table: pa.Table) -> None:
 
 
 def _json_texts(column: pa.Array) -> pa.Array:
-    """Values as JSON: whole columns of numbers and texts without anything to escape, other columns value by value."""
+    """Values as JSON: numbers, and texts without characters to escape, column by column; others value by value."""
     kind = column.type
     if not column.null_count:
         if pa.types.is_integer(kind):
@@ -232,7 +232,7 @@ def _json_texts(column: pa.Array) -> pa.Array:
 def write_json(path: Path, value: Any, indent: int | None = 2) -> None:
     """Write a summary for people and programs: indented, keys in the given order.
 
-    Without `indent`, which programs do not need, a long one is made several times as fast.
+    Without `indent`, which programs do not need, a long summary is written several times as fast.
 
     Examples
     --------
@@ -249,7 +249,7 @@ def write_json(path: Path, value: Any, indent: int | None = 2) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON cannot express: NumPy scalars as numbers, anything else (bytes, a path) as text."""
+    """Convert what JSON cannot express: NumPy scalars to numbers, anything else (bytes, a path) to text."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
     return value.item() if hasattr(value, "item") else str(value)

@@ -1,1 +1,1 @@
-"""What stages leave for each other, in memory or, where that is much, in files of the work folder."""
+"""Data that one stage leaves for another: in memory or, if there is much of it, in files of the work folder."""

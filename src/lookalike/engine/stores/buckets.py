@@ -1,4 +1,4 @@
-"""The buckets of all bands: in memory for a short run, otherwise one piece per band in the work folder."""
+"""The buckets of all bands: in memory in a short run, otherwise one piece per band in the work folder."""
 
 from __future__ import annotations
 

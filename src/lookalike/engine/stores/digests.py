@@ -1,6 +1,6 @@
-"""The digests of all items, with the columns that a job needs: in memory, or in pieces in the work folder.
+"""The digests of all items, with the columns that a job needs: in memory or as pieces in the work folder.
 
-Blocks follow each other in the order in which they were read; a piece holds whole blocks.
+Blocks are stored in the order in which they were read. A piece holds whole blocks.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _DETAILS = b"lookalike"
 
 
 class DigestedBlock(NamedTuple):
-    """The digests of the items of one block, and what else is kept of them."""
+    """The digests of the items of one block, and the columns kept with them."""
 
     source: int
     block: int
@@ -38,13 +38,13 @@ class DigestedBlock(NamedTuple):
 
     @property
     def nbytes(self) -> int:
-        """About how much memory it takes."""
+        """The approximate size in memory."""
         columns = sum(int(column.nbytes) for column in self.columns.values())
         return columns + sum(array.nbytes for array in self.digest if array is not None)
 
 
 class BlockRecord(NamedTuple):
-    """Which block some digests belong to, and what was found in it besides items."""
+    """The block that some digests belong to, and what it contained besides items."""
 
     source: int
     block: int
@@ -59,11 +59,11 @@ class Digests:
     Parameters
     ----------
     bands
-        How many bucket keys an item has.
+        The number of bucket keys per item.
     work
-        Where pieces go; without it all digests stay in memory.
+        Where pieces are written; without it, all digests stay in memory.
     piece_bytes
-        Digests beyond this size become a piece, and smaller ones when a piece is due.
+        Digests are written as a piece when they reach this size, or earlier when a piece is due.
     """
 
     def __init__(self, bands: int, work: WorkFolder | None = None, piece_bytes: int = PIECE_BYTES) -> None:
@@ -93,7 +93,7 @@ class Digests:
             self.finish()
 
     def finish(self) -> None:
-        """Make a piece of the blocks added since the last one: in memory if there is little and it took little time."""
+        """Turn the blocks added since the last piece into a piece: in memory if they are small and took little time."""
         if not self._waiting:
             return
         table = digest_table(self._waiting, self.bands)
@@ -109,13 +109,13 @@ class Digests:
 
     @property
     def complete(self) -> bool:
-        """Whether a killed run had read everything, and all of it is there: no block needs to be looked at again."""
+        """Whether a killed run had read everything and all pieces are intact: nothing needs to be read again."""
         if self._work is None or not self._work.has(READ):
             return False
         return bool(self._work.load(READ)["blocks"][0].as_py() == len(self.blocks))
 
     def end(self) -> None:
-        """All blocks have been added."""
+        """Record that all blocks have been added."""
         self.finish()
         saved = self._work is not None and self._pieces and all(isinstance(one, str) for one in self._pieces)
         if self._work is not None and saved and not self.complete:
@@ -129,12 +129,12 @@ class Digests:
             yield piece
 
     def numbers(self, name: str, kind: type) -> Any:
-        """One column of numbers over all items, as an array in memory."""
+        """One numeric column of all items, as an array in memory."""
         found = [to_numpy(table.column(name)) for table in self._tables()]
         return np.concatenate(found) if found else np.empty(0, kind)
 
     def gather(self, names: Sequence[str], place_of: Int32, low: int, high: int) -> tuple[Int32, list[UInt64]]:
-        """Columns of the items whose first column is within low..high, by place; items at place -1 are left out.
+        """Columns of the items whose first column is within low..high, by place; items with place -1 are omitted.
 
         Returns
         -------
@@ -161,7 +161,7 @@ class Digests:
         return found, joined
 
     def pick(self, name: str, items: Int64) -> pa.Array:
-        """One column for some items, in any order; little is read of the pieces."""
+        """One column of some items, in any order; only the parts of the pieces that are needed are read."""
         kinds = {table.schema.field(name).type for table in self._tables() if name in table.column_names}
         if len(kinds - {pa.null()}) > 1:
             # the common type depends on all values
@@ -208,7 +208,7 @@ def records_in(table: pa.Table) -> list[BlockRecord]:
 
 
 def digest_table(blocks: list[DigestedBlock], bands: int) -> pa.Table:
-    """Blocks as a piece of digests, with the bucket keys of this number of bands."""
+    """Blocks as a piece of digests, with bucket keys for this number of bands."""
     digests = [block.digest for block in blocks]
     columns = {f"key {band}": _joined([one.keys[band] for one in digests], np.uint64) for band in range(bands)}
     columns["print 0"] = _joined([one.prints[0] for one in digests], np.uint64)

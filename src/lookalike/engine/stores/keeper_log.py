@@ -1,4 +1,4 @@
-"""The keepers of sets in the order in which they are decided, saved when a piece is due."""
+"""The keepers of sets, in the order in which they are decided; saved when a piece is due."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lookalike.types import Int32, Int64, to_arrow, to_numpy
 
 
 class KeeperLog:
-    """What has been decided about the sets of a part, from the first on; each piece continues the one before."""
+    """The decisions about the sets of a part, from the first on. Each piece continues the previous one."""
 
     def __init__(self, work: WorkFolder, name: str) -> None:
         self._work, self._prefix = work, name
@@ -21,7 +21,7 @@ class KeeperLog:
         return f"{self._prefix}-{self._pieces:05}.arrow"
 
     def restore(self, keeper: Int32, overlaps: Int32, counts: Int64) -> int:
-        """Fill in what a killed run has decided; return the first set that it has not."""
+        """Fill in the decisions of a killed run; return the first set that it has not decided."""
         while self._work.has(self._name()):
             table = self._work.load(self._name())
             some = slice(self._saved, self._saved + table.num_rows)
@@ -31,7 +31,7 @@ class KeeperLog:
         return self._saved
 
     def note(self, reached: int, keeper: Int32, overlaps: Int32, counts: Int64) -> None:
-        """The sets before `reached` are decided."""
+        """Record that the sets before `reached` are decided."""
         if not self._work.due:
             return
         columns = [to_arrow(one[self._saved : reached]) for one in (keeper, overlaps)]

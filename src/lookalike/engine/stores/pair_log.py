@@ -1,6 +1,6 @@
-"""Pairs of sets in the order in which a join finds them, saved when a piece is due.
+"""Pairs of sets, in the order in which a join finds them; saved when a piece is due.
 
-A join goes through its sets (or blocks of vectors) in order; what it has *reached* need not be joined again.
+A join processes its sets (or blocks of vectors) in order. A resumed join continues after the last one it *reached*.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class PairLog:
         return sum(map(len, self._parts))
 
     def add(self, pairs: npt.NDArray[np.int32], reached: int) -> None:
-        """Add pairs (int32[pairs, 2]), with which the join has got so far."""
+        """Add pairs (int32[pairs, 2]), and record how far the join has got."""
         self._parts.append(pairs)
         self.reached = reached
         if self._work is not None and self._work.due:
@@ -56,5 +56,5 @@ class PairLog:
             self._pieces, self._unsaved = self._pieces + 1, len(self._parts)
 
     def pairs(self) -> Int32:
-        """All pairs, one after the other."""
+        """All pairs, concatenated."""
         return np.concatenate(self._parts).ravel()

@@ -1,4 +1,4 @@
-"""Any number of pairs: in memory while they are few, then on disk; read back in order.
+"""Any number of pairs: in memory while there are few, then on disk. They are read back in order.
 
 A pair takes 16 bytes. Pairs are partitioned by ranges of the left item; a partition is sorted when it is read.
 """
@@ -31,9 +31,9 @@ class PairStore:
     Parameters
     ----------
     items
-        All left items are below this number.
+        An upper bound (exclusive) on the numbers of left items.
     limit
-        How many bytes of pairs may be held in memory.
+        How many bytes of pairs may be kept in memory.
     repeated
         Whether pairs may be added more than once; each is returned once.
 
@@ -70,7 +70,7 @@ class PairStore:
         self._held, self._held_bytes = rows, sum(some.nbytes for some in rows)
 
     def settle(self) -> None:
-        """All pairs have been added: count repeated ones once."""
+        """Finish adding: count repeated pairs once."""
         if not self._repeated:
             return
         if self._spilled is None:
@@ -104,7 +104,7 @@ class PairStore:
                         file.write(rows[by_partition[first:last]].tobytes())
 
     def sorted(self) -> Iterator[Rows]:
-        """All pairs in order, some at a time."""
+        """All pairs in order, in batches."""
         if self._spilled is None:
             if self._held:
                 yield self._sorted(_joined(self._held))
@@ -118,7 +118,7 @@ class PairStore:
                 yield from self._sorted_part(path, low, high)
 
     def _sorted_part(self, path: Path, low: int, high: int) -> Iterator[Rows]:
-        """The pairs of a partition whose left item is in low..high-1; halved until they fit."""
+        """The pairs of a partition whose left item is in low..high-1; the range is halved until they fit."""
         chunk = max(1, self._limit // (4 * PAIR.itemsize))
         if path.stat().st_size <= self._limit // 2 or high - low == 1:
             yield self._sorted(_between(path, low, high, chunk))
@@ -133,14 +133,14 @@ class PairStore:
 
 
 def _joined(parts: list[Rows]) -> Rows:
-    """All rows in one array; as plain 16-byte values, since NumPy copies structures field by field."""
+    """All rows in one array, copied as plain 16-byte values: NumPy would copy structures field by field."""
     if len(parts) == 1:
         return parts[0]
     return np.concatenate([np.empty(0, np.complex128), *(rows.view(np.complex128) for rows in parts)]).view(PAIR)
 
 
 def _by_column(words: Int32, column: int) -> Int32:
-    """Rows of four words in the order of one of the first two, equal ones as before."""
+    """Rows of four words, sorted (stably) by one of the first two."""
     ordered = np.empty_like(words)
     order_rows(words, column, int(words[:, column].max(initial=0)), ordered)
     return ordered

@@ -1,8 +1,8 @@
-"""The sets of the candidates, by block: in memory where there is one block, otherwise in the work folder.
+"""The sets of the candidates, by block: in memory if there is one block, otherwise in the work folder.
 
-Sets come in input order. They are written to one piece after the other, within a piece by block, and a block is read
-back whole. A piece ends when one is due, so that a killed run need not read all items again. Sets of one block are
-written only for that reason; once some are, all are.
+Sets arrive in input order. They are written piece by piece, grouped by block within a piece, and a block is read back
+whole. A piece ends when one is due, so that a resumed run need not read all items again. The sets of a single block are
+written only for that reason; once some of them are, all are.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ _SCHEMA = pa.schema([("set", pa.large_list(pa.uint64())), ("item", pa.int64()), 
 
 
 class SetStore:
-    """Sets by block. Those that a killed run has saved need not be added again.
+    """Sets by block. Sets that a killed run has saved need not be added again.
 
     Parameters
     ----------
     name
         The prefix of its pieces in the work folder.
     work
-        Where sets go: all of them if there are several blocks, otherwise those of a run that takes long.
+        Where sets are written: always if there are several blocks, otherwise only in a long run.
     buffer_bytes
-        Sets are written in batches of this size: many small writes would be slow.
+        Sets are written in batches of this size, since many small writes would be slow.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class SetStore:
         self._stack.__exit__(*problem)  # type: ignore[arg-type]
 
     def add(self, sets: Sets, blocks: Int32, items: Int64) -> None:
-        """Add the sets of some items, which ascend, each to its block."""
+        """Add the sets of some items (ascending), each to its block."""
         self._waiting.append((sets, blocks, items))
         self._waiting_bytes += sets.elements.nbytes
         if self._work is not None and self._work.due:

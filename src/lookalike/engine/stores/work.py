@@ -1,10 +1,11 @@
-"""The work folder: finished pieces of a run, so that a killed run can resume after the last of them.
+"""The work folder: the finished pieces of a run, after the last of which a killed run can resume.
 
 A piece is a named Arrow file. It is written under a temporary name, flushed and renamed, and only then recorded in
-`manifest.jsonl` with its length and checksum; a piece that is deleted is recorded as dropped before. The first line of
-the manifest identifies the run (options and inputs): pieces of another run are never used.
+`manifest.jsonl` with its length and checksum. Before a piece is deleted, it is recorded as dropped. The first line of
+the
+manifest identifies the run (options and inputs): pieces of another run are never used.
 
-When a stage saves a piece is a question of time: it is *due* some seconds after the last one, or after the start.
+Stages save pieces at intervals: a piece is *due* some seconds after the last one, or after the start.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ SAVE_SECONDS = 5.0
 
 
 class WorkFolder:
-    """The pieces of one run: new, or taken over from a killed run with the same identity."""
+    """The pieces of one run, including those of a killed run with the same identity."""
 
     def __init__(
         self,
@@ -95,17 +96,17 @@ class WorkFolder:
 
     @property
     def in_use(self) -> bool:
-        """Whether the run has saved any piece, or has taken one over."""
+        """Whether the run has saved or reused any piece."""
         return bool(self._pieces)
 
     @property
     def due(self) -> bool:
-        """Whether the last piece was saved so long ago that the work done since should be saved."""
+        """Whether it is time to save the work done since the last piece."""
         return time.monotonic() - self._saved_at >= self._save_seconds
 
     @property
     def wanted(self) -> bool:
-        """Whether the result of a stage should be saved: in a run that has saved something, or that takes long."""
+        """Whether the result of a stage should be saved: if the run has saved something before, or takes long."""
         return self.in_use or self.due
 
     def has(self, name: str) -> bool:
@@ -113,12 +114,12 @@ class WorkFolder:
         return name in self._pieces and "saved" not in self._pieces[name]
 
     def begun(self, name: str) -> Saved | None:
-        """How far a killed run has got with this file of the output, which is there up to that point."""
+        """How far a killed run got with this file of the output, which is complete up to that point."""
         line = self._pieces.get(name, {})
         return Saved(**line["saved"]) if "saved" in line else None
 
     def keep_begun(self, name: str, saved: Saved) -> None:
-        """Record how far a file of the output has got: a resumed run can continue it there."""
+        """Record how much of a file of the output is written: a resumed run can continue there."""
         self._begin()
         path, before = self._output / name, self._pieces.get(name, {"bytes": 0, "crc32": 0})
         with disk_errors(path):
@@ -136,13 +137,13 @@ class WorkFolder:
             self._add({"name": name, "bytes": path.stat().st_size, "crc32": checksum(path), "output": True})
 
     def save(self, name: str, table: pa.Table) -> None:
-        """Write a piece, whole or not at all."""
+        """Write a piece atomically."""
         with self.writing(name, table.schema) as piece:
             piece.write_table(table)
 
     @contextmanager
     def writing(self, name: str, schema: pa.Schema) -> Iterator[pa.ipc.RecordBatchFileWriter]:
-        """Write a piece incrementally; it counts once the block ends without an error."""
+        """Write a piece incrementally; it becomes valid when the `with` block ends without an error."""
         self._begin()
         path, partial = self.folder / name, self.folder / f"{name}.partial"
         with disk_errors(self.folder):
@@ -177,18 +178,18 @@ class WorkFolder:
             (self.folder / name).unlink(missing_ok=True)
 
     def drop_all(self, prefix: str, but: str = "") -> None:
-        """Delete the pieces whose names begin so, except one."""
+        """Delete all pieces whose names have this prefix, except one."""
         for name in [name for name in self._pieces if name.startswith(prefix) and name != but]:
             self.drop(name)
 
     def load(self, name: str) -> pa.Table:
-        """A piece, memory-mapped: only what is used is read."""
+        """A piece, memory-mapped: only the parts that are used are read."""
         with pa.memory_map(str(self.folder / name)) as file:
             return pa.ipc.open_file(file).read_all()
 
 
 def _is_there(path: Path, line: Mapping[str, Any]) -> bool:
-    """Whether a piece is what it was; a file that was begun may have grown since."""
+    """Whether a piece is unchanged; an unfinished file may have grown since."""
     if not path.exists():
         return False
     size, expected = path.stat().st_size, line["bytes"]

@@ -24,11 +24,11 @@ from lookalike.report.shown import ShownItem, ShownPair
 def find_closest(
     out: Path | None, run: Mapping[str, Any], removed: Batches, inputs: RunInputs, shown: int
 ) -> tuple[list[ShownPair], str]:
-    """The closest pairs with a sentence about them; or none, and why.
+    """The closest pairs with a sentence about them; if there are none, the reason.
 
     They come from the pair graph in the output folder. Runs in memory, on vectors, with an index, on Spark or with
-    `--from` save none, and those of `--policy connected` and of exact methods do not know them: then a sample of kept
-    items is compared with all others.
+    `--from` save no graph, and the graphs of `--policy connected` and of exact methods do not contain them. In these
+    cases, a sample of kept items is compared with all others.
     """
     options = run["options"]
     unknown = options.get("policy") == "connected" or options.get("method") == "exact"
@@ -65,7 +65,7 @@ def _starts(saved: SavedGraph) -> Any:
 
 
 def _items(saved: SavedGraph, inputs: RunInputs, items: Any) -> list[ShownItem]:
-    """Items with their ids, and their places if all inputs are as they were."""
+    """Items with their ids, and their places if no input has changed."""
     starts = _starts(saved)
     shown = []
     for number, name in zip(items.tolist(), saved.ids(items).to_pylist()):

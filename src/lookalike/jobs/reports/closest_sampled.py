@@ -1,4 +1,4 @@
-"""The closest pairs of kept items, found by looking at a sample of them, for runs that saved no such pairs.
+"""The closest pairs of kept items, found from a sample, for runs that saved no such pairs.
 
 A sample of kept items is compared with all others, exactly, as for an audit: the inputs are read again.
 """
@@ -61,7 +61,7 @@ def sample_closest(run: Mapping[str, Any], removed: Batches, inputs: RunInputs, 
 
 
 def _relaxed(options: Mapping[str, Any]) -> Settings:
-    """The settings of the run without bands, with a threshold that close pairs reach too."""
+    """The settings of the run without bands, with a lower threshold that close pairs reach."""
     measure = settings_of_run(dict(options)).matching.measure
     return settings_of_run(dict(options), method="brute", threshold=relax(measure).threshold)
 
@@ -80,13 +80,13 @@ def _words(settings: Settings, sampled: int, found: int) -> str:
 
 
 def _distinct(left: Int64, right: Int64, values: Float64, settings: Settings) -> tuple[Int64, Int64, Float64]:
-    """Each pair once, without items and themselves, the closest first."""
+    """Distinct pairs, without pairs of an item with itself, closest first."""
     low, high = np.minimum(left, right), np.maximum(left, right)
     order = np.lexsort((high, low, values if settings.matching.measure.is_distance else -values))
     order = order[left[order] != right[order]]
     _, first = np.unique(np.stack([low[order], high[order]]), axis=1, return_index=True)
     order = order[np.sort(first)]
-    if settings.matching.measure.name != "containment":  # the others are symmetric: in input order
+    if settings.matching.measure.name != "containment":  # other measures are symmetric: use input order
         left, right = low, high
     return left[order], right[order], values[order]
 

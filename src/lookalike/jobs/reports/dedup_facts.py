@@ -31,7 +31,7 @@ Batches = Callable[[Sequence[str]], Iterator[pa.Table]]
 
 
 def batches_of(table: Path | pa.Table) -> Batches:
-    """A Parquet file or a table in memory, some rows at a time."""
+    """A Parquet file or a table in memory, in batches."""
 
     def of_file(columns: Sequence[str]) -> Iterator[pa.Table]:
         with pq.ParquetFile(table) as file:
@@ -47,7 +47,7 @@ def batches_of(table: Path | pa.Table) -> Batches:
 
 
 def bin_values(removed: Batches, name: str, threshold: float) -> list[SimilarityBin]:
-    """How many removed items have which similarity, or distance.
+    """Count removed items by similarity or distance.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def bin_values(removed: Batches, name: str, threshold: float) -> list[Similarity
     edges = _edges(low, high, threshold, name)
     counts = np.zeros(len(edges) - 1, np.int64)
     for batch in removed([name]):
-        # what is equal to an edge belongs to the bin above it, the largest value to the last bin
+        # a value equal to an edge belongs to the bin above it; the largest value belongs to the last bin
         places = np.searchsorted(edges, _numbers(batch, name), side="right") - 1
         counts += np.bincount(np.clip(places, 0, len(counts) - 1), minlength=len(counts))
     return [SimilarityBin(*ends) for ends in zip(edges[:-1].tolist(), edges[1:].tolist(), counts.tolist())]
@@ -81,12 +81,12 @@ def _edges(low: float, high: float, threshold: float, name: str) -> Float64:
     power = 10.0 ** np.floor(np.log10(rough))
     step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough * (1 - 1e-9))
     first, last = np.floor(start / step + 1e-9), np.ceil(end / step - 1e-9)
-    # multiples of a decimal, rounded to what its text says: 0.7, not 0.7000000000000001
+    # multiples of a decimal, rounded to its digits: 0.7, not 0.7000000000000001
     return np.array([float(f"{place * step:.12g}") for place in np.arange(first, max(last, first + 1) + 1)])
 
 
 def count_sizes(clusters: Batches) -> tuple[list[SizeBin], int, list[tuple[int, Any]]]:
-    """Sizes of clusters, the size of the largest, and size and kept id of the largest ones.
+    """Count clusters by size; also return the largest size, and the sizes and kept ids of the largest clusters.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def count_sizes(clusters: Batches) -> tuple[list[SizeBin], int, list[tuple[int, 
 
 
 def bin_sizes(counted: Mapping[int, int]) -> list[SizeBin]:
-    """Small sizes one by one; from there on, each bin ends at twice where it starts.
+    """One bin per size for small sizes; beyond, each bin ends at twice its start.
 
     Examples
     --------
@@ -158,7 +158,7 @@ _PLACES = ("id", "file", "row", "kept_id", "kept_file", "kept_row")
 
 
 def _least(batch: pa.Table, name: str, most: int) -> pa.Table:
-    """The rows of the most doubtful removals, in their order."""
+    """The rows of the most doubtful removals, in order."""
     values = _numbers(batch, name)
     order = np.argsort(-values if name == "distance" else values, kind="stable")[:most]
     return pc.take(batch, to_arrow(order))

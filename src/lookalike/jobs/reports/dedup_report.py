@@ -1,4 +1,4 @@
-"""The report of a finished run: which command it was, its facts, and the page in a file of its own."""
+"""The report of a finished run: its command, its facts, and the page."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from lookalike.types import Wanted
 
 
 def report_folder(out: str | Path, page: str | Path | None = None, by: str | None = None) -> Path:
-    """Write the report of a finished dedup run; returns the path of the page.
+    """Write the report of a finished dedup run; return the path of the page.
 
     Parameters
     ----------
     page
-        Where to write it, if not to report.html in the output folder.
+        Where to write it; by default, report.html in the output folder.
     by
         A column by which kept and removed items are counted, instead of by file.
     """
@@ -51,7 +51,7 @@ def report_folder(out: str | Path, page: str | Path | None = None, by: str | Non
 
 
 def write_run_report(folder: Path, run: Mapping[str, Any], inputs: RunInputs, out: str) -> None:
-    """Write the page of a run that is about to end into its folder; `out` is what the folder will be called."""
+    """Write the page of a run that is about to end to its folder; `out` is the final name of the folder."""
     write_page(folder / PAGE, dedup_page(facts_of_folder(folder, run, inputs, None, out)))
 
 
@@ -75,7 +75,7 @@ def report_tables(
 def facts_of_folder(
     folder: Path, run: Mapping[str, Any], inputs: RunInputs, by: str | None = None, out: str | None = None
 ) -> DedupReport:
-    """What the page says about the run in an output folder; `out` is its name in the command to repeat it."""
+    """The facts about the run in an output folder; `out` is its name in the command that repeats the run."""
     for name in ("removed.parquet", "clusters.parquet"):
         if not (folder / name).is_file():
             raise UsageError(f"{folder}: {name} is missing, so it is not a finished output of lookalike dedup")
@@ -88,7 +88,7 @@ def facts_of_folder(
 def facts_of_tables(
     run: Mapping[str, Any], removed: pa.Table, clusters: pa.Table, inputs: RunInputs, by: str | None = None
 ) -> DedupReport:
-    """What the page says about a run in memory."""
+    """The facts about a run in memory."""
     gone = batches_of(removed)
     facts = facts_of(run, gone, batches_of(clusters), inputs, by, "OUT")
     closest, words = find_closest(None, run, gone, inputs, SHOWN)
@@ -98,7 +98,7 @@ def facts_of_tables(
 def facts_of(
     run: Mapping[str, Any], removed: Batches, clusters: Batches, inputs: RunInputs, by: str | None, out: str
 ) -> DedupReport:
-    """What the tables of a run say; the items in it have no content yet."""
+    """The facts in the tables of a run; items have no content yet."""
     name = "distance" if run["options"]["measure"] in ("euclidean", "hamming") else "similarity"
     facts = DedupReport(run, title_of(run), command_of("dedup", run, out))
     if by is None:

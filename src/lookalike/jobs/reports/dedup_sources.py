@@ -1,4 +1,4 @@
-"""Kept and removed items by source: by file, by folder where there are many files, or by the values of a column."""
+"""Kept and removed items by source: by file, by folder if there are many files, or by the values of a column."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LONGEST = 80
 def count_by_file(
     run: Mapping[str, Any], inputs: RunInputs, removed: Mapping[str, int]
 ) -> tuple[str, list[SourceCount]]:
-    """Items by file, or by folder if there are more files than can be shown, and which of the two."""
+    """Items by file, or by folder if there are more files than can be shown; also return which of the two."""
     items = _items_by_file(run, inputs)
     files = set(removed) | set(items or {})
     if len(files) <= MOST:
@@ -43,7 +43,7 @@ def count_by_file(
 
 
 def _items_by_file(run: Mapping[str, Any], inputs: RunInputs) -> dict[str, int] | None:
-    """How many items each file has; None if that is not known of all of them."""
+    """The number of items of each file; None unless it is known for all of them."""
     found: Counter[str] = Counter()
     for number, source in enumerate(inputs.sources[inputs.references :], inputs.references):
         if inputs.known is None:
@@ -52,7 +52,7 @@ def _items_by_file(run: Mapping[str, Any], inputs: RunInputs) -> dict[str, int] 
         files = getattr(source, "files", None)
         if files is None:
             found[inputs.shown(source.name)] += sum(items for items, _ in rows)
-        else:  # a file is an item
+        else:  # each file is one item
             for row in range(sum(items for items, _ in rows)):
                 found[inputs.locate(number, row)[0]] += 1
     if not found:
@@ -61,7 +61,7 @@ def _items_by_file(run: Mapping[str, Any], inputs: RunInputs) -> dict[str, int] 
 
 
 def _folders(files: set[str]) -> dict[str, str]:
-    """The folder of each file, in as much detail as can be shown."""
+    """The folder of each file, as deep as can be shown."""
     parents = {file: PurePosixPath(file).parent.parts for file in files}
     shared = 0
     columns = list(zip(*parents.values()))
@@ -76,7 +76,7 @@ def _folders(files: set[str]) -> dict[str, str]:
 
 
 def count_by_column(run: Mapping[str, Any], inputs: RunInputs, removed: Batches, column: str) -> list[SourceCount]:
-    """Items by the values of a column, for which all inputs are read."""
+    """Items by the values of a column; reads all inputs."""
     if inputs.problems or not inputs.sources:
         raise UsageError(f"--by {column}: this needs the inputs of the run. {' '.join(inputs.problems)}".strip())
     gone = _rows_by_file(removed)

@@ -31,7 +31,7 @@ EXAMPLES = 10
 
 
 def page_beside(out: Path) -> Path:
-    """The page of a file of pairs.
+    """The path of the page for a file of pairs.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def report_pairs(out: str | Path, page: str | Path | None = None) -> Path:
 
 
 def report_found_pairs(found: FoundPairs, run: Mapping[str, Any], out: Path | None, target: Path) -> Path:
-    """Write the report of a run that has just ended, with some of its texts; `out` is the file of its pairs, if any."""
+    """Write the report of a run that has just finished, with some texts; `out` is the file of its pairs, if any."""
     table = pa.concat_tables(found.tables())
     title = "Similar pairs" if out is None else out.name
     facts = facts_of_pairs(table, title, float(parse_threshold(run["options"]["threshold"])))
@@ -168,7 +168,7 @@ def _number_items(table: pa.Table) -> tuple[Any, Int32, Int32]:
 
 
 def _component(root: int, parent: Int32, left: Int32, right: Int32, values: Float64, names: Any) -> Component:
-    """A component with its items of the most pairs, and the pairs among them."""
+    """A component: its items with the most pairs, and the pairs among them."""
     mine = np.flatnonzero(parent[left] == root)
     ends = np.concatenate([left[mine], right[mine]])
     items, degrees = np.unique(ends, return_counts=True)

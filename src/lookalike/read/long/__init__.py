@@ -1,4 +1,4 @@
-"""Values of hundreds of megabytes, in any format: each is in memory once while it is processed, or refused beforehand.
+"""Values of hundreds of megabytes, in any format: each is in memory only once while it is processed, or refused first.
 
 The only part of `read` that knows about them. Sources use three things of it: `LongBlock` for a row longer than a
 block, `read_long_text` for a file that is one item, and `LongPages` for a Parquet column. See

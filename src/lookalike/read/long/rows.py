@@ -1,7 +1,7 @@
 """Rows longer than a block: each is a block by itself.
 
-The long values of a row are taken out and unescaped in place; the short rest, with placeholders for them, goes through
-the parser of its format.
+The long values of a row are taken out and unescaped in place. The short rest, with placeholders in their place, goes
+through the parser of its format.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class LongRow:
 
 @dataclass(slots=True)
 class LongBlock:
-    """One long row. It is released when its source reads on, and read again when it is needed again."""
+    """One long row. It is released when its source continues reading, and read again if needed."""
 
     source: LineSource
     index: int

@@ -1,4 +1,4 @@
-"""One long text as a mutable buffer: read, checked and handed on without a second copy."""
+"""One long text as a mutable buffer: read, checked and passed on without a second copy."""
 
 from __future__ import annotations
 
