@@ -11,7 +11,7 @@ from lookalike.kernels.sorting import sort_bits
 from lookalike.types import Bool, Buckets, Int32, Int64, UInt64
 
 SPARE_BITS = 6
-"""With this many more bits than the number of keys has, one different key in 64 at most meets another by chance."""
+"""With this many bits more than the number of keys has, at most one in 64 different keys collides with another."""
 FEW = 1 << 16
 """Up to this many keys are copied if they are a column of a table."""
 

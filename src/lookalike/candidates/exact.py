@@ -25,7 +25,7 @@ LEVELS = {
     "suffix": exact_plain.BY_SUFFIX,
 }
 INDEXES = (*LEVELS, "best")
-"""What can be indexed: the methods of the book, and the fastest of ours."""
+"""The indexes: those of the book, and our fastest."""
 ENCODED = 4
 """Pieces per thread when sets are encoded: sets with many elements of their own are finished sooner."""
 CHUNK_ELEMENTS = 1 << 16

@@ -17,7 +17,7 @@ CHUNKS_PER_THREAD = 16
 ROOM = 1 << 18
 """Neighbours that a thread collects before it returns them."""
 MOST_NEIGHBORS = 1 << 30
-"""A longer list of neighbours (24 bytes each, and more as a table) is of no use."""
+"""A longer list of neighbours (24 bytes each, and more as a table) is not useful."""
 
 
 class NearestSets(NamedTuple):

@@ -17,7 +17,7 @@ from lookalike.types import Bool, Buckets, Int64, UInt64
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 OVERSIZE = 200
-"""A bucket with more members is refined. The pairs are the same for any value, and the time nearly so (docs/log.md)."""
+"""A bucket with more members is refined. The value does not change the pairs, and hardly the time (docs/log.md)."""
 
 SPLIT = 1 << 22
 """Entries that are split at a time."""

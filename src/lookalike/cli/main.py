@@ -35,8 +35,8 @@ COMMANDS = {
 """Each is a module of this package that defines a click command named `command`."""
 
 GARBAGE_OBJECTS = 20_000
-"""The number of new objects after which Python looks for garbage; with 700, that took a tenth of a small job, while
-modules are imported. Arrays are freed at once in any case."""
+"""The number of new objects after which Python collects garbage. With the default of 700, that took a tenth of the time
+of a small job, during imports. Arrays are freed immediately in any case."""
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 _NO_ARGUMENTS: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())  # since click 8.2

@@ -14,7 +14,7 @@ import time
 from types import FrameType, TracebackType
 
 REPEATED_SECONDS = 1.0
-"""A signal this soon after another is the same wish, and must not disturb the cleaning up."""
+"""A signal this soon after another counts as the same request, and must not interrupt the cleanup."""
 
 LATER_SECONDS = 0.05
 

@@ -69,7 +69,7 @@ class Digest(NamedTuple):
     lengths: Int64
     """int64[items]: characters of a text, tokens of a list."""
     signatures: UInt32 | None = None
-    """uint32[items, hashes], if asked for."""
+    """uint32[items, hashes], if requested."""
 
 
 def digest_block(features: pa.Array, settings: DigestSettings, hashes: int = 0) -> Digest:

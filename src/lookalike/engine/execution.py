@@ -22,9 +22,9 @@ class Execution:
     threads: int
     budget: Budget
     limits: ReadLimits = READ_LIMITS
-    """How large the blocks of the input are."""
+    """The sizes of the blocks of the input."""
     save_seconds: float = SAVE_SECONDS
-    """Work is saved after so long, so that a killed run loses little of it."""
+    """How often work is saved, so that a killed run loses little of it."""
 
     def blocks_ahead(self, characters: bool = False) -> int:
         """How many input blocks may be in memory at a time; `characters`: whether shingles consist of characters."""

@@ -30,12 +30,12 @@ from lookalike.types import compute as pc
 from lookalike.types.frozen import frozen
 
 SAMPLE, SAMPLE_BYTES = 2000, 8 << 20
-"""Items that are sampled, and bytes of their text: sets and joins of a sample take about 13 times its size."""
+"""The most items in the sample, and bytes of their text: sets and joins of a sample take about 13 times its size."""
 LONG_BYTES, HIGH_FLOOR = 1024, Fraction(3, 4)
 """Items at least this long, compared at least at this Jaccard similarity, need no sample: the exact join costs several
 times as much per element as sketching, and buckets hold few dissimilar items."""
 FEW_ITEMS, FEW_BYTES = 50, 1 << 16
-"""So few items need no sample either: comparing every pair takes less time than sampling."""
+"""This few items need no sample either: comparing every pair takes less time than sampling."""
 MOST_ELEMENTS = 1 << 26
 """With more elements in total, the exact join is not considered: it may have to process the sets block by block."""
 MARGIN = 1.1

@@ -27,7 +27,7 @@ class Progress:
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
         self.bytes: dict[str, dict[str, int]] = {}
-        """By stage: read and written. Empty if the system does not count them."""
+        """Bytes read and written by stage; empty if the system does not count them."""
         self._active: list[tuple[str, int | None, str]] = []
         self._since: tuple[float, dict[str, int] | None] = (0.0, None)
 

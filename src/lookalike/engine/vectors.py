@@ -24,17 +24,17 @@ from lookalike.types.frozen import frozen
 from lookalike.verify.measures import Measure
 
 SAMPLE = 512
-"""Vectors that are sampled, the first ones of the input; every pair of them is measured."""
+"""The size of the sample, the first vectors of the input; every pair of them is measured."""
 CHANCES = 1025
 """Values for which the chance to share a bucket is computed."""
 KINDS_READ = 64
-"""Of more sources than this, only the first ones are read to find out what kind of numbers they hold."""
+"""The most sources that are read to find out what kind of numbers they contain."""
 
 # Nanoseconds of one thread, measured; docs/log.md tests the predictions on data that was not used to fit them.
 MULTIPLY, PAIR = 0.028, 1.2
-"""One product of two numbers in a matrix product; and for each pair, looking at the sum."""
+"""One product of two numbers in a matrix product; and for each pair, checking the sum."""
 PRODUCTS = 5e7
-"""Before the first product: its library is loaded and told how many threads to use."""
+"""Before the first product: loading its library and setting its number of threads."""
 PROJECT = {"cosine": 0.087, "euclidean": 0.23, "hamming": 0.8}
 """One number of a vector times one number of a hash function; for hamming, one bit looked up."""
 BAND = 60.0

@@ -1,4 +1,4 @@
-"""Which items of a block are new, decided one after the other as dedup does, but all at once."""
+"""Decide which items of a block are new: with the result of deciding one by one, as dedup does, but in bulk."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def find_new(lookup: Lookup, asked: KeyedSets) -> NewItems:
     first = _first_equal(asked, kind)
     pairs = _pairs_inside(asked, first, unknown, kind)
     added = unknown & (~asked.there | (first == np.arange(count)))
-    earlier = (pairs.right < pairs.left) & unknown[pairs.left]  # by the later one, as they come
+    earlier = (pairs.right < pairs.left) & unknown[pairs.left]  # ordered by the later one
     kernels.keep_first(pairs.right[earlier], pairs.left[earlier], added)
     inside = _expand(pairs, first, added & asked.there, asked.there & ~added, kind.measure.of_equal)
     return _choose(known, inside, added, kind)
 
 
 def _first_equal(asked: KeyedSets, kind: Kind) -> Int64:
-    """For each item the first with an equal set."""
+    """For each item, the first item with an equal set."""
     sets = asked.sets
     if kind.settings.items.vectors:
         return group_prints(*fingerprints(sets))
@@ -61,7 +61,7 @@ def _first_equal(asked: KeyedSets, kind: Kind) -> Int64:
 
 
 def _pairs_inside(asked: KeyedSets, first: Int64, unknown: Bool, kind: Kind) -> Matches:
-    """Similar pairs of distinct sets: of any with one that may be new. Ordered by left, then right."""
+    """Similar pairs of any distinct set and one that may be new, ordered by left, then right."""
     mine = asked.there & (first == np.arange(len(first)))
     rows = np.flatnonzero(mine & unknown)
     if len(rows) == 0 or np.count_nonzero(mine) < 2:
@@ -105,7 +105,7 @@ def _near_vectors(asked: KeyedSets, mine: Int64, rows: Int64, kind: Kind) -> Mat
 
 
 def _expand(pairs: Matches, first: Int64, kept: Bool, sought: Bool, of_equal: float) -> Matches:
-    """Pairs of distinct sets become pairs of items: every later copy with the new item that it resembles."""
+    """Turn pairs of distinct sets into pairs of items: every later copy with the new item that it resembles."""
     mine = kept[pairs.right]
     alone = np.flatnonzero(kept)
     left = np.concatenate([pairs.left[mine], alone])
@@ -122,7 +122,7 @@ def _expand(pairs: Matches, first: Int64, kept: Bool, sought: Bool, of_equal: fl
 
 
 def _choose(known: Matches, inside: Matches, added: Bool, kind: Kind) -> NewItems:
-    """The best of both for each item that is not new; of equals, the one that came first."""
+    """The better match for each item that is not new; among equals, the earlier one."""
     base = np.iinfo(np.int64).max // 2  # items of the block come after those of the index
     both = Matches.joined([known, inside._replace(right=inside.right + base)])
     best, _ = both.best_first(kind.measure, k=1)

@@ -20,13 +20,13 @@ from lookalike.types import Bool, Float64, Int64, strings_to_arrow, to_arrow
 from lookalike.types import compute as pc
 
 ITEM_BYTES = 64
-"""Memory per item of a call: its id, where it is told, where ids are compared and where it is written."""
+"""Memory per item of a call: its id in the result, where ids are compared, and where it is written."""
 ADVICE = "add some of them at a time"
 """Instead of more memory."""
 
 
 class Additions:
-    """Adds the items of one call to a transaction, which `finish` ends."""
+    """Adds the items of one call to a transaction, which `finish` commits."""
 
     def __init__(self, store: Store, changes: Changes, on_conflict: str, *, if_new: bool, numbered: bool) -> None:
         self._store, self._changes = store, changes
@@ -68,7 +68,7 @@ class Additions:
             self._add_all(batch)
 
     def add_batch(self, batch: Batch, *, integers: bool) -> None:
-        """Add items that are as the index stores them, without asking whether they are new."""
+        """Add items in stored form, without checking whether they are new."""
         self._integers &= integers
         self._counted(len(batch))
         self._add_all(batch)
@@ -84,11 +84,11 @@ class Additions:
             self._store.kind.settings.execution.budget.check_items(items, ITEM_BYTES, ADVICE)
 
     def next_numbers(self, count: int) -> pa.Array:
-        """Ids for items that have none: the numbers that follow those of all items that were ever added."""
+        """Ids for items without one: consecutive numbers, continuing after all items ever added."""
         start = self._start + self._count
         return pc.cast(to_arrow(np.arange(start, start + count)), pa.large_string())
 
-    # Without a question
+    # Unconditional additions
 
     def _add_all(self, batch: Batch) -> None:
         rows, numbers = self._changes.lookup.find_ids(batch.ids)
@@ -103,7 +103,7 @@ class Additions:
         self._changes.put(batch.take(np.flatnonzero(~known)))
 
     def _repeated(self) -> Int64:
-        """Of the rows added in this call, those whose id occurs again later (or, to be skipped, before)."""
+        """The rows added in this call whose id occurs again later (with "skip", earlier)."""
         added = np.concatenate(self._added)
         ids = pa.concat_arrays(self._ids)
         if not added.all():
@@ -119,10 +119,10 @@ class Additions:
                 "replace or skip"
             )
 
-    # Only what is new
+    # Additions with if_new
 
     def _add_new(self, batch: Batch, found: KeyedSets) -> None:
-        """Decide a block; an item whose id exists is decided by itself, since it may replace what others resemble."""
+        """Decide a block; an item whose id exists is decided separately: it may replace what others resemble."""
         rows, _ = self._changes.lookup.find_ids(batch.ids)
         known = ~last_of_each(batch.ids, first=True)
         known[rows] = True
@@ -135,7 +135,7 @@ class Additions:
             self._add_stretch(batch.take(np.arange(low, high)), found.slice(low, high), self._changes.hold)
 
     def _add_stretch(self, batch: Batch, found: KeyedSets, add: Callable[[Batch], None]) -> None:
-        """Items of which none has the id of another, and only a single one may have that of an item of the index."""
+        """Decide and add items whose ids are distinct; only a single item may have an id that the index already has."""
         lookup = self._changes.lookup
         rows, numbers = lookup.find_ids(batch.ids)
         if len(rows) and self._on_conflict != "replace":
@@ -150,7 +150,7 @@ class Additions:
             self._changes.remove(numbers)
         add(batch.take(np.flatnonzero(new.added)))
 
-    # The end
+    # Commit
 
     def _tell(self, ids: pa.Array, added: Bool, matches: pa.Array, similarity: Float64) -> None:
         self._ids.append(ids)
@@ -159,7 +159,7 @@ class Additions:
         self._similarity.append(similarity)
 
     def finish(self, run: str | None = None) -> None:
-        """Make all of it visible, and durable."""
+        """Make all changes visible and durable."""
         again = no_items() if self._if_new or self._count < 2 else self._repeated()
         if self._on_conflict == "skip" and len(again):
             added = np.concatenate(self._added)
@@ -189,7 +189,7 @@ class Additions:
 
 
 def _matches(lookup: Lookup, ids: pa.Array, new: NewItems) -> pa.Array:
-    """The ids of what the items of a block resemble; null for those that are new."""
+    """The ids of the matches of the items of a block; null for new items."""
     if new.added.all():
         return pa.nulls(len(ids), ids.type)
     inside = ids.take(to_arrow(np.maximum(new.row, 0)))

@@ -1,4 +1,4 @@
-"""How long ago: "90d", "12h"."""
+"""Parse ages such as "90d" and "12h"."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Items on their way into the index, and how a few of them are stored as bytes."""
+"""Items to be added to the index, and their encoding as bytes for the log."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def pieces_of(sizes: Int64, most: int = PIECE_VALUES) -> Iterator[slice]:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What is stored of each item to compare it: row i is data[offsets[i]:offsets[i + 1]].
+    """The stored content of items, for comparison: row i is data[offsets[i]:offsets[i + 1]].
 
     `data` is uint64 (the elements of sets, the words of vectors) or uint8 (UTF-8 text).
     """
@@ -52,7 +52,7 @@ class Content:
         lengths = self.offsets[rows + 1] - self.offsets[rows]
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
         data, moved = np.empty(offsets[-1], self.data.dtype), self.offsets[rows] - offsets[:-1]
-        for piece in pieces_of(lengths):  # the places of values take more memory than the values
+        for piece in pieces_of(lengths):  # the positions of values take more memory than the values
             low, high = int(offsets[piece.start]), int(offsets[piece.stop])
             if piece.stop - piece.start == 1:
                 first = int(moved[piece.start])
@@ -63,7 +63,7 @@ class Content:
 
     @classmethod
     def joined(cls, parts: Sequence[Content]) -> Content:
-        """Rows one after the other."""
+        """Concatenate contents."""
         lengths = np.concatenate([np.diff(part.offsets) for part in parts])
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
         return cls(offsets, np.concatenate([part.data[part.offsets[0] : part.offsets[-1]] for part in parts]))
@@ -74,7 +74,7 @@ class Content:
 
 
 def texts_of(offsets: Int64, data: Array) -> pa.Array:
-    """UTF-8 bytes and the offsets between them as an Arrow array, not copied."""
+    """UTF-8 bytes and their offsets as an Arrow array, not copied."""
     return pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(data)])
 
 
@@ -85,7 +85,7 @@ def id_keys(ids: pa.Array) -> UInt64:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Some items as they are stored."""
+    """Some items in stored form."""
 
     ids: pa.Array
     """large_string"""
@@ -102,7 +102,7 @@ class Batch:
 
     @property
     def nbytes(self) -> int:
-        """About how many bytes it takes."""
+        """The approximate size in bytes."""
         return int(self.content.data.nbytes + self.keys.nbytes + 32 * len(self))
 
     def take(self, rows: Int64) -> Batch:
@@ -121,7 +121,7 @@ class Batch:
 
     @classmethod
     def joined(cls, parts: Sequence[Batch]) -> Batch:
-        """Batches one after the other."""
+        """Concatenate batches."""
         if len(parts) == 1:
             return parts[0]
         return cls(
@@ -135,14 +135,14 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One transaction: items (by number) that go, and items that come."""
+    """One transaction: items (by number) to remove, and items to add."""
 
     removed: Int64
     batch: Batch | None
     integers: bool = True
     """Whether all ids were given as integers."""
     counted: int = 0
-    """By how much the numbers go on that items without an id get."""
+    """By how much the counter for items without an id advances."""
 
     def encode(self) -> bytes:
         """As bytes, for the log."""
@@ -201,7 +201,7 @@ def last_of_each(ids: pa.Array, first: bool = False) -> Bool:
     ordered = np.sort(keys)
     repeated = distinct(ordered[1:][ordered[1:] == ordered[:-1]])
     found = np.ones(len(ids), np.bool_)
-    if len(repeated):  # of these, equal ids or not
+    if len(repeated):  # equal keys: compare the ids themselves
         rows = np.flatnonzero(repeated[np.searchsorted(repeated[:-1], keys)] == keys)
         codes = to_numpy(ids.take(to_arrow(rows)).dictionary_encode().indices)
         place = np.empty(int(codes.max()) + 1, np.int64)

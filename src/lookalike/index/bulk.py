@@ -1,4 +1,4 @@
-"""Batch jobs add what they have kept: all at once, in one transaction."""
+"""Add the items that a batch job has kept, in one transaction."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class IndexAdditions:
         self._additions, self._kind, self._name = additions, kind, name
 
     def prepare(self, features: pa.Array) -> tuple[pa.Array, KeyedSets]:
-        """Make sets and bucket keys."""
+        """Compute sets and bucket keys."""
         return features, keyed_sets(features, self._kind.digesting)
 
     def add(self, ids: pa.Array | None, prepared: tuple[pa.Array, KeyedSets]) -> None:
@@ -38,7 +38,7 @@ class IndexAdditions:
         self._additions.add_batch(batch, integers=ids is None or are_integers(ids))
 
     def commit(self, run: str) -> None:
-        """Make all of them visible, and durable."""
+        """Make all of them visible and durable."""
         self._additions.finish(run)
 
 
@@ -64,7 +64,7 @@ class IndexDestination:
 
 
 class JobIndexes:
-    """The indexes that a batch job reads and adds to, open while the `with` block lasts.
+    """The indexes that a batch job reads and adds to, open during the `with` block.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class JobIndexes:
         self._stack.close()
 
     def into(self, place: str | Path | Store) -> IndexDestination:
-        """An index to add to; no other process can write to it meanwhile."""
+        """An index to add to; no other process can write to it during the job."""
         store = self._open(place, writing=True)
         self._stack.enter_context(store.alone())
         return IndexDestination(store)
@@ -93,7 +93,7 @@ class JobIndexes:
         return IndexSource(self._open(place, writing=False))
 
     def references(self, places: list[Any]) -> list[Any]:
-        """Indexes as sources; what is not an index stays as it is."""
+        """Replace names of indexes by sources; leave everything else unchanged."""
         return [self.reference(one) if is_index(one) else one for one in places]
 
     def _open(self, place: str | Path | Store, *, writing: bool) -> Store:

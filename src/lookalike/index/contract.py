@@ -1,4 +1,4 @@
-"""What a store of an index must provide. `index.py`, `additions.py` and the batch jobs know stores only by this.
+"""The interface of a store. `index.py`, `additions.py` and the batch jobs use stores only through it.
 
 Items have numbers that grow in input order. A store is made by `stores.py`.
 """
@@ -20,11 +20,11 @@ from lookalike.verify.measures import Measure
 
 
 class Lookup(Protocol):
-    """The items at one moment. Can be asked on several threads."""
+    """A snapshot of the items. Can be used on several threads."""
 
     @property
     def kind(self) -> Kind:
-        """What the items are, and how they are compared."""
+        """What the index stores, and how items are compared."""
 
     @property
     def integers(self) -> bool:
@@ -33,7 +33,7 @@ class Lookup(Protocol):
     def __len__(self) -> int: ...
 
     def search(self, asked: KeyedSets, measure: Measure) -> Matches:
-        """All similar items that share a bucket with those asked, with their exact similarity."""
+        """All similar items that share a bucket with the queried items, with their exact similarity."""
 
     def find_ids(self, ids: pa.Array) -> tuple[Int64, Int64]:
         """The rows whose id the index has, and the numbers of those items."""
@@ -45,7 +45,7 @@ class Lookup(Protocol):
         """The numbers of all items, ascending."""
 
     def content(self, numbers: Int64) -> Content:
-        """What is stored of items (ascending) to compare them."""
+        """The stored content of items (ascending)."""
 
     def times(self, numbers: Int64) -> Int64:
         """When items (ascending) were added: microseconds since 1970."""
@@ -65,17 +65,17 @@ class Lookup(Protocol):
 
 
 class Changes(Protocol):
-    """One transaction: what is put, held and removed becomes visible to others, all of it, if it is finished."""
+    """One transaction: everything put, held and removed becomes visible to others together, when it is finished."""
 
     @property
     def lookup(self) -> Lookup:
-        """The items, with those that are held and without those that were removed in this transaction."""
+        """The items, including those held and excluding those removed in this transaction."""
 
     def put(self, batch: Batch) -> None:
-        """Add items; whether the lookup finds them before `finish` is up to the store."""
+        """Add items; it depends on the store whether the lookup finds them before `finish`."""
 
     def hold(self, batch: Batch) -> None:
-        """Add items that the lookup finds at once: later ones are compared with them."""
+        """Add items that the lookup finds immediately, so that later ones are compared with them."""
 
     def remove(self, numbers: Int64) -> None:
         """Remove items, which the lookup no longer finds."""
@@ -83,23 +83,23 @@ class Changes(Protocol):
     def finish(
         self, *, repeated: Int64 | None = None, integers: bool = True, counted: int = 0, run: str | None = None
     ) -> None:
-        """Make all of it visible and durable: at once, or at the end of the block that the transaction is for.
+        """Make everything visible and durable: immediately, or at the end of the `with` block of the transaction.
 
         Parameters
         ----------
         repeated
-            Rows, of those that were put, that do not count: another one has their id.
+            Rows among those put that are void because another row has their id.
         integers
             Whether all ids were given as integers.
         counted
-            By how much the numbers go on that items without an id get.
+            By how much the counter for items without an id advances.
         run
-            The name of a batch job, so that `has_run` knows that its items are there.
+            The name of a batch job, so that `has_run` can tell that its items were added.
         """
 
 
 class Store(Protocol):
-    """Where an index is kept. One that was opened for reading keeps its state until `refresh`."""
+    """The storage of an index. A store opened for reading keeps its state until `refresh`."""
 
     name: str
     """As messages show it: a path, or a URL without its password."""
@@ -125,16 +125,16 @@ class Store(Protocol):
         """Whether the items of a batch job have been added."""
 
     def decide(self, kind: Kind) -> None:
-        """Settle what kind of items the index holds, before the first is added."""
+        """Fix the kind of items that the index stores, before the first is added."""
 
     def changing(self) -> AbstractContextManager[Changes]:
-        """Begin a transaction, alone; it is undone unless it is finished."""
+        """Start an exclusive transaction; it is rolled back unless it is finished."""
 
     def alone(self) -> AbstractContextManager[None]:
-        """Let no other process write during the block."""
+        """Keep other processes from writing during the block."""
 
     def refresh(self) -> bool:
-        """See what others have changed; returns whether there was anything."""
+        """Load the changes of other processes; return whether there were any."""
 
     def sync(self) -> None:
         """Wait until everything is on disk."""
@@ -143,7 +143,7 @@ class Store(Protocol):
         """Free the space of removed items."""
 
     def outline(self) -> dict[str, int]:
-        """The part of `describe` that takes no time: segments and log_bytes, if there are any."""
+        """The part of `describe` that is cheap: segments and log_bytes, if there are any."""
 
     def bucket_sizes(self) -> dict[int, int]:
         """How many buckets have 1 item, 2 or 3, 4 to 7, ...: by the smallest size of each class."""
@@ -152,4 +152,4 @@ class Store(Protocol):
         """Sizes, options and plan, as `stats` shows them."""
 
     def close(self) -> None:
-        """Write what is not on disk yet, and let others write."""
+        """Flush everything to disk, and let others write."""

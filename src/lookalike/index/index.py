@@ -1,4 +1,4 @@
-"""A persistent index: add, query and remove items. Stores know where items are."""
+"""A persistent index: add, query and remove items. Stores know where the items are."""
 
 from __future__ import annotations
 
@@ -43,8 +43,7 @@ SMALL_BYTES = 1 << 20
 class StoredIndex:
     """An index. Made by `create` and `open`; close it, or use it in a `with` block.
 
-    Any number of threads may use it: changes wait for each other, and a question is answered from the state at its
-    beginning.
+    Any number of threads may use it: changes wait for each other, and a query is answered from the state at its start.
 
     Examples
     --------
@@ -60,7 +59,7 @@ class StoredIndex:
     def __init__(self, store: Store, progress: Progress | None = None) -> None:
         self.store = store
         self._changing = RLock()
-        """Held by the thread that changes the index, or moves on to another state of it."""
+        """Held by the thread that changes the index or loads another state of it."""
         self._progress = progress or Progress()
         self.rejected: list[Rejected] = []
         """Bad lines that the last call has skipped."""
@@ -83,7 +82,7 @@ class StoredIndex:
         Parameters
         ----------
         store
-            Keep "sets", or "text".
+            What to store: "sets" or "text".
         numbered
             Items without an id are numbered; otherwise they are called FILE:ROW.
         elsewhere
@@ -125,7 +124,7 @@ class StoredIndex:
 
     @property
     def kind(self) -> Kind:
-        """What it holds, and how it compares."""
+        """What the index stores, and how items are compared."""
         return self.store.kind
 
     def __len__(self) -> int:
@@ -138,7 +137,7 @@ class StoredIndex:
         self.close()
 
     def close(self) -> None:
-        """Write what is not on disk yet, and let other processes write."""
+        """Flush everything to disk, and let other processes write."""
         with self._changing:
             self.store.close()
 
@@ -148,13 +147,13 @@ class StoredIndex:
             self.store.sync()
 
     def refresh(self) -> bool:
-        """See what another process has changed; returns whether there was anything."""
+        """Load the changes of other processes; return whether there were any."""
         with self._changing:
             return self.store.refresh()
 
     @contextmanager
     def _workers(self, sources: Sequence[Source], stage: str) -> Iterator[Workers | None]:
-        """Threads, and a stage of the progress; for little data in memory, both would take longer than the work."""
+        """Threads and a progress stage, unless there is so little data that they would take longer than the work."""
         total = sum(source.nbytes for source in sources)
         if total < SMALL_BYTES and all(hasattr(one, "table") for one in sources):
             yield None
@@ -183,7 +182,7 @@ class StoredIndex:
         Parameters
         ----------
         if_new
-            Add only what resembles nothing in the index and nothing added before.
+            Add only items that resemble nothing in the index and nothing added before.
         on_conflict
             What happens to an item whose id exists: "replace" the old one, "skip" it, or raise an "error".
         numbered
@@ -194,7 +193,7 @@ class StoredIndex:
         return self._add(sources, on_conflict, if_new=if_new, numbered=numbered, elsewhere=elsewhere).table()
 
     def add_alone(self, id: str | int, text: str) -> pa.Table:
-        """What `add` does with one text if it is new: the same steps, on fewer objects."""
+        """`add` for one text if it is new: the same steps with fewer objects."""
         self.check_writing()
         with self._changing, self.store.changing() as changes:
             additions = Additions(self.store, changes, "replace", if_new=True, numbered=True)
@@ -237,21 +236,21 @@ class StoredIndex:
         *,
         numbered: bool = False,
     ) -> pa.Table:
-        """The most similar items of each item asked: left, right, similarity (or distance), rank; best first.
+        """The most similar items of each queried item: left, right, similarity (or distance), rank; best first.
 
         Parameters
         ----------
         k
-            At most this many; None lists all.
+            The most matches per item; None lists all.
         threshold
-            That of the index, or a stricter one.
+            The threshold of the index, or a stricter one.
         numbered
-            Items asked without an id are numbered from 0; otherwise they are called FILE:ROW.
+            Queried items without an id are numbered from 0; otherwise they are called FILE:ROW.
         """
         return pa.concat_tables(self.matches(sources, k, threshold, numbered=numbered).tables()).combine_chunks()
 
     def ask(self, text: str, k: int | None = 10, threshold: float | str | Fraction | None = None) -> pa.Table:
-        """What `query` returns for one text without an id: the same steps, on fewer objects."""
+        """`query` for one text without an id: the same steps with fewer objects."""
         lookup, found, ranks = self._search(lambda kind: keyed_text(text, kind.digesting), k, threshold)
         if not len(ranks):
             return no_matches(lookup, pa.int64())
@@ -265,7 +264,7 @@ class StoredIndex:
         *,
         numbered: bool = False,
     ) -> NamedMatches:
-        """What `query` returns, to be written a piece at a time."""
+        """The result of `query`, to be written piece by piece."""
         lookup, measure = self._asked(k, threshold)
         kind, named = lookup.kind, NamedMatches(lookup, numbered)
         if not kind.decided:  # nothing has been added
@@ -284,7 +283,7 @@ class StoredIndex:
     def search(
         self, features: pa.Array, k: int | None = 10, threshold: float | str | Fraction | None = None
     ) -> tuple[Lookup, Matches]:
-        """What `query` finds for a column of items, best first, by number; and the lookup that knows their ids."""
+        """The matches of a column of items by number, best first, and the lookup that knows their ids."""
         return self._search(lambda kind: keyed_sets(features, kind.digesting), k, threshold)[:2]
 
     def _search(
@@ -295,14 +294,14 @@ class StoredIndex:
         return lookup, *found.best_first(measure, k)
 
     def _asked(self, k: int | None, threshold: float | str | Fraction | None) -> tuple[Lookup, Measure]:
-        """Check what is asked; another thread may change the index meanwhile, but not this lookup."""
+        """Check a query and take a lookup; another thread may change the index meanwhile, but not the lookup."""
         if k is not None and (isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1):
             raise UsageError(f"-k must be a whole number of at least 1, not {k!r}")
         lookup = self.store.lookup
         return lookup, lookup.kind.measure_at(threshold)
 
     def remove(self, ids: Sequence[Any] = (), *, older_than: float | None = None) -> int:
-        """Remove items by id, and those added more than `older_than` seconds ago; returns how many were there."""
+        """Remove items by id, and those added more than `older_than` seconds ago; return how many were removed."""
         self.check_writing()
         if not self.kind.decided:
             return 0
@@ -324,7 +323,7 @@ class StoredIndex:
             self.store.compact()
 
     def get(self, ids: Sequence[Any]) -> pa.Table:
-        """The items with some ids, as far as they are there: id, added_at, and text or vector if that is stored."""
+        """The items with these ids that exist: id, added_at, and text or vector if stored."""
         lookup = self.store.lookup
         rows, numbers = no_items(), no_items()
         if len(ids) and lookup.kind.decided:

@@ -1,4 +1,4 @@
-"""What an index holds, and how it compares: its options with all that follows from them."""
+"""What an index stores and how items are compared: its options and everything derived from them."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ OPTIONS = (
     "column", "id", "threshold", "recall", "hashes", "shingle", "bag", "language", "measure", "seed", "on_error",
     "encoding",
 )  # fmt: skip
-"""What is remembered of the settings; the rest says how one call is executed."""
+"""The settings that an index saves; the others apply to a single call."""
 _KNOWN_TEXTS = ["A rose is a rose is a rose.", "Füße 東京 the quick brown fox, the lazy dog", "x", ""]
 
 
 @dataclass(frozen=True)
 class Kind:
-    """The settings of an index, and what it stores of each item."""
+    """The settings of an index, and what it stores for each item."""
 
     settings: Settings
     store: str
@@ -56,12 +56,12 @@ class Kind:
 
     @classmethod
     def of(cls, described: Mapping[str, Any], place: str, **execution: Any) -> Kind:
-        """The kind of an index that exists, from what `to_dict` gave; `place` is where that was stored.
+        """The kind of an existing index, from the result of `to_dict`; `place` is where it was stored.
 
         Raises
         ------
         BadDataError
-            If this version of lookalike would make other keys of the same items.
+            If this version of lookalike would compute other keys for the same items.
         """
         settings = settings_of_run({**described["options"], "method": "lsh"}, **execution)
         kind = cls.create(settings, described["store"])
@@ -75,13 +75,13 @@ class Kind:
         return kind
 
     def decide_by(self, sources: list[Source]) -> Kind:
-        """Find out from the first items whether they are sets or vectors."""
+        """Determine from the first items whether they are sets or vectors."""
         if self.decided:
             return self
         return self.decide(vectors_of(sources, self.settings.items.column, self.settings.matching.measure))
 
     def decide(self, vectors: VectorKind | None) -> Kind:
-        """The same index for sets, or for vectors of this kind."""
+        """The same kind, fixed to sets or to vectors of this kind."""
         if vectors is None:
             return replace(self, settings=_planned(self.settings), decided=True)
         if self.store == "text":
@@ -96,7 +96,7 @@ class Kind:
 
     @cached_property
     def digesting(self) -> DigestSettings:
-        """What the keys of the items depend on."""
+        """Everything that the keys of the items depend on."""
         return self.settings.digesting
 
     @cached_property
@@ -126,7 +126,7 @@ class Kind:
         Raises
         ------
         UsageError
-            If it is less strict: items that far apart need not share a bucket.
+            If it is less strict: such items need not share a bucket.
         """
         if threshold is None:
             return self.measure
@@ -156,7 +156,7 @@ class Kind:
         return hashlib.sha256(found.sets.elements.tobytes() + found.keys.tobytes()).hexdigest()[:32]
 
     def to_dict(self) -> dict[str, Any]:
-        """What a store keeps of it."""
+        """The values that a store saves."""
         told = self.settings.to_dict()
         kind = self.settings.items.vectors
         return {

@@ -12,7 +12,7 @@ from lookalike.verify.measures import Measure
 
 
 class Matches(NamedTuple):
-    """Verified pairs of an item asked (by row) and an item of the index (by number)."""
+    """Verified pairs of a queried item (by row) and an item of the index (by number)."""
 
     left: Int64
     right: Int64
@@ -34,7 +34,7 @@ class Matches(NamedTuple):
         return Matches(self.left[places], self.right[places], self.similarity[places])
 
     def best_first(self, measure: Measure, k: int | None = None) -> tuple[Matches, Int64]:
-        """Ordered by the item asked, the most similar first, ties in input order; and the rank of each, from 1."""
+        """Ordered by queried item, most similar first, ties in input order; and the rank of each, from 1."""
         if len(self.left) < 2:
             return self, np.ones(len(self.left), np.int64)
         nearness = self.similarity if measure.is_distance else -self.similarity

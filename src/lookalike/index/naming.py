@@ -1,4 +1,4 @@
-"""From numbers back to ids: the tables that callers get."""
+"""Convert item numbers back to ids, for the tables that callers get."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from lookalike.types import Float64, Int32, Int64, Source, to_arrow
 from lookalike.types import compute as pc
 
 FEW = 32
-"""Ids that are converted one by one: a call of Arrow takes longer."""
+"""Up to this many ids are converted one by one, since a call to Arrow takes longer."""
 
 
 def typed_ids(ids: pa.Array, integers: bool) -> pa.Array:
-    """Ids as integers if all of them were given so.
+    """Ids as integers if all of them were given as integers.
 
     Examples
     --------
@@ -65,22 +65,22 @@ class _Piece(NamedTuple):
     items: int
     """How many the block has."""
     names: pa.Array
-    """The ids of the items asked, one for each match; null if they have none."""
+    """The ids of the queried items, one for each match; null if they have none."""
     rows: Int32
-    """Of the items asked, in the block."""
+    """The rows of the queried items in the block."""
     right: Int64
     similarity: Float64
     ranks: Int32
 
     @property
     def nbytes(self) -> int:
-        """What it takes in memory."""
+        """The size in memory."""
         arrays = self.rows, self.right, self.similarity, self.ranks
         return int(self.names.nbytes + sum(some.nbytes for some in arrays))
 
 
 class NamedMatches:
-    """Collects matches block by block, with the names of the items asked."""
+    """Collects matches block by block, with the names of the queried items."""
 
     def __init__(self, lookup: Lookup, numbered: bool) -> None:
         self._lookup, self._numbered = lookup, numbered
@@ -116,7 +116,7 @@ class NamedMatches:
             )
 
     def tables(self) -> Iterator[pa.Table]:
-        """left, right, similarity (or distance), rank; some at a time."""
+        """left, right, similarity (or distance), rank; in batches."""
         if not self._pieces:
             none = np.empty(0, np.int64)
             left = pa.nulls(0, pa.int64() if self._numbered else pa.large_string())
@@ -130,7 +130,7 @@ class NamedMatches:
             yield table_of(self._lookup, left, piece.right, piece.similarity, piece.ranks.astype(np.int64))
 
     def _places(self, piece: _Piece) -> pa.Array:
-        """The names of items of which some have no id: the place where there is none."""
+        """The names of items: the id or, if there is none, the place."""
         first, rows = piece.first_row, to_arrow(piece.rows.astype(np.int64))
         if self._numbered:
             places = to_arrow(first + piece.rows.astype(np.int64))

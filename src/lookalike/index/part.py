@@ -1,4 +1,4 @@
-"""What the parts of an index, segments on disk and the table in memory, have in common."""
+"""The common interface of the parts of an index: segments on disk, and the table in memory."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from lookalike.index.folder.checked_file import Array
 
 ROOM = 1 << 16
-"""Pairs that are found before they are compared; more only if one item alone meets more."""
+"""Pairs that are collected before they are compared; more only if one item alone has more."""
 Found = tuple[Int64, Int64]
-"""Pairs of an item asked and an item of a part, by number."""
+"""Pairs of a queried item and an item of a part, by number."""
 
 
 class StoredSets(NamedTuple):
-    """Sets as kernels compare them, where they are stored."""
+    """Stored sets in the form that kernels compare, without a copy."""
 
     offsets: Int64
     data: UInt64
@@ -36,10 +36,10 @@ class StoredSets(NamedTuple):
 
 
 class Contents(Protocol):
-    """Where the content of items is."""
+    """Access to the content of items."""
 
     def contents(self, numbers: Int64) -> tuple[Content, Int64]:
-        """Content with that of these items in it, and where."""
+        """Content that includes these items, and their positions in it."""
 
     def sizes(self, numbers: Int64) -> Int64:
         """How many values the content of each item has."""
@@ -51,10 +51,10 @@ class Part(Contents, Protocol):
     def __len__(self) -> int: ...
 
     def find(self, asked: KeyedSets, measure: Measure) -> Iterator[Found]:
-        """Pairs that share a bucket, each once, ordered by the item asked; without some that are not similar."""
+        """Distinct pairs that share a bucket, ordered by queried item; some dissimilar ones may be omitted."""
 
     def stored_sets(self, reads: int) -> StoredSets | None:
-        """The sets of all items, if so many of them can be read at once; for an index that stores sets."""
+        """The sets of all items, if this many can be read at once; for an index that stores sets."""
 
     def find_ids(self, keys: UInt64) -> Found:
         """Pairs whose ids have the same key."""
@@ -83,12 +83,12 @@ def fetch_sets(part: Contents, numbers: Int64, digesting: DigestSettings, text: 
 
 
 def first_room(asked: int) -> int:
-    """Room for the pairs of so many items, to begin with."""
+    """The initial room for the pairs of this many items."""
     return min(ROOM, 256 * asked)
 
 
 def stretches(collect: Callable[[int, Int64, Int64], tuple[int, int]], asked: int) -> Iterator[Found]:
-    """Distinct pairs from a kernel that stops when there is no more room; one item with more gets more room."""
+    """Distinct pairs from a kernel that stops when its buffer is full; the buffer grows if one item has more pairs."""
     first, room = 0, first_room(asked)
     left, right = np.empty(room, np.int64), np.empty(room, np.int64)
     while first < asked:
@@ -102,7 +102,7 @@ def stretches(collect: Callable[[int, Int64, Int64], tuple[int, int]], asked: in
 
 
 def distinct_pairs(left: Int64, right: Int64) -> Found:
-    """Each pair once, by left, then right.
+    """Distinct pairs, ordered by left, then right.
 
     Examples
     --------
@@ -122,5 +122,5 @@ def joined_pairs(found: Iterable[Found]) -> Found:
 
 
 def row_ends(offsets: Array, rows: Int64) -> tuple[Int64, Int64]:
-    """Where rows begin and end."""
+    """Where rows start and end."""
     return np.asarray(offsets[rows]), np.asarray(offsets[rows + 1])

@@ -1,4 +1,4 @@
-"""What INDEX names: the folder of an index, tables in a database, or other data."""
+"""Recognise whether INDEX names a folder, tables in a database, or other data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sources -> blocks of items with their names, sets and bucket keys, in input order."""
+"""Read sources as blocks of items with their names, sets and bucket keys, in input order."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ReadItems:
 
     source: Source
     first_row: int
-    """The number of the first of them in its source."""
+    """The number of the first item in its source."""
     given_ids: pa.Array | None
     """The id column, if the source has one."""
     features: pa.Array
@@ -67,16 +67,16 @@ class ReadItems:
         return fill_ids(self.given_ids, self.places())
 
     def places(self) -> pa.Array:
-        """FILE:ROW of the items."""
+        """The places of the items as FILE:ROW."""
         return places_of(self.source, self.first_row, len(self))
 
     def batch(self, names: pa.Array, store: str) -> Batch:
-        """As the index stores them."""
+        """The items in stored form."""
         return stored_batch(names, self.features, self.found, store, self.source.name)
 
 
 def places_of(source: Source, first: int, count: int) -> pa.Array:
-    """FILE:ROW of consecutive items of a source."""
+    """The places of consecutive items of a source as FILE:ROW."""
     if not count:
         return strings_to_arrow([])
     last = first + count - 1
@@ -88,7 +88,7 @@ def places_of(source: Source, first: int, count: int) -> pa.Array:
 
 
 def stored_batch(names: pa.Array, features: pa.Array, found: KeyedSets, store: str, place: str) -> Batch:
-    """Items as the index stores them: as sets, or as texts. `place` is where they come from."""
+    """Items in stored form: as sets or as texts. `place` is where they come from."""
     now = np.full(len(names), time.time_ns() // 1000, np.int64)
     sets, keys, there = found
     if store != "text":
@@ -100,7 +100,7 @@ def stored_batch(names: pa.Array, features: pa.Array, found: KeyedSets, store: s
 
 
 def id_texts(ids: pa.Array) -> pa.Array:
-    """Ids, of which none is null, as text."""
+    """Ids, none of them null, as text."""
     if is_text(ids.type) or pa.types.is_integer(ids.type):
         return ids.cast(pa.large_string())
     return fill_ids(ids, pa.nulls(len(ids), pa.large_string()))
@@ -139,9 +139,9 @@ class Reader:
         *,
         asked: bool = False,
     ) -> Iterator[ReadItems]:
-        """The items in input order, a block at a time; they can be read and digested elsewhere.
+        """The items in input order, block by block; they can be read and digested elsewhere.
 
-        With `asked`, as many blocks again may be waiting until they are answered.
+        With `asked`, the same number of blocks again may be waiting for their answers.
         """
         budget = self.kind.settings.execution.budget
         shingling = self.kind.settings.items.shingling

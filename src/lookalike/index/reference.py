@@ -31,9 +31,9 @@ from lookalike.types import (
 )
 
 BLOCK_BYTES = 8 << 20
-"""About how much content a block has."""
+"""The approximate size of the content of a block."""
 AGREEING = ("measure", "threshold", "recall", "hashes", "shingle", "bag", "language", "seed")
-"""The options of an index that a batch job must share."""
+"""The options of an index that a batch job must have in common with it."""
 
 
 def check_agreement(store: Store, settings: Settings) -> None:
@@ -59,7 +59,7 @@ def _option(name: str, value: Any) -> str:
 
 
 class IndexState(NamedTuple):
-    """Which state of an index a job has read; as a file in the identity of its input."""
+    """The state of an index that a job has read; part of the identity of its input, like a file."""
 
     name: str
     nbytes: int
@@ -91,7 +91,7 @@ class _Block:
 
 
 class IndexSource:
-    """The items of an index in its present state. Other processes may change the index meanwhile."""
+    """The items of an index in its current state. Other processes may change the index during the job."""
 
     def __init__(self, store: Store) -> None:
         self.lookup: Lookup = store.lookup
@@ -126,7 +126,7 @@ class IndexSource:
         raise NotImplementedError
 
     def locate(self, row: int) -> tuple[str, int]:
-        """Its place in the index."""
+        """The place of an item in the index."""
         return self.name, row
 
 

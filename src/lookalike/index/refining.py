@@ -1,7 +1,7 @@
-"""The items of large buckets by their rare elements: what stores have in common.
+"""Find the items of large buckets by their rare elements: the part that all stores share.
 
 Boilerplate puts thousands of different items in one bucket. As in batch jobs (`candidates/prefix.py`), the elements of
-each set are put in one fixed order, rare ones first, and two similar sets share one of their first elements.
+each set are put in one fixed order, rare ones first; two similar sets then share one of their first elements.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from lookalike.types.frozen import frozen
 from lookalike.verify.measures import Measure
 
 PER_COUNTER, MOST_COUNTERS = 8, 1 << 20
-"""Elements that share a counter, and the largest number of counters: coarse counts tell boilerplate from the rest."""
+"""Elements per counter, and the most counters: coarse counts are enough to distinguish boilerplate."""
 ENTRY_BYTES = 40
-"""What an entry takes while entries are sorted."""
+"""Memory per entry while entries are sorted."""
 MEMORY_SHARE = 4
-"""The share of the memory that they may take."""
+"""Entries may take one part in this many of the memory."""
 MOST_PLACE = 0xFFFF
 """Later positions are stored as this one, which can only add candidates."""
 
 
 class Entries(NamedTuple):
-    """Rare elements, sorted; of equal ones by set size, position and item."""
+    """Rare elements, sorted; equal ones by set size, position and item."""
 
     keys: UInt64
     members: Int32
@@ -49,14 +49,14 @@ class Prefixes(NamedTuple):
 
 @frozen
 class Refining:
-    """What the rare elements of an index depend on."""
+    """Everything that the rare elements of an index depend on."""
 
     measure: Measure
     digesting: DigestSettings
     text: bool
     """Whether texts are stored."""
     memory_bytes: int
-    """For entries, while they are sorted."""
+    """Memory for entries while they are sorted."""
 
     @classmethod
     def of(cls, kind: Kind) -> Refining | None:
@@ -67,13 +67,13 @@ class Refining:
         return cls(kind.measure, kind.digesting, kind.store == "text", memory_bytes)
 
     def _sets(self, source: Contents, crowd: Int64) -> Iterator[tuple[Int64, Sets, Int64]]:
-        """Items of a crowd, and their sets: a collection, and their places in it."""
+        """Items of a crowd and their sets: a collection, and the positions in it."""
         for piece in pieces_of(source.sizes(crowd)):
             some = crowd[piece]
             yield some, *fetch_sets(source, some, self.digesting, self.text)
 
     def count(self, source: Contents, crowd: Int64, sizes: Int32) -> Array:
-        """uint32: how often elements occur, those that agree in their lower bits together; fills in the set sizes."""
+        """uint32: how often elements occur (one counter for equal lower bits); also fills in the set sizes."""
         total = 0
         for some, sets, places in self._sets(source, crowd):
             sizes[some] = sets.indptr[places + 1] - sets.indptr[places]
@@ -86,11 +86,11 @@ class Refining:
         return np.minimum(found, 0xFFFFFFFF).astype(np.uint32)
 
     def pieces(self, entries: int) -> int:
-        """In how many pieces, by their upper bits, so many entries fit in memory: a power of two."""
+        """The number of pieces (by upper bits) in which this many entries fit in memory: a power of two."""
         return 1 << max(0, -(-entries * ENTRY_BYTES // max(1, self.memory_bytes)) - 1).bit_length()
 
     def entries(self, source: Contents, crowd: Int64, counters: Array, sizes: Int32, piece: int, of: int) -> Entries:
-        """The entries of a crowd of which the upper bits are `piece`."""
+        """The entries of a crowd whose upper bits are `piece`."""
         found = []
         for some, sets, places in self._sets(source, crowd):
             prefixes = rare_elements(sets, places, counters, self.measure)
@@ -107,7 +107,7 @@ class Refining:
 
 
 def rare_elements(sets: Sets, rows: Int64, counters: Array, measure: Measure) -> Prefixes:
-    """The first elements of some sets, of which every similar set has one among its own."""
+    """The first elements of some sets; every similar set has one of them among its own first elements."""
     floor = measure.jaccard_floor
     assert floor is not None  # otherwise there would be no plan, and no index
     ends = sets.indptr[1:]

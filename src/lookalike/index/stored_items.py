@@ -24,9 +24,9 @@ class StoredItem(NamedTuple):
     added_at: int
     """Microseconds since 1970."""
     size: int
-    """Distinct shingles or tokens; of a vector, how many numbers or bits it has."""
+    """Distinct shingles or tokens; for a vector, its numbers or bits."""
     text: str | None
-    """None if the index keeps sets or vectors."""
+    """None if the index stores sets or vectors."""
     vector: list[float] | None
     bits: str | None
     """The bits of a bit string, the first one first: "0110"."""
@@ -42,7 +42,7 @@ def find_items(lookup: Lookup, ids: Sequence[str]) -> list[int | None]:
 
 
 def read_items(lookup: Lookup, numbers: Sequence[int]) -> list[StoredItem]:
-    """Everything that is stored of some items."""
+    """Everything that is stored about some items."""
     distinct, places = np.unique(np.array(numbers, np.int64), return_inverse=True)
     if not len(distinct):
         return []
@@ -59,7 +59,7 @@ def read_items(lookup: Lookup, numbers: Sequence[int]) -> list[StoredItem]:
 
 
 def read_texts(lookup: Lookup, numbers: Int64) -> list[str | None]:
-    """The texts of items; None for each if the index does not keep texts."""
+    """The texts of items; None for each if the index does not store texts."""
     if lookup.kind.store != "text" or not len(numbers):
         return [None] * len(numbers)
     distinct, places = np.unique(numbers, return_inverse=True)
@@ -68,7 +68,7 @@ def read_texts(lookup: Lookup, numbers: Int64) -> list[str | None]:
 
 
 def neighbors_of(lookup: Lookup, number: int, k: int) -> Matches:
-    """The items that are similar to one of them, the most similar first, without itself."""
+    """The items that are similar to one item, most similar first, without the item itself."""
     kind = lookup.kind
     sets = _sets(lookup.content(np.array([number], np.int64)), kind)
     found, _ = lookup.search(KeyedSets(sets, *keys_of_sets(sets, kind.digesting)), kind.measure).best_first(
@@ -78,7 +78,7 @@ def neighbors_of(lookup: Lookup, number: int, k: int) -> Matches:
 
 
 def stored_set(lookup: Lookup, number: int) -> Sets:
-    """The set of an item, made again if its text is stored."""
+    """The set of an item, recomputed if its text is stored."""
     return _sets(lookup.content(np.array([number], np.int64)), lookup.kind)
 
 

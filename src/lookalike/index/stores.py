@@ -1,4 +1,4 @@
-"""From the name of an index, INDEX, to its store: a folder, or tables in a PostgreSQL database."""
+"""Open the store that INDEX names: a folder, or tables in a PostgreSQL database."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _folder(place: str | Path) -> Path:
 
 
 def _database(place: str | Path) -> tuple[Any, Any]:
-    """The module of databases, which needs a package of its own, and the place in one."""
+    """The module for databases, which needs an extra package, and the place in the database."""
     from lookalike.index.postgres.place import Place
 
     found = Place.parse(str(place))
@@ -38,7 +38,7 @@ def _database(place: str | Path) -> tuple[Any, Any]:
 
 @contextmanager
 def create_store(place: str | Path, kind: Kind, **execution: Any) -> Iterator[Store]:
-    """A new store, to be filled in the block; it appears with all that was added, or not at all."""
+    """A new store, to be filled in the block; it appears with everything added in the block, or not at all."""
     if is_database(place):
         module, found = _database(place)
         with module.create_database(found, kind, **execution) as store:
@@ -71,7 +71,7 @@ def open_store(place: str | Path, *, writing: bool, grouped: bool = False, **exe
 
 
 def check_store(place: str | Path) -> list[str]:
-    """Everything that is wrong with an index; empty if nothing is."""
+    """All problems of an index; empty if there are none."""
     if is_database(place):
         _, found = _database(place)
         from lookalike.index.postgres.health import check_database

@@ -1,4 +1,4 @@
-"""The table in memory: the items of the log, found by a hash table over the keys of all bands."""
+"""The table in memory: the items of the log, with a hash table over the keys of all bands."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Growing:
 
 
 class Table:
-    """Items in memory. What has been added never changes; other threads read it (by `upto`) while more is added.
+    """Items in memory. Added items never change; other threads read them (through `upto`) while more are added.
 
     Examples
     --------
@@ -106,7 +106,7 @@ class Table:
         kernels.insert_keys(self._keys.rows, self._there.rows, first, last, self._heads, self._nexts.rows)
 
     def upto(self, count: int) -> FirstItems:
-        """The first items, as a part that does not grow."""
+        """The first items, as a fixed part."""
         return FirstItems(self, count)
 
     def find(self, asked: KeyedSets, measure: Measure) -> Iterator[Found]:  # noqa: ARG002 (as parts are asked)
@@ -158,19 +158,19 @@ class Table:
         return int(self._data.rows.nbytes)
 
     def batches(self, numbers: Int64) -> Iterator[Batch]:
-        """Everything about some items, a piece at a time."""
+        """All data of some items, piece by piece."""
         for piece in pieces_of(self.sizes(numbers)):
             yield self.batch(numbers[piece])
 
     def batch(self, numbers: Int64) -> Batch:
-        """Everything about some items."""
+        """All data of some items."""
         keys = np.ascontiguousarray(self._keys.rows[numbers, :-1].T)
         content = Content(self._offsets.rows, self._data.rows).take(numbers)
         return Batch(self.ids(numbers), self.times[numbers], content, keys, self._there.rows[numbers, 0])
 
 
 class FirstItems:
-    """The items that a table had at one moment. See `part.Part`."""
+    """A snapshot of a table. See `part.Part`."""
 
     def __init__(self, table: Table, count: int) -> None:
         self.table, self._count = table, count
@@ -195,7 +195,7 @@ class FirstItems:
         return self._old(self.table.find_ids(keys))
 
     def _old(self, found: Found) -> Found:
-        """Without the items that were added since."""
+        """Drop the items that were added since."""
         left, right = found
         old = right < self._count
         return found if old.all() else (left[old], right[old])

@@ -1,4 +1,4 @@
-"""Single items that several threads add at the same time: one of them adds all that wait, with one write to disk."""
+"""Single items added by several threads at the same time: one thread adds all waiting items with one write to disk."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ from lookalike.read import open_data
 
 
 class _Ticket:
-    """An item of a thread that waits."""
+    """The item of a waiting thread."""
 
     __slots__ = ("added", "ready", "row")
 
     def __init__(self, row: Row) -> None:
         self.row, self.ready = row, Lock()
         self.added: bool | None = None
-        """Whether it is in the index, once somebody has tried to add it."""
+        """Whether it is in the index; None until a thread has tried to add it."""
         self.ready.acquire()
 
 
 class JointAdditions:
-    """Items that are added together if they come while others are written; a call returns when its own is on disk.
+    """Adds items together that arrive while others are written; a call returns when its own item is on disk.
 
-    The first thread that comes leads: it adds what waits, wakes the threads whose items these were, and lets the first
-    of those that have come meanwhile lead.
+    The first thread to arrive is the leader: it adds all waiting items and wakes their threads. The first of the
+    threads
+    that have arrived meanwhile becomes the next leader.
 
     Examples
     --------
@@ -59,7 +60,7 @@ class JointAdditions:
         return self._lead(mine)
 
     def _take(self, mine: _Ticket) -> list[_Ticket]:
-        """What waits, as far as ids are of the same type: they become one column."""
+        """The waiting items, up to the first whose id has another type: ids become one column."""
         id = id_name(self._index)
         kind = type(mine.row[id])
         with self._lock:
@@ -74,7 +75,7 @@ class JointAdditions:
             self._index.add([open_data(rows, self._index.kind.settings.items.column)], numbered=True)
             added, self.groups = True, self.groups + 1
         except LookalikeError:
-            pass  # each is added by itself, and told what is wrong with it
+            pass  # each item is then added separately, and gets its own error
         finally:
             for one in group:
                 one.added = added

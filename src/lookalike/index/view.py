@@ -1,4 +1,4 @@
-"""The items of an index at one moment: its parts, and which of their items have been removed."""
+"""A snapshot of the items of an index: its parts, and which of their items have been removed."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from lookalike.types.frozen import frozen
 from lookalike.verify.measures import Measure
 
 FEW = 32
-"""Pairs that are compared without a look at how large they are, and ids that are read one by one."""
+"""Up to this many pairs are compared without checking their sizes, and ids are read one by one."""
 SCANNED = 1 << 12
-"""Items among which the next one that has not been removed is looked for at a time."""
+"""The search for the next item that has not been removed checks this many at a time."""
 
 
 @frozen
 class View:
-    """Parts in input order; items are numbered through all of them. A view never changes: other threads may have it.
+    """Parts in input order; items are numbered across all parts. A view never changes, so threads can share it.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class View:
         return sum(len(part) for part in self.parts)
 
     def with_parts(self, parts: Sequence[Part], *, integers: bool = True) -> View:
-        """Other parts, that begin with the same items."""
+        """A view of other parts that start with the same items."""
         total, gone = sum(len(part) for part in parts), self.gone
         if total > len(gone):
             gone = np.zeros(max(64, 2 * total), np.bool_)
@@ -63,7 +63,7 @@ class View:
         return View(self.kind, tuple(parts), gone, self.integers and integers)
 
     def without(self, numbers: Int64) -> View:
-        """Without some items."""
+        """A view without some items."""
         if not len(numbers):
             return self
         gone = self.gone.copy()
@@ -82,7 +82,7 @@ class View:
         return np.flatnonzero(~self.gone[first : first + len(part)])
 
     def search(self, asked: KeyedSets, measure: Measure) -> Matches:
-        """All similar items that share a bucket with those asked, with their exact similarity."""
+        """All similar items that share a bucket with the queried items, with their exact similarity."""
         found: list[Matches] = []
         for first, part in self.each():
             for left, right in part.find(asked, measure):
@@ -98,7 +98,7 @@ class View:
     def _compare_stored(
         self, asked: Sets, left: Int64, right: Int64, stored: StoredSets, first: int, measure: Measure
     ) -> list[Matches]:
-        """Compare pairs with sets where they are stored, the first of which has the number `first`."""
+        """Compare pairs with stored sets without copying them; the first of them has the number `first`."""
         overlaps, sizes = np.empty(len(left), np.int64), np.empty(len(left), np.int64)
         kept, why = compare_found(
             left, right, asked.indptr, asked.elements, stored.offsets, stored.data, stored.file, *stored.begins,
@@ -112,7 +112,7 @@ class View:
         return [Matches(left, right[:kept] + first, measure.of_overlaps(overlaps[:kept], own, sizes[:kept]))]
 
     def _compare(self, asked: Sets, left: Int64, part: Part, right: Int64, measure: Measure) -> Iterator[Matches]:
-        """Compare pairs; many of them, a piece at a time."""
+        """Compare pairs; if there are many, piece by piece."""
         text = self.kind.store == "text"
         pieces = [slice(0, len(left))] if 0 < len(left) <= FEW else pieces_of(part.sizes(right))
         for piece in pieces:
@@ -161,7 +161,7 @@ class View:
         return np.flatnonzero(~self.gone[: self.total])
 
     def content(self, numbers: Int64) -> Content:
-        """What is stored of items (ascending) to compare them."""
+        """The stored content of items (ascending)."""
         found = [Content(np.zeros(1, np.int64), np.empty(0, self.kind.dtype))]
         for first, part in self.each():
             low, high = np.searchsorted(numbers, [first, first + len(part)])
@@ -180,7 +180,7 @@ class View:
         return np.concatenate(found)
 
     def content_bytes(self) -> int:
-        """How many bytes the content of all items has, removed ones included."""
+        """The size in bytes of the content of all items, including removed ones."""
         return sum(part.content_bytes() for part in self.parts)
 
     def older_than(self, limit: int) -> Int64:

@@ -1,4 +1,4 @@
-"""Single items that wait until they are added together: one call for a hundred takes as long as three for one."""
+"""Single items that are collected and added together: one call for a hundred takes as long as three calls for one."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from lookalike.read import open_data
 from lookalike.types import DEFAULT_ID
 
 ITEMS, LETTERS = 128, 1 << 18
-"""So many items wait at most, and so many characters."""
+"""The most items, and characters, that are queued."""
 _LARGEST = 1 << 63
 Row = dict[str, Any]
 
 
 class WaitingItems:
-    """Items that were accepted, with nothing left to decide, but are not in the index yet; see `Index.open`.
+    """Items that were accepted, with nothing left to decide, but are not yet in the index; see `Index.open`.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class WaitingItems:
         self._letters = 0
 
     def accept(self, data: object) -> pa.Table | None:
-        """Let an item wait: what `add` returns for it; or None, if it must be added by itself."""
+        """Queue an item and return the result of `add`; None if it must be added separately."""
         row, id = single_row(self._index, data), id_name(self._index)
         if row is None:
             return None
@@ -54,7 +54,7 @@ class WaitingItems:
         return added_row(self._index, row)
 
     def flush(self) -> None:
-        """Add what waits, in order; after an error it still waits."""
+        """Add the queued items in order; after an error they stay queued."""
         if not self._rows:
             return
         with self._lock:
@@ -64,7 +64,7 @@ class WaitingItems:
             self._rows, self._letters = [], 0
 
     def finish(self) -> None:
-        """Add what waits, and wait until it is on disk: for an index that nobody has closed."""
+        """Add the queued items and wait until they are on disk, for an index that was not closed."""
         self.flush()
         self._index.sync()
 
@@ -96,7 +96,7 @@ def single_text(index: StoredIndex, data: object) -> str | None:
 
 
 def added_row(index: StoredIndex, row: Row) -> pa.Table:
-    """What `add` returns for an item that was added without a question."""
+    """The result of `add` for an item that was added unconditionally."""
     given = row[id_name(index)]
     named = pa.array([given], pa.large_string() if isinstance(given, str) else pa.int64())
     nothing = pa.array([True]), pa.nulls(1, pa.large_string()), pa.nulls(1, pa.float64())
@@ -114,7 +114,7 @@ def _is_text(given: object) -> bool:
 
 
 def _encodes(text: str) -> bool:
-    """Whether it has no half of a surrogate pair, which would be refused."""
+    """Whether a text can be encoded: it has no lone surrogate."""
     if text.isascii():
         return True
     try:

@@ -41,7 +41,7 @@ from lookalike.verify.measures import Measure
 from lookalike.write import OutputFolder, checksum, count_kept, write_json
 
 EARLIER_LIMITS = {"block_bytes": 16 << 20, "parquet_bytes": 32 << 20}
-"""Where runs that do not say so have cut their input."""
+"""The block sizes of runs of earlier versions, which do not record them."""
 
 
 @frozen

@@ -39,7 +39,7 @@ class Deduplicated:
     empty: list[int]
     """How many items of each source are empty."""
     references: int
-    """How many items, at the front, are reference items."""
+    """The number of items at the front that are reference items."""
     reference_sources: int
     value_name: str
     """similarity or distance."""
@@ -64,7 +64,7 @@ class Deduplicated:
 
     @property
     def alarms(self) -> list[dict[str, Any]]:
-        """What a user should look at."""
+        """What a user should check."""
         starts = self.corpus.starts.tolist()
         names = [source.name for source in self.corpus.sources]
         files = [InputFile(*file) for file in zip(names, starts[:-1], starts[1:], self.empty)]

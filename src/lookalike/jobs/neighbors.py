@@ -35,7 +35,7 @@ from lookalike.types.frozen import frozen
 from lookalike.verify.measures import Measure
 
 SURELY = 2
-"""By how much the estimate from the first items must exceed the memory, for a run to be refused before it reads."""
+"""A run is refused before it reads if the estimate from the first items exceeds the memory by this factor."""
 
 
 @frozen
@@ -116,7 +116,7 @@ class FoundNeighbors:
 
     @property
     def counts(self) -> dict[str, int]:
-        """What was found."""
+        """The numbers of items and neighbours."""
         return {
             "items": self.first_other,
             "empty": int(np.count_nonzero(self.corpus.counts[: self.first_other] == 0)),

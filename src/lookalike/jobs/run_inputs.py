@@ -30,11 +30,11 @@ class RunInputs:
     references: int = 0
     """How many of the sources, at the front, are references."""
     known: Mapping[tuple[int, int], tuple[int, Sequence[int]]] | None = None
-    """By source and block: the number of its items, and which of its rows are none."""
+    """By source and block: the number of items, and the rows that are not items."""
     prefix: str = ""
-    """What was put before the names of relative files to find them."""
+    """The folder that was prepended to relative names to find the files."""
     problems: Sequence[str] = ()
-    """What is no longer there, in words."""
+    """Messages about inputs that are missing or have changed."""
 
     def fetch(self, places: Iterable[Place]) -> tuple[dict[Place, Any], str]:
         """The contents of the items at these places, as far as they can be read, and messages about the rest."""

@@ -26,11 +26,11 @@ from lookalike.verify.measures import NUMBERS, Measure
 
 OUTPUTS = ("dense", "sparse")
 ELEMENT_BYTES = 64
-"""What an element takes at most: it is read, copied, and has two places in the table."""
+"""The most memory per element: it is read, copied, and has two slots in the table."""
 ENTRY_BYTES = 32
-"""What an entry of a sparse matrix takes while it is put together."""
+"""Memory per entry of a sparse matrix while it is assembled."""
 MOST_ENTRIES = 1 << 20
-"""About how many entries are made at a time by one thread."""
+"""The approximate number of entries that one thread generates at a time."""
 
 
 class Entries(NamedTuple):
@@ -48,7 +48,7 @@ class MatrixSettings:
     items: ItemSettings
     measure: Measure
     bounded: bool
-    """Whether entries below the threshold of `measure` are left out."""
+    """Whether entries below the threshold of `measure` are omitted."""
     output: str
     execution: Execution
 

@@ -45,7 +45,7 @@ class FindOptions:
     second: int | None = None
     """The number of the first item of another collection: equal sets of the two are not copies of each other."""
     by_band: bool = False
-    """Whether bands are compared one by one: that takes less memory, and a pair can come up more than once."""
+    """Whether bands are compared one by one: this takes less memory, but a pair can be found more than once."""
 
     def reference_places(self, order: Int32) -> int:
         """The number of places at the front that hold reference items."""
@@ -60,9 +60,9 @@ class Candidates:
     order: Int32
     """The item at each place; empty items have no place."""
     references: int
-    """How many places, at the front, hold reference items, which always stay."""
+    """The number of places at the front that hold reference items, which are always kept."""
     first: Int32
-    """For each place the first place with the same sequence of tokens."""
+    """For each place, the first place with the same sequence of tokens."""
     bands: BucketStore
     """The buckets of each band; members are places that come first with their tokens."""
     members: Int64

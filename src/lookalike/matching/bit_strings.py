@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 SIDE = 512
 """Bit strings that a thread compares with all earlier ones at a time."""
 ROOM = 1 << 20
-"""Room for pairs of bit strings that are returned at a time, at least; comparisons of one task, about."""
+"""The least room for pairs that are returned at a time, and about the number of comparisons of one task."""
 SAMPLE = 2048
-"""Bit strings from which it is estimated how many agree in blocks."""
+"""The size of the sample from which the number of pairs that agree in blocks is estimated."""
 
 
 class NearPairs(NamedTuple):

@@ -45,7 +45,7 @@ class Comparable:
     elements: UInt64
     """Set i is elements[begins[i]:ends[i]]."""
     bands: Iterable[Buckets] = ()
-    """Instead of `buckets`: those of one band after the other, in which a pair can meet more than once."""
+    """Instead of `buckets`: the buckets band by band, which a pair can share more than once."""
     earlier: int = 0
     """How many sets, at the front, belong to an earlier block: they are compared only with the others."""
     equal: EqualSets | None = None
@@ -53,7 +53,7 @@ class Comparable:
     cut: CutPart | None = None
     """The whole part, if these sets are only some blocks of it."""
     kind: VectorKind | None = None
-    """What kind of vectors they are, if they are not sets."""
+    """The kind of vectors, if they are not sets."""
     crowded: Int64 | None = None
     """Sets that have too many candidates to compare or list them all."""
     name: str = ""

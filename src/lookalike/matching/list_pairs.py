@@ -23,7 +23,7 @@ from lookalike.types import Bool, Float64, Int32, Int64, to_arrow, to_numpy
 from lookalike.types.frozen import frozen
 
 EXPANDED = 1 << 20
-"""Pairs of items that are made at a time."""
+"""Pairs of items that are generated at a time."""
 MOST_PAIRS = 1 << 32
 """A longer list of pairs (16 bytes each on disk) helps nobody; dedup does."""
 
@@ -135,7 +135,7 @@ class _Lister:
         self._first = candidates.first
         self._groups = _group_items(candidates.order, self._first)
         self._own = np.full(len(candidates.order), self._measure.of_equal)
-        """By place: the similarity to an equal set."""
+        """For each place, the similarity to an equal set."""
         self._compared, self._refined = 0, Refined()
 
     def list_all(self) -> Listing:

@@ -37,11 +37,12 @@ class TaskSets:
     """The place of each set in the order of priority."""
     sets: Sets
     copied: Bool
-    """Has a later item that is not a reference item the same sequence of tokens?"""
+    """Whether a later item that is not a reference item has the same sequence of tokens."""
     other: Bool
-    """Does it belong to the other of two collections?"""
+    """Whether it belongs to the second of two collections."""
     earlier: Bool | None = None
-    """Of a part cut into blocks: is it in the earlier of two blocks, which are compared only with each other?"""
+    """In a part cut into blocks: whether it is in the earlier of two blocks, which are compared only with each
+    other."""
 
     def __len__(self) -> int:
         return len(self.places)

@@ -25,7 +25,7 @@ FORMATS: dict[str, Callable[[File, str, ReadLimits], Source]] = {
     ".fvecs": FvecsSource,
     ".bvecs": BvecsSource,
 }
-"""Suffix -> what makes a source of a file, given encoding and limits. Any other file is one item (see `documents`)."""
+"""By suffix, what makes a source from a file, encoding and limits. Any other file is one item (see `documents`)."""
 
 UNCOMPRESSED_ONLY = {".parquet", ".npy", ".fvecs", ".bvecs"}
 """Formats that are compressed internally, or read at arbitrary positions."""

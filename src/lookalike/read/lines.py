@@ -119,11 +119,11 @@ class LineSource(ABC):
         self.stored_encoding = encoding
         """The encoding, byte order included once blocks have been read."""
         self.spans: tuple[Span, ...] = ()
-        """The file is read span by span, no block crossing from one to the next; empty: as a whole."""
+        """The file is read span by span, and no block crosses spans; if empty, the file is read as a whole."""
         self.lines_before = 0
         """Lines before the first span, if that is not the first of the file."""
         self.lines = 0
-        """Lines in all blocks of the last reading that has ended."""
+        """Lines in all blocks of the last complete reading."""
         self._encoding = encoding
         self._layout: Layout | None = None
 

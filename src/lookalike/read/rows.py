@@ -15,7 +15,7 @@ from lookalike.types import Block, Int64, Source, Wanted
 Place = tuple[str, int]
 """A file and the number of an item in it, as in removed.parquet."""
 KnownBlocks = Mapping[tuple[int, int], tuple[int, Sequence[int]]]
-"""By source and block: how many items it has, and which of its rows are none."""
+"""By source and block: the number of items, and the rows that are not items."""
 
 
 def fetch_items(

@@ -30,11 +30,11 @@ class Finding:
     """How inputs are searched for."""
 
     outputs: Sequence[Path] = ()
-    """Folders that the run writes to, resolved: what is in them is no input."""
+    """Folders that the run writes to, resolved: files in them are not input."""
     skip_errors: bool = False
     """List what cannot be read instead of raising."""
     note: Callable[[str], None] = silent
-    """Told what is skipped."""
+    """Called with a message about each input that is skipped."""
     _folders: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
     """Folders seen so far, with their real paths."""
 

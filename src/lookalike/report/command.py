@@ -1,4 +1,4 @@
-"""The command that repeats a run, as one types it into a shell. Knows the options of run.json, not what they do."""
+"""The command that repeats a run, as typed in a shell. Knows the options of run.json, not what they do."""
 
 from __future__ import annotations
 

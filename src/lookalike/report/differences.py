@@ -1,4 +1,4 @@
-"""Two texts side by side: the words that only one of them has are marked, long equal stretches are left out.
+"""Two texts side by side: words that occur in only one are marked, and long equal stretches are omitted.
 
 Knows texts and lists of tokens, not where they come from.
 """
@@ -33,7 +33,7 @@ _WORD = re.compile(rf"\s*(?:[{_ALONE}]|[^\W{_ALONE}]+|[^\w\s]|\s$)\s*")
 
 
 class Sides(NamedTuple):
-    """The two texts as HTML, and what is said about them."""
+    """The two texts as HTML, and a remark about them."""
 
     left: Markup
     right: Markup
@@ -70,7 +70,7 @@ def compare_texts(left: str, right: str) -> Sides:
 
 
 def _first_difference(left: str, right: str) -> int:
-    """Where to begin: a little before the first character that differs, at the start of a word."""
+    """Where to start: a little before the first character that differs, at the start of a word."""
     low, high = 0, min(len(left), len(right))
     while low < high:  # the longest common prefix, by bisection
         middle = (low + high + 1) // 2
@@ -143,7 +143,7 @@ def _note(pieces: Sequence[_Piece], start: int, texts: tuple[str, str], ends: Se
 
 
 def compare_tokens(left: Sequence[object], right: Sequence[object]) -> Sides:
-    """Two lists of tokens as sets: what is shared is counted, what only one of them has is marked.
+    """Two lists of tokens as sets: common tokens are counted, and tokens that only one of them has are marked.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def _cut(words: Sequence[str], most: int = 60) -> list[str]:
 
 
 def compare_vectors(left: Sequence[float], right: Sequence[float], most: int = 16) -> Sides:
-    """Two vectors: the coordinates that differ most, in their order.
+    """Two vectors: the coordinates that differ most, in order.
 
     Examples
     --------

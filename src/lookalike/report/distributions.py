@@ -54,7 +54,7 @@ def _describe(one: SimilarityBin, value_name: str, noun: str) -> str:
 
 
 def chart_sizes(sizes: Sequence[SizeBin], number: int, largest: int, *, noun: str, twos: str, note: str) -> Markup:
-    """Clusters or components by their size, on logarithmic scales; `twos` is what those of two items are called."""
+    """Clusters or components by size, on logarithmic scales; `twos` is the word for those of two items."""
     small = sum(one.clusters for one in sizes if one.high == 2)
     title = f"There is 1 {noun}, of {largest:,} items"
     if number > 1:
@@ -87,5 +87,5 @@ def _size(one: SizeBin) -> str:
 
 
 def no_chart(words: str) -> Markup:
-    """What stands in the place of a chart that would be empty."""
+    """The text that replaces a chart that would be empty."""
     return tag("p", words, class_="soft")

@@ -1,4 +1,4 @@
-"""Two items side by side, with what differs marked. Knows texts, lists of tokens and vectors."""
+"""Two items side by side, with their differences marked. Knows texts, lists of tokens and vectors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LONGEST = 120
 
 
 def side_by_side(left: Any, right: Any, heads: tuple[Markup, Markup]) -> Markup:
-    """Both contents under their headings; a content that is not available is said to be so.
+    """Both contents under their headings, or a note if a content is not available.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def _are_numbers(content: Any) -> bool:
 
 
 def shorten(text: object, most: int = LONGEST) -> str:
-    """A long name with its middle left out.
+    """Shorten a long name by omitting its middle.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The frame that all pages share: a sentence that sums up, warnings, figures, contents, sections, a footer.
+"""The frame that all pages share: a summary, warnings, figures, contents, sections, a footer.
 
 Knows HTML, not what the pages are about.
 """
@@ -30,7 +30,7 @@ def frame(
     warnings: Sequence[str] = (),
     lead: Markup | None = None,
 ) -> str:
-    """A complete page: warnings come before everything but the sentence that sums up.
+    """A complete page; warnings come first, right after the summary.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def frame(
     tiles
         Figures with their names.
     lead
-        What else stands above the sections.
+        Other content above the sections.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def _section(one: Section) -> Markup:
 
 
 def warn(warnings: Sequence[str]) -> Markup:
-    """What to check first, as a list; nothing if there is nothing to check."""
+    """A list of what to check first; empty if there is nothing to check."""
     if not warnings:
         return Markup("")
     head = tag("h2", "Check this first" if len(warnings) > 1 else "Check this", id="warnings-heading")

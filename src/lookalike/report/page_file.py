@@ -1,4 +1,4 @@
-"""Where a page is written: complete or not at all, and never over a file that is not a page of ours."""
+"""Write a page, complete or not at all, and never over a file that is not a page of lookalike."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PAGE = "report.html"
 
 
 def check_page(target: Path) -> None:
-    """Refuse to replace a file that is not a page of ours.
+    """Refuse to replace a file that is not a page of lookalike.
 
     Examples
     --------

@@ -52,7 +52,7 @@ class Axis:
 
 
 class Dot(NamedTuple):
-    """A dot, with an interval around it if it is known, and what a mouse that rests on it shows."""
+    """A dot, with its interval if known and a tooltip."""
 
     x: float
     y: float

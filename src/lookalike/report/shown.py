@@ -20,7 +20,7 @@ class ShownItem:
 
 @frozen
 class ShownPair:
-    """Two items with their similarity or distance. Of a removal, the left one is removed and the right one kept."""
+    """Two items with their similarity or distance. In a removal, the left item is removed and the right one kept."""
 
     left: ShownItem
     right: ShownItem

@@ -9,7 +9,7 @@ from lookalike.report.html import Markup, join, table, tag
 
 
 def about_run(run: Mapping[str, Any], command: str, where: str = "") -> Markup:
-    """What the run needed, and how to repeat it, if that is known; `where` says what to heed."""
+    """The resources of the run, and how to repeat it if known; `where` is a remark on the command."""
     parts = [list_stages(run)]
     if command:
         code = tag("pre", tag("code", command), tabindex="0", role="group", aria_label="Command")

@@ -13,13 +13,13 @@ from lookalike.server.problems import Problem
 
 WRITING = {("POST", "/v1/items"), ("DELETE", "/v1/items"), ("POST", "/v1/review/decisions")}
 _OPEN = ("/healthz", "/readyz", "/docs", "/openapi.json", "/", "/favicon.ico")
-"""What anyone may ask for: the page without data, and whether the server is well."""
+"""Paths that anyone may request: the page without data, and health checks."""
 _HEALTH = ("/healthz", "/readyz")
 Scope = MutableMapping[str, Any]
 
 
 def is_open(path: str) -> bool:
-    """Whether a path needs no key, and is answered however many requests there are."""
+    """Whether a path needs no key and is exempt from the limit on requests."""
     return path in _OPEN or path.startswith("/page/")
 
 
@@ -29,7 +29,7 @@ def is_writing(method: str, path: str) -> bool:
 
 
 def check_access(scope: Scope, headers: Headers, keys: Keys | None) -> str | None:
-    """The name of the key; refuses who has none, or not the right one."""
+    """The name of the key; refuses callers without a key, or without the right one."""
     if keys is None or is_open(scope["path"]):
         return None
     given = headers.get("x-api-key")
@@ -46,8 +46,8 @@ def check_access(scope: Scope, headers: Headers, keys: Keys | None) -> str | Non
 
 
 def check_origin(scope: Scope, headers: Headers, options: ServerOptions) -> bool | None:
-    """Refuse requests that a page of another site makes; True for a question whether it may (a CORS preflight)."""
-    if options.keys is None and scope["path"] not in _HEALTH:  # checks of load balancers may name no host
+    """Refuse requests from pages of other sites; return True for a CORS preflight request."""
+    if options.keys is None and scope["path"] not in _HEALTH:  # health checks of load balancers may name no host
         _check_host(headers.get("host", ""), options)
     origin = headers.get("origin")
     if origin is None:
@@ -68,7 +68,7 @@ def _allows(origin: str, options: ServerOptions) -> bool:
 
 
 def _check_host(host: str, options: ServerOptions) -> None:
-    """Without keys, only this machine may ask: a page elsewhere could give this address a name of its own."""
+    """Without keys, accept only names of this machine: a page elsewhere could point its own name to this address."""
     name = host[: host.rindex("]") + 1] if host.startswith("[") and "]" in host else host.partition(":")[0]
     if name and (is_loopback(name.lower()) or name == options.host):
         return
@@ -76,7 +76,7 @@ def _check_host(host: str, options: ServerOptions) -> None:
 
 
 def cors_headers(scope: Scope, origin: str | None, options: ServerOptions) -> dict[str, str]:
-    """What lets a page of an allowed origin read the answer."""
+    """The headers that let a page of an allowed origin read the response."""
     if origin is None or not options.allow_origins:
         return {}
     if not _allows(origin, options):

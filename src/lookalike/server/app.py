@@ -1,4 +1,4 @@
-"""The application: routes, errors, and what every request passes."""
+"""The application: routes, errors, and the gate that every request passes."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def _problem_reply(request: Request, error: Any) -> Response:
 
 
 async def _http_reply(request: Request, error: Any) -> Response:
-    """404 and 405 of the framework; OPTIONS is answered with the methods of the path."""
+    """The responses to 404 and 405 of the framework; OPTIONS returns the methods of the path."""
     headers = dict(error.headers or {})
     if error.status_code == 405:
         headers["Allow"] = ", ".join(_methods(request))
@@ -65,7 +65,7 @@ async def _http_reply(request: Request, error: Any) -> Response:
 
 
 def _methods(request: Request) -> list[str]:
-    """The methods that are possible at a path; the framework names those of one route."""
+    """The methods allowed at a path; the framework knows only those of one route."""
     found = {"OPTIONS"}
     for route in request.app.routes:
         if route.matches(request.scope)[0] != Match.NONE:

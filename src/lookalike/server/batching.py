@@ -1,4 +1,4 @@
-"""Concurrent requests become one call: those that arrive during a call are answered together by the next."""
+"""Combine concurrent requests: those that arrive during a call are answered together by the next call."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class Batcher(Generic[Job, Answer]):
     Parameters
     ----------
     work
-        From jobs to their answers, in order.
+        Maps jobs to their answers, in order.
     executor
-        Where it is called.
+        The threads on which it is called.
     most
-        Jobs that are put together; a request with more is not split. With 1, every request is a call of its own.
+        The most jobs per call; a request with more is not split. With 1, every request is a call of its own.
     calls
         Calls that run at the same time.
     seen
-        Told how many jobs each call had.
+        Called with the number of jobs of each call.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Batcher(Generic[Job, Answer]):
         future: asyncio.Future[list[Answer]] = loop.create_future()
         self._waiting.append(_Group(jobs, future))
         if not self._scheduled and self._running < self._calls:
-            # not at once: other connections may have something to ask in the same turn
+            # not immediately: other connections may submit jobs in the same turn of the event loop
             self._scheduled = True
             loop.call_soon(self._start)
         return await future
@@ -86,7 +86,7 @@ class Batcher(Generic[Job, Answer]):
         answers = [] if error else done.result()
         at = 0
         for group in groups:
-            if group.future.cancelled():  # the client has gone
+            if group.future.cancelled():  # the client has disconnected
                 pass
             elif error:
                 group.future.set_exception(error)

@@ -15,9 +15,9 @@ from lookalike.server.problems import Problem
 NDJSON = "application/x-ndjson"
 _LINES = {NDJSON, "application/ndjson", "application/jsonl", "application/x-jsonlines", "application/jsonlines"}
 DISCARDED_BYTES, DISCARDING_SECONDS = 1 << 30, 10.0
-"""What is read of a body that is refused."""
+"""How much of a refused body is read."""
 GROUP_LINES, GROUP_BYTES = 512, 1 << 20
-"""Lines that are answered together."""
+"""The most lines and bytes that are answered together."""
 
 
 def is_ndjson(request: Request) -> bool:
@@ -36,7 +36,7 @@ def is_ndjson(request: Request) -> bool:
 
 
 async def _pieces(request: Request, seconds: float) -> AsyncIterator[bytes]:
-    """The body as it comes, with a limit on the time between two pieces."""
+    """The body as it arrives, with a limit on the time between two pieces."""
     stream = request.stream()
     while True:
         try:
@@ -50,8 +50,8 @@ async def _pieces(request: Request, seconds: float) -> AsyncIterator[bytes]:
 
 
 async def _discard(request: Request) -> None:
-    """Read on for a while: clients that send all of the body before they read would not see why it was refused."""
-    if "expect" in request.headers:  # this client asks before it sends
+    """Keep reading for a while: clients that send the whole body before they read would not see the error."""
+    if "expect" in request.headers:  # this client waits for permission before it sends the body (Expect: 100-continue)
         return
     left = DISCARDED_BYTES
     with contextlib.suppress(TimeoutError, ClientDisconnect):
@@ -91,10 +91,10 @@ async def read_json_body(request: Request, limits: Limits) -> bytearray:
 
 
 class LineSplitter:
-    r"""Cuts pieces of a body into lines; one that is too long is dropped, and stands for itself as a problem.
+    r"""Cuts pieces of a body into lines; a line that is too long is replaced by a problem.
 
     Lines end with a newline, or with carriage return and newline; the last one may end with the body. Blank lines are
-    left out.
+    skipped.
 
     Examples
     --------
@@ -139,7 +139,7 @@ class LineSplitter:
 
 
 async def read_lines(request: Request, limits: Limits) -> AsyncIterator[list[Any]]:
-    """Lines of an NDJSON body in groups: what has come, but not more than is answered together."""
+    """The lines of an NDJSON body in groups: those that have arrived, up to the number that is answered together."""
     splitter = LineSplitter(limits.body_bytes)
     async for piece in _pieces(request, limits.seconds):
         for group in _groups(splitter.add(piece)):

@@ -42,20 +42,20 @@ Change = Addition | Removal
 
 
 class Collection:
-    """Answers questions on any thread, and makes changes on one."""
+    """Answers queries on any thread and makes changes on one."""
 
     def __init__(self, index: StoredIndex) -> None:
         self.index = index
 
     @property
     def kind(self) -> Kind:
-        """What the index holds, and how it compares."""
+        """What the index stores, and how items are compared."""
         return self.index.kind
 
-    # Questions
+    # Queries
 
     def answer(self, questions: Sequence[tuple[Question, bool]]) -> list[Answer]:
-        """The matches of each question; the flag says whether texts are wanted."""
+        """The matches of each query; the flag says whether to include texts."""
         answers: list[Answer] = [Problem(500, "not answered")] * len(questions)
         kind = self.kind
         for form, places in _grouped(range(len(questions)), lambda at: _form(questions[at][0])):
@@ -67,7 +67,7 @@ class Collection:
     def _answer(
         self, questions: Sequence[tuple[Question, bool]], places: list[int], threshold: Any, answers: list[Answer]
     ) -> None:
-        """Questions of one form and threshold."""
+        """Answer queries of one form and threshold."""
         asked = [questions[at] for at in places]
         try:
             features = as_column([question.item for question, _ in asked])
@@ -92,7 +92,7 @@ class Collection:
     # Changes
 
     def change(self, changes: Sequence[Change]) -> list[Answer]:
-        """Make changes in order; neighbours of one kind become one transaction."""
+        """Make changes in order; adjacent changes of one kind become one transaction."""
         answers: list[Answer] = []
         for same, group in groupby(changes, _transaction):
             listed = list(group)
@@ -127,12 +127,12 @@ class Collection:
             if len(good) == 1:
                 answers[good[0]] = _addition_problem(error, additions[good[0]])
                 return answers
-            for at in good:  # find out which of them it was
+            for at in good:  # find out which of them failed
                 answers[at] = self._add([additions[at]])[0]
         return answers
 
     def _add_together(self, additions: list[Addition]) -> list[Answer]:
-        """In one transaction."""
+        """Add items in one transaction."""
         first, settings = additions[0], self.kind.settings.items
         columns = {settings.column: as_column([one.item for one in additions])}
         if first.item.id is not None:
@@ -156,7 +156,7 @@ def _form(question: Question) -> tuple[str, float | str | None]:
 
 
 def _transaction(change: Change) -> tuple[Any, ...]:
-    """Changes that are equal in this can be made together."""
+    """A key: changes with equal keys can share a transaction."""
     if isinstance(change, Removal):
         return ("remove",)
     return "add", change.if_new, change.on_conflict, change.item.id is None, form_of(change.item)

@@ -18,7 +18,7 @@ from lookalike.server.state import ServerState
 from lookalike.types import Sets
 
 COMPARED_CHARACTERS = 400_000
-"""Of texts that are longer together, passages are not looked for."""
+"""For texts that are longer in total, shared passages are not searched for."""
 
 
 def compare(state: ServerState, given: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""From JSON values to checked items and queries, and to the columns that the index accepts."""
+"""Convert JSON values to checked items and queries, and to the columns that the index accepts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def parse_json(body: bytes | bytearray) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What is to be compared, as one of `NAMES`, and its id if it has one."""
+    """The content to compare, as one of `NAMES`, and its id if it has one."""
 
     name: str
     value: Any
@@ -48,13 +48,13 @@ class Question:
 
 
 class ContentReader:
-    """Checks what callers send against the limits and the index."""
+    """Checks requests against the limits and the index."""
 
     def __init__(self, column: str, limits: Limits) -> None:
         self._column, self._limits = column, limits
 
     def item(self, given: Any) -> Item:
-        """An item; fields that are not known are left alone."""
+        """An item; unknown fields are ignored."""
         if not isinstance(given, dict):
             raise Problem(422, f'an item is an object such as {{"id": ..., "text": ...}}, not {_kind(given)}')
         names = [name for name in NAMES if name in given]
@@ -72,7 +72,7 @@ class ContentReader:
         return NAMES if self._column in NAMES else (*NAMES, self._column)
 
     def question(self, given: Any, defaults: Mapping[str, Any]) -> Question:
-        """A question."""
+        """A query."""
         item = self.item(given)
         known = {*self.names, "id", "k", "threshold"}
         if unknown := sorted(given.keys() - known):
@@ -193,7 +193,7 @@ def _finite(values: Sequence[float], scalar: str) -> bool:
 
 
 def form_of(item: Item) -> str:
-    """Items of one form can stand in one column: texts, lists of strings, lists of integers, vectors, bits."""
+    """The form of an item (text, strings, integers, vector, bits); items of one form can share a column."""
     if item.name == "tokens" and item.value and isinstance(item.value[0], int):
         return "integers"
     return item.name

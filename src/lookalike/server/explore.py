@@ -20,7 +20,7 @@ from lookalike.server.state import ServerState
 BINS = 48
 """Bars of the chart of additions."""
 TRIES = 200
-"""Items that are looked at to find one with neighbours."""
+"""How many items are tried to find one with neighbours."""
 
 
 def explore_routes(app: FastAPI, state: ServerState) -> None:
@@ -52,7 +52,7 @@ def explore_routes(app: FastAPI, state: ServerState) -> None:
 
     @app.get("/v1/additions", **about("Additions over time"))
     async def additions() -> Response:
-        """How many items were added in each of some stretches of time."""
+        """How many items were added in each of several periods."""
         return reply(await state.run(_additions, state.index.store.lookup))
 
     @app.get("/v1/buckets", **about("Sizes of buckets"))
@@ -69,7 +69,7 @@ def explore_routes(app: FastAPI, state: ServerState) -> None:
 
     @app.get("/v1/random", **about("A random item", 404))
     async def some() -> Response:
-        """A random item with its neighbours: one that has some, if one is found soon."""
+        """A random item with its neighbours; preferably one that has any."""
         return reply(await state.run(_random, state))
 
 

@@ -1,4 +1,4 @@
-"""What every request goes through: its id, access, limits, response headers, log and metrics."""
+"""The gate for every request: request id, access, limits, response headers, log and metrics."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SECURITY_HEADERS = {
 
 @dataclass(slots=True)
 class Passage:
-    """One request on its way."""
+    """One request in progress."""
 
     scope: MutableMapping[str, Any]
     request_id: str
@@ -88,14 +88,14 @@ class Gate:
             inner = dict(passage.scope)
             inner["state"] = {**passage.scope.get("state", {}), "request_id": passage.request_id}
             if inner["method"] == "HEAD":
-                inner["method"] = "GET"  # the protocol leaves out the body
+                inner["method"] = "GET"  # the protocol omits the body
             await self._app(inner, receive, send)
         except Problem as problem:
             await self._refuse(passage, problem, send)
         except Exception:
             sys.stderr.write(f"lookalike: request {passage.request_id}: {traceback.format_exc()}")
             if passage.status:
-                raise  # the answer has begun: only the end of the connection tells that it is not complete
+                raise  # the response has started: only closing the connection shows that it is incomplete
             await self._refuse(passage, Problem(500, "the server has a fault; its log says which"), send)
 
     async def _refuse(self, passage: Passage, problem: Problem, send: Send) -> None:

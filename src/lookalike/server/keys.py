@@ -1,4 +1,4 @@
-"""API keys: they grant read or write access, are kept as hashes, and are compared in constant time."""
+"""API keys: they grant read or write access, are stored as hashes, and are compared in constant time."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from lookalike.errors import UsageError
 
 HASHED = re.compile(r"sha256:([0-9a-fA-F]{64})")
 SHORTEST = 16
-"""Characters of a key: shorter ones can be guessed."""
+"""The least number of characters of a key: shorter ones can be guessed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One key; the key itself is not kept."""
+    """One key; only its hash is stored."""
 
     digest: bytes
     name: str
@@ -59,7 +59,7 @@ class Keys:
         return cls(found)
 
     def find(self, given: str) -> Key | None:
-        """The key that was given; takes the same time whichever it is."""
+        """Look up a key, in constant time."""
         digest = _digest(given)
         found = None
         for key in self._keys:

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 class RequestLog:
-    """Writes what was asked, by whom, and what came of it; never what was in it."""
+    """Logs what was requested, by whom, and the outcome; never the content."""
 
     def __init__(self, which: str = "all") -> None:
         self._which = which
 
     def write(self, passage: Passage, seconds: float) -> None:
-        """A request that has ended."""
+        """Log a finished request."""
         if self._which == "none" or (self._which == "errors" and 0 < passage.status < 400):
             return
         client = passage.scope.get("client")
@@ -35,5 +35,5 @@ class RequestLog:
             "bytes": passage.sent_bytes,
             "ms": round(1000 * seconds, 2),
         }
-        with contextlib.suppress(OSError, ValueError):  # a full disk, or nobody who reads
+        with contextlib.suppress(OSError, ValueError):  # the disk is full, or the pipe is closed
             sys.stderr.write(orjson.dumps(line).decode() + "\n")

@@ -19,7 +19,7 @@ _METHODS = {"GET", "HEAD", "POST", "DELETE", "OPTIONS", "PUT", "PATCH"}
 
 
 class _IndexSizes(Collector):
-    """Sizes of the index at the moment when they are asked for."""
+    """The sizes of the index, read on each scrape."""
 
     def __init__(self, index: Callable[[], StoredIndex]) -> None:
         self._index = index
@@ -54,7 +54,7 @@ class Metrics:
         self.registry.register(_IndexSizes(index))
 
     def count(self, method: str, path: str, status: int, seconds: float) -> None:
-        """A request that has ended; unknown paths and methods are counted together."""
+        """Count a finished request; unknown paths and methods are counted together."""
         route = path if path in ROUTES else "/v1/items/{id}" if path.startswith("/v1/items/") else "other"
         self.requests.labels(method if method in _METHODS else "other", route, str(status)).inc()
         self.seconds.labels(route).observe(seconds)

@@ -1,4 +1,4 @@
-"""What requests and answers look like: the models that /docs and /openapi.json show."""
+"""The models of requests and responses, shown by /docs and /openapi.json."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ PORT = 8378
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a request may ask for. Larger ones are refused, with the limit in the message."""
+    """Limits on requests. Larger ones are refused, with the limit in the message."""
 
     body_bytes: int = 32 << 20
     """A JSON body; of NDJSON, one line. NDJSON as a whole is streamed and has no limit."""
@@ -23,7 +23,7 @@ class Limits:
     text_bytes: int = 4 << 20
     """One text, in UTF-8."""
     requests: int = 256
-    """Requests in progress; further ones get 429."""
+    """Requests in progress; more are refused with status 429."""
     seconds: float = 30.0
     """To send a JSON body, and between two pieces of NDJSON."""
     k: int = 1000
@@ -39,7 +39,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class ServerOptions:
-    """Where to listen, who may ask, and how the server runs."""
+    """Where to listen, who has access, and how the server runs."""
 
     host: str = "127.0.0.1"
     port: int = PORT
@@ -63,7 +63,7 @@ class ServerOptions:
     limits: Limits = field(default_factory=Limits)
 
     def check(self) -> ServerOptions:
-        """Refuse what would be unsafe or cannot work.
+        """Refuse options that are unsafe or cannot work.
 
         Examples
         --------

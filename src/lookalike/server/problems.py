@@ -1,4 +1,4 @@
-"""Errors as callers see them: application/problem+json (RFC 9457) with a status that means what it says."""
+"""Errors as clients see them: application/problem+json (RFC 9457) with an appropriate status."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from lookalike.index.folder.errors import DamagedError
 
 PROBLEM_TYPE = "application/problem+json"
 LONGEST_ID = 200
-"""Characters of an id that are repeated."""
+"""The most characters of an id that a message repeats."""
 
 
 class Problem(Exception):  # noqa: N818 - the name that the standard gives it
-    """An answer that is an error.
+    """An error response.
 
     Examples
     --------
@@ -44,7 +44,7 @@ class Problem(Exception):  # noqa: N818 - the name that the standard gives it
 
 
 def problem_of(error: LookalikeError) -> Problem:
-    """What an error of the index means for who asked.
+    """The problem that describes an error of the index to the client.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def problem_of(error: LookalikeError) -> Problem:
 
 
 def no_item(id: str) -> Problem:
-    """The index does not have it; of a long id only the beginning is repeated.
+    """The problem for an unknown id; long ids are truncated.
 
     Examples
     --------

@@ -45,19 +45,19 @@ class Protocol(HttpToolsProtocol):
             self._head_timer = None
 
     def on_message_begin(self) -> None:
-        """A head begins, and with it its limits."""
+        """Start the limits of a new request head."""
         super().on_message_begin()
         self._head_bytes = 0
         if self._head_timer is None:
             self._head_timer = self.loop.call_later(self.head_seconds, self._give_up)
 
     def on_url(self, url: bytes) -> None:
-        """The request line counts."""
+        """Count the bytes of the request line."""
         self._count(url)
         super().on_url(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Headers count."""
+        """Count the bytes of a header."""
         self._count(name + value)
         super().on_header(name, value)
 
@@ -67,12 +67,12 @@ class Protocol(HttpToolsProtocol):
             raise HeadTooLargeError
 
     def on_headers_complete(self) -> None:
-        """The head has arrived in time."""
+        """Stop the clock: the head has arrived in time."""
         self._stop_timer()
         super().on_headers_complete()
 
     def eof_received(self) -> Any:
-        """A client that has sent all of its request may close its side, and still gets the answer."""
+        """A client that has sent its whole request may close its side and still gets the response."""
         cycle = self.cycle
         if self.scheme == "https" or cycle is None or cycle.response_complete or cycle.more_body:
             return None
@@ -80,7 +80,7 @@ class Protocol(HttpToolsProtocol):
         return True
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002
-        """Answer what is not HTTP, or too long, with a problem."""
+        """Respond with a problem to input that is not HTTP, or too long."""
         if self._head_bytes > HEAD_BYTES:
             self._refuse(Problem(431, f"the head of the request is larger than {HEAD_BYTES:,} bytes"))
         else:
@@ -96,5 +96,5 @@ class Protocol(HttpToolsProtocol):
 
 
 def protocol_with(head_seconds: float) -> type[HttpToolsProtocol]:
-    """The protocol with this limit of time."""
+    """The protocol with this time limit."""
     return type("Protocol", (Protocol,), {"head_seconds": head_seconds})

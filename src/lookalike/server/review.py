@@ -1,4 +1,4 @@
-"""The routes for people who look through the result of a run before they delete anything."""
+"""The routes for users who review the result of a run before they delete anything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A finished run that people look through: its clusters or links, and what was decided about them."""
+"""A finished run under review: its clusters or links, and the decisions about them."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ DECISIONS = ("keep", "remove", "unsure")
 FILES = ("file", "kept_file", "left_file", "right_file")
 """Columns that name the sources of a row."""
 SHOWN_CHARACTERS = 100_000
-"""Of longer texts, passages are not marked."""
+"""In longer texts, passages are not marked."""
 
 
 @dataclass(slots=True)
 class ReviewedRun:
-    """Groups of rows of a result: a kept item with those removed for it, or a link of two records."""
+    """Groups of rows of a result: a kept item and the items removed for it, or a link between two records."""
 
     folder: Path
     run: Mapping[str, Any]
     kind: str
     """dedup or link."""
     rows: pa.Table
-    """Removed items with their keepers, or links; the rows of a group stand together."""
+    """Removed items with their keepers, or links; the rows of a group are adjacent."""
     starts: Int64
     """Where each group begins, and the end."""
     doubt: Float64
@@ -140,7 +140,7 @@ class ReviewedRun:
         return {"total": len(order), "groups": [self.outline(int(one)) for one in order[first : first + count]]}
 
     def outline(self, group: int) -> dict[str, Any]:
-        """A group in a line."""
+        """A one-line summary of a group."""
         rows = self._rows(group)
         value = self._value
         values = [row[value] for row in rows if row[value] is not None]
@@ -185,7 +185,7 @@ class ReviewedRun:
         return {**about, "fields": fields, "row": 0, "decision": self._decision(group, 0)}
 
     def _record(self, side: str, id: Any) -> dict[str, Any]:
-        """The record of a table, if the run has kept it."""
+        """The record of a table, if the run has saved it."""
         path = _table_path(self.folder, side)
         if not path.is_file():
             return {}
@@ -221,11 +221,11 @@ class ReviewedRun:
 
     @property
     def decisions_path(self) -> Path:
-        """A file of their own, beside the output folder, which can be replaced by another run."""
+        """A separate file next to the output folder, because another run may replace that folder."""
         return self.folder.with_name(self.folder.name + ".decisions.jsonl")
 
     def _name(self, group: int, row: int) -> str:
-        """What a decision is about, in words that do not depend on the order of groups."""
+        """A key for a decision that does not depend on the order of groups."""
         rows = self._rows(group)
         if self.kind == "link":
             return json.dumps([rows[0]["left"], rows[0]["right"]])
@@ -237,7 +237,7 @@ class ReviewedRun:
         return found["decision"] if found else None
 
     def decide(self, group: int, row: int, decision: str | None) -> dict[str, Any]:
-        """Note a decision, or take it back; it is on disk when this returns."""
+        """Record a decision, or withdraw it; it is on disk when this returns."""
         rows = self._rows(group)
         one = rows[max(row, 0)]
         if self.kind == "link":
@@ -261,7 +261,7 @@ class ReviewedRun:
             self.decisions[name] = line
 
     def _load_decisions(self) -> None:
-        """What was decided before; a line that a full disk has cut short does not count."""
+        """Load earlier decisions; a line truncated by a full disk is ignored."""
         if not self.decisions_path.exists():
             return
         for line in self.decisions_path.read_bytes().splitlines():
@@ -274,7 +274,7 @@ class ReviewedRun:
 
 
 def _limit(run: Mapping[str, Any], kind: str) -> float:
-    """The threshold that decided."""
+    """The threshold of the run."""
     options = run["options"]
     given = options.get("threshold") if kind == "dedup" else options.get("probability")
     if kind == "link" and options.get("scoring") == "points":
@@ -296,12 +296,12 @@ def _table_path(folder: Path, side: str) -> Path:
 
 
 def _add_files(folder: Path, links: pa.Table) -> pa.Table:
-    """Links with the columns left_file and right_file, or as they are if their files are not known."""
+    """Add the columns left_file and right_file to links if the files are known."""
     try:
         noted = json.loads((folder / "model" / "model.json").read_text("utf-8"))["files"]
         columns = [_files_of(folder, side, noted, links[side]) for side in SIDES]
     except (OSError, ValueError, KeyError, TypeError, IndexError, pa.ArrowException):
-        return links  # a run of an earlier version, or its records are no longer there
+        return links  # a run of an earlier version, or its records were deleted
     for side, column in zip(SIDES, columns):
         links = links.append_column(f"{side}_file", column)
     return links

@@ -29,7 +29,7 @@ _PROBLEM = {"model": models.ProblemAnswer, "content": {PROBLEM_TYPE: {}}}
 def about(
     summary: str, *codes: int, model: type[Any] | None = None, given: dict[str, Any] | None = None, status: int = 200
 ) -> dict[str, Any]:
-    """The description of a route: what it does, what it is given, what it answers, and with which errors."""
+    """The description of a route: what it does, its input, its response and its errors."""
     good: dict[int | str, dict[str, Any]] = {} if model is None else {200: {"model": model}}
     responses = good | dict.fromkeys((401, 403, *codes, 429, 503), _PROBLEM)
     found = {"summary": summary, "responses": responses, "status_code": status, "openapi_extra": given}
@@ -37,7 +37,7 @@ def about(
 
 
 def body_of(schema: dict[str, Any], **others: dict[str, Any]) -> dict[str, Any]:
-    """The description of a body as JSON, or as something else."""
+    """The description of a body in JSON or another format."""
     content = {"application/json": {"schema": schema}, **others}
     return {"requestBody": {"required": True, "content": content}}
 
@@ -77,7 +77,7 @@ def reply(found: Any) -> Response:
 
 
 def check_parameters(request: Request, described: dict[str, Any]) -> None:
-    """Refuse parameters that are not known, or given twice: a misspelt `if_new` would go unnoticed."""
+    """Refuse parameters that are unknown or repeated: otherwise a misspelt `if_new` would go unnoticed."""
     known = [one["name"] for one in described["parameters"]]
     given = [name for name, _ in request.query_params.multi_items()]
     for name in given:
@@ -98,7 +98,7 @@ def flag(request: Request, name: str, default: bool) -> bool:
 
 
 async def read_value(state: ServerState, request: Request) -> Any:
-    """The one JSON value of a body."""
+    """The JSON value of a body."""
     if is_ndjson(request):
         raise Problem(415, "send one object as application/json")
     return parse_json(await read_json_body(request, state.options.limits))
@@ -121,7 +121,7 @@ async def answer_body(state: ServerState, request: Request, parse: Callable[[Any
 
 
 def shown(item: StoredItem) -> dict[str, Any]:
-    """A stored item as callers see it."""
+    """A stored item as clients see it."""
     when = datetime.fromtimestamp(item.added_at / 1e6, UTC).isoformat(timespec="microseconds")
     found = {"id": item.id, "added_at": when.replace("+00:00", "Z"), "size": item.size}
     values = {"text": item.text, "vector": item.vector, "bits": item.bits}
@@ -175,7 +175,7 @@ def _stored_item(state: ServerState, id: str) -> StoredItem:
 
 
 def add_routes(app: FastAPI, state: ServerState) -> None:
-    """The routes that add, ask, get and remove."""
+    """The routes that add, query, get and remove items."""
     adding, asking = bodies_of(models.ItemIn) | ADDING, bodies_of(models.QuestionIn) | ASKING
 
     @app.post("/v1/items", **about("Add items", 408, 409, 413, 415, 422, model=models.ItemAnswer, given=adding))

@@ -1,4 +1,4 @@
-"""Start a server on an index, and stop it in good order."""
+"""Start a server on an index, and shut it down gracefully."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from lookalike.types import TEMPORARY
 Say = Callable[[str], None]
 Announce = Callable[[dict[str, Any]], None]
 DRAIN_SECONDS = 30
-"""How long requests in progress may take once the server accepts no more."""
+"""How long requests in progress may take once the server has stopped accepting."""
 
 
 def serve(place: str | Path | None, options: ServerOptions, say: Say, announce: Announce = lambda _: None) -> None:
@@ -40,9 +40,9 @@ def serve(place: str | Path | None, options: ServerOptions, say: Say, announce: 
     Parameters
     ----------
     say
-        Told what people should know.
+        Called with messages for the user.
     announce
-        Told once where the server listens, as a record.
+        Called once with a record that says where the server listens.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def serve(place: str | Path | None, options: ServerOptions, say: Say, announce: 
 
 
 def _empty_index(stack: contextlib.ExitStack, reviewed: ReviewedRun | None) -> Path:
-    """Where only a run is reviewed, there is nothing to ask."""
+    """An empty index, for a server that only reviews a run."""
     if reviewed is None:
         raise UsageError("name an INDEX to serve, or a run to review with --run OUT")
     place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=TEMPORARY)), "empty")
@@ -95,7 +95,7 @@ def _config(state: ServerState, keys: Keys | None, reviewed: ReviewedRun | None)
 
 
 class _Server(uvicorn.Server):
-    """uvicorn, with the work that goes on beside requests."""
+    """uvicorn, with the background work besides requests."""
 
     def __init__(self, config: uvicorn.Config, state: ServerState, say: Say, announce: Announce) -> None:
         super().__init__(config)
@@ -114,7 +114,7 @@ class _Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Any:
-        """Signals end the server, and no more than that."""
+        """Let signals stop the server, but not the process."""
         before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield
@@ -123,10 +123,9 @@ class _Server(uvicorn.Server):
                 signal.signal(number, handler)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Say that the server is no longer ready; accept no more after the delay, and end when all is answered.
+        """Report that the server is not ready; stop accepting after the delay, and end when all requests are done.
 
-        Load balancers see /readyz change before connections are refused. People who press Ctrl-C need not wait, nor
-        does a second signal.
+        Load balancers see /readyz change before connections are refused. Ctrl-C and a second signal skip the delay.
         """
         first, self._state.not_ready = self._state.not_ready != STOPPING, STOPPING
         delay = self._state.options.drain_delay_seconds
@@ -136,13 +135,13 @@ class _Server(uvicorn.Server):
             super().handle_exit(sig, frame)
 
     async def on_tick(self, counter: int) -> bool:
-        """Whether to accept no more; asked ten times a second."""
+        """Whether to stop accepting connections; called ten times a second."""
         if self._accept_until is not None and time.monotonic() >= self._accept_until:
             self.should_exit = True
         return await super().on_tick(counter)
 
     async def startup(self, sockets: Any = None) -> None:
-        """Listen, and make ready meanwhile."""
+        """Start listening, and prepare in the background."""
         await super().startup(sockets)
         self._beside = asyncio.create_task(self._prepare())
         port = self.servers[0].sockets[0].getsockname()[1]
@@ -169,7 +168,7 @@ class _Server(uvicorn.Server):
             self._say("Only programs on this machine can connect, without a key; --keys FILE lets others connect.")
 
     async def _prepare(self) -> None:
-        """Load the kernels by asking once; then, as a reader, follow the writer."""
+        """Load the kernels with one query; then, if read-only, follow the writer."""
         state = self._state
         item = Item("text", "one question, so that everything is loaded before the first request comes")
         with contextlib.suppress(LookalikeError):

@@ -1,4 +1,4 @@
-"""Answers that wait for a client that sends all of its body before it reads: in memory at first, then in a file."""
+"""Buffer responses for a client that sends its whole body before it reads: in memory at first, then in a file."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import AsyncIterator
 
 IN_MEMORY_BYTES = 1 << 20
 WAITING_BYTES = 4 << 30
-"""Answers that wait at most; then the body is read no further until the client reads."""
+"""The size of the buffer; when it is full, the body is not read until the client reads."""
 PIECE_BYTES = 1 << 16
 
 
 class Spool:
-    """Bytes on their way from one task to another, in order."""
+    """A byte queue from one task to another."""
 
     def __init__(self, most: int = WAITING_BYTES) -> None:
         self._file = tempfile.SpooledTemporaryFile(IN_MEMORY_BYTES)  # noqa: SIM115
@@ -23,7 +23,7 @@ class Spool:
         self._changed = asyncio.Condition()
 
     async def write(self, piece: bytes) -> None:
-        """Add bytes; waits if too many are waiting already."""
+        """Add bytes; wait if the buffer is full."""
         async with self._changed:
             await self._changed.wait_for(lambda: self._written - self._read < self._most)
             self._file.seek(self._written)
@@ -32,13 +32,13 @@ class Spool:
             self._changed.notify_all()
 
     async def end(self) -> None:
-        """No more bytes will come."""
+        """Signal that no more bytes will follow."""
         async with self._changed:
             self._ended = True
             self._changed.notify_all()
 
     async def pieces(self) -> AsyncIterator[bytes]:
-        """What is written, as it comes."""
+        """The bytes, as they are written."""
         while True:
             async with self._changed:
                 await self._changed.wait_for(lambda: self._ended or self._read < self._written)
@@ -47,7 +47,7 @@ class Spool:
                 self._file.seek(self._read)
                 piece = self._file.read(PIECE_BYTES)
                 self._read += len(piece)
-                if self._read == self._written:  # start again from the beginning: no file grows for ever
+                if self._read == self._written:  # start over, so that the file does not grow for ever
                     self._file.seek(0)
                     self._file.truncate()
                     self._read = self._written = 0
@@ -55,5 +55,5 @@ class Spool:
             yield piece
 
     def close(self) -> None:
-        """Free what is left."""
+        """Free the buffer."""
         self._file.close()

@@ -1,4 +1,4 @@
-"""What the routes of one server share."""
+"""The state that the routes of one server share."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from lookalike.server.problems import Problem, problem_of
 
 STARTING, STOPPING = "the server is starting", "the server is stopping"
 TOGETHER = 512
-"""Questions or changes that one call handles; more come only from one request."""
+"""Queries or changes that one call handles; more only if they come from one request."""
 ASKING = 2
-"""Calls that answer questions at the same time."""
+"""Calls that answer queries at the same time."""
 Found = TypeVar("Found")
 
 
@@ -47,7 +47,7 @@ class ServerState:
         )
 
     def defaults(self, parameters: Mapping[str, str]) -> Mapping[str, Any]:
-        """The k and threshold of questions that do not say."""
+        """The default k and threshold of queries."""
         found = dict(self.plain_defaults)
         if "k" in parameters:
             given = parameters["k"]
@@ -64,14 +64,14 @@ class ServerState:
             raise Problem(403, "the server is read-only; ask the one that writes to this index")
 
     async def run(self, work: Callable[..., Found], *arguments: Any) -> Found:
-        """Do something that takes time on a thread."""
+        """Run slow work on a thread."""
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
         except LookalikeError as error:
             raise problem_of(error) from error
 
     def close(self) -> None:
-        """End the threads, when all requests have been answered, and close the index."""
+        """Stop the threads after the last request, and close the index."""
         self._threads.shutdown()
         self._writing.shutdown()
         self.index.close()

@@ -1,4 +1,4 @@
-"""NDJSON in, NDJSON out: each line gets its answer or its error, in order, while the body is still coming."""
+"""NDJSON in, NDJSON out: each line gets its answer or its error, in order, while the body is still arriving."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Submit = Callable[[list[Any]], Awaitable[list[Any]]]
 
 
 async def answer_each(given: list[Any], parse: Parse, submit: Submit) -> list[dict[str, Any]]:
-    """The answer or error of each value; problems among them stay where they are."""
+    """The answer or error for each value; problems keep their positions."""
     jobs: list[Any] = []
     answers: list[Any] = []
     for value in given:
@@ -47,7 +47,7 @@ def as_object(answer: Any) -> dict[str, Any]:
 class StreamedAnswers(Response):
     """Answers an NDJSON body line by line.
 
-    Not the framework's way to stream: that one waits for the end of the connection meanwhile, and would take the body.
+    The framework's own streaming is not used: it listens for a disconnect meanwhile, and would consume the body.
     """
 
     media_type = NDJSON
@@ -60,7 +60,7 @@ class StreamedAnswers(Response):
         self._spool = Spool()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
-        """Send answers while questions are still coming."""
+        """Send answers while queries are still arriving."""
         running = [asyncio.create_task(self._read()), asyncio.create_task(self._collect())]
         try:
             await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
@@ -77,7 +77,7 @@ class StreamedAnswers(Response):
         return self._parse(parse_json(line))
 
     async def _read(self) -> None:
-        """Read lines, and begin to answer them."""
+        """Read lines and start to answer them."""
         try:
             async for lines in read_lines(self._request, self._limits):
                 await self._tasks.put(asyncio.create_task(answer_each(lines, self._parse_line, self._submit)))

@@ -1,4 +1,4 @@
-"""The web page and its files, and what machines ask a server about itself."""
+"""The web page and its files, and the endpoints for monitoring."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run tasks on a cluster: rows in, one task for each, rows out; with progress, and errors in the user's terms."""
+"""Run tasks on a cluster: one task per input row, rows out, with progress and errors that users understand."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Cluster:
         self.session, self.folder, self._progress = session, folder, progress
 
     def tasks(self, given: list[Any]) -> DataFrame:
-        """One task for each; a task receives it pickled, in the column `given`."""
+        """One task per object; a task receives its object pickled, in the column `given`."""
         payload = [pickle.dumps(one) for one in given]
         table = pa.table({"task": pa.array(range(len(given)), pa.int32()), "given": pa.array(payload, pa.binary())})
         with warnings.catch_warnings():
@@ -46,21 +46,22 @@ class Cluster:
         return self.send(rows, "task", len(given))
 
     def send(self, rows: DataFrame, column: str, partitions: int) -> DataFrame:
-        """Each row to the partition with the number in a column."""
+        """Send each row to the partition whose number is in a column."""
         from pyspark.sql.functions import col
 
         return rows.repartitionById(max(1, partitions), col(column))
 
     def map(self, rows: DataFrame, step: Step, schema: str) -> DataFrame:
-        """A step of a job: batches of rows in, batches of rows out."""
+        """Add a step to a job: batches of rows in, batches of rows out."""
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about versions of pandas, which is not used
+            warnings.simplefilter("ignore")  # a warning about the version of pandas, which is not used
             return rows.mapInArrow(step, schema)
 
     def run(self, rows: DataFrame, step: Step, prefix: str, sizes: list[int]) -> list[Written]:
-        """Carry out the last step of a job, whose tasks write pieces, and return those.
+        """Run the last step of a job, whose tasks write pieces, and return the pieces.
 
-        Progress follows the files in the work folder whose names begin with `prefix`: each stands for one of `sizes`.
+        Progress is measured by the files in the work folder whose names start with `prefix`: each stands for one of
+        `sizes`.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         job = self.map(rows, step, SCHEMA)
@@ -107,13 +108,13 @@ def _collect(job: DataFrame) -> pa.Table:
 
 
 def count_slots(session: SparkSession) -> int:
-    """About how many tasks run at the same time."""
+    """The approximate number of tasks that run at the same time."""
     context = _context(session)
     if context is not None:
         return max(1, int(context.defaultParallelism))
     from pyspark.sql.functions import spark_partition_id
 
-    found = session.range(1 << 16).select(spark_partition_id()).toArrow()  # it has a partition for each
+    found = session.range(1 << 16).select(spark_partition_id()).toArrow()  # this frame has one partition per slot
     return max(1, len(found.column(0).unique()))
 
 
@@ -126,7 +127,7 @@ def _context(session: SparkSession) -> Any:
 
 
 def describe_failure(told: str) -> LookalikeError:
-    r"""What Spark says about a failed task, as one line without the stack; an error of ours as it was raised.
+    r"""Spark's error about a failed task as one line without the stack; errors of lookalike unchanged.
 
     Examples
     --------
@@ -154,7 +155,7 @@ def describe_failure(told: str) -> LookalikeError:
 
 
 def payloads(batches: Iterator[pa.RecordBatch]) -> Iterator[Any]:
-    """What the tasks of a partition were given."""
+    """The objects given to the tasks of a partition."""
     for batch in batches:
         for given in batch.column("given"):
             yield pickle.loads(given.as_py())

@@ -1,7 +1,7 @@
 """Compare the candidates: each part of the input sends the sets of its candidates to the tasks that compare them.
 
-A task has whole connected parts of the candidates, or two blocks of a part that is too large for one task; it compares
-them with the code that one machine uses, and leaves the outcome in the work folder.
+A task has whole connected parts of the candidates, or two blocks of a part that is too large for one task. It compares
+them with the same code as the local engine, and leaves the outcome in the work folder.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class FetchPart(NamedTuple):
 
 
 class Comparing(NamedTuple):
-    """What the tasks need to know besides their sets."""
+    """What the tasks need besides their sets."""
 
     folder: str
     settings: Settings
@@ -137,7 +137,7 @@ def compare_sets(batches: Iterator[pa.RecordBatch], *, comparing: Comparing) -> 
 
 
 def receive_sets(batches: Iterator[pa.RecordBatch]) -> tuple[int, TaskSets | None]:
-    """All sets that were sent to a task, in the order of places: that of arrival differs from run to run."""
+    """All sets that were sent to a task, ordered by place: the order of arrival differs from run to run."""
     sent: list[tuple[np.ndarray, ...]] = []
     task = -1
     kinds = (np.int32, np.uint8, np.int64, np.uint64)

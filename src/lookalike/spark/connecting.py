@@ -1,4 +1,4 @@
-"""Who is connected with whom: the buckets that tasks have joined, streamed through union-find on the driver.
+"""Connect the members of the buckets that tasks have joined, by union-find on the driver.
 
 If that does not fit in the driver's memory, the cluster connects them (`lookalike.spark.stars`).
 """
@@ -40,7 +40,7 @@ class Parts(Protocol):
     """The connected parts of all places."""
 
     def connect(self, bands: Iterable[Buckets]) -> None:
-        """Connect the members of each bucket, and what has been connected before."""
+        """Connect the members of each bucket, in addition to what is already connected."""
         ...
 
     def of(self, places: Int64) -> Int32:
@@ -49,7 +49,7 @@ class Parts(Protocol):
 
 
 class UnionFind:
-    """Parts in the memory of this process, 4 bytes for each place."""
+    """Parts in the memory of this process, 4 bytes per place."""
 
     def __init__(self, places: int) -> None:
         self._places = places
@@ -70,7 +70,7 @@ class Connected:
     Parameters
     ----------
     unconnected
-        Makes parts in which nothing is connected yet.
+        Creates parts in which nothing is connected yet.
     """
 
     def __init__(self, joined: JoinedKeys, places: int, unconnected: Callable[[], Parts]) -> None:
@@ -89,18 +89,18 @@ class Connected:
 
     @property
     def parts(self) -> Int32:
-        """By member: its part."""
+        """For each member, its part."""
         return self._parts.of(self.members)
 
     def leave_crowds(self, large: Bool, long_run: int) -> Int64:
-        """Disconnect long runs; returns their places.
+        """Disconnect long runs; return their places.
 
         Parameters
         ----------
         large : bool[members]
-            Members whose part is too large for a task: only in these parts, runs are disconnected.
+            Members whose part is too large for a task: runs are disconnected only in these parts.
         long_run
-            A run of more places is long.
+            A run of more places than this is long.
         """
         chosen, crowd = np.zeros(self._places, np.bool_), np.zeros(self._places, np.bool_)
         chosen[self.members[large]] = True
@@ -121,7 +121,7 @@ class Connected:
         return places
 
     def connect(self, joined: JoinedKeys) -> None:
-        """Connect what shares a rare element; places that are then alone meet no similar one, and are left out."""
+        """Connect places that share a rare element; places that stay isolated have no similar one and are dropped."""
         self._parts.connect(joined)
         parts = self.parts
         found, counts = np.unique(parts, return_counts=True)
@@ -129,7 +129,7 @@ class Connected:
 
 
 def in_large_parts(parts: Int32, nbytes: Int64, limit: int) -> Bool:
-    """By member: do the members of its part take more than `limit` bytes?
+    """For each member, whether the members of its part take more than `limit` bytes.
 
     Examples
     --------

@@ -2,8 +2,8 @@
 
 Boilerplate connects thousands of items that have nothing else in common, and their part is too large for one task.
 Similar sets among them share a rare element (see `lookalike.candidates.prefix`): tasks send the rare elements of their
-items as keys of one more band, and what these connect takes the place of the runs. Any fixed order of elements loses no
-pair, so a sample is enough to learn which are common.
+items as keys of one more band, and the connections by these keys replace the runs. No fixed order of elements loses a
+pair, so a sample is enough to learn which elements are common.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ SAMPLED_ITEMS = 50_000
 
 
 class Rare(NamedTuple):
-    """What the tasks need to know besides their part."""
+    """What the tasks need besides their part."""
 
     comparing: Comparing
     sending: Sending
     floor: tuple[int, int]
-    """The least share of its elements that a set has in common with a similar one."""
+    """The least share of its elements that a set has in common with a similar set."""
 
 
 def connect_by_rare(

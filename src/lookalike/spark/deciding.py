@@ -1,4 +1,4 @@
-"""Compare the candidates on a cluster, and decide who is removed, or list who is similar, from what the tasks found."""
+"""Compare the candidates on a cluster; from the results of the tasks, decide which items are removed, or list pairs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from lookalike.spark.setup import Setup, adopt, work_of
 from lookalike.types import Bool, distinct
 
 DONE = "spark-compared.arrow"
-"""A piece that says that all outcomes are there."""
+"""A piece that marks all outcomes as complete."""
 
 
 class Comparison:
@@ -39,7 +39,7 @@ class Comparison:
         apart = np.isin(candidates.members, taken_apart.places)
         blocks = distinct(candidates.packing.block_of[apart])
         self._reported = {task for block in blocks.tolist() for task, _ in self._tasks_of[block]}
-        """Tasks whose large buckets are what remains of runs that were taken apart, and reported then."""
+        """Tasks whose large buckets are the remains of long runs, which have already been reported."""
 
     def decide(self, *, connected: bool) -> CollectedDecisions:
         """Decide all candidates, part by part; large parts by their verified pairs, in one pass."""
@@ -111,7 +111,7 @@ class Comparison:
         adopt(self._work, written, DONE)
 
     def _by_part(self, copied: Bool) -> list[FetchPart]:
-        """What each part of the input has to send."""
+        """The sets that each part of the input has to send."""
         candidates = self._candidates
         items = candidates.order[candidates.members].astype(np.int64)
         by_item = np.argsort(items)
@@ -123,7 +123,7 @@ class Comparison:
 
 
 def plan_tasks(packing: Packing) -> tuple[list[list[tuple[int, bool]]], frozenset[int], int]:
-    """For each block the tasks that need it; the tasks that compare blocks of a large part; and how many there are."""
+    """For each block, the tasks that need it; the tasks that compare blocks of a large part; and their total."""
     tasks_of: list[list[tuple[int, bool]]] = [[] for _ in range(packing.blocks)]
     cut: set[int] = set()
     count = 0

@@ -1,4 +1,4 @@
-"""Find who meets whom: collapse copies, connect what shares a bucket, and pack it into tasks."""
+"""Find the candidates: collapse copies, connect items that share a bucket, and pack them into tasks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ DRIVER_BYTES = ITEM_BYTES - UNION_BYTES
 """Memory per item that the driver needs in any case."""
 READ = "spark-read.arrow"
 JOINED_RARE = "spark-joined-rare.arrow"
-"""Pieces that say that all pieces of a stage are there."""
+"""Pieces that mark all pieces of a stage as complete."""
 
 
 class TakenApart(NamedTuple):
@@ -73,7 +73,7 @@ class Finder:
         return Candidates(corpus, order, references, first, *nothing, options.second, options.by_band)
 
     def _connect(self, place_of: Int32) -> tuple[Int64, Int32]:
-        """The places that are in some bucket, and for each of them the part that it is connected to."""
+        """The places that are in some bucket, each with its connected part."""
         joined = partial(JoinedKeys, self._work, part_starts=self._parts.starts, place_of=place_of)
         found = Connected(joined(READ, BUCKETS), len(self._order), self._unconnected())
         if self._corpus.settings.vectors is None:
@@ -86,7 +86,7 @@ class Finder:
         return found.members, found.parts
 
     def _unconnected(self) -> Callable[[], Parts]:
-        """How parts are found: by union-find on the driver if its memory allows that, else by the cluster."""
+        """How parts are found: by union-find on the driver if its memory allows, otherwise on the cluster."""
         places, limit = len(self._order), self._sizes.union_bytes
         fits = self._run.settings.execution.budget.fits(places) if limit is None else UNION_BYTES * places <= limit
         if fits:

@@ -30,31 +30,31 @@ if TYPE_CHECKING:
 PART_BYTES = 16 << 20
 KEYED = "keyed-{:06}.arrow"
 _ABOUT = b"about"
-"""Where a piece says how many lines its part has, and which of them are bad."""
+"""Metadata key of a piece: how many lines its part has, and which of them are bad."""
 
 
 class IndexKind(Protocol):
-    """What must be known about the index."""
+    """The properties of the index that are needed here."""
 
     store: str
 
     @property
     def digesting(self) -> DigestSettings:
-        """What keys depend on."""
+        """Everything that keys depend on."""
 
 
 class Digesting(NamedTuple):
-    """What the tasks need to know besides their part."""
+    """What the tasks need besides their part."""
 
     folder: str
     digesting: DigestSettings
     memory: ItemMemory
     texts: bool
-    """Whether the index keeps texts."""
+    """Whether the index stores texts."""
 
 
 class KeyedItems(NamedTuple):
-    """The items of a block, as an index stores them."""
+    """The items of a block in stored form."""
 
     items: Items
     found: KeyedSets
@@ -62,7 +62,7 @@ class KeyedItems(NamedTuple):
 
 
 class IndexDigesting:
-    """Digests sources on a cluster: called in place of the readers of this process."""
+    """Digests sources on a cluster, instead of in this process."""
 
     def __init__(self, session: SparkSession, folder: Path, settings: Settings, progress: Progress) -> None:
         self._cluster = Cluster(session, folder, progress)
@@ -71,7 +71,7 @@ class IndexDigesting:
     def __call__(
         self, sources: list[Source], wanted: list[Wanted], kind: IndexKind
     ) -> Iterator[tuple[int, Items, KeyedSets, pa.Array | None, int]]:
-        """The items of all sources, a part at a time: as `index.reading.Reader` makes them."""
+        """The items of all sources, part by part, in the form of `index.reading.Reader`."""
         parts = split_parts(sources, wanted, PART_BYTES)
         items = self._settings.items
         memory = self._settings.execution.budget.item_memory(items.shingling.bag, items.characters)
@@ -95,7 +95,7 @@ class IndexDigesting:
 
 
 def write_keyed(batches: Iterator[pa.RecordBatch], *, digesting: Digesting) -> Iterator[pa.RecordBatch]:
-    """Digest parts; each becomes a piece."""
+    """Digest parts, and write each as a piece."""
     folder = Path(digesting.folder)
 
     def send(part: Part, blocks: list[KeyedItems]) -> Iterator[pa.RecordBatch]:
@@ -119,7 +119,7 @@ def _digest(part: Part, digesting: Digesting) -> list[KeyedItems]:
 
 
 def _table(blocks: list[KeyedItems], source: Source, digesting: Digesting) -> pa.Table:
-    """All items of a part, a row for each."""
+    """All items of a part, one row each."""
     sets = Sets.joined([block.found.sets for block in blocks])
     bands = digesting.digesting.bands
     keys = np.concatenate([np.empty((0, bands), np.uint64), *(block.found.keys.T for block in blocks)])
@@ -138,7 +138,7 @@ def _table(blocks: list[KeyedItems], source: Source, digesting: Digesting) -> pa
 
 
 def _load(table: pa.Table, bands: int) -> tuple[pa.Array, KeyedSets, pa.Array | None]:
-    """The features, sets and ids of a part's items; without any id, None."""
+    """The features, sets and ids of the items of a part; None for ids if there are none."""
     ids, features, lists, keys, there = (
         column.combine_chunks() if column.num_chunks != 1 else column.chunk(0) for column in table.columns
     )

@@ -1,8 +1,10 @@
-"""Keys on their way from the tasks that read items to the tasks that join them, and the buckets that they make.
+"""Send keys from the tasks that read items to the tasks that join them into buckets.
 
-A row of this shuffle holds all keys of one part of the input for one partition. Items are named by part and row. No
-task holds a long run of equal keys (boilerplate) as a whole: a part sends one item for all that it has in such a run,
-and leaves the others, which are connected to that item, in a piece of its own.
+A row of this shuffle holds all keys of one part of the input for one partition. Items are identified by part and row.
+No
+task holds a long run of equal keys (boilerplate) as a whole: a part sends one item to represent its items in such a
+run,
+and writes the others, which are connected to that item, to a piece of its own.
 """
 
 from __future__ import annotations
@@ -23,11 +25,11 @@ from lookalike.types import Bool, Buckets, Int32, Int64, UInt64, to_arrow, to_nu
 
 KEYS = "partition int, part int, counts binary, keys binary, rows binary"
 LONG_RUN = OVERSIZE
-"""Of equal keys, a part sends no more than this many; a longer run is what the local engine refines."""
+"""A part sends at most this many equal keys; the local engine refines longer runs."""
 ROW_BITS = 32
-"""The lower bits of an item's name: its row in the part."""
+"""The number of lower bits of an item's identifier that hold its row in the part."""
 _ABOUT_PIECE = -1
-"""In place of a part: the row tells about a piece that was written."""
+"""Instead of the number of a part: the row is about a piece that was written."""
 _BIN_BITS = 16
 _STARTS, _STARTS_LONG = 1, 2
 """Marks of the first member of a bucket: an ordinary one, or one that is, or stands for, a long run."""
@@ -46,13 +48,13 @@ class Sending(NamedTuple):
 
     folder: str
     kind: str
-    """How the names of the pieces begin."""
+    """The prefix of the names of the pieces."""
     partitions: int
     long_run: int = LONG_RUN
 
 
 def send_keys(part: int, bands: Sequence[Band], sending: Sending) -> Iterator[pa.RecordBatch]:
-    """The keys of a part, a row for each partition; keys are spread evenly, so their ranges are too."""
+    """The keys of a part, one row per partition; keys are evenly distributed, and so are their ranges."""
     bands, runs = zip(*(_shorten(band, sending.long_run) for band in bands))
     if any(len(run) for run in runs):
         name = f"{sending.kind}-of-{part:06}.arrow"
@@ -77,7 +79,7 @@ def _partition(keys: UInt64, partitions: int) -> np.ndarray:
 
 
 def _shorten(band: Band, long_run: int) -> tuple[Band, Buckets]:
-    """A band in which one row stands for each long run of equal keys, and those runs; such a row is negative."""
+    """A band in which one (negative) row represents each long run of equal keys; and these runs."""
     keys, rows = band
     bins = (keys >> np.uint64(64 - _BIN_BITS)).astype(np.int64)
     full = np.bincount(bins, minlength=1 << _BIN_BITS) > long_run
@@ -94,7 +96,7 @@ def _shorten(band: Band, long_run: int) -> tuple[Band, Buckets]:
 
 
 def about_piece(written: Written, partition: int) -> pa.RecordBatch:
-    """A row that tells the driver, by way of a joining task, about a piece that was written."""
+    """A row that informs the driver, through a joining task, of a piece that was written."""
     columns: list[Any] = [[partition], [_ABOUT_PIECE], [json.dumps(written).encode()], [b""], [b""]]
     return _batch(columns)
 
@@ -113,7 +115,7 @@ class _Sent(NamedTuple):
 
 
 def join_keys(batches: Iterator[pa.RecordBatch], *, sending: Sending, bands: int) -> Iterator[pa.RecordBatch]:
-    """Join the keys of one partition, band by band; the buckets become a piece."""
+    """Join the keys of one partition, band by band, and write the buckets as a piece."""
     written: list[Written] = []
     sent: list[_Sent] = []
     partition = -1
@@ -154,8 +156,9 @@ def _table(names: Int64, starts: Int64, marks: Any) -> pa.Table:
 def load_buckets(table: pa.Table, part_starts: Int64, place_of: Int32) -> tuple[Buckets, Bool]:
     """The buckets of a piece, and which of them belong to long runs.
 
-    Members are places. Copies have the place of the first item with their tokens, so that an item may stand for a run
-    even if it is a copy; each place is there once, and buckets of one place are left out.
+    Members are places. Copies have the place of the first item with their tokens, so an item may represent a run even
+    if
+    it is a copy. Each place appears once, and buckets of a single place are dropped.
     """
     names, heads = (to_numpy(column.combine_chunks()) for column in table.columns)
     items = part_starts[names >> ROW_BITS] + (names & ((1 << ROW_BITS) - 1))

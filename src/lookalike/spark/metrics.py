@@ -1,4 +1,4 @@
-"""What the tasks of a run have used, as Spark counts it."""
+"""The resources that the tasks of a run have used, as reported by Spark."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def measure_stages(session: SparkSession) -> dict[str, Any]:
-    """Tasks, bytes shuffled and spilled, and skew: the slowest task by the median one, of the most uneven stage."""
+    """Tasks, bytes shuffled and spilled, and skew: slowest task / median task of the most uneven stage."""
     try:
         context: Any = session.sparkContext
         store = context._jsc.sc().statusStore()
@@ -30,7 +30,7 @@ def measure_stages(session: SparkSession) -> dict[str, Any]:
 
 
 def _skew(stage: Any) -> float:
-    """The time of the slowest task of a stage by that of the median one; 1 if that is not known."""
+    """The time of the slowest task of a stage divided by the median; 1 if unknown."""
     told = stage.taskMetricsDistributions()
     if not told.isDefined():
         return 1.0

@@ -15,7 +15,7 @@ from lookalike.types import Int32, Int64, Source, UInt8
 
 
 class InputParts:
-    """All parts, in input order. Where their blocks begin is known once they have been read."""
+    """All parts, in input order. The starts of their blocks are known once they have been read."""
 
     def __init__(self, sources: list[Source], settings: ReadSettings, part_bytes: int) -> None:
         self._sources = sources
@@ -24,7 +24,7 @@ class InputParts:
         """For each part, the first item of each of its blocks, followed by that after its last."""
 
     def take_digests(self, work: WorkFolder, digests: Digests) -> None:
-        """Learn from the digests of all parts where blocks begin, and which rows are no items."""
+        """Learn from the digests of all parts where blocks start, and which rows are not items."""
         at = start = 0
         for _, parts in groupby(self.parts, lambda part: part.source_number):
             lines = 0
@@ -37,7 +37,7 @@ class InputParts:
                 rejected = self._sources[part.source_number].rejected_rows
                 for record in records:
                     rejected[record.block] = np.array(record.set_aside, np.int64)
-                    for bad in record.rejected:  # lines are counted from the beginning of the part
+                    for bad in record.rejected:  # lines are counted from the start of the part
                         bad["line"] += lines
                 lines += int(table.schema.metadata[LINES])
 
@@ -47,7 +47,7 @@ class InputParts:
         return np.array([cuts[0] for cuts in self.block_starts] or [0], np.int64)
 
     def sendable(self, part: Part, corpus: Corpus) -> Source:
-        """The source of a part, which must know which of its rows are no items."""
+        """The source of a part, with the rows that are not items."""
         whole = corpus.sources[part.source_number]
         if part.source is not whole:
             part.source.rejected_rows = whole.rejected_rows
@@ -59,7 +59,7 @@ class InputParts:
         return {number: list(parts) for number, parts in grouped if number >= first_source}
 
     def fetching(self, corpus: Corpus, items: Int64, places: Int64, blocks: Int32, flags: UInt8) -> list[FetchPart]:
-        """What must be read again of each part; items are ascending, and parts without any are left out."""
+        """What must be read again from each part; items are ascending, and parts without any are omitted."""
         found: list[FetchPart] = []
         for part, cuts in zip(self.parts, self.block_starts):
             low, high = np.searchsorted(items, [cuts[0], cuts[-1]])

@@ -1,7 +1,8 @@
-"""What tasks leave in the shared work folder: pieces of work, whole or not at all, and what went wrong.
+"""Files that tasks leave in the shared work folder: pieces of work, written atomically, and errors.
 
-A task may run twice, at the same time or one after the other: each attempt writes under a name of its own, and gives
-the piece its name when it is complete. Both have the same bytes.
+A task may run twice, concurrently or in sequence. Each attempt writes under a name of its own and renames the piece
+when
+it is complete. Both have the same bytes.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from lookalike.errors import LookalikeError
 from lookalike.write import checksum, disk_errors
 
 SCHEMA = "name string, bytes long, crc32 long"
-"""What a task returns of each piece that it has written."""
+"""What a task returns about each piece that it has written."""
 _FAILED = "failed-"
 
 
@@ -57,7 +58,7 @@ def to_batch(written: list[Written]) -> pa.RecordBatch:
 
 @contextmanager
 def noting_failure(folder: Path, number: int) -> Iterator[None]:
-    """Leave an error of ours in the folder instead of raising it: Spark would try again what cannot succeed."""
+    """Write an error of lookalike to the folder instead of raising it: Spark would retry a task that cannot succeed."""
     try:
         yield
     except LookalikeError as error:
@@ -73,12 +74,12 @@ def _note(folder: Path, number: int, kind: str, message: str) -> None:
 
 
 def has_failed_before(folder: Path, number: int) -> bool:
-    """Whether a task with a smaller number has failed: then nothing of this one is needed."""
+    """Whether a task with a smaller number has failed: then this one is not needed."""
     return any(name < f"{_FAILED}{number:09}" for name in _failures(folder))
 
 
 def raise_failure(folder: Path) -> None:
-    """Raise the error of the first task that has failed, if any: the one that a run on one machine would meet."""
+    """Raise the error of the first failed task, if any: the error that a run on one machine would raise."""
     for name in sorted(_failures(folder))[:1]:
         found = json.loads((folder / name).read_text("utf-8"))
         raise getattr(errors, found["kind"])(found["message"])

@@ -1,7 +1,7 @@
 """Read and digest all items: the first half of a job, whose second half joins their keys (`lookalike.spark.keys`).
 
-A part of the input is read by one task, which leaves the digests of its items in the work folder and sends their bucket
-keys, partitioned by key, to the tasks that join them. Items are named by part and row until all parts are counted.
+A part of the input is read by one task, which writes the digests of its items to the work folder and sends their bucket
+keys, partitioned by key, to the tasks that join them. Items are identified by part and row until all parts are counted.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from lookalike.types import ItemMemory, Source, Wanted
 Made = TypeVar("Made")
 BUCKETS = "buckets"
 LINES = b"lines"
-"""Where a piece of digests says how many lines its part has."""
+"""Metadata key of a piece of digests: how many lines its part has."""
 
 
 class Part(NamedTuple):
@@ -41,7 +41,7 @@ class Part(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What the tasks need to know besides their part."""
+    """What the tasks need besides their part."""
 
     sending: Sending
     digesting: DigestSettings
@@ -66,7 +66,7 @@ def read_each(
     read: Callable[[Part], Made],
     send: Callable[[Part, Made], Iterator[pa.RecordBatch]],
 ) -> Iterator[pa.RecordBatch]:
-    """What tasks that read parts have in common: errors become notes, and nothing is read after the first of them."""
+    """The common frame of tasks that read parts: errors are written to the folder, and reading stops at the first."""
     for part in payloads(batches):
         if has_failed_before(folder, part.number):
             continue
@@ -76,7 +76,7 @@ def read_each(
 
 
 def read_parts(batches: Iterator[pa.RecordBatch], *, reading: Reading) -> Iterator[pa.RecordBatch]:
-    """Digest parts: their digests go to pieces, their keys to the tasks that join them."""
+    """Digest parts: write their digests to pieces, and send their keys to the tasks that join them."""
     folder = Path(reading.sending.folder)
 
     def send(part: Part, blocks: list[DigestedBlock]) -> Iterator[pa.RecordBatch]:
@@ -92,7 +92,7 @@ def read_parts(batches: Iterator[pa.RecordBatch], *, reading: Reading) -> Iterat
 
 
 def with_lines_named(source: Source, read: Callable[[], Made]) -> Made:
-    """Read a part; if a line of it is bad, count the lines before the part, and read again to name it."""
+    """Read a part; if it has a bad line, count the lines before the part and read again to give the line number."""
     try:
         return read()
     except BadDataError:
@@ -111,12 +111,12 @@ def _digest_blocks(part: Part, digesting: DigestSettings) -> list[DigestedBlock]
 
 
 def _count_lines(source: LineSource) -> int:
-    """How many lines precede the only span of a source."""
+    """The number of lines before the only span of a source."""
     count, position, (span,) = 0, 0, source.spans
     with source.file.open() as stored:
         while position < span.start and (more := stored.read(min(1 << 20, span.start - position))):
             count, position = count + more.count(b"\n"), position + len(more)
-        # the line that the start falls into belongs to the span before
+        # the line that contains the start belongs to the previous span
         before = position
         stored.seek(before - 1)
         at_start = stored.read(1) == b"\n"

@@ -1,4 +1,4 @@
-"""A Spark session: what it needs, how it is configured, and where its own log goes."""
+"""A Spark session: its requirements, its configuration, and its log."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 OLDEST_JAVA = 17
 OLDEST_PYSPARK = (4, 1)
 CONNECT, CONNECT_PORT = "sc://", 15002
-"""How the address of a Spark Connect server begins, and its port unless the address has one."""
+"""The prefix of the address of a Spark Connect server, and the default port."""
 ANSWER_SECONDS = 10.0
-"""How long a standalone master or a server may take to answer."""
+"""How long a standalone master or a server may take to respond."""
 _EXCEPTION = re.compile(r"\b(\w*(?:Exception|Error)): (.+)")
 CONFIGURATION = {
     "spark.ui.enabled": "false",
@@ -45,7 +45,7 @@ RUNTIME = {
 
 
 def check_installed(master: str) -> None:
-    """Refuse to start without PySpark and Java, or what Spark Connect needs instead of it, and say what to do."""
+    """Refuse to start without PySpark and Java (or the client of Spark Connect), and say what to do."""
     if importlib.util.find_spec("pyspark") is None:
         raise UsageError("--engine spark needs PySpark, which is not installed: pip install 'lookalike[spark]'")
     import pyspark
@@ -76,9 +76,9 @@ def check_installed(master: str) -> None:
 
 @contextmanager
 def open_session(master: str, memory_bytes: int) -> Iterator[SparkSession]:
-    """A session on this master; one that is active already is used as it is, and stays.
+    """A session on this master; a session that is already active is used unchanged and left open.
 
-    What Spark and its workers print goes to a file, which is named if Spark cannot be started.
+    The output of Spark and its workers goes to a file, which is named if Spark cannot be started.
     """
     check_installed(master)
     from pyspark.sql import SparkSession
@@ -102,7 +102,7 @@ def open_session(master: str, memory_bytes: int) -> Iterator[SparkSession]:
 
 @contextmanager
 def _py4j_quiet() -> Iterator[None]:
-    """Py4J logs an interrupt with its stack, to stderr if the root logger has no handler."""
+    """Silence Py4J, which logs an interrupt with its stack to stderr if the root logger has no handler."""
     none = logging.NullHandler()
     logging.getLogger().addHandler(none)
     try:
@@ -118,13 +118,13 @@ def _start(master: str, memory_bytes: int, log: Path) -> SparkSession:
     os.environ.setdefault("PYTHONWARNINGS", "ignore")
     check_reachable(master)
     builder: Any = SparkSession.builder.appName("lookalike")
-    if master.startswith(CONNECT):  # the server has its configuration
+    if master.startswith(CONNECT):  # the server has its own configuration
         builder = builder.remote(master)
     else:
         builder = builder.master(master)
         for name, value in CONFIGURATION.items():
             builder = builder.config(name, value)
-    if master.startswith("local"):  # tasks run in the driver's process then
+    if master.startswith("local"):  # tasks then run in the driver's process
         megabytes = min(4096, max(1024, memory_bytes >> 22))
         builder = builder.config("spark.driver.memory", f"{megabytes}m")
     with _output_to(log), nullcontext() if master.startswith(CONNECT) else _ending_java():
@@ -137,7 +137,7 @@ def _start(master: str, memory_bytes: int, log: Path) -> SparkSession:
 
 
 def check_reachable(master: str) -> None:
-    """Refuse a standalone master or a server that does not answer: Spark would try for a minute, and tell in Java."""
+    """Refuse a standalone master or a server that does not respond: Spark would retry for a minute, then show Java."""
     if not master.startswith(("spark://", CONNECT)):
         return
     reasons = []
@@ -164,7 +164,7 @@ def _configure(session: SparkSession) -> None:
 
 @contextmanager
 def _ending_java() -> Iterator[None]:
-    """End the JVM if its start is interrupted: PySpark then forgets it, and it would wait for ever."""
+    """Stop the JVM if its start is interrupted: PySpark loses track of it, and it would wait for ever."""
     from pyspark import SparkContext, java_gateway
 
     gateway: Any = java_gateway
@@ -188,7 +188,7 @@ def _ending_java() -> Iterator[None]:
 
 @contextmanager
 def _output_to(log: Path) -> Iterator[None]:
-    """Processes that are started meanwhile write both their outputs to a file: our own stay data and messages."""
+    """Redirect stdout and stderr of processes started in the block to a file, so that ours stay clean."""
     sys.stdout.flush()
     sys.stderr.flush()
     with log.open("ab") as file:
@@ -206,7 +206,7 @@ def _output_to(log: Path) -> Iterator[None]:
 
 
 def telling_line(told: str, logged: str) -> str:
-    r"""Why Spark did not start: the cause in its error, or else in its log.
+    r"""Why Spark did not start: the cause according to its error, otherwise its log.
 
     Examples
     --------
@@ -215,7 +215,7 @@ def telling_line(told: str, logged: str) -> str:
     >>> telling_line("Java has exited", "WARN\njava.nio.file.NoSuchFileException: /env.tar.gz\n\tat a.B")
     'NoSuchFileException: /env.tar.gz'
     """
-    for source in (told, logged):  # what is logged while Spark stops can hide the cause
+    for source in (told, logged):  # messages logged while Spark stops can hide the cause
         lines = [line.strip() for line in source.splitlines()]
         found = [_EXCEPTION.search(line) for line in lines if not line.startswith("at ")]
         causes = [one[2] if " " in one[2] else f"{one[1]}: {one[2]}" for one in found if one]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 PART_BYTES = 32 << 20
-"""The size of a part of the input: a task takes about a second for it."""
+"""The size of a part of the input: about a second of work for a task."""
 LEAST_PART_BYTES = 2 << 20
 """Smaller parts cost more to start than to read."""
 JOINED_BYTES = 64 << 20
@@ -37,7 +37,7 @@ LEAST_COMPARED_BYTES = 4 << 20
 
 @dataclass(frozen=True)
 class Sizes:
-    """How work is cut into tasks; tests make smaller ones. No result depends on them."""
+    """The sizes of tasks; tests use smaller ones. No result depends on them."""
 
     part_bytes: int = PART_BYTES
     least_part_bytes: int = LEAST_PART_BYTES
@@ -59,13 +59,13 @@ class Sizes:
         return min(self.compared_bytes, max(self.least_compared_bytes, total_bytes // (2 * slots)))
 
     def key_partitions(self, keys: int, slots: int = 1) -> int:
-        """How many tasks join this many keys: one in each slot if that is worth while, and none with too many."""
+        """How many tasks join this many keys: one per slot if that is worthwhile, more if a task would get too many."""
         nbytes = keys * KEY_BYTES
         return min(1 << 16, max(1, min(slots, -(-nbytes // LEAST_PART_BYTES)), -(-nbytes // self.joined_bytes)))
 
 
 class Setup:
-    """A session on a master; what is between the stages is in the work folder of a run, which all machines share."""
+    """A session on a master; stages exchange data through the work folder of the run, which all machines share."""
 
     def __init__(self, session: SparkSession, master: str, sizes: Sizes) -> None:
         self.session, self.master, self.sizes = session, master, sizes
@@ -76,7 +76,7 @@ class Setup:
         return count_slots(self.session)
 
     def cluster(self, run: Run[Settings]) -> Cluster:
-        """Runs tasks, and tells the run how far they are."""
+        """A cluster that runs tasks and reports their progress to the run."""
         return Cluster(self.session, work_of(run).folder.resolve(), run.progress)
 
     def task_budget(self, run: Run[Settings]) -> Budget:
@@ -87,7 +87,7 @@ class Setup:
         return Budget.split(total)
 
     def comparing(self, run: Run[Settings], corpus: Corpus) -> Comparing:
-        """What tasks that read items again need to know."""
+        """What the tasks that read items again need."""
         execution = replace(run.settings.execution, threads=1, budget=self.task_budget(run))
         items = corpus.settings
         memory = execution.budget.item_memory(items.shingling.bag, items.characters)
@@ -103,7 +103,7 @@ def work_of(run: Run[Settings]) -> WorkFolder:
 
 
 def adopt(work: WorkFolder, written: list[Written], name: str) -> None:
-    """All pieces of a stage are there: record them, and in a piece of this name that they are all."""
+    """Record the pieces of a complete stage, and that they are complete in a piece of this name."""
     for one in sorted(written):
         work.adopt(*one)
     work.save(name, pa.table({"name": pa.array([one.name for one in written], pa.string())}))

@@ -73,7 +73,7 @@ class SparkStages:
         adopt(work_of(run), cluster.run(rows, step, "digests-", [part.source.nbytes for part in parts]), READ)
 
     def find(self, run: Run[Settings], corpus: Corpus, order: Int32, options: FindOptions) -> Candidates:
-        """Collapse copies, connect what shares a bucket, and pack it into tasks."""
+        """Collapse copies, connect items that share a bucket, and pack them into tasks."""
         finder = Finder(self._setup, run, self._parts, corpus, order)
         candidates = finder.find(options)
         self._taken_apart = finder.taken_apart

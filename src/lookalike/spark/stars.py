@@ -1,9 +1,9 @@
-"""Connected parts on the cluster, for a driver whose memory has no room for a number per item: large-star, small-star.
+"""Connected parts on the cluster, if the driver has no memory for a number per item: large-star, small-star.
 
-Kiveris, Lattanzi, Mirrokni, Rastogi, Vassilvitskii: Connected Components in MapReduce and Beyond (2014). Edges go to
-the tasks of their ends and are replaced by edges to the smallest neighbour until nothing changes: then every place has
-one edge, to the first place of its part. That takes a few rounds, O(log² places) at most, and their number depends on
-the data: the driver's union-find, which takes none, is used wherever it fits.
+Kiveris, Lattanzi, Mirrokni, Rastogi, Vassilvitskii: Connected Components in MapReduce and Beyond (2014). Edges are sent
+to the tasks of their ends and replaced by edges to the smallest neighbour until nothing changes: then
+every place has one edge, to the first place of its part. The number of rounds depends on the data, O(log² places) at
+most. Union-find on the driver needs no rounds, so it is used whenever it fits.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Edges(NamedTuple):
 class Stars:
     """The part of each place: the first place that it is connected to, found by the tasks of a cluster.
 
-    A piece of work, and about what a task has, is `piece_edges` edges.
+    A piece, and roughly the input of a task, is `piece_edges` edges.
     """
 
     def __init__(self, cluster: Cluster, name: str, piece_edges: int) -> None:
@@ -48,7 +48,7 @@ class Stars:
         self.rounds = 0
 
     def connect(self, bands: Iterable[Buckets]) -> None:
-        """Connect the members of each bucket, and what has been connected before."""
+        """Connect the members of each bucket, in addition to what is already connected."""
         folder = self._cluster.folder
         folder.mkdir(parents=True, exist_ok=True)
         written = [
@@ -74,7 +74,7 @@ class Stars:
         return np.where(self._found.left[at] == places, self._found.right[at], places).astype(np.int32)
 
     def _edges(self, bands: Iterable[Buckets]) -> Iterator[Edges]:
-        """From each member of a bucket to its first, in pieces."""
+        """Edges from each member of a bucket to the first one, in pieces."""
         waiting, size = [self._found], len(self._found.left)
         for buckets in bands:
             waiting.append(Edges(buckets.members, np.repeat(buckets.members[buckets.starts[:-1]], buckets.sizes)))
@@ -116,7 +116,7 @@ def _joined(several: list[Edges]) -> Edges:
 
 
 def _distinct(left: Int32, right: Int32) -> Edges:
-    """Each edge once, in order; those of a place to itself are left out."""
+    """Distinct edges in order, without those of a place to itself."""
     packed = np.unique((left.astype(np.int64) << 32) | right)
     found = Edges((packed >> 32).astype(np.int32), (packed & ((1 << 32) - 1)).astype(np.int32))
     apart = found.left != found.right
@@ -124,7 +124,7 @@ def _distinct(left: Int32, right: Int32) -> Edges:
 
 
 def _send(edges: Edges, partitions: int) -> Iterator[pa.RecordBatch]:
-    """Edges, each to the task of its left end."""
+    """Send each edge to the task of its left end."""
     mixed = (edges.left.astype(np.uint32) * _ODD).astype(np.uint64)
     target = (mixed * np.uint64(partitions) >> np.uint64(32)).astype(np.int64)
     by_target = np.argsort(target, kind="stable")
@@ -136,7 +136,7 @@ def _send(edges: Edges, partitions: int) -> Iterator[pa.RecordBatch]:
 
 
 def _receive(batches: Iterator[pa.RecordBatch]) -> tuple[int, Edges]:
-    """The number of this task, and its edges, each once."""
+    """The number of this task, and its distinct edges."""
     partition, found = -1, [Edges(np.empty(0, np.int32), np.empty(0, np.int32))]
     for batch in batches:
         partition = batch.column("partition")[0].as_py()
@@ -146,7 +146,7 @@ def _receive(batches: Iterator[pa.RecordBatch]) -> tuple[int, Edges]:
 
 
 def _smallest(edges: Edges) -> tuple[Int64, Int32]:
-    """Where the edges of each left end begin, and for each edge the smallest right end beside it."""
+    """Where the edges of each left end start, and for each edge the smallest right end of its left end."""
     starts = np.flatnonzero(np.diff(edges.left, prepend=-1))
     return starts, np.repeat(edges.right[starts], np.diff(np.append(starts, len(edges.left))))
 
@@ -167,7 +167,7 @@ def large_star(batches: Iterator[pa.RecordBatch], *, partitions: int) -> Iterato
 
 
 def small_star(batches: Iterator[pa.RecordBatch], *, folder: str, name: str) -> Iterator[pa.RecordBatch]:
-    """Connect each place and its smaller neighbours to the smallest of them; the edges become a piece."""
+    """Connect each place and its smaller neighbours to the smallest of them, and write the edges as a piece."""
     partition, edges = _receive(batches)
     if partition < 0:
         return

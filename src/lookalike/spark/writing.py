@@ -1,6 +1,6 @@
-"""Write the rows that are kept: every part of the input its own, then every file from its parts.
+"""Write the kept rows: first each part of the input separately, then each file from its parts.
 
-A file that is one part is written at once. Files appear under their names when they are complete.
+A file that is a single part is written directly. Files get their final names when they are complete.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class KeptPart(NamedTuple):
     keep: UInt8
     """A bit for each row."""
     whole: bool
-    """Whether the part is all of its source."""
+    """Whether the part is the whole source."""
 
 
 class KeptSource(NamedTuple):
@@ -72,7 +72,7 @@ def write_kept(
 
 
 def write_parts(batches: Iterator[pa.RecordBatch], *, folder: str, out: str) -> Iterator[pa.RecordBatch]:
-    """Write the kept rows of parts: to their files, or to pieces of which files are made."""
+    """Write the kept rows of parts to their files, or to pieces from which the files are assembled."""
     work = Path(folder)
     for part in payloads(batches):
         with noting_failure(work, part.number):
@@ -102,7 +102,7 @@ def _write_rows(work: Path, part: KeptPart, kind: str, rows: Iterator[Any]) -> W
 
 
 def join_parts(batches: Iterator[pa.RecordBatch], *, folder: str, out: str) -> Iterator[pa.RecordBatch]:
-    """Make files of the pieces of their parts."""
+    """Assemble files from the pieces of their parts."""
     work = Path(folder)
     for number, given in enumerate(payloads(batches)):
         with noting_failure(work, number):
@@ -123,7 +123,7 @@ def _rows_of(work: Path, given: KeptSource) -> Iterator[Any]:
 
 
 def _write_whole(work: Path, out: Path, source: Source, rows: Iterator[Any]) -> None:
-    """Write a file (or, of a source of files, some) in a folder of its own, and move it to its place."""
+    """Write a file (or several, for a source of files) in a separate folder, and move it into place."""
     with _attempt(work) as folder:
         with open_kept(folder, source) as writer:
             for stored in rows:

@@ -26,9 +26,9 @@ Bool = npt.NDArray[np.bool_]
 Mapper = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 """Like the built-in map; jobs pass one that uses their threads."""
 NOWHERE = np.iinfo(np.int64).min
-"""Instead of a bucket: the item is in none (or in no further one)."""
+"""In place of a bucket number: the item is in no (further) bucket."""
 Span = tuple[int, int]
-"""A half-open range of numbers, mostly of sets: from the first to before the second."""
+"""A half-open range of numbers, usually of sets: first..second-1."""
 
 
 def stretch_by_stretch(

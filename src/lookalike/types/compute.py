@@ -23,7 +23,7 @@ from pyarrow import _compute
 from lookalike.types.arrays import strings_to_arrow, to_arrow
 
 Values = Any
-"""Anything of Arrow's: an array, in chunks or not, a table, a record batch."""
+"""Any Arrow data: an array, a chunked array, a table or a record batch."""
 _NAMES = {"and_": "and", "or_": "or"}
 
 

@@ -33,7 +33,7 @@ class Items:
     columns: dict[str, pa.Array] = field(default_factory=dict)
     rejected: Sequence[Rejected] = ()
     decoded: Any = None
-    """What `Block.kept_rows` can reuse instead of decoding the block again; may be dropped."""
+    """Data that `Block.kept_rows` can reuse instead of decoding the block again; may be dropped."""
 
     def __len__(self) -> int:
         return len(self.features)
@@ -66,7 +66,7 @@ class ItemMemory:
     memory_bytes: int
     """The memory of the whole run."""
     base_bytes: int
-    """What the run takes besides the item."""
+    """The memory that the run takes besides the item."""
     work_factor: float = 0.0
     """Memory that processing takes per byte of text, in addition to reading."""
 

@@ -11,13 +11,13 @@ class Saved(NamedTuple):
     """How much of a file has been saved."""
 
     nbytes: int
-    """The size of the file then."""
+    """The size of the file at that point."""
     blocks: int
     """Whole blocks of rows in it."""
     skip: int = 0
     """Bytes of the next block that are in it too."""
     lines_bytes: int = 0
-    """What has been compressed, in bytes..."""
+    """The number of bytes that have been compressed ..."""
     crc32: int = 0
     """... and its checksum."""
 

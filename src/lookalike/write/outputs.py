@@ -29,7 +29,7 @@ LOCK_FILE = "lock"
 WORK = "work"
 """Where a run keeps pieces of its work, inside the folder that it writes to."""
 MANIFEST = "manifest.jsonl"
-"""What a run has finished, in the work folder."""
+"""The list of finished pieces, in the work folder."""
 TABLE_SUFFIXES = (".parquet", ".csv", ".jsonl", ".tsv")
 """The suffixes that a table can be written to."""
 
@@ -94,13 +94,14 @@ class OutputFolder:
         self._partial = self.path.parent / f".{self.path.name}.partial"
         self.work = self._partial / WORK if work is None else Path(work).resolve() / _work_name(self.path)
         self.spool = self.work.with_name(f"{self.work.name}-spool")
-        """Where a copy of input that can be read only once goes."""
+        """Where input that can be read only once is copied."""
         self._lock = FileLock(self._partial / LOCK_FILE, LOCK_TEXT)
         self._made: list[Path] = []
         self.publishing_seconds = 0.0
-        """How long it took to flush the output and to give it its name."""
+        """How long it took to flush and rename the output."""
         self.complete = False
-        """Set it when all is written and others rely on it: whatever happens then, nothing of it is removed."""
+        """Set when everything is written and others rely on it: from then on, nothing is removed, even after an
+        error."""
         self._check()
 
     @property

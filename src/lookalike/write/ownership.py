@@ -30,7 +30,7 @@ _OUTPUT_NAMES = {
     "report.html",
 }
 _DESKTOP_NAMES = {".DS_Store", "Thumbs.db", "desktop.ini"}
-"""What file managers leave in any folder."""
+"""Files that file managers leave in any folder."""
 _GRAPH_NAMES = {"links.parquet", "items.parquet", "sources.json"}
 _MODEL_NAMES = {"model.json", "report.json", "left.parquet", "right.parquet"}
 _WORK_NAMES = ("manifest.jsonl*", "*.arrow", "*.arrow.partial", "stdin.jsonl", "lookalike-*")

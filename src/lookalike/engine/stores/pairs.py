@@ -78,7 +78,7 @@ class PairStore:
         self._count = sum(map(len, self.sorted()))
 
     def _sorted(self, rows: Rows) -> Rows:
-        """By left, then right, each pair once."""
+        """Sort by left, then right, and drop repeated pairs."""
         words = np.ascontiguousarray(rows).view(np.int32).reshape(-1, PAIR.itemsize // 4)
         if len(rows) * 8 >= self._items:
             words = _by_column(_by_column(words, 1), 0)

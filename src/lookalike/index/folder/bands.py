@@ -1,4 +1,4 @@
-"""Bands of a segment: keys in order, the item of each, a filter, and fences that lead to one stretch on disk."""
+"""The bands of a segment: sorted keys, the item of each, a filter, and fences that point to one stretch on disk."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ STEP = 2048
 FILTER_BITS = 12
 """Bits of the filter per key: about 1 in 50 keys that are not there gets through."""
 MOST_PAIRS = 1 << 20
-"""Pairs that wait before those that were found in several bands become one."""
+"""Pairs that are collected before repeated ones are dropped."""
 SPOOLED_BYTES = 1 << 20
-"""More item numbers than this wait on disk until all keys are written."""
+"""If item numbers take more than this, they are kept on disk until all keys are written."""
 ANY_SIZE = np.iinfo(np.int64).max
 
 
 Trim = Callable[[], None]
-"""Lets go of memory, if it has become too much."""
+"""Releases memory if too much is in use."""
 Band = tuple[UInt64, Int32]
 """The keys of a band, and the item of each."""
 
 
 def sort_band(keys: UInt64, members: Int32) -> Band:
-    """Keys in order, and their items: of equal keys as they come."""
+    """Sort keys (stably) with their items."""
     order = np.argsort(keys, kind="stable")
     return keys[order], members[order]
 
@@ -57,7 +57,7 @@ def write_bands(file: CheckedWriter, prefix: str, bands: Iterable[Band], step: i
 
 
 def empty_filter(keys: int) -> UInt64:
-    """A filter for so many keys, to be filled band by band."""
+    """A filter for this many keys, to be filled band by band."""
     return np.zeros(max(1, keys * FILTER_BITS // 64), np.uint64)
 
 
@@ -83,24 +83,24 @@ class Filter:
 
 @frozen
 class Runs:
-    """Where the keys of some items are in their bands: numbers[band, starts[band, i]:ends[band, i]] share that of i."""
+    """Where the keys of items are in their bands: numbers[band, starts[band, i]:ends[band, i]] share that of item i."""
 
     starts: Int64
     ends: Int64
     numbers: Int32
     large: int
-    """How many of them have more items than asked for."""
+    """How many of them have more items than the limit."""
 
     def __len__(self) -> int:
         return int(self.starts.shape[1])
 
     def slice(self, first: int, last: int) -> Runs:
-        """Those of consecutive items."""
+        """The runs of consecutive items."""
         starts, ends = (np.ascontiguousarray(some[:, first:last]) for some in (self.starts, self.ends))
         return Runs(starts, ends, self.numbers, self.large)
 
     def collect(self, limit: int = ANY_SIZE) -> Iterator[Found]:
-        """Pairs that share a key, but for runs of more items than `limit`."""
+        """Pairs that share a key, except in runs of more items than `limit`."""
 
         def collect(first: int, left: Int64, right: Int64) -> tuple[int, int]:
             found: tuple[int, int] = kernels.collect_found(
@@ -111,7 +111,7 @@ class Runs:
         yield from stretches(collect, len(self))
 
     def collect_by_band(self, trim: Trim) -> Iterator[Found]:
-        """Pairs that share a key; one band after the other is read, and `trim` called before each."""
+        """Pairs that share a key; bands are read one by one, and `trim` is called before each."""
         found: list[Found] = []
         for band in range(len(self.starts)):
             trim()
@@ -124,7 +124,7 @@ class Runs:
 
 
 class Bands:
-    """The sorted keys of some bands, of which the first has a number in the filter; `step` keys between two fences."""
+    """The sorted keys of some bands, the first of which has a number in the filter; `step` keys between two fences."""
 
     def __init__(self, file: CheckedFile, prefix: str, rule_out: Filter, first: int = 0, step: int = STEP) -> None:
         self._file, self._prefix, self._filter, self._first, self._step = file, prefix, rule_out, first, step
@@ -134,9 +134,9 @@ class Bands:
         self._places = file.begin(f"{prefix}keys"), file.begin(f"{prefix}numbers")
 
     def pairs(self, asked: UInt64, there: Bool, limit: int = ANY_SIZE) -> Generator[Found, None, int]:
-        """Pairs that share a key, each once, ordered by the item asked.
+        """Distinct pairs that share a key, ordered by queried item.
 
-        Returns how many items are done: those before the first that shares a bucket of more items than `limit`.
+        Also returns how many items are done: those before the first one with a bucket of more items than `limit`.
         """
         asked = np.ascontiguousarray(asked)
         first, total = 0, asked.shape[1]
@@ -158,9 +158,9 @@ class Bands:
         return int(total)
 
     def runs(self, asked: UInt64, there: Bool, limit: int = ANY_SIZE, trim: Trim | None = None) -> Runs | None:
-        """Where some keys are; None if there is none of them. Counts the runs of more items than `limit`.
+        """Where some keys are; None if none of them exists. Counts the runs of more items than `limit`.
 
-        With `trim`, one band after the other is read, and it is called before each.
+        With `trim`, bands are read one by one, and it is called before each.
         """
         asked = np.ascontiguousarray(asked)
         starts, ends = np.empty(asked.shape, np.int64), np.empty(asked.shape, np.int64)

@@ -24,11 +24,11 @@ SEGMENT_ITEMS = 4_000_000
 PENDING_BYTES = 256 << 20
 """New items that are held in memory before they become a segment, if there is memory for them."""
 GROWING = 4
-"""How often held items are in memory while their table grows."""
+"""How many times held items are in memory while their table grows."""
 
 
 class FolderChanges:
-    """Collects changes; nobody else sees any of it before `finish`. See `contract.Changes`."""
+    """Collects changes, invisible to others before `finish`. See `contract.Changes`."""
 
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
@@ -43,7 +43,7 @@ class FolderChanges:
 
     @property
     def lookup(self) -> View:
-        """The items, with those that are held."""
+        """The items, including those held."""
         return self._view
 
     def remove(self, numbers: Int64) -> None:
@@ -52,14 +52,14 @@ class FolderChanges:
         self._removed.append(numbers)
 
     def put(self, batch: Batch) -> None:
-        """Add items: to a segment, if they are many."""
+        """Add items; many of them go to a segment."""
         if self._writer is None and sum(one.nbytes for one in self._small) + batch.nbytes < LOGGED_BYTES:
             self._small.append(batch)
             return
         self._write(batch)
 
     def _write(self, *batches: Batch) -> None:
-        """To a segment; a new one is begun when the keys in memory are many."""
+        """Write items to a segment; a new one is started when too many keys are in memory."""
         if self._writer is None:
             self._writer = self._folder.new_segment()
         for one in (*self._small, *batches):
@@ -76,7 +76,7 @@ class FolderChanges:
             self._writer = None
 
     def hold(self, batch: Batch) -> None:
-        """Keep new items where the next ones are compared with them."""
+        """Add new items so that the next ones are compared with them."""
         if self._pending is None or self._pending.nbytes > min(PENDING_BYTES, self._share // GROWING):
             self._write_held()
             self._pending = Table(len(batch.keys), self._folder.kind.dtype)
@@ -86,7 +86,7 @@ class FolderChanges:
             self._view = self._view.with_parts(self._view.parts)
 
     def _write_held(self) -> None:
-        """What is held becomes a segment; items keep their numbers, also those that were removed."""
+        """Turn the held items into a segment; all items keep their numbers, even removed ones."""
         if self._pending is not None:
             everyone = np.arange(len(self._pending))
             made = write_parts([(self._pending, everyone)], self._folder.new_segment(), self._folder.pages)
@@ -95,7 +95,7 @@ class FolderChanges:
     def finish(
         self, *, repeated: Int64 | None = None, integers: bool = True, counted: int = 0, run: str | None = None
     ) -> None:
-        """Make all of it visible, and durable."""
+        """Make all changes visible and durable."""
         again = no_items() if repeated is None else repeated
         removed = np.concatenate(self._removed)
         if self._pending is not None:

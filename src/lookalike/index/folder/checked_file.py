@@ -1,8 +1,8 @@
 """Files of named arrays that are written once and then mapped into memory, with a checksum for every block.
 
-Layout: the arrays, each from a multiple of 64 bytes on; the checksums of the blocks of all that; a description in JSON
-(names, types, shapes, places); and a trailer that says where the description is and holds its checksum. What is in the
-arrays is of no concern here.
+Layout: the arrays, each aligned to 64 bytes; the checksums of all blocks; a description in JSON (names, types, shapes,
+places); and a trailer with the place of the description and its checksum. This module does not know what the arrays
+contain.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Array = npt.NDArray[Any]
 
 
 class CheckedWriter:
-    """Writes arrays one after the other; the last one may be written piece by piece.
+    """Writes arrays in order; the last one may be written piece by piece.
 
     Examples
     --------
@@ -78,16 +78,16 @@ class CheckedWriter:
         self._arrays[name] = {"dtype": np.dtype(dtype).str, "shape": [0], "start": self._written}
 
     def extend(self, name: str, values: Array) -> None:
-        """Add values to the array that was begun last."""
+        """Add values to the array that was started last."""
         self._put(np.ascontiguousarray(values).reshape(-1).view(np.uint8).data)
         self._arrays[name]["shape"][0] += values.size
 
     def reshape(self, name: str, rows: int) -> None:
-        """Make rows of equal length of the array that was begun last and is complete."""
+        """Split the array that was started last, and is complete, into rows of equal length."""
         self._arrays[name]["shape"] = [rows, self._arrays[name]["shape"][0] // max(1, rows)]
 
     def written(self, name: str) -> Array:
-        """An array that is complete, mapped from the file; `release` lets go of what was read of it."""
+        """A complete array, mapped from the file; `release` frees the pages that were read."""
         self._file.flush()
         about = self._arrays[name]
         count = int(np.prod(about["shape"]))
@@ -100,7 +100,7 @@ class CheckedWriter:
         return np.frombuffer(self._mapped, about["dtype"], count, about["start"]).reshape(about["shape"])
 
     def release(self) -> None:
-        """Let go of the pages of `written`; they are read again when they are needed."""
+        """Free the pages of `written`; they are read again when needed."""
         if self._mapped is not None:
             release(self._mapped)
 
@@ -122,7 +122,7 @@ class CheckedWriter:
         self._rest = bytes(data[head + whole :])
 
     def describe(self, details: Mapping[str, Any]) -> None:
-        """Add to what the description says."""
+        """Add to the description."""
         self._details |= details
 
     def finish(self, details: Mapping[str, Any]) -> None:
@@ -151,7 +151,7 @@ def _sums_of(words: UInt64) -> UInt64:
 
 
 class Checks(NamedTuple):
-    """What kernels need to check the blocks that they read."""
+    """The data with which kernels check the blocks that they read."""
 
     words: UInt64
     sums: UInt64
@@ -159,9 +159,9 @@ class Checks(NamedTuple):
 
 
 class CheckedFile:
-    """A file that `CheckedWriter` wrote. Its description is checked at once, its blocks when they are first asked for.
+    """A file that `CheckedWriter` wrote. Its description is checked at once, its blocks when they are first read.
 
-    An array that is taken with `array` must be checked with `check` before its values are used.
+    An array from `array` must be checked with `check` before its values are used.
     """
 
     def __init__(self, path: Path) -> None:
@@ -179,7 +179,7 @@ class CheckedFile:
         self._places = {
             name: (int(about["start"]), np.dtype(about["dtype"]).itemsize) for name, about in self._arrays.items()
         }
-        """Where each array begins, and the bytes of its values."""
+        """Where each array starts, and the bytes of its values."""
         self._words = np.frombuffer(self._map, np.uint64, self._length // 8)
         self._good: Bool = np.zeros(len(self._sums), np.bool_)
         self._left = len(self._sums)
@@ -212,7 +212,7 @@ class CheckedFile:
         return np.frombuffer(self._map, about["dtype"], count, about["start"]).reshape(about["shape"])
 
     def begin(self, name: str) -> int:
-        """Where an array begins in the file."""
+        """Where an array starts in the file."""
         return self._places[name][0]
 
     def load(self, name: str) -> Array:
@@ -244,7 +244,7 @@ class CheckedFile:
             self.check_blocks(np.unique(room[:count]))
 
     def stopped_at(self, block: int) -> None:
-        """Say what is wrong with the damaged block at which a kernel has stopped; nothing if there is none."""
+        """Raise an error about the damaged block at which a kernel has stopped, if there is one."""
         if block >= 0:
             self.check_blocks(np.array([block]))
 
@@ -263,10 +263,10 @@ class CheckedFile:
         self._left = len(self._good) - int(np.count_nonzero(self._good))
 
     def release(self) -> None:
-        """Let go of the pages that were read; they are read again when they are needed."""
+        """Free the pages that were read; they are read again when needed."""
         release(self._map)
 
     def check_all(self) -> None:
-        """Check every block, also those that were good before."""
+        """Check every block, even those that were intact before."""
         self._good[:] = False
         self.check_blocks(np.arange(len(self._sums)))

@@ -1,7 +1,7 @@
 """Crowds: the items of a segment's large buckets, found by their rare elements instead of one by one.
 
-See `refining`. A segment stores the first elements of each item in a large bucket as it stores bucket keys: sorted,
-with a filter.
+See `refining`. A segment stores the first elements of each item in a large bucket in the same way as bucket keys:
+sorted, with a filter.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from lookalike.types import Bool, Int32, Int64, Sets, UInt64, distinct
 from lookalike.verify.measures import Measure
 
 ASKED = 1 << 10
-"""Items that are asked at a time."""
+"""Items that are queried at a time."""
 
 
 def mark_crowded(keys: UInt64, numbers: Array, marks: Bool) -> None:
-    """Mark the items that are in a large bucket of a band, whose keys are in order.
+    """Mark the items that are in a large bucket of a band; its keys are sorted.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class _Written(NamedTuple):
     file: CheckedWriter
 
     def contents(self, numbers: Int64) -> tuple[Content, Int64]:
-        """All of it; of what was read before, nothing stays in memory."""
+        """The whole content; pages that were read before are freed."""
         self.file.release()
         return self.content, numbers
 
@@ -59,7 +59,7 @@ class _Written(NamedTuple):
 
 
 def write_crowd(file: CheckedWriter, refining: Refining, content: Content, crowd: Int64) -> None:
-    """Write what `Crowd` reads: the items of a crowd by their rare elements."""
+    """Write the items of a crowd by their rare elements, for `Crowd` to read."""
     source = _Written(content, file)
     sizes = np.zeros(len(content.offsets) - 1, np.int32)
     counters = refining.count(source, crowd, sizes)
@@ -98,7 +98,7 @@ class Crowd:
 
     @cached_property
     def bands(self) -> list[tuple[str, Bands, Array]]:
-        """The entries of each piece, and the positions of their elements, not checked yet."""
+        """The entries of each piece, and the positions of their elements; not yet checked."""
         found = []
         for piece in range(self._pieces):
             prefix = f"crowd{piece}_"
@@ -107,7 +107,7 @@ class Crowd:
         return found
 
     def find(self, asked: KeyedSets, measure: Measure, runs: Runs) -> Iterator[Found]:
-        """Pairs that share a bucket: all of small buckets, and those of large ones that share a rare element."""
+        """Pairs that share a bucket: all pairs of small buckets, and those of large ones that share a rare element."""
         for first in range(0, len(runs), ASKED):
             some = runs.slice(first, first + ASKED)
             found = [*some.collect(OVERSIZE), *self._find_rare(asked.sets, first, measure, some)]
@@ -126,7 +126,7 @@ class Crowd:
     def _find_entries(
         self, piece: int, rows: Int64, prefixes: Prefixes, indptr: Int64, measure: Measure, runs: Runs
     ) -> Iterator[Found]:
-        """Pairs that share a large bucket, and one of the rare elements of a piece."""
+        """Pairs that share a large bucket and a rare element of a piece."""
         name, bands, places = self.bands[piece]
         entries = bands.runs(prefixes.keys[None, :], np.ones(len(prefixes.keys), np.bool_))
         if entries is None:

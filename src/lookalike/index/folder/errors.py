@@ -1,4 +1,4 @@
-"""What is wrong with the files of an index."""
+"""Errors about the files of an index."""
 
 from __future__ import annotations
 

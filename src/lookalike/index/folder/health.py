@@ -1,4 +1,4 @@
-"""Whether the files of an index are intact and agree with each other."""
+"""Check whether the files of an index are intact and consistent."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PIECE = 4096
 
 
 def check_folder(path: Path) -> list[str]:
-    """Everything that is wrong, each with the file that it is about.
+    """All problems, each with the file concerned.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def _check_segment(segment: Segment, kind: Kind) -> None:
 
 
 def _check_crowd(segment: Segment, kind: Kind) -> None:
-    """All items of large buckets are found by their rare elements."""
+    """Check that all items of large buckets are found by their rare elements."""
     crowd, refining = segment.crowd, Refining.of(kind)
     if crowd is None or refining is None:
         return

@@ -1,7 +1,7 @@
-"""The log: small changes, appended one after the other, each with a checksum.
+"""The log: small changes, appended in order, each with a checksum.
 
-The first page says how many bytes are known to be on disk. Whatever is before that must be intact; what follows may be
-the remains of a killed writer, and counts if it is complete.
+The first page says how many bytes are known to be on disk. Everything before that position must be intact. What follows
+may be the remains of a killed writer; it counts if it is complete.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lookalike.write import disk_errors
 MAGIC = b"lookalog"
 VERSION = 1
 FIRST = 4096
-"""Where the first record begins: the page before is written again and again."""
+"""Where the first record starts: the page before it is rewritten often."""
 _HEAD = struct.Struct("<8sII")  # magic, version, checksum
 _KNOWN = struct.Struct("<QI")  # bytes known to be on disk, checksum
 _RECORD = struct.Struct("<4sIQI")  # mark, checksum of the content, its length, checksum of this head
@@ -60,8 +60,8 @@ def read_log(path: Path, start: int = FIRST, *, all_of_it: bool = False) -> Iter
     Parameters
     ----------
     all_of_it
-        Also what follows the part that is known to be on disk, as far as it is complete: for the writer, when no other
-        is writing.
+        Also read complete records beyond the part that is known to be on disk. For the writer, when no other process is
+        writing.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def _read_record(handle: int, at: int) -> bytes | None:
 
 
 class LogWriter:
-    """Appends to a log; what `append` was given is on disk when it returns, or, with `grouped`, after `sync`."""
+    """Appends to a log; a record is on disk when `append` returns or, with `grouped`, after `sync`."""
 
     def __init__(self, path: Path, end: int, *, grouped: bool = False) -> None:
         self.path, self.end, self._grouped = path, end, grouped
@@ -112,7 +112,7 @@ class LogWriter:
         os.pwrite(self._handle, _known(end), _HEAD.size)
 
     def append(self, content: bytes) -> None:
-        """Add a record; if that fails, the log is as before."""
+        """Add a record; if that fails, the log is unchanged."""
         head = _RECORD.pack(_MARK, zlib.crc32(content), len(content), 0)[:-4]
         record = head + struct.pack("<I", zlib.crc32(head)) + content
         try:

@@ -28,9 +28,9 @@ class Manifest:
     vectors: dict[str, Any] | None = None
     """Dimension and type, if the items are vectors."""
     decided: bool = True
-    """False while it is open whether items are sets or vectors, and of which kind: nothing has been added."""
+    """False while nothing has been added, and it is unknown whether items are sets or vectors."""
     plan: dict[str, Any] | None = None
-    """Bands and rows, for the reader: they follow from the options."""
+    """Bands and rows, for human readers: they follow from the options."""
     known_answers: str = ""
     """The keys of some fixed items: another version of lookalike must find the same."""
     generation: int = 0
@@ -40,11 +40,11 @@ class Manifest:
     removed: str | None = None
     """The file with the numbers of the items that were removed."""
     added: int = 0
-    """Items that were ever added, before those in the log."""
+    """The number of items ever added, excluding those in the log."""
     integers: bool = True
-    """Whether all ids were integers, before those in the log."""
+    """Whether all ids were integers, excluding those in the log."""
     runs: list[str] = field(default_factory=list)
-    """The last batch jobs that have added their items."""
+    """The most recent batch jobs that have added their items."""
 
     @property
     def files(self) -> list[str]:
@@ -67,7 +67,7 @@ class Manifest:
         UsageError
             If the folder is not an index.
         BadDataError
-            If it is damaged, or of a format that this version does not read.
+            If it is damaged, or in a format that this version cannot read.
         """
         path = folder / MANIFEST
         try:

@@ -1,4 +1,4 @@
-"""Parts of an index become segments: tables, and small segments that are merged. Which count is decided elsewhere."""
+"""Turn parts of an index into segments: write tables, and merge small segments. Publishing them is done elsewhere."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ ITEM_BYTES, KEY_BYTES = 96, 1.5
 def merge_parts(
     view: View, new_segment: Callable[[], SegmentWriter], pages: Pages, *, everything: bool = False
 ) -> list[tuple[Segment, Int64]]:
-    """The segments that have the items of a view, each with the numbers of its removed items.
+    """The segments that contain the items of a view, each with the numbers of its removed items.
 
     Parameters
     ----------
     new_segment
-        Begins a segment.
+        Starts a segment.
     pages
-        Those of the files.
+        The mapped pages of the files.
     everything
         Merge all of them into one without removed items.
     """
@@ -61,7 +61,7 @@ def item_bytes(kind: Kind) -> int:
 
 
 def write_parts(parts: Sequence[Living], writer: SegmentWriter, pages: Pages) -> Segment:
-    """A segment of the items of some parts."""
+    """Write the items of some parts as one segment."""
     with writer:
         for part, alive in parts:
             if isinstance(part, Segment):

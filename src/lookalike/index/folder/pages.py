@@ -1,4 +1,4 @@
-"""How much of the mapped files of an index stays in memory. What the files hold is of no concern here."""
+"""Limit how much of the mapped files of an index stays in memory. Does not know what the files contain."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 from weakref import WeakSet
 
 READ_BYTES = 1 << 16
-"""What becomes part of the memory with a page that is read: the system maps its neighbours as well."""
+"""How much memory a read takes: the system maps the neighbouring pages as well."""
 UNSEEN = 8
 """The share of the limit that may be read before the system is asked how much is mapped, which takes a while."""
 _STATM = Path("/proc/self/statm")
@@ -20,14 +20,14 @@ class Mapped(Protocol):
     nbytes: int
 
     def release(self) -> None:
-        """Let go of the pages that were read; they are read again when they are needed."""
+        """Free the pages that were read; they are read again when needed."""
 
 
 class Pages:
-    """The pages of some files: beyond a limit, all of them are let go.
+    """The pages of some files: beyond a limit, all of them are freed.
 
-    A page that was read counts as memory of the process as long as it is mapped. To let go of it is cheap, and to read
-    it again as well, as long as the system keeps the file in its cache.
+    A page that was read counts as memory of the process while it is mapped. Freeing it is cheap, and so is reading it
+    again while the system has the file in its cache.
 
     Examples
     --------
@@ -42,30 +42,32 @@ class Pages:
         self._base = _mapped_bytes()
 
     def add(self, file: Mapped) -> None:
-        """Another file."""
+        """Add a file."""
         self._files.add(file)
         self._counted = -1
 
     @property
     def plenty(self) -> bool:
-        """Whether all files fit, so that nothing has to go."""
+        """Whether all files fit, so that nothing has to be freed."""
         count = len(self._files)
         if count != self._counted:
             self._counted, self._total = count, sum(file.nbytes for file in tuple(self._files))
         return self._total <= self.limit
 
     def at_once(self, reads: int) -> int:
-        """How many items may be asked before the next `trim`, if each reads so many places at random."""
+        """How many items may be queried before the next `trim`, if each reads this many random places."""
         return self.limit // (reads * READ_BYTES)
 
     def fit(self, places: int) -> bool:
-        """Whether so many places can be read at random without a `trim` in between."""
+        """Whether this many random places can be read without a `trim` in between."""
         return self.plenty or places * READ_BYTES <= self.limit // UNSEEN
 
     def trim(self, places: int | None = None) -> None:
-        """Let go of everything if it has become too much; called before more is read.
+        """Free everything if too much is in memory; called before more is read.
 
-        If it is known how many places are read, the system is asked only when all since the last time may be many.
+        If the number of places to be read is known, the system is asked for the actual size only when the reads since
+        the
+        last time may have been many.
         """
         if self.plenty:
             return
@@ -80,7 +82,7 @@ class Pages:
 
 
 def _mapped_bytes() -> int | None:
-    """How much of all mapped files is in memory; None if the system does not say, as Linux does."""
+    """How much of all mapped files is in memory; None on systems that do not report it (Linux does)."""
     try:
         return int(_STATM.read_bytes().split()[2]) * mmap.PAGESIZE
     except OSError:
@@ -88,6 +90,6 @@ def _mapped_bytes() -> int | None:
 
 
 def release(mapped: mmap.mmap) -> None:
-    """Let go of the pages of a mapped file, where the system can."""
+    """Free the pages of a mapped file, if the system supports it."""
     if hasattr(mmap, "MADV_DONTNEED"):
         mapped.madvise(mmap.MADV_DONTNEED)

@@ -1,7 +1,7 @@
 """Segments: items in a file that never changes, sorted by bucket key in every band.
 
-A question goes through the filter (most keys are not there), then the fences (every 2,048th key of a band, in memory),
-then one stretch of the band on disk. Items of large buckets are found by their rare elements instead.
+A query passes the filter (most keys do not exist), then the fences (every 2,048th key of a band, in memory), and then
+reads one stretch of the band on disk. Items of large buckets are found by their rare elements instead.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from lookalike.types import Bool, Int64, UInt64, to_arrow
 from lookalike.verify.measures import Measure
 
 READS = 2
-"""Places where a key that is there is looked up: keys and items."""
+"""Places that are read for an existing key: in the keys and in the items."""
 MOST_ASKED = 1 << 12
-"""Items that are asked at a time."""
+"""Items that are queried at a time."""
 
 
 class Segment:
@@ -60,10 +60,10 @@ class Segment:
         return found
 
     def find(self, asked: KeyedSets, measure: Measure) -> Iterator[Found]:
-        """Pairs that share a bucket, without some that are not similar if the bucket is large."""
+        """Pairs that share a bucket; in large buckets, some dissimilar pairs are omitted."""
         count, trim = len(asked.there), None
         if not self._pages.plenty and count > self._pages.at_once(READS * self.bands):
-            trim = self._pages.trim  # they could read the whole file: one band after the other is read
+            trim = self._pages.trim  # these keys could touch the whole file: read the bands one by one
         for first in range(0, count, MOST_ASKED):
             self._pages.trim(READS * self.bands * min(count, MOST_ASKED))
             for left, right in self._find(asked.slice(first, min(first + MOST_ASKED, count)), measure, trim):
@@ -80,7 +80,7 @@ class Segment:
             yield from self._find_runs(asked, measure, trim)
 
     def _find_runs(self, asked: KeyedSets, measure: Measure, trim: Trim | None) -> Iterator[Found]:
-        """First where the buckets of all items are: for large ones, and for little memory."""
+        """Find the runs of all items first: for large buckets, and for little memory."""
         runs = self._by_bucket.runs(asked.keys, asked.there, OVERSIZE, trim)
         if runs is not None and runs.large and self.crowd is not None:
             yield from self.crowd.find(asked, measure, runs)
@@ -106,21 +106,21 @@ class Segment:
         return self._id_data[start:end].tobytes()
 
     def contents(self, numbers: Int64) -> tuple[Content, Int64]:
-        """The whole content, in which that of these items has been checked."""
+        """The whole content, after checking that of these items."""
         self._pages.trim()
         self.file.check("offsets", numbers, numbers + 2)
         self.file.check("data", *row_ends(self._offsets, numbers))
         return Content(self._offsets, self._data), numbers
 
     def stored_sets(self, reads: int) -> StoredSets | None:
-        """The sets of all items; None if those that are to be read may not fit in memory together."""
+        """The sets of all items; None if the sets to be read may not fit in memory together."""
         if not self._pages.fit(READS * reads):
             return None
         self._pages.trim(READS * reads)
         return self._sets
 
     def sizes(self, numbers: Int64) -> Int64:
-        """How long the content of items is."""
+        """The length of the content of each item."""
         self.file.check("offsets", numbers, numbers + 2)
         starts, ends = row_ends(self._offsets, numbers)
         return ends - starts

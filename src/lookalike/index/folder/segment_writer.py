@@ -1,4 +1,4 @@
-"""Write segments: from batches, and from the items of other segments. One band is sorted at a time."""
+"""Write segments from batches and from the items of other segments. One band is sorted at a time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lookalike.types.frozen import frozen
 
 
 class KeyedItems(Protocol):
-    """Items that have been added to a segment, of which only the keys are still to be written."""
+    """Items of a new segment whose keys are still to be written."""
 
     def __len__(self) -> int: ...
 
@@ -30,7 +30,7 @@ class KeyedItems(Protocol):
         """How many of them have keys."""
 
     def band(self, number: int) -> Band:
-        """The keys of a band, and the item of each: of equal keys in ascending order."""
+        """The keys of a band, and the item of each; equal keys in ascending order of items."""
 
 
 @frozen
@@ -58,7 +58,7 @@ class BatchItems:
 
 @frozen
 class SegmentItems:
-    """Some items of another segment, whose keys stay there until they are needed."""
+    """Some items of another segment, whose keys stay there until needed."""
 
     segment: Segment
     places: Int32
@@ -89,7 +89,7 @@ class SegmentItems:
 
 
 class SegmentWriter:
-    """Collects items and writes them as a segment; the content goes to the file at once.
+    """Collects items and writes them as a segment; their content is written immediately.
 
     Use it in a `with` block, and `finish` it.
     """
@@ -123,7 +123,7 @@ class SegmentWriter:
         self._put(batch.ids, batch.times, batch.content)
 
     def add_items(self, segment: Segment, numbers: Int64) -> None:
-        """Add items (ascending) of another segment, a piece at a time."""
+        """Add items (ascending) of another segment, piece by piece."""
         self._keyed.append(SegmentItems.of(segment, numbers))
         self._bands = segment.bands
         times = segment.times
@@ -143,7 +143,7 @@ class SegmentWriter:
         self._times.append(times)
 
     def finish(self) -> None:
-        """Sort the bands and write the rest; all of it is on disk when this returns."""
+        """Sort the bands and write the rest; everything is on disk when this returns."""
         file, count = self._file, len(self)
         offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate(self._lengths))])
         ids = pa.concat_arrays(self._ids)
@@ -160,7 +160,7 @@ class SegmentWriter:
         file.finish({"items": count, "bands": self._bands})
 
     def _write_keys(self, ids: pa.Array) -> Int64:
-        """Returns the items of large buckets."""
+        """Write the keys; return the items of large buckets."""
         count, members = len(ids), sum(some.members for some in self._keyed)
         words, crowded = empty_filter(self._bands * members + count), np.zeros(count, np.bool_)
 
@@ -179,7 +179,7 @@ class SegmentWriter:
         return np.flatnonzero(crowded)
 
     def _band(self, number: int) -> Band:
-        """The keys of a band from all that was added, in order."""
+        """The sorted keys of a band from everything added."""
         first, keys, members = 0, [np.empty(0, np.uint64)], [np.empty(0, np.int32)]
         for some in self._keyed:
             found, items = some.band(number)

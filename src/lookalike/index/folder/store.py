@@ -1,4 +1,4 @@
-"""The folder of an index: one writer changes it, any number of readers see one consistent state of it."""
+"""The folder of an index: one process writes, and any number of readers each see a consistent state."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ from lookalike.write.locks import FileLock
 
 LOG_BYTES, LOG_RECORDS, LOG_ITEMS = 8 << 20, 2048, 4096
 """From this size on, the log becomes a segment: it is read whenever the index is opened, and its buckets are not
-refined, so that a question may have to be compared with all its items."""
+refined,
+so a query may have to be compared with all its items."""
 RUNS = 100
 """Batch jobs that are remembered."""
 RETRIES = 20
@@ -43,7 +44,7 @@ RETRIES = 20
 
 
 class _State(NamedTuple):
-    """What is read from the files: the manifest, and the log so far."""
+    """The state read from the files: the manifest, and the log so far."""
 
     manifest: Manifest
     view: View
@@ -64,7 +65,7 @@ class Folder:
     writing
         Take the lock; otherwise only read.
     grouped
-        Additions are on disk after `sync`, not each at once.
+        Additions are on disk after `sync`, not after each call.
     execution
         `threads` and `memory`.
     """
@@ -120,7 +121,7 @@ class Folder:
         return run in self.manifest.runs
 
     def close(self) -> None:
-        """Write what is not on disk yet, and give the lock back."""
+        """Flush everything to disk and release the lock."""
         if self._log is not None:
             self._log.close()
             self._log = None
@@ -138,12 +139,12 @@ class Folder:
                 self._open(manifest)
                 return
             except DamagedError:
-                # a writer may have replaced the manifest, and removed what the old one named
+                # a writer may have replaced the manifest and removed the files that the old one named
                 if Manifest.load(self.path).generation == manifest.generation or attempt == RETRIES - 1:
                     raise
 
     def refresh(self) -> bool:
-        """Take note of what another process has changed; returns whether there was anything."""
+        """Load the changes of other processes; return whether there were any."""
         if self.writing:
             return False
         manifest = Manifest.load(self.path)
@@ -154,11 +155,11 @@ class Folder:
             else:
                 self.load()
         except DamagedError:
-            self.load()  # the writer may have replaced the files meanwhile; otherwise this says what is wrong
+            self.load()  # the writer may have replaced the files meanwhile; otherwise this raises the error again
         return (self.manifest.generation, self._log_end) != before
 
     def _open(self, manifest: Manifest) -> None:
-        """Others see the new state when all of it is there: the view is set last."""
+        """Open a new state. The view is set last, so that other threads see the state only when it is complete."""
         kind = Kind.of(asdict(manifest), str(self.path / MANIFEST), **self._execution)
         self.pages.limit = kind.settings.execution.budget.sets_bytes
         segments = {
@@ -176,13 +177,13 @@ class Folder:
         self._take(state)
 
     def _take(self, state: _State) -> None:
-        """Show another state."""
+        """Switch to another state."""
         self.manifest, self.table, self.added = state.manifest, state.table, state.added
         self._log_end, self.records, self._removed_bytes = state.log_end, state.records, state.removed_bytes
         self.view = state.view
 
     def _replay(self, state: _State) -> _State:
-        """What the log has after a state."""
+        """Apply the part of the log that follows a state."""
         removed, integers = [no_items()], True
         _, view, table, added, log_end, records, _ = state
         log = self.path / state.manifest.log
@@ -216,7 +217,7 @@ class Folder:
             self._end_log()
 
     def _end_log(self) -> None:
-        """Make a segment of the log. The change is safe already: without room for that, it is tried again later."""
+        """Turn the log into a segment. The change is already safe: if there is no space, this is tried again later."""
         try:
             self.publish(self.view)
         except ResourceError:
@@ -229,7 +230,7 @@ class Folder:
             self._log.sync()
 
     def decide(self, kind: Kind) -> None:
-        """Settle what kind of items the index holds, before the first is added."""
+        """Fix the kind of items that the index stores, before the first is added."""
         found = replace(self.manifest, generation=self.manifest.generation + 1, **kind.to_dict())
         found.save(self.path)
         self.kind = kind
@@ -238,7 +239,7 @@ class Folder:
         self._take(_State(found, view, table, self.added, self._log_end, self.records, 0))
 
     def new_segment(self) -> SegmentWriter:
-        """Begin a segment; it counts once it is published."""
+        """Start a segment; it becomes part of the index when it is published."""
         number = len(list(self.path.glob(f"segment-{self.manifest.generation + 1:06}-*.bin")))
         path = self.path / f"segment-{self.manifest.generation + 1:06}-{number:03}.bin"
         return SegmentWriter(path, self.kind.dtype, Refining.of(self.kind))
@@ -246,17 +247,17 @@ class Folder:
     def publish(
         self, view: View, *, everything: bool = False, integers: bool = True, added: int = 0, run: str | None = None
     ) -> None:
-        """Make a new state of what a view has: tables become segments, and small segments are merged.
+        """Publish the content of a view as a new state: tables become segments, and small segments are merged.
 
         Parameters
         ----------
         everything
             Merge all segments into one without removed items.
         integers, added
-            About the items that the view has besides those that were committed: whether all have integers as ids,
-            and their number.
+            About the items of the view that were not committed before: whether all have integers as ids, and their
+            number.
         run
-            The batch job that has added them.
+            The batch job that added them.
         """
         with disk_errors(self.path):
             kept = merge_parts(view, self.new_segment, self.pages, everything=everything)
@@ -313,7 +314,7 @@ class Folder:
 
     @contextmanager
     def changing(self) -> Iterator[FolderChanges]:
-        """Begin a transaction; unless it is finished, go back to the state on disk."""
+        """Start a transaction; unless it is finished, go back to the state on disk."""
         changes = FolderChanges(self)
         try:
             yield changes
@@ -341,7 +342,7 @@ class Folder:
         return {"segments": len(self.manifest.segments), "log_bytes": self._log_end - FIRST}
 
     def bucket_sizes(self) -> dict[int, int]:
-        """How many buckets of each class of sizes there are, in each segment by itself; the log is left out."""
+        """The number of buckets by size class, each segment counted separately; the log is not included."""
         classes = np.zeros(64, np.int64)
         for part in self.view.parts:
             if isinstance(part, Segment):

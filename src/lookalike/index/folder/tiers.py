@@ -1,4 +1,4 @@
-"""Which segments to merge: often enough to keep them few, seldom enough that an item is rarely copied."""
+"""Which segments to merge: often enough to keep their number small, but so rarely that items are not copied often."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def merge_groups(sizes: Sequence[int], everything: bool = False, most: int | Non
 
 
 def _crowded(groups: list[tuple[list[int], int]]) -> int | None:
-    """Where the end begins that has WIDTH segments of one tier, and otherwise smaller ones; of the lowest such tier."""
+    """Where the last WIDTH segments of one tier, and smaller ones after them, start; for the lowest such tier."""
     for tier in range(64):
         start, count = len(groups), 0
         while start and (found := _tier(groups[start - 1][1])) <= tier:
@@ -50,7 +50,7 @@ def _crowded(groups: list[tuple[list[int], int]]) -> int | None:
 
 
 def _tier(size: int) -> int:
-    """How often the size can be divided by WIDTH."""
+    """How many times the size can be divided by WIDTH."""
     tier = 0
     while size >= WIDTH:
         size //= WIDTH

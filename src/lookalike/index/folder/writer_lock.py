@@ -16,7 +16,7 @@ LOCK = "writer.lock"
 
 
 def take_lock(path: Path) -> FileLock:
-    """Become the one writer of an index.
+    """Become the only writer of an index.
 
     Raises
     ------

@@ -18,7 +18,7 @@ PIECE = 4096
 
 
 class DatabaseChanges:
-    """Puts items into the tables at once; others see them when the transaction ends. See `contract.Changes`."""
+    """Writes items to the tables immediately; others see them when the transaction ends. See `contract.Changes`."""
 
     def __init__(self, store: Database) -> None:
         self._store = store
@@ -58,7 +58,7 @@ class DatabaseChanges:
     def finish(
         self, *, repeated: Int64 | None = None, integers: bool = True, counted: int = 0, run: str | None = None
     ) -> None:
-        """Make the version the current one, when the transaction ends."""
+        """Make this version the current one when the transaction ends."""
         if repeated is not None:
             self.remove(self._first + repeated)
         self._lookup.integers &= integers or not counted

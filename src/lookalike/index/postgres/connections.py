@@ -1,7 +1,7 @@
-"""Connections to the database of an index: one for changes, others while several threads ask at the same time.
+"""Connections to the database of an index: one for changes, and others for concurrent queries.
 
-A connection that was lost, because the server was restarted for instance, is made again, unless that would be in the
-middle of a transaction.
+A connection that was lost, for example because the server was restarted, is replaced, unless this happens in the middle
+of a transaction.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ READERS = 8
 
 @contextmanager
 def reporting(place: Place) -> Iterator[None]:
-    """Errors of the database become one line without a password."""
+    """Turn errors of the database into one line without a password."""
     try:
         yield
     except psycopg.Error as error:
@@ -50,7 +50,7 @@ def connect(place: Place) -> Connection:
         text = _in_one_line(place, error)
         raise UsageError(f"{place.name}: {text}; check the URL, and whether the server is running") from None
     with reporting(place):
-        # an index is always better here than reading all items, whatever the statistics say
+        # here, an index is always better than reading all items, regardless of the statistics
         connection.execute("SET enable_seqscan = off; SET jit = off")
     return connection
 
@@ -63,7 +63,7 @@ class Connections:
     first
         The connection for changes; it is closed with the others.
     prepare
-        What is done with a connection that replaces the first.
+        Called with a connection that replaces the first.
     """
 
     def __init__(self, place: Place, first: Connection, prepare: Callable[[Connection], None]) -> None:
@@ -75,7 +75,7 @@ class Connections:
         self._inside = self.closed = False
 
     def fetch(self, statement: bytes, values: Mapping[str, Any]) -> Rows:
-        """The rows that a statement finds: on the first connection, if no other thread is using it."""
+        """The rows that a statement returns; on the first connection unless another thread is using it."""
         if not self._mine.acquire(blocking=False):
             return self._fetch_aside(statement, values)
         try:
@@ -100,7 +100,7 @@ class Connections:
                 self._idle.append(connection) if not (connection.broken or self.closed) else connection.close()
 
     def change(self, statement: bytes | str, values: Mapping[str, Any] | Sequence[Any] = ()) -> int:
-        """Run a statement on the first connection; returns how many rows it has changed."""
+        """Run a statement on the first connection; return how many rows it has changed."""
         with self._mine:
             return self._again(lambda: self._first.execute(statement, values or None).rowcount)
 
@@ -111,7 +111,7 @@ class Connections:
                 copy.write(piece)
 
     def _again(self, action: Callable[[], Found]) -> Found:
-        """Do something on the first connection; once more, if it turns out to be lost outside of a transaction."""
+        """Run something on the first connection; retry once if the connection was lost outside a transaction."""
         try:
             return action()
         except psycopg.OperationalError:
@@ -127,7 +127,7 @@ class Connections:
 
     @contextmanager
     def transaction(self, begin: Callable[[], None]) -> Iterator[None]:
-        """A transaction of this thread, which starts with `begin`; if the connection is lost by then, on another."""
+        """A transaction of this thread, which starts with `begin`; a lost connection is replaced first."""
         with self._mine, ExitStack() as stack:
             try:
                 stack.enter_context(self._transaction())

@@ -1,8 +1,9 @@
 """Large buckets of an index in a database: their items are found by rare elements, as `refining` describes.
 
-The row of the table `index` has the keys of the buckets that were large at the last `create` or `compact`, and how
-often elements occurred in them. Every item with such a key, also one that is added later, has its rare elements in the
-table `rare`. Whoever asks must use the same counts, so these have a generation.
+The row of the table `index` has the keys of the buckets that were large at the last `create` or `compact`, and the
+frequency of their elements. Every item with such a key, even one added later, has its rare elements in the table
+`rare`.
+Queries must use the same frequencies, so these have a generation number.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ _ENTRY = np.dtype([("fields", ">i2"), *(field for both in _FIELDS for field in b
 
 
 class Crowd(NamedTuple):
-    """Which buckets are refined, and by which order of the elements."""
+    """The buckets that are refined, and the order of the elements."""
 
     generation: int
     keys: Int64
-    """As the table has them, with the band."""
+    """As stored in the table, with the band mixed in."""
     counters: Array
     """uint32: how often elements occur; see `Refining.count`."""
 
@@ -42,10 +43,11 @@ class Crowd(NamedTuple):
         return np.isin(keys, self.keys)
 
     def wanted(self, sets: Sets, rows: Int64, measure: Measure) -> dict[str, Any]:
-        """The rare elements of some sets, and for each the sizes of the similar items that can have it first in common.
+        """The rare elements of some sets, each with the sizes of similar items whose first common element it can be.
 
-        Two sets of sizes n and m that have a rare element first in common, at position p of the order of one of them,
-        share at most n - p elements, and with a similarity of f share at least (n + m) f / (1 + f).
+        If the first common element of two sets of sizes n and m is at position p of the first set, they share at most n
+        - p
+        elements; at similarity f, they share at least (n + m) f / (1 + f).
         """
         found, floor = rare_elements(sets, rows, self.counters, measure), measure.jaccard_floor
         assert floor is not None
@@ -94,7 +96,7 @@ class _Items:
 
 
 def refine(store: Database) -> None:
-    """Find out anew which buckets are large, and list the rare elements of their items; within a transaction."""
+    """Determine again which buckets are large, and list the rare elements of their items; within a transaction."""
     refining = Refining.of(store.kind) if store.kind.decided else None
     keys = [key for (key,) in store.execute("crowded", large=OVERSIZE)] if refining is not None else []
     if refining is None or not (keys or store.row.refined):
@@ -114,7 +116,7 @@ def refine(store: Database) -> None:
 
 
 def entries_of(store: Database, batch: Batch, first: int) -> bytes:
-    """The rows of the table `rare` for new items, numbered from `first` on: those in refined buckets have some."""
+    """The rows of the table `rare` for new items in refined buckets; items are numbered from `first` on."""
     refining, crowd = Refining.of(store.kind), store.crowd(store.row.refined)
     if refining is None or not len(crowd.keys):
         return b""
@@ -137,7 +139,7 @@ class _Given(NamedTuple):
     content: Content
 
     def contents(self, rows: Int64) -> tuple[Content, Int64]:
-        """All of it."""
+        """The whole content."""
         return self.content, rows
 
     def sizes(self, rows: Int64) -> Int64:

@@ -1,4 +1,4 @@
-"""Whether the tables of an index agree with each other."""
+"""Check whether the tables of an index are consistent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PIECE = 4096
 
 
 def check_database(place: Place) -> list[str]:
-    """Everything that is wrong: items that are not in all their buckets or not under their id, or are miscounted."""
+    """All problems: items that are missing from their buckets or not found by their id, and wrong counts."""
     try:
         store = open_database(place, writing=False)
     except BadDataError as error:

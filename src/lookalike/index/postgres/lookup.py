@@ -21,9 +21,9 @@ from lookalike.types import Int64
 from lookalike.verify.measures import Measure
 
 LATEST = (1 << 62) - 1
-"""The version of those who want to see everything that is there."""
+"""The version for readers that see all current items."""
 ASKED = 256
-"""Items that are asked for in one statement."""
+"""Items that are queried in one statement."""
 Rows = list[tuple[Any, ...]]
 Execute = Callable[..., Rows]
 """Runs a statement, by name, with its values."""
@@ -44,7 +44,7 @@ class DatabaseLookup:
         self._execute, self.kind, self._version, self._count = execute, kind, version, count
         self.integers, self._crowd = integers, crowd
         self._known: dict[int, bytes] = {}
-        """Ids that have come with answers."""
+        """Ids that earlier answers contained."""
 
     def __len__(self) -> int:
         return self._count()
@@ -53,7 +53,7 @@ class DatabaseLookup:
         return self._execute(statement, version=self._version, **values)
 
     def search(self, asked: KeyedSets, measure: Measure) -> Matches:
-        """All similar items that share a bucket with those asked, with their exact similarity."""
+        """All similar items that share a bucket with the queried items, with their exact similarity."""
         found = []
         for first in range(0, len(asked.sets), ASKED):
             some = self._search(asked.slice(first, min(first + ASKED, len(asked.sets))), measure)
@@ -74,7 +74,7 @@ class DatabaseLookup:
         return found._replace(right=numbers[found.right])
 
     def _fetch(self, asked: KeyedSets, measure: Measure) -> Rows:
-        """The items that share a bucket with those asked, without some of large buckets that are not similar."""
+        """The items that share a bucket with the queried items; in large buckets, some dissimilar ones are omitted."""
         keys, crowd = mixed_keys(asked.keys[:, asked.there]), self._crowd()
         count, bands = keys.shape
         values = {"count": count, "bands": bands}
@@ -88,7 +88,7 @@ class DatabaseLookup:
         listed = keys.ravel().tolist()
         rows = self._ask("search", keys=listed) if count == 1 else self._ask("search_many", keys=listed, **values)
         if rows:
-            self._crowd(rows[0][5])  # next time, buckets that have become large are refined
+            self._crowd(rows[0][5])  # from the next query on, buckets that have become large are refined
         return rows
 
     def find_ids(self, ids: pa.Array) -> tuple[Int64, Int64]:
@@ -116,7 +116,7 @@ class DatabaseLookup:
         return np.array([number for (number,) in self._ask("numbers")], np.int64)
 
     def content(self, numbers: Int64) -> Content:
-        """What is stored of items to compare them."""
+        """The stored content of items."""
         found: dict[int, bytes] = dict(self._execute("contents", numbers=numbers.tolist()))
         return content_of([found[number] for number in numbers.tolist()], self.kind.dtype)
 
@@ -126,7 +126,7 @@ class DatabaseLookup:
         return np.array([found[number] for number in numbers.tolist()], np.int64)
 
     def content_bytes(self) -> int:
-        """How many bytes the content of all items has, removed ones included."""
+        """The size in bytes of the content of all items, including removed ones."""
         return int(self._execute("content_bytes")[0][0])
 
     @property

@@ -1,4 +1,4 @@
-"""`postgresql://user@host/database?table=prefix`: what it names, and how it is shown without a password."""
+"""Parse `postgresql://user@host/database?table=prefix`, and show it without a password."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsp
 from lookalike.errors import UsageError
 
 PREFIX = "lookalike"
-"""How the names of the tables begin, unless the URL says otherwise."""
+"""The default prefix of the names of the tables."""
 _PREFIXES = re.compile(r"[a-z_][a-z0-9_]{0,39}")
 
 
@@ -54,7 +54,7 @@ class Place:
         return cls(url, prefix, name, secrets)
 
     def without_secrets(self, message: str) -> str:
-        """A message of the driver in which no password occurs."""
+        """A message of the driver with passwords removed."""
         for secret in self.secrets:
             message = message.replace(secret, "***")
         return message

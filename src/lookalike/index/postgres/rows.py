@@ -1,4 +1,4 @@
-"""Batches of items to rows of a table, in PostgreSQL's binary format, and back."""
+"""Convert batches of items to rows of a table in PostgreSQL's binary format, and back."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def mixed_keys(keys: UInt64) -> Int64:
-    """uint64[bands, items] -> int64[items, bands]: keys in which the band counts, so that one list can hold all.
+    """uint64[bands, items] -> int64[items, bands]: mix the band into the keys, so that one list can hold them all.
 
-    Equal keys of two bands may become equal by chance; who asks compares the bands again.
+    Keys of two bands may collide; the caller compares the bands again.
     """
     bands = np.arange(1, len(keys) + 1, dtype=np.uint64) * _SPREAD
     return np.ascontiguousarray((keys + bands[:, None]).T).view(np.int64)
@@ -63,14 +63,14 @@ def _key_arrays(batch: Batch) -> list[bytes]:
 
 
 def _fields(data: Any, offsets: Int64, itemsize: int) -> list[bytes]:
-    """Values of any length, each after its length."""
+    """Values of variable length, each preceded by its length."""
     view = np.ascontiguousarray(data).data.cast("B") if len(data) else b""
     places = (offsets * itemsize).tolist()
     return [struct.pack(">i", high - low) + view[low:high] for low, high in pairwise(places)]
 
 
 def encode_rows(batch: Batch, first: int, version: int) -> bytes:
-    """Items as rows for COPY, without head and end; they are numbered from `first` on."""
+    """Items as rows for COPY, without header and trailer; they are numbered from `first` on."""
     heads = _heads(batch, first, version)
     size, whole = heads.dtype.itemsize, heads.tobytes()
     letters, places = text_arrays(batch.ids)
@@ -81,7 +81,7 @@ def encode_rows(batch: Batch, first: int, version: int) -> bytes:
 
 
 def content_of(found: Sequence[bytes], dtype: Any) -> Content:
-    """Stored values, one after the other."""
+    """Stored values, concatenated."""
     size = np.dtype(dtype).itemsize
     lengths = np.array([len(one) // size for one in found], np.int64)
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])

@@ -1,7 +1,7 @@
 """The tables of an index, and the statements that are used on them.
 
-`index` has one row: options, and the version that each transaction increases. An item belongs to the versions from its
-own to the one before its removal, so that a reader can stay with one version while others write.
+`index` has one row: options, and the version that each transaction increases. An item belongs to all versions from its
+addition to just before its removal, so a reader can stay with one version while others write.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ CREATE TABLE {rare} (
 CREATE INDEX {rare_elements} ON {rare} (element, size, rest, number);
 UPDATE {index} SET format = 2
 """
-# fastupdate would collect new keys in a list that every question has to read
+# fastupdate would collect new keys in a list that every query has to read
 _MAKE_KEYS = "CREATE INDEX {items_keys} ON {items} USING gin (keys) WITH (fastupdate = off)"
 _VISIBLE = """i.version <= %(version)s::bigint AND NOT coalesce(
     (SELECT r.version <= %(version)s::bigint FROM {removed} r WHERE r.number = i.number), false)"""
-# not ordered by number: for many keys, the planner would read all items in that order instead of asking the index
+# not ordered by number: for many keys, the planner would read all items in that order instead of using the index
 _ITEMS = "SELECT i.number, i.id, array_send(i.keys) AS keys, i.content"
 _FOUND = f"{_ITEMS}, (SELECT integers FROM {{index}}), (SELECT refined FROM {{index}}) FROM {{items}} i"
 _BY_KEYS = """SELECT f.number FROM generate_series(0, %(count)s::integer - 1) AS q, LATERAL (
@@ -71,9 +71,9 @@ _STATEMENTS = {
         SELECT format, described, version, items, next_number, added, integers, compacted, runs, refined,
                '{items_name}'::regclass::oid::bigint FROM {index}""",
     "search": f"{_FOUND} WHERE i.keys && %(keys)s::bigint[] AND {_VISIBLE}",
-    # one item after the other: the time for all keys at once grows faster than their number
+    # one item at a time: the time for all keys at once grows faster than linearly
     "search_many": f"{_FOUND} WHERE i.number IN ({_BY_KEYS}) AND {_VISIBLE}",
-    # there is always a row, which says by what the buckets are refined
+    # there is always a row, which gives the generation of the refined buckets
     "search_rare": f"""
         SELECT f.number, f.id, f.keys, f.content, x.integers, x.refined FROM {{index}} x LEFT JOIN LATERAL (
             {_ITEMS} FROM {{items}} i WHERE {_VISIBLE} AND i.number IN (
@@ -145,7 +145,7 @@ class Statements:
         parts: dict[str, sql.Composable] = {name: sql.Identifier(text) for name, text in names.items()}
         parts |= {f"{name}_name": sql.SQL(text) for name, text in names.items()}
         made = {name: sql.SQL(text).format(**parts) for name, text in _STATEMENTS.items()}
-        # as bytes: to put a statement together takes longer than to answer a question
+        # as bytes: composing a statement takes longer than answering a query
         self._made = {name: one.as_bytes(None) for name, one in made.items()}
         self.table = names["index"]
 

@@ -1,7 +1,7 @@
 """The store of an index in a PostgreSQL database.
 
-Writers wait for each other: each transaction holds an advisory lock of the index, and increases its version. A reader
-holds a shared lock for the version that it sees, so that `compact` leaves the items of that version.
+Writers wait for each other: each transaction holds an advisory lock of the index and increases its version. A reader
+holds a shared lock for the version that it sees, so that `compact` keeps the items of that version.
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ class Database:
     place
         URL and names of tables.
     writing
-        Otherwise it stays at one version until `refresh`.
+        If false, it stays at one version until `refresh`.
     grouped
-        Transactions are on disk after `sync`, not each at once.
+        Transactions are on disk after `sync`, not after each call.
     execution
         `threads` and `memory`.
     """
@@ -82,7 +82,7 @@ class Database:
             self._stay()
 
     def _prepare(self, connection: Connection) -> None:
-        """Go on with a new connection: a reader stays with its version if nothing of that has been deleted."""
+        """Continue with a new connection: a reader keeps its version if none of its items has been deleted."""
         if self._grouped:
             connection.execute(_NO_WAITING)
         if not self._writing:
@@ -104,7 +104,7 @@ class Database:
             return self._connections.fetch(self._say[name], values)
 
     def change(self, name: str, **values: Any) -> int:
-        """Run a statement that changes rows; returns how many."""
+        """Run a statement that changes rows; return how many."""
         with reporting(self._place):
             return self._connections.change(self._say[name], values)
 
@@ -128,7 +128,7 @@ class Database:
 
     @property
     def lookup(self) -> DatabaseLookup:
-        """The items: for a writer those that are there, otherwise those of its version."""
+        """The items: for a writer, the current ones; otherwise those of its version."""
         return self.lookup_at(LATEST if self._writing else self.row.version)
 
     def lookup_at(self, version: int) -> DatabaseLookup:
@@ -140,7 +140,7 @@ class Database:
         return DatabaseLookup(self.execute, self.kind, version, count, self.row.integers, self.crowd)
 
     def crowd(self, generation: int | None = None) -> Crowd:
-        """Which buckets are refined, as it was last seen; read again if that was of another generation."""
+        """The refined buckets, cached; read again if the generation has changed."""
         if generation is None:
             generation = self._crowd.generation or self.row.refined
         if self._crowd.generation != generation:
@@ -163,13 +163,13 @@ class Database:
         return run in self._read().runs
 
     def _take(self, row: Row) -> None:
-        """Go on to another state."""
+        """Switch to another state."""
         if row.described != self._described:
             self._described, self.kind = row.described, Kind.of(row.described, self.name, **self._execution)
         self.row = row
 
     def _stay(self) -> None:
-        """Hold the lock of the version to read, once no `compact` can have removed its items."""
+        """Take the lock of the version to read, making sure that no `compact` has removed its items."""
         while True:
             row = self._read()
             self._lock("pg_advisory_lock_shared", row.version + 1)
@@ -183,7 +183,7 @@ class Database:
             self._connections.change(f"SELECT {function}(%s::integer, %s::integer)", [_signed(self.row.lock), number])
 
     def refresh(self) -> bool:
-        """See what others have changed; returns whether there was anything."""
+        """Load the changes of other processes; return whether there were any."""
         before = self.row.version
         if self.writing:
             self._take(self._read())
@@ -196,7 +196,7 @@ class Database:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        """A transaction that no other writer runs at the same time, with the latest state."""
+        """An exclusive transaction on the latest state."""
         with reporting(self._place), self._connections.transaction(self._begin):
             yield
 
@@ -208,7 +208,7 @@ class Database:
 
     @contextmanager
     def changing(self) -> Iterator[DatabaseChanges]:
-        """Begin a transaction; unless it is finished, it is undone."""
+        """Start a transaction; unless it is finished, it is rolled back."""
         with self._transaction():
             changes = DatabaseChanges(self)
             yield changes
@@ -218,7 +218,7 @@ class Database:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Let other writers wait during the block."""
+        """Make other writers wait during the block."""
         self._lock("pg_advisory_lock", WRITER)
         try:
             self._take(self._read())
@@ -228,21 +228,21 @@ class Database:
                 self._lock("pg_advisory_unlock", WRITER)
 
     def decide(self, kind: Kind) -> None:
-        """Settle what kind of items the index holds, unless another writer has done so."""
+        """Fix the kind of items that the index stores, unless another writer has done so."""
         with self._transaction():
             if not self.kind.decided:
                 self.change("decide", described=Jsonb(kind.to_dict()))
         self._take(self._read())
 
     def sync(self) -> None:
-        """Wait until everything is on disk: a commit that waits takes all before it with it."""
+        """Wait until everything is on disk: a synchronous commit flushes all earlier ones."""
         if self._grouped:
             with reporting(self._place), self._connections.transaction(lambda: None):
                 self._connections.change("SET LOCAL synchronous_commit = on")
                 self._connections.change("SELECT pg_current_xact_id()")
 
     def compact(self) -> None:
-        """Delete removed items, but for those that a reader still sees."""
+        """Delete removed items, except those that a reader still sees."""
         with self._transaction():
             oldest = self.execute("readers", lock=self.row.lock)[0][0]
             version = self.row.version if oldest is None else min(self.row.version, oldest - 1)
@@ -257,7 +257,7 @@ class Database:
         return {}
 
     def bucket_sizes(self) -> dict[int, int]:
-        """How many buckets of each class of sizes there are, removed items included."""
+        """The number of buckets by size class, including removed items."""
         found = dict(self.execute("buckets"))
         return {1 << power: int(found.get(power, 0)) for power in range(max(found, default=-1) + 1)}
 
@@ -288,7 +288,7 @@ class Database:
 
 
 def _signed(number: int) -> int:
-    """The same 32 bits as a signed number, as locks take them."""
+    """The same 32 bits as a signed number, as locks require."""
     return number - (1 << 32) if number >= 1 << 31 else number
 
 
@@ -298,7 +298,7 @@ def _exists(connection: Connection, prefix: str) -> bool:
 
 
 def _bring_up_to_date(connection: Connection, place: Place, writing: bool) -> None:
-    """Add what an index of format 1 does not have; nothing in it changes."""
+    """Add the tables that an index of format 1 lacks; its existing data does not change."""
     say = Statements(place.prefix)
     if connection.execute(say["format"]).fetchone() != (1,):
         return
@@ -314,7 +314,7 @@ def _bring_up_to_date(connection: Connection, place: Place, writing: bool) -> No
 
 
 def open_database(place: Place, *, writing: bool, grouped: bool = False, **execution: Any) -> Database:
-    """An index that exists; with `grouped`, transactions are on disk after `sync`, not each at once."""
+    """Open an existing index; with `grouped`, transactions are on disk after `sync`, not after each call."""
     connection = connect(place)
     try:
         with reporting(place):
@@ -329,7 +329,7 @@ def open_database(place: Place, *, writing: bool, grouped: bool = False, **execu
 
 @contextmanager
 def create_database(place: Place, kind: Kind, **execution: Any) -> Iterator[Database]:
-    """A new index, to be filled in the block; it appears with all that was added, or not at all."""
+    """A new index, to be filled in the block; it appears with everything added in the block, or not at all."""
     say = Statements(place.prefix)
     with closing(connect(place)) as connection, reporting(place):
         if _exists(connection, place.prefix):
@@ -342,6 +342,6 @@ def create_database(place: Place, kind: Kind, **execution: Any) -> Iterator[Data
             connection.execute(say["make_rare"])
             made = Database(connection, place, writing=True, **execution)
             yield made
-            connection.execute(say["make_keys"])  # at the end: much faster than key by key
+            connection.execute(say["make_keys"])  # created at the end: much faster than key by key
             refine(made)
             connection.execute(say["analyze"])

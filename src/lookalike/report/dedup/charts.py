@@ -136,7 +136,7 @@ def chart_recall(report: DedupReport) -> Markup:
 
 
 def _beside(plan: Plan) -> float:
-    """Where the measured recall is drawn: it is of all pairs at or beyond the threshold, so in the middle of them."""
+    """Where the measured recall is drawn: in the middle of the range of pairs at or beyond the threshold."""
     nearest = plan.axis[0] if plan.scale.is_distance else plan.axis[1]
     return (plan.threshold + nearest) / 2
 

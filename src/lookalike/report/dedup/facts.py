@@ -15,7 +15,7 @@ from lookalike.types.frozen import frozen
 
 @frozen
 class SourceCount:
-    """How many items of a source there were and how many were removed. `items` is None if only these are known."""
+    """The items of a source, and how many of them were removed. `items` is None if only the latter is known."""
 
     name: str
     items: int | None
@@ -23,7 +23,7 @@ class SourceCount:
 
     @property
     def kept(self) -> int | None:
-        """How many stay."""
+        """How many items are kept."""
         return None if self.items is None else self.items - self.removed
 
 
@@ -64,7 +64,7 @@ class DedupReport:
     largest, doubtful, closest
         Examples.
     about_closest
-        How the closest pairs were found; or why there are none.
+        How the closest pairs were found, or why there are none.
     notes
         What a reader should know about the page itself, such as texts that are no longer there.
     """
@@ -87,7 +87,7 @@ class DedupReport:
 
     @property
     def is_distance(self) -> bool:
-        """Whether less is nearer."""
+        """Whether smaller values mean more similar."""
         return self.run["options"].get("measure") in ("euclidean", "hamming")
 
     @property

@@ -22,7 +22,7 @@ def list_warnings(report: DedupReport) -> list[str]:
     counts, alarms = report.run["counts"], report.run.get("alarms", ())
     found = [*_about_result(report, counts), *_about_recall(report.run.get("audit"))]
     found += [*_about_input(counts), *_about_sources(report)]
-    # the page has its own words for these; only of empty files among full ones it knows nothing
+    # the page has its own wording for these, except for empty files among full ones
     said = {"large_cluster", "recall_not_reached", "mostly_empty", "file_mostly_removed"}
     rest = [one for one in alarms if one.get("kind") not in said or (one["kind"] == "mostly_empty" and "file" in one)]
     found += [_sentence(alarm["text"]) for alarm in rest]
@@ -32,7 +32,7 @@ def list_warnings(report: DedupReport) -> list[str]:
 
 
 def _about_sources(report: DedupReport) -> list[str]:
-    """Sources that have lost most of their items, if they are some among several."""
+    """Sources that have lost most of their items, if there are others that have not."""
     lost = [one for one in report.sources if (one.items or 0) >= FEW and one.removed > MOSTLY * (one.items or 0)]
     if not lost or len(report.sources) == 1:
         return []

@@ -84,7 +84,7 @@ def _weights(report: LinkReport) -> Markup:
 
 
 def _say_weights(weights: Sequence[LevelWeight]) -> str:
-    """The level that says most, either way."""
+    """The level with the strongest evidence, for or against a match."""
     most = max(weights, key=lambda level: abs(level.weight))
     way = "for" if most.weight >= 0 else "against"
     return f"The strongest evidence {way} a match is {most.field}: {most.level} ({show_number(most.weight, sign=True)})"

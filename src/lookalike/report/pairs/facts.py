@@ -44,7 +44,7 @@ class PairsReport:
     run
         What `--json` prints, if the page is made during the run.
     command
-        How to repeat the run, if that is known.
+        How to repeat the run, if known.
     two_sided
         Whether the pairs are between two collections.
     """

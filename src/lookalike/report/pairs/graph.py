@@ -1,4 +1,4 @@
-"""A small graph as inline SVG. Items that are connected attract each other, all others repel; no chance is involved."""
+"""A small graph as inline SVG. Connected items attract each other, all others repel; nothing is random."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMED = 6
 NAME = 16
 """Characters of a drawn name."""
 MANY = 60
-"""Lines that can be told apart; more of them are thinner."""
+"""Lines that can be distinguished; if there are more, they are thinner."""
 
 
 def draw_component(one: Component, value_name: str) -> Markup:
@@ -48,7 +48,7 @@ def _short(name: object) -> str:
 
 
 def _ending(name: str) -> str:
-    """The end of a name, which tells files and rows of one folder apart.
+    """The end of a name, which distinguishes files and rows of one folder.
 
     Examples
     --------
