@@ -1,8 +1,9 @@
-"""What a later run changes: clusters keep their numbers, and each record whose cluster changes is listed.
+"""The changes of a later run: clusters keep their numbers, and each record whose cluster changes is listed.
 
-A cluster's number goes with most of its records. Of several clusters that become one, the one that brings most records
-keeps its number (ties: the smallest number); of the parts of a cluster, the one with most of its records does (ties:
-the part with the first record). New clusters get numbers that were never used.
+The number of a cluster stays with most of its records. If several clusters merge, the number of the one with the most
+records is kept (ties: the smallest number). If a cluster is split, the part with the most of its records keeps the
+number
+(ties: the part with the first record). New clusters get numbers that were never used.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def number_clusters(first: Int64, before: Int64, used: int) -> tuple[Int64, int]
     before
         The earlier cluster of each record, or -1.
     used
-        Earlier clusters have smaller numbers than this.
+        All earlier clusters have smaller numbers.
 
     Examples
     --------
@@ -61,7 +62,7 @@ def number_clusters(first: Int64, before: Int64, used: int) -> tuple[Int64, int]
 
 
 def kinds_of_change(after: Int64, before: Int64, new: Bool) -> Int64:
-    """What happened to each record: a place in CHANGES, or -1 if nothing did.
+    """What happened to each record: an index into CHANGES, or -1 if nothing did.
 
     Examples
     --------
@@ -77,7 +78,7 @@ def kinds_of_change(after: Int64, before: Int64, new: Bool) -> Int64:
     here = np.append(known, False)[after]  # -1 picks the last entry
     kinds[inside & here & (before < 0)] = JOINED
     moved = (before >= 0) & (after != before)
-    # Of a cluster that is gone, records in a cluster that existed merged with it; all other moves are splits.
+    # Records of a vanished cluster that are now in an existing one have merged with it; all other moves are splits.
     still = np.isin(before, after[before == after])
     existed = np.isin(after, before[before == after])
     kinds[moved] = np.where(inside & existed & ~still, MERGED, SPLIT)[moved]
@@ -85,7 +86,7 @@ def kinds_of_change(after: Int64, before: Int64, new: Bool) -> Int64:
 
 
 def changes_of(found: Linked, records: LaterRecords, after: Int64) -> pa.Table:
-    """id, table, change, cluster, before, partner, probability, reason: a row for each record that changed."""
+    """id, table, change, cluster, before, partner, probability, reason: one row per record that changed."""
     kinds = kinds_of_change(after, records.before, records.new)
     changed = np.flatnonzero(kinds >= 0)
     order = np.lexsort((changed, kinds[changed]))
@@ -125,15 +126,16 @@ def _sides(right: Bool) -> pa.Array:
 
 
 def _deciding_links(found: Linked, records: LaterRecords, kinds: Int64) -> Int64:
-    """The link of each record that explains its change: its place among the candidates, or -1.
+    """The link that explains the change of each record: its position among the candidates, or -1.
 
-    That is its best link; if it joined others, the best one with a record that was there before. Records of a cluster
-    that merged with another have the best link from their old cluster to a record outside of it.
+    This is its best link; for a record that joined a cluster, the best one to a record that was there before. Records
+    of a
+    cluster that merged with another have the best link from their old cluster to a record outside it.
     """
     places = np.flatnonzero(found.chosen)
     places = places[np.argsort(found.score[places], kind="stable")]
     left, right = found.candidates.left[places], found.candidates.right[places]
-    # Each link twice, the best last: of several values that are assigned to one place, the last one stays.
+    # Each link twice, the best last: when several values are assigned to one position, the last one stays.
     one, other = np.stack([left, right], 1).ravel(), np.stack([right, left], 1).ravel()
     places, before = np.repeat(places, 2), records.before
     best = np.full(found.sizes.records, -1, np.int64)
@@ -150,7 +152,7 @@ def _deciding_links(found: Linked, records: LaterRecords, kinds: Int64) -> Int64
 
 
 def _partner(found: Linked, records: LaterRecords, changed: Int64, best: Int64) -> Int64:
-    """The other record of the link that explains a change (the one outside of its old cluster); -1 for none."""
+    """The other record of the link that explains a change (the one outside its old cluster); -1 for none."""
     if not len(found.candidates):
         return np.full(len(changed), -1, np.int64)
     left, right = (ends[best].astype(np.int64) for ends in (found.candidates.left, found.candidates.right))
@@ -193,7 +195,7 @@ def _reasons(
 
 
 def _agreements(found: Linked, places: Int64) -> list[str]:
-    """How the fields of some pairs agree, in words; fields without evidence are left out."""
+    """How the fields of some pairs agree, in words; fields without evidence are omitted."""
     if not len(places):
         return []
     by_field = [found.agreements(places, number).to_pylist() for number in range(len(found.columns))]
@@ -205,7 +207,7 @@ def _agreements(found: Linked, places: Int64) -> list[str]:
 
 
 def _removed(records: LaterRecords, schema: pa.Schema) -> pa.Table:
-    """A row for each record that was removed."""
+    """One row per removed record."""
     counts = [len(ids) for ids in records.removed.ids]
     rows = sum(counts)
     kind = schema.field("id").type

@@ -1,6 +1,6 @@
-"""A finished run, as a later one needs it: settings, what was learned, the records, and their clusters.
+"""A finished run, for use by a later one: settings, learned weights, the records, and their clusters.
 
-In an output folder it is the folder `model`: model.json, and left.parquet and right.parquet with the records.
+In an output folder it is the folder `model`, with model.json, and left.parquet and right.parquet for the records.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ class Finished:
     clusters: Int64
     """The cluster of each record, those of the left table first; -1 for none."""
     used: int
-    """All clusters so far, also those that are gone, have smaller numbers."""
+    """All clusters so far, including vanished ones, have smaller numbers."""
 
     def save(self, out: Path) -> None:
-        """Write the folder `model` into an output folder."""
+        """Write the folder `model` to an output folder."""
         folder = out / FOLDER
         folder.mkdir()
         split = len(self.left.ids)
@@ -132,7 +132,7 @@ def _read_settings(saved: dict[str, Any], execution: Execution) -> LinkSettings:
 
 
 def _write_records(path: Path, records: RecordTable, clusters: Int64) -> None:
-    """Id and cluster come first, whatever the names of the other columns."""
+    """Write the records, with id and cluster as the first columns."""
     columns: list[pa.Array | pa.ChunkedArray] = [records.ids, to_arrow(np.ascontiguousarray(clusters))]
     names = ["record", "cluster"]
     for name in records.table.column_names:
@@ -142,7 +142,7 @@ def _write_records(path: Path, records: RecordTable, clusters: Int64) -> None:
 
 
 def _unlike(names: list[str]) -> list[str]:
-    """The names, of which the first two differ from all others."""
+    """The names, with the first two changed if necessary to differ from all others."""
     first, others = names[:2], names[2:]
     while set(first) & set(others):
         first = [f"{name}_" for name in first]

@@ -60,9 +60,9 @@ class LinkResult:
     review: pa.Table | None = None
     """With `review`: pairs to label."""
     finished: Finished | Path | None = made_by(default=None, repr=False, compare=False)
-    """What a later run with `against` needs, or the folder that holds it."""
+    """The data that a later run with `against` needs, or the folder that contains it."""
     facts: Callable[[], LinkReport] | None = made_by(default=None, repr=False, compare=False)
-    """Of a run in memory, what its report shows."""
+    """The facts for the report of a run in memory."""
 
     def report(self, page: str | Path | None = None) -> Path:
         """Write a page that shows what was linked, how reliable the links are, and why.
@@ -115,7 +115,7 @@ def link_files(
     work_folder: str | Path | None = None,
     labels: str | Path | None = None,
 ) -> dict[str, Any]:
-    """Link tables in files, with results in an output folder; returns the contents of run.json.
+    """Link tables in files, and write the results to an output folder; return the contents of run.json.
 
     With `resume`, a run that was killed continues after the last piece of work that it finished. `labels` is a file of
     labelled pairs.
@@ -162,7 +162,7 @@ def write_results(
     used: int | None = None,
     changes: pa.Table | None = None,
 ) -> dict[str, Any]:
-    """Write links, clusters, the report, what a later run needs, and run.json, whose contents are returned.
+    """Write links, clusters, the report, the model for later runs, and run.json; return the contents of run.json.
 
     `numbers` are the clusters of the records, and `used` is the smallest number that no cluster has had.
     """
@@ -186,7 +186,7 @@ def write_results(
 def finish(
     found: Linked, left: RecordTable, right: RecordTable | None, numbers: Int64, used: int | None = None
 ) -> Finished:
-    """What a later run needs of this one."""
+    """The data that a later run needs."""
     used = int(numbers.max(initial=-1)) + 1 if used is None else used
     return Finished(found.settings, found.model(), left, right, numbers, used)
 
@@ -223,7 +223,7 @@ def review_files(
     overwrite: bool = False,
     labels: str | Path | None = None,
 ) -> int:
-    """Write pairs to be labelled to a file (.csv, .tsv, .jsonl or .parquet); returns their number."""
+    """Write pairs to be labelled to a file (.csv, .tsv, .jsonl or .parquet); return their number."""
     path = output_file(out, overwrite=overwrite)
     refuse_input_as_output(path, [str(one) for one in [*left, *right, *([] if labels is None else [labels])]])
     opened = partial(

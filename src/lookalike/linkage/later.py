@@ -1,4 +1,4 @@
-"""Records that arrive later: the records of a finished run, without those removed, and the new ones."""
+"""Records that arrive later: the remaining records of a finished run, and the new ones."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ SIDES = ("left", "right")
 
 
 class RemovedRecords(NamedTuple):
-    """Records that were taken out."""
+    """Records that were removed."""
 
     ids: list[pa.Array]
     """By table."""
     clusters: list[Int64]
-    """By table: the cluster that each was in, or -1."""
+    """By table, the cluster that each was in, or -1."""
 
 
 class NamedId(NamedTuple):
@@ -40,7 +40,7 @@ class NamedId(NamedTuple):
 
 @frozen
 class LaterRecords:
-    """All records of a later run, and what is known of them from the finished one."""
+    """All records of a later run, and what the finished run knows about them."""
 
     left: RecordTable
     right: RecordTable | None
@@ -53,7 +53,7 @@ class LaterRecords:
 def add_records(
     old: Finished, new: Sequence[RecordTable | None], without: Sequence[NamedId], place: str
 ) -> LaterRecords:
-    """Put the new records of each table after those of the finished run that stay.
+    """Append the new records of each table to the remaining records of the finished run.
 
     `place` names the finished run in messages.
     """
@@ -78,7 +78,7 @@ def add_records(
 
 
 def to_arrow_mask(mask: Bool) -> pa.Array:
-    """A mask as Arrow takes it."""
+    """A mask as an Arrow array."""
     return pc.cast(to_arrow(mask.astype(np.int8)), pa.bool_())
 
 
@@ -95,7 +95,7 @@ def read_without(without: str | Path | Sequence[object]) -> list[NamedId]:
     path = Path(without)
     try:
         is_file = path.is_file()
-    except OSError:  # too long for the name of a file
+    except OSError:  # too long for a file name
         is_file = False
     if is_file:
         lines = read_small_lines(path, "--without")
@@ -111,7 +111,7 @@ def read_without(without: str | Path | Sequence[object]) -> list[NamedId]:
 
 
 def _stay(tables: Sequence[RecordTable], without: Sequence[NamedId], place: str) -> list[Bool]:
-    """For each table, which records stay."""
+    """For each table, which records remain."""
     stays = [np.ones(len(table.ids), np.bool_) for table in tables]
     if not without:
         return stays
@@ -161,7 +161,7 @@ def _select(table: RecordTable, stay: Bool) -> RecordTable:
 
 
 def _number_on(old: RecordTable, new: RecordTable) -> RecordTable:
-    """Records in memory that have no ids are numbered after the old ones."""
+    """Number records in memory without ids, continuing after the old ones."""
     given = new.table.column(DEFAULT_ID) if DEFAULT_ID in new.table.column_names else None
     if given is None or given.null_count < len(given) or not pa.types.is_integer(new.ids.type):
         return new
@@ -170,7 +170,7 @@ def _number_on(old: RecordTable, new: RecordTable) -> RecordTable:
 
 
 def _refuse_known(old: RecordTable, new: RecordTable, place: str) -> None:
-    """A new record must not have the id of an old one."""
+    """Refuse a new record with the id of an old one."""
     known = to_numpy(pc.cast(pc.is_in(_text_ids(new), value_set=_text_ids(old)), pa.int8()))
     rows = np.flatnonzero(known)
     if len(rows):

@@ -43,12 +43,12 @@ def link_later_files(
     resume: bool = False,
     work_folder: str | Path | None = None,
 ) -> dict[str, Any]:
-    """Link new files to the records of a finished run in a folder; returns the contents of run.json.
+    """Link new files to the records of a finished run in a folder; return the contents of run.json.
 
     Parameters
     ----------
     new
-        The paths of one table or two, or none, if records are only removed.
+        The paths of one or two tables; none if records are only removed.
     against
         The output folder of the finished run.
     without
@@ -104,7 +104,7 @@ def link_later_in_memory(
 def choose_sides(
     old: Finished, new: Sequence[Any], into: str | None, place: str, progress: Progress | None = None
 ) -> list[Any]:
-    """The new data of the left and of the right table; None or nothing for a table without."""
+    """The new data of the left and of the right table; None or empty for a table without new data."""
     if into is not None and into not in SIDES:
         raise UsageError(f"--into must be left or right, not {into!r}")
     if old.right is None and (len(new) > 1 or into is not None):
@@ -138,5 +138,5 @@ def _options(sides: Sequence[Any], against: str | Path, gone: Sequence[NamedId],
 
 
 def _fingerprint(folder: Path) -> str:
-    """Changes if the finished run does."""
+    """A fingerprint that changes if the finished run changes."""
     return hashlib.sha256((folder / FOLDER / MODEL_FILE).read_bytes()).hexdigest()

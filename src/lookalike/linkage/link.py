@@ -1,4 +1,4 @@
-"""Record linkage: fields, candidates, agreement, scores, validation, links. Knows tables in memory, no files."""
+"""Record linkage: fields, candidates, agreement, scores, validation, links. Knows tables in memory, not files."""
 
 from __future__ import annotations
 
@@ -37,21 +37,23 @@ from lookalike.linkage.scoring.words import WordWeights
 from lookalike.linkage.settings import LinkSettings
 
 WORD_BUDGET = 10
-"""Candidate pairs per record that share a blocking key, of records made of words: their texts propose the others.
-In large tables there are fewer."""
+"""The most candidate pairs per record by blocking keys, for records made of words: their texts propose the others. In
+large tables there are fewer."""
 WORD_PAIRS = 50_000
-"""Random pairs of records made of words, which only tell how often levels occur by chance."""
+"""Random pairs of records made of words, used only to measure how often levels occur by chance."""
 WORD_PAIRS_ALONE = 200_000
-"""The same in one table, where levels may have to tell records apart: long texts take long to compare."""
+"""The same in one table, where levels may have to distinguish records. Not more, since long texts are slow to
+compare."""
 
 
 CERTAIN = 0.99
-"""Pairs at least this likely are matches through which further candidates are found. With 0.5 more are found, but also
-more relatives of people: clusters by name and postcode get worse by 0.003, others better by 0.001 (docs/log.md)."""
+"""Pairs with at least this probability are matches through which further candidates are found. With 0.5 more are found,
+but also more relatives of people: clusters by name and postcode get worse by 0.003, others better by 0.001
+(docs/log.md)."""
 MANY_WRONG = 0.3
-"""The estimated share of wrong links from which on there is a warning."""
+"""The estimated share of wrong links from which a warning is shown."""
 WIDE = 0.3
-"""The width of the interval of the precision from which on there is a warning."""
+"""The width of the precision interval from which a warning is shown."""
 
 
 def link_tables(
@@ -65,8 +67,8 @@ def link_tables(
 ) -> Linked:
     """Link the records of two tables, or of one.
 
-    Agreement by chance is measured on `random_pairs`. With the model of a finished run (`known`) nothing is learned.
-    Labelled pairs refine weights and probabilities, and judge the links.
+    Agreement by chance is measured on `random_pairs`. With the model of a finished run (`known`), nothing is learned.
+    Labelled pairs refine weights and probabilities, and are used to evaluate the links.
 
     Examples
     --------
@@ -96,7 +98,7 @@ def link_tables(
         words = sizes.pairs > 0 and _are_words(columns, sizes.right is not None, run.settings)
         if words:
             random_pairs = min(random_pairs, WORD_PAIRS_ALONE if sizes.right is None else WORD_PAIRS)
-        # Chance is part of known weights; only the evidence of words needs it again.
+        # Known weights already account for chance; only the evidence of words needs it again.
         random = sizes.draw_pairs(run.settings.seed, random_pairs if words or known is None else 0)
         swapped = None if known is None else known.exchanged
         agreement = compare_pairs(columns, (pairs.left, pairs.right), random, run, swapped)
@@ -135,12 +137,12 @@ def link_tables(
 
 
 def _found_nothing(scores: Scores) -> bool:
-    """Whether levels of agreement tell no match from chance."""
+    """Whether levels of agreement cannot distinguish any match from chance."""
     return isinstance(scores.scoring, Weights) and scores.scoring.expected < DOUBTFUL
 
 
 def _as_texts(given: LinkSettings, columns: list[Column]) -> LinkSettings | None:
-    """The settings with fields as texts that were taken for names or addresses by their values; None if none were."""
+    """The settings with kind text for fields that were recognised as names or addresses; None if none were."""
     if given.custom or given.scoring != "weights":
         return None
     kinds = {column.name: column.kind for column in columns}
@@ -160,9 +162,9 @@ def _complete(
     run: Run[LinkSettings],
     known: Model | None,
 ) -> tuple[CandidatePairs, Agreement, Scores]:
-    """Candidates and their agreement, with pairs of one table that match the same third record; and their scores.
+    """Candidates, their agreement and scores, including pairs of one table that match the same third record.
 
-    Only levels make use of them: best partners are found without.
+    Only scoring by levels uses such pairs: best partners are found without them.
     """
     if not isinstance(scores.scoring, Weights) or scores.probability is None:
         return pairs, agreement, scores
@@ -186,7 +188,7 @@ def _judge(
     settings: LinkSettings,
     notes: Notes,
 ) -> LabelFigures:
-    """How well links agree with labels that were held out."""
+    """How well links agree with held-out labels."""
     places = labels.places(pairs.left, pairs.right)
     if not has_enough(labels, places):
         notes.add(
@@ -206,7 +208,7 @@ def _are_words(columns: list[Column], two_tables: bool, settings: LinkSettings) 
 def _score_by_words(
     columns: list[Column], pairs: CandidatePairs, agreement: Agreement, sizes: TableSizes, run: Run[LinkSettings]
 ) -> Scores | None:
-    """Scores by words; None if levels suit the records better: they form large clusters, and levels tell them apart."""
+    """Scores by words; None if levels suit the records better: they form large clusters that levels can distinguish."""
     both = sizes.left, sizes.right
     found = score_words(columns, pairs, agreement, both, run)
     if found is not None:
@@ -220,7 +222,7 @@ def _score_by_words(
 def _read_fields(
     left: pa.Table, right: pa.Table | None, run: Run[LinkSettings], notes: Notes
 ) -> tuple[Run[LinkSettings], list[Column]]:
-    """The columns of all fields, and the run with the kinds of its fields."""
+    """The columns of all fields, and the settings with the kind of each field."""
     reader = FieldReader(left, right, run.settings.fields, run.workers.map)
     expect("link", *(f"link {one.kind}" for one in reader.fields))
     for one in reader.fields:
@@ -279,7 +281,7 @@ def _decide(
     if sizes.right is not None:
         method = choose_assignment(pairs, score, cut, method, notes.add)
     chosen = choose_pairs(pairs, score, cut, method, notes.add)
-    # A pair is a match if it is more likely one than not, even if links must be more certain than that.
+    # A pair counts as a match from a probability of one half, even if links must be more certain than that.
     even = cut if probability is None else min(cut, scores.even)
     split = None if sizes.right is None else sizes.left
     chosen, refused = refuse_minority(pairs, score, cut, even, chosen, split, sizes.records)
@@ -291,7 +293,7 @@ def _decide(
     validated = None
     if validation is not None and validating is not None and chosen.any():
         validated = validation.of(validating.differences((pairs.left, pairs.right))[chosen], scores.sure()[chosen])
-    # Best partners are proposed by all fields together: there are no two searches to compare.
+    # Best partners are proposed by all fields together: there are no two independent searches to compare.
     searched = probability is not None and len(pairs) and not isinstance(scoring, WordWeights)
     recall = estimate_recall(pairs.groups, probability) if searched and probability is not None else None
     found = Linked(
@@ -305,7 +307,7 @@ def _decide(
 
 
 def _warn(found: Linked) -> None:
-    """Say so if many links are probably wrong, or if it is hard to say how many are."""
+    """Warn if many links are probably wrong, or if the estimate is uncertain."""
     if found.precision is None:
         return
     share, low, high = found.precision

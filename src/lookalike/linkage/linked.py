@@ -54,7 +54,7 @@ class TableSizes(NamedTuple):
         return self.left + (self.right or 0)
 
     def draw_pairs(self, seed: int, count: int = RANDOM_PAIRS) -> Pairs:
-        """Random pairs of records, of the two tables or of the one; none if there are no pairs."""
+        """Random pairs of records, between two tables or within one; none if there are no pairs."""
         draw, count = np.random.default_rng(seed), count if self.pairs else 0
         # 32 bits like candidates, because a kernel is compiled for each type that it is given.
         if self.right is not None:
@@ -76,7 +76,7 @@ class Linked:
     levels: npt.NDArray[np.int8]
     """int8[pairs, fields]."""
     level_names: list[tuple[str, ...]]
-    """By field, from level 1."""
+    """The names of the levels of each field, from level 1."""
     scoring: Weights | Points | WordWeights
     score: Float64
     probability: Float64 | None
@@ -102,7 +102,7 @@ class Linked:
     """How well links agree with labels."""
 
     def model(self) -> Model:
-        """What this run has learned, for a later one."""
+        """The model that this run has learned, for a later one."""
         columns = self.columns
         return Model(
             tuple(column.name for column in columns), tuple(column.kind for column in columns),
@@ -126,7 +126,7 @@ class Linked:
         """The name of the level of agreement of some candidate pairs in a field."""
         levels, codes = self.levels[places, field].astype(np.int64), self.columns[field].codes
         known = (codes[self.candidates.left[places]] >= 0) & (codes[self.candidates.right[places]] >= 0)
-        # No level although both values are known: swapped with another field, whose level counts for both.
+        # No level although both values are known: swapped with another field, whose level covers both.
         levels[known & (levels == 0)] = len(self.level_names[field]) + 1
         return pc.take(strings_to_arrow(["missing", *self.level_names[field], "exchanged"]), to_arrow(levels))
 
@@ -138,7 +138,7 @@ class Linked:
         return row.matches, row.others, row.weight
 
     def fraction_at(self, score: float) -> float | None:
-        """The valid fraction of pairs of a score, according to the validating field; None if unknown."""
+        """The share of valid pairs at a score, according to the validating field; None if unknown."""
         assert self.validation is not None
         number = max(0, int(np.searchsorted(self.validation.cuts, score, side="right")) - 1)
         fraction = float(self.validation.fractions[number])
@@ -151,7 +151,7 @@ class Linked:
 
     @property
     def precision(self) -> tuple[float, float | None, float | None] | None:
-        """The share of valid links, with its interval if a field validates it or two tables tell; None if unknown."""
+        """The share of valid links, with its interval if a validating field or two tables give one; None if unknown."""
         if not self.chosen.any():
             return None
         if self.validated is not None:
@@ -165,7 +165,7 @@ class Linked:
 
 
 def _widen(mean: float, bounds: tuple[float, float], links: int) -> tuple[float, float]:
-    """The interval of a share that lies between bounds, if that many links are a sample.
+    """Widen the bounds of a share by the sampling error for this number of links.
 
     Examples
     --------

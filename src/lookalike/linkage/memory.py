@@ -1,4 +1,4 @@
-"""The memory that a linking run needs: columns, signatures, candidate pairs. What does not fit is refused early."""
+"""The memory that a linking run needs: columns, signatures, candidate pairs. Runs that do not fit are refused early."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.partners import PARTNERS, PROPOSED, WORDY
 
 START_BYTES = 400 << 20
-"""Memory of Python, its libraries and compiled kernels, whatever the tables."""
+"""Memory of Python, its libraries and compiled kernels, independent of the tables."""
 PAIR_BYTES = 38
 """Per candidate pair during scoring: both records, groups, pattern, score, probability, and temporary arrays."""
 BAND_BYTES = 60 + 8
@@ -48,7 +48,7 @@ def expect_bytes(columns: Sequence[Column], table_bytes: int, threads: int, two_
 
 
 def _word_bytes(columns: Sequence[Column]) -> int:
-    """For fields of kind text: the pairs that words propose, with what they have in common, and the trigrams."""
+    """For fields of kind text: the pairs that words propose, the words they share, and the trigrams."""
     if all(column.kind != "text" for column in columns):
         return 0
     records = len(columns[0])
@@ -59,13 +59,13 @@ def _word_bytes(columns: Sequence[Column]) -> int:
 
 def check_records(records: int, fields: int, execution: Execution) -> None:
     """Refuse tables that cannot fit even without their texts, before they are read."""
-    pairs = default_budget(records, two_tables=True)  # one table has as many or more
+    pairs = default_budget(records, two_tables=True)  # one table has at least as many
     needed = START_BYTES + 4 * records * fields + (PAIR_BYTES + fields) * pairs
     _check(needed, "at least", records, execution)
 
 
 def check_columns(columns: Sequence[Column], table_bytes: int, execution: Execution, two_tables: bool) -> int:
-    """Refuse columns that will not fit; return the memory that they need."""
+    """Refuse columns that do not fit; return the memory that they need."""
     needed = expect_bytes(columns, table_bytes, execution.threads, two_tables)
     _check(needed, "about", len(columns[0]), execution)
     return needed

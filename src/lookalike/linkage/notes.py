@@ -6,7 +6,7 @@ from lookalike.engine.progress import Progress
 
 
 class Notes(list[str]):
-    """What the user should know about a run: printed at once, and kept for run.json and the report.
+    """Notes about a run: printed at once, and kept for run.json and the report.
 
     Examples
     --------
@@ -21,6 +21,6 @@ class Notes(list[str]):
         self._progress = progress
 
     def add(self, sentence: str) -> None:
-        """Print and keep a sentence, given without its full stop."""
+        """Print and keep a sentence, passed without its full stop."""
         self.append(sentence)
         self._progress.say(f"Note: {sentence}.")

@@ -1,7 +1,8 @@
 """Candidate pairs of texts: for each record, the records with which it shares most of what is rare.
 
-Blocking keys find values that are nearly equal; two shops describe a product in different words. What is common in the
-tables costs many postings and tells little, so each record reads its rare trigrams first, within a budget.
+Blocking keys find values that are nearly equal, but two shops describe a product in different words. Common trigrams
+have
+long posting lists and carry little information, so the rare trigrams of each record are read first, within a budget.
 """
 
 from __future__ import annotations
@@ -26,16 +27,17 @@ PARTNERS = 10
 CLUSTERED = 100
 """Partners proposed by the whole record within one table, where an entity may have many records."""
 NEAREST = 3
-"""Partners looked up within a table, to see what chance makes."""
+"""Partners looked up within a table, to measure chance."""
 LARGE = 20_000
-"""In tables of more records, those of a sample are looked up: a search among so many has to be thorough, since a lead
-over the next best partner tells nothing if that is not found."""
+"""In larger tables, only a sample is looked up: a search among so many records has to be thorough, since the lead over
+the
+next best partner is meaningless if that partner is not found."""
 SAMPLED = 2_000
 """The size of the sample; its nearest partners are looked up as well."""
 DISTINCT = 0.2
-"""A field proposes partners only if it has this many distinct values per record that has one."""
+"""A field proposes partners only if it has at least this many distinct values per record with a value."""
 PROPOSED = 500_000
-"""Pairs that a field proposes for the records of one table, about; at least one for each."""
+"""The approximate number of pairs that a field proposes for the records of one table; at least one per record."""
 WORDY = ("text", "person", "address")
 """Kinds of fields that are made of words."""
 
@@ -52,7 +54,7 @@ def join_columns(columns: Sequence[Column], name: str = "the whole record") -> C
     >>> joined.codes.tolist(), joined.values.to_pylist()
     ([0, -1], ['up ann lee'])
     """
-    # Arrow's own skipping of nulls loses the rows that have nothing else.
+    # Arrow's own option to skip nulls loses the rows that have only nulls.
     texts = [column.values.take(pa.array(column.codes, mask=column.codes < 0)).fill_null("") for column in columns]
     spaced = pc.binary_join_element_wise(*texts, text_scalar(" "))
     whole = pc.utf8_trim_whitespace(pc.replace_substring_regex(spaced, " +", " "))
@@ -61,19 +63,19 @@ def join_columns(columns: Sequence[Column], name: str = "the whole record") -> C
 
 
 def text_sources(columns: Sequence[Column]) -> list[tuple[Column, int]]:
-    """The fields that propose partners, each with its number; before them all together, if there are several (-1)."""
+    """The fields that propose partners, each with its number; first, if there are several, all together (-1)."""
     wordy = [(column, place) for place, column in enumerate(columns) if column.kind in WORDY]
     joined = [(join_columns([column for column, _ in wordy]), -1)] if len(wordy) > 1 else []
     return joined + [one for one in wordy if is_distinct(one[0])]
 
 
 def is_distinct(column: Column) -> bool:
-    """Whether a field has enough different values to tell records apart."""
+    """Whether a field has enough different values to distinguish records."""
     return len(column.values) >= DISTINCT * (len(column) - column.missing)
 
 
 def propose_pairs(comparer: TextComparer, sides: Sequence[tuple[Span, Span]], count: int, each: Mapper = map) -> Int64:
-    """Pairs of each record with its most similar ones, as left << 32 | right, ascending and distinct.
+    """Pairs of each record with its most similar records, as left << 32 | right, ascending and distinct.
 
     `sides` are (askers, asked): for each record from `askers`, partners among `asked` are proposed.
     """
@@ -103,12 +105,12 @@ def add_partners(pairs: CandidatePairs, columns: Sequence[Column], split: int, e
 
 
 class ChancePairs(NamedTuple):
-    """The most similar records within each of two tables: what records that are not the same entity look like."""
+    """The most similar records within each of two tables: they show how similar different entities can be."""
 
     left: Int32
     right: Int32
     sampled: Bool
-    """The records that stand for all of their table."""
+    """The records that represent their table."""
     searched: Bool
     """The records whose partners were looked up."""
 
@@ -116,7 +118,7 @@ class ChancePairs(NamedTuple):
 def chance_pairs(
     columns: Sequence[Column], texts: Sequence[TextComparer | None], split: int, each: Mapper = map, large: int = LARGE
 ) -> ChancePairs:
-    """Look up the most similar records within each of two tables; for tables of more than `large`, those of a sample.
+    """Look up the most similar records within each of two tables; for tables larger than `large`, of a sample.
 
     `texts` are the comparers of the columns that have one.
     """
@@ -143,7 +145,7 @@ def chance_pairs(
 
 
 def _pair(records: Int64, partners: Int32) -> Int64:
-    """Each record with its partners, without -1 and itself, as left << 32 | right."""
+    """Pairs of each record and its partners, except -1 and itself, as left << 32 | right."""
     others = partners.ravel().astype(np.int64)
     each = np.repeat(records.astype(np.int64), partners.shape[1])
     low, high = np.minimum(each, others), np.maximum(each, others)
@@ -155,7 +157,7 @@ def _keys(left: Int32, right: Int32) -> Int64:
 
 
 def _merge(keys: Int64, bits: UInt8) -> tuple[Int32, Int32, UInt8]:
-    """Each pair once, in order, with the groups of all that found it."""
+    """Distinct pairs in order, with the groups of all that found each."""
     order = np.argsort(keys, kind="stable")
     keys, bits = keys[order], bits[order]
     first = np.flatnonzero(np.diff(keys, prepend=-1))

@@ -64,7 +64,7 @@ def _texts(table: pa.Table, name: str) -> pa.Array:
 
 
 def _read_matches(values: pa.Array, place: str) -> Int64:
-    """1, 0, or -1 for no label."""
+    """Each label as 1 or 0; -1 for no label."""
     found = np.full(len(values), -1, np.int64)
     for row, text in enumerate(values.to_pylist()):
         plain = (text or "").lower()

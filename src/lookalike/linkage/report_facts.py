@@ -76,7 +76,7 @@ def facts_of(
 
 
 def _title(names: Sequence[str]) -> str:
-    """The tables by their file names, or by their paths if these are needed to tell them apart."""
+    """The tables by their file names, or by their paths if the names are equal."""
     short = [name.rstrip("/").rpartition("/")[2] for name in names]
     return " and ".join(short if len(set(short)) == len(names) else names)
 

@@ -1,4 +1,4 @@
-"""The report of a linking run in its output folder: the page, and the facts in it, so that it can be drawn again."""
+"""The report of a linking run in its output folder: the page, and its facts, from which it can be created again."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ FACTS = "report.json"
 
 
 def write_link_report(folder: Path, facts: LinkReport, model: Path) -> None:
-    """Write the page into the output folder, and the facts beside the model."""
+    """Write the page to the output folder, and the facts next to the model."""
     (folder / PAGE).write_text(links_page(facts), "utf-8")
     write_json(model / FACTS, json.loads(json.dumps(asdict(facts), default=str)))
 
 
 def report_links(out: str | Path, page: str | Path | None = None) -> Path:
-    """Draw the page of a finished linking run again."""
+    """Create the page of a finished linking run again."""
     folder = Path(out)
     path = folder / "model" / FACTS
     if not path.is_file():

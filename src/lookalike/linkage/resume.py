@@ -1,4 +1,4 @@
-"""Resuming a linking run: candidate pairs and their levels of agreement, kept for a run that is killed."""
+"""Resuming a linking run: candidate pairs and their levels of agreement are saved in case the run is killed."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from lookalike.linkage.blocking.find import CandidatePairs
 from lookalike.types import Int8, Span, to_arrow, to_numpy
 
 STRETCH = 1 << 21
-"""Pairs that are compared before it is asked whether a piece is due."""
+"""Pairs that are compared between two checks whether a piece is due."""
 CANDIDATES = "candidates.arrow"
 STEPS = "step"
 
 
 class LinkPieces:
-    """The pieces of a run in its work folder. Without a folder, or in a short run, nothing is kept."""
+    """The pieces of a run in its work folder. Without a folder, or in a short run, nothing is saved."""
 
     def __init__(self, work: WorkFolder | None = None, stretch: int = STRETCH) -> None:
         self._work, self._stretch = work, stretch
@@ -48,7 +48,7 @@ class LinkPieces:
         return int(details["step"]) + 1
 
     def done(self, step: int, collector: PairCollector) -> None:
-        """Keep the pairs found so far instead of those after an earlier step."""
+        """Save the pairs found so far, replacing those of an earlier step."""
         if self._work is None or not self._work.due:
             return
         name = f"{STEPS}-{step:05}.arrow"

@@ -1,4 +1,4 @@
-"""Pairs whose labels would help most: near the cut, of many agreement patterns, in proportion to their pairs."""
+"""Choose the pairs whose labels would help most: near the cut, from many agreement patterns, by their size."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ from lookalike.types import Float64, Int64, to_arrow
 from lookalike.types import compute as pc
 
 CERTAIN = 0.2
-"""The share of the pairs that is drawn from all links alike, however certain: they show whether certainty is earned."""
+"""The share of the pairs drawn uniformly from all links, however certain: they show whether the certainty is
+justified."""
 POINTS = 0.05
-"""By points, a pair this share of all points away from the cut is as doubtful as one bit away by weights."""
+"""With points, a distance from the cut of this share of all points is as doubtful as one bit with weights."""
 
 
 def review_pairs(found: Linked, left: RecordTable, right: RecordTable | None, count: int) -> pa.Table:
-    """At most `count` candidate pairs to be labelled: ids, an empty match, weight, and both records' fields.
+    """At most `count` candidate pairs to label: ids, an empty column match, weight, and the fields of both records.
 
-    `weight` is the number of candidate pairs that a pair stands for, so that figures by these labels are those of all
-    doubtful pairs and links.
+    `weight` is the number of candidate pairs that a pair represents, so that figures weighted by it hold for all
+    doubtful
+    pairs and links.
     """
     places, weight = draw_pairs(found, count)
     ends = found.candidates.left[places], found.candidates.right[places]
@@ -49,10 +51,10 @@ def review_pairs(found: Linked, left: RecordTable, right: RecordTable | None, co
 
 
 def draw_pairs(found: Linked, count: int) -> tuple[Int64, Float64]:
-    """The places of the pairs, best scores first, and how many pairs each stands for.
+    """The positions of the pairs, best scores first, and how many pairs each represents.
 
-    Pairs are drawn at equal steps along a line on which each takes as much room as it is doubtful; pairs of one pattern
-    lie side by side, so that each pattern gets its share.
+    Systematic sampling: pairs are laid out on a line, each with a length proportional to its doubt, and drawn at equal
+    steps. Pairs of one pattern are adjacent, so each pattern gets its share.
     """
     share = inclusion(_usefulness(found), count)
     patterns = patterns_of(found.levels).of_pair if len(share) else np.empty(0, np.int32)
@@ -86,7 +88,7 @@ def _doubt(probability: Float64) -> Float64:
 
 
 def inclusion(useful: Float64, count: int) -> Float64:
-    """The probability that each pair is drawn: in proportion to its use, at most 1, and `count` in total.
+    """The probability that each pair is drawn: proportional to its usefulness, at most 1, and `count` in total.
 
     Examples
     --------

@@ -116,16 +116,16 @@ class LinkSettings:
         return {one.name: one for one in self.fields if one.levels is not None}
 
     def identity(self) -> dict[str, Any]:
-        """The settings by which a resumed run is recognised: nicknames by content, because a file may have changed."""
+        """The settings that identify a resumable run; nicknames by content, because a file may have changed."""
         return self.to_dict() | ({} if self.nicknames is None else {"nicknames": self.nicknames.groups})
 
     def columns(self, side: str) -> list[str]:
-        """The columns needed of a table (`left` or `right`)."""
+        """The columns needed from a table (`left` or `right`)."""
         others = [getattr(parse_names(name), side) for name in (self.id, self.validate) if name is not None]
         return [*(getattr(one, side) for one in self.fields), *others]
 
     def others(self, side: str) -> set[str]:
-        """The columns of a table that are not compared: ids, and what validates."""
+        """The columns of a table that are needed but not compared: ids, and the validating column."""
         names = (self.id, self.validate) if self.id is not None else (DEFAULT_ID, self.validate)
         return {getattr(parse_names(name), side) for name in names if name is not None}
 

@@ -1,4 +1,4 @@
-"""The words that two records have in common, and in how many records each occurs: what made a link of texts."""
+"""The words that two records have in common, and in how many records each occurs, to explain links between texts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lookalike.types import compute as pc
 from lookalike.types import to_numpy
 
 SHOWN = 8
-"""Words of a pair that are listed, the rarest first."""
+"""The most words listed for a pair, rarest first."""
 
 
 def list_shared(column: Column, pairs: Sequence[tuple[int, int]]) -> list[list[tuple[str, int]]]:

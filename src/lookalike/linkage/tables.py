@@ -1,4 +1,4 @@
-"""The tables to be linked: the columns that are needed, read from files or data in memory, and the ids of records."""
+"""The tables to be linked: the columns that are needed, from files or data in memory, and the ids of records."""
 
 from __future__ import annotations
 
@@ -89,9 +89,9 @@ class RecordTable:
 def _columns_to_read(
     sources: Sequence[Source], settings: LinkSettings, side: str
 ) -> tuple[list[str], list[list[str]], bool]:
-    """The columns that every file must have, further ones of each, and whether a field is the whole record.
+    """The columns that every file must have, further columns of each file, and whether a field is the whole record.
 
-    That is so if a field is called `record`, and no column is. Further columns are read if all are needed.
+    A field is the whole record if it is called `record` and no column is. Further columns are read if all are needed.
     """
     names = settings.columns(side)
     none: list[list[str]] = [[] for _ in sources]
@@ -106,7 +106,7 @@ def _columns_to_read(
 
 
 def _join_tables(tables: Sequence[pa.Table]) -> pa.Table:
-    """The rows of all tables, with the columns of any; null where a table does not have one."""
+    """The rows of all tables with all their columns; null where a table lacks a column."""
     names = dict.fromkeys(name for table in tables for name in table.column_names)
 
     def chunks(name: str) -> Iterator[pa.Array]:
@@ -117,7 +117,7 @@ def _join_tables(tables: Sequence[pa.Table]) -> pa.Table:
 
 
 def _add_record(table: pa.Table, settings: LinkSettings, side: str) -> pa.Table:
-    """The columns in use, with all values of each record as one text."""
+    """The columns in use, plus all values of each record as one text."""
     record = join_record(table, settings.others(side))
     used = {*settings.columns(side), settings.id_of(side) or DEFAULT_ID}
     return table.select([name for name in table.column_names if name in used]).append_column(RECORD, record)
@@ -126,7 +126,7 @@ def _add_record(table: pa.Table, settings: LinkSettings, side: str) -> pa.Table:
 def read_records(
     source: Source, names: Sequence[str], optional: Sequence[str] = (), count: Callable[[int], None] | None = None
 ) -> pa.Table:
-    """The columns of these names, whatever their types; `optional` columns are null if they do not exist.
+    """The columns with these names, of any type; `optional` columns are null if they do not exist.
 
     `count` is called with the number of records read since its last call, and may raise an error to stop reading.
 

@@ -24,7 +24,7 @@ GROUPS = ("", "A", "B")
 
 @frozen
 class HashReport:
-    """What one hash contributed."""
+    """The contribution of one hash."""
 
     name: str
     group: str
@@ -44,12 +44,12 @@ class HashReport:
     unpaid: int = 0
     """Pairs of those blocks."""
     note: str = ""
-    """What was done with the oversize blocks, or why the hash was skipped."""
+    """How the oversize blocks were handled, or why the hash was skipped."""
 
 
 @frozen
 class BlockCosts:
-    """How many pairs the blocks of one key per record would cost, by cost."""
+    """The costs of the blocks of one key per record, in pairs, as a histogram."""
 
     records: int
     """Records with a key."""
@@ -108,7 +108,7 @@ class BlockChoice:
 def choose_limits(summaries: Sequence[BlockCosts], budget: int, largest: int) -> list[int]:
     """The cost of the most expensive block to take, by key: cheap blocks first, ties in the order of the keys.
 
-    No block above `largest` is taken, whatever the budget.
+    No block above `largest` is taken, even if the budget would allow it.
 
     Examples
     --------
@@ -147,7 +147,7 @@ class PairCollector:
     def largest(self) -> int:
         """The most pairs that a block may cost, such that none of its records exceeds the budget per record.
 
-        A block of s records of one table costs about s^2 / 2, that is s / 2 per record; of two tables, half of that.
+        A block of s records of one table costs about s^2 / 2 pairs, or s / 2 per record; half of that for two tables.
         """
         each = len(self.words) / max(1, self.records)
         return max(1, int((4 if self.crossing else 2) * each**2))
@@ -184,9 +184,9 @@ class PairCollector:
         return KeyBlocks(len(places), buckets, costs)
 
     def add_blocks(self, hashes: Sequence[BlockingHash], budget: int, note: str) -> list[list[Bool]]:
-        """Add the pairs of the cheapest blocks; return, by hash and key, which records are in blocks not taken.
+        """Add the pairs of the cheapest blocks; return, by hash and key, the records in blocks that were not taken.
 
-        `note` says what is done with those blocks.
+        `note` says how those blocks are handled.
         """
         which = [(number, key) for number, one in enumerate(hashes) for key in range(len(one.keys))]
         blocks = list(self.each(lambda one: self._blocks(hashes[one[0]], one[1]), which))

@@ -4,7 +4,8 @@ The hashes are: the values of each field, exact and coarse; the values of two an
 value of one field is too common; neighbours in the order of a field; and minhash bands over the shingles of each field,
 of the fields of each group, and of the whole record. Each step estimates the pairs per blocking key, then takes the
 cheapest blocks within the budget (budget.py). The other blocks are left to a finer hash or skipped, and the report says
-so. How similar two records are is not known here.
+so. Nothing here knows how similar two records
+are.
 """
 
 from __future__ import annotations
@@ -70,22 +71,23 @@ class CandidatePairs:
 
 
 class FindingSteps(Protocol):
-    """Keeps what the steps of finding candidates have found."""
+    """Saves the results of the steps of finding candidates."""
 
     def resume(self, collector: PairCollector) -> int:
-        """Give the collector what an earlier run has found; return how many steps that were."""
+        """Pass the results of an earlier run to the collector; return how many steps they cover."""
         ...
 
     def done(self, step: int, collector: PairCollector) -> None:
-        """The collector has the pairs of this step."""
+        """Called when the collector has the pairs of a step."""
         ...
 
 
 def default_budget(records: int, two_tables: bool = False) -> int:
     """The default for the largest number of pairs: 100 per record for small tables, 15 for millions.
 
-    Between these, two tables have less than one, in which a record can have several copies. More found nothing else
-    (docs/log.md).
+    Between these, the budget is smaller for two tables than for one, in which a record can have several copies. A
+    larger
+    budget found no further matches (docs/log.md).
 
     Examples
     --------
@@ -127,7 +129,7 @@ def find_pairs(
     sampled
         Records whose blocks are examined to estimate the cost of bands.
     steps
-        Is told after each step, and may know what an earlier run has found.
+        Notified after each step; may know the results of an earlier run.
 
     Examples
     --------
@@ -165,7 +167,7 @@ def _add_equal_values(
     groups: Sequence[int],
     most_pairs: int,
 ) -> None:
-    """Equal values of one field, exact or coarse; of two and three fields if every smaller choice was too common."""
+    """Add pairs with equal values of one field, exact or coarse; of two or three fields where fewer are too common."""
     given = [(c, place) for place, c in enumerate(columns)]
     given += [(made, place) for place, c in enumerate(columns) for made in coarsen(c)]
     given += coarse
@@ -195,12 +197,12 @@ def _all_left_over(left_over: dict[tuple[int, ...], Bool], fields: tuple[int, ..
 
 
 def _common(groups: Sequence[int]) -> int:
-    """The group that all belong to, or 0."""
+    """The group that all fields belong to, or 0."""
     return groups[0] if len(set(groups)) == 1 else 0
 
 
 def _add_neighbours(collector: PairCollector, columns: Sequence[Column], groups: Sequence[int], budget: int) -> None:
-    """Neighbours in the order of each field that has many values, read forwards and backwards."""
+    """Add neighbours in the order of each field with many values, read forwards and backwards."""
     names, given = [], []
     for place, column in enumerate(columns):
         group = GROUPS[groups[place]]
@@ -243,7 +245,7 @@ def _shingle_steps(
     wholes = [("the whole record", list(range(len(columns))), 0)]
     wholes += [(f"the fields of group {GROUPS[g]}", [f for f, own in enumerate(groups) if own == g], g) for g in (1, 2)]
     jobs = [job for job in wholes if len(job[1]) > 1]
-    # With a single field, its bands belong to the other group than its value, for lack of another field.
+    # With a single field, its bands form the second group, for lack of another field.
     alone = len(columns) == 1
     jobs += [(c.name, [f], 2 if alone else groups[f]) for f, c in enumerate(columns) if alone or c.kind in TEXTS]
 
@@ -259,7 +261,7 @@ def _shingle_steps(
 
 
 def _add_bands(collector: PairCollector, signatures: RecordSignatures, budget: int, sampled: int) -> None:
-    """As few rows as the budget allows; blocks that are too large get twice as many."""
+    """Add bands with as few rows as the budget allows; blocks that are too large get twice as many rows."""
     rows = next((rows for rows in ROWS if _is_affordable(collector, signatures, rows, budget, sampled)), ROWS[-1])
     flags = collector.add_blocks([signatures.bands(rows)], budget * 3 // 4, f"refined by bands of {2 * rows} rows")
     if any(flag.any() for flag in flags[0]):
@@ -270,7 +272,7 @@ def _add_bands(collector: PairCollector, signatures: RecordSignatures, budget: i
 def _is_affordable(
     collector: PairCollector, signatures: RecordSignatures, rows: int, budget: int, sampled: int
 ) -> bool:
-    """Whether few records end up in blocks that are too large, judged by some blocks of two bands."""
+    """Whether few records end up in blocks that are too large, judging by some blocks of two bands."""
     bands, every = signatures.bands(rows), max(1, collector.records // sampled)
     examined = range(min(2, len(bands.keys)))
     costs: list[BlockCosts] = list(collector.each(lambda key: collector.estimate(bands, key, every), examined))

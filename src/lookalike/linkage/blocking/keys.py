@@ -1,6 +1,6 @@
 """Ways to hash a record: by the values of fields, by the order of a field, by minhash bands over character shingles.
 
-How many pairs a key costs, and whether they are taken, is not known here: see budget.py.
+Nothing here knows how many pairs a key costs and whether they are taken: see budget.py.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class RecordSignatures:
     """int32[records]: the number of each record's signature, -1 for none."""
 
     def bands(self, rows: int, chosen: Sequence[Bool] = (), *, taken: int | None = None) -> BlockingHash:
-        """As many bands of `rows` rows as there are slots for; with `taken`, each key covers that many rows.
+        """As many bands of `rows` rows as the slots allow; with `taken`, each key covers that many rows.
 
         `chosen` selects, for each band, the records that get a key.
         """

@@ -1,7 +1,7 @@
 """Further candidate pairs: two records that both match a third one.
 
-An entity with many records has pairs of which both records are worn, and that no key finds; but both are like a third,
-better record. Knows which pairs are matches so far, and not why.
+If an entity has many records, some pairs of damaged records share no key, but both match a third, better record. Knows
+which pairs are matches so far, not why.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from lookalike.linkage.blocking.find import CandidatePairs
 from lookalike.types import Bool, Int32, Int64, distinct
 
 MOST_MATCHES = 100
-"""A record that matches more others than this proposes none: an entity seldom has as many records, and the pairs would
-be too many."""
+"""A record that matches more others than this proposes none: an entity rarely has that many records, and there would be
+too many pairs."""
 LOOKED_AT = 200
-"""Pairs per record that are looked at, most of which are candidates already: as many as entities of 20 records have."""
+"""Pairs per record to examine, most of which are already candidates: the number for entities of 20 records."""
 MOST_LOOKED_AT = 20_000_000
 CHUNK = 1 << 22
-"""Pairs that are looked at together."""
+"""Pairs that are examined at a time."""
 
 
 def propose_by_third(pairs: CandidatePairs, matches: Bool, records: int, chunk: int = CHUNK) -> tuple[Int32, Int32]:
     """Pairs of records that match the same third record and are not candidates yet, in order.
 
-    Records with few matches propose first; the others none if that would be too many pairs to look at.
+    Records with few matches propose first; the others propose none if there would be too many pairs to examine.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def _pairs_of(starts: Int64, members: Int32, costs: Int64, limit: int, records: 
 
 
 def _without(found: Int64, known: Int64) -> Int64:
-    """Those that are not known; `known` is in order."""
+    """The pairs that are not in `known`, which is sorted."""
     if not len(known):
         return found
     return np.asarray(found[known[np.minimum(np.searchsorted(known, found), len(known) - 1)] != found])
@@ -84,7 +84,7 @@ def _limit(costs: Int64, budget: int) -> int:
 
 
 def insert_pairs(pairs: CandidatePairs, left: Int32, right: Int32) -> tuple[CandidatePairs, Int64]:
-    """The candidate pairs with some more, in order; and the order in which old and new ones now stand.
+    """Insert pairs into the candidate pairs, in order; also return the new order of old and new pairs.
 
     Examples
     --------

@@ -21,7 +21,7 @@ TEXTS = ("text", "person", "address")
 
 
 class CustomComparer:
-    """Compares pairs of records in a field as its user defined; see `Comparer`.
+    """Compares pairs of records in a field with a user-defined comparison; see `Comparer`.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class CustomComparer:
         one, other = self.codes[left].astype(np.int64), self.codes[right].astype(np.int64)
         known = np.flatnonzero((one >= 0) & (other >= 0))
         levels[:] = 0
-        # Each pair of values is compared once, by the records that have it first.
+        # Each pair of values is compared once, for the first records that have it.
         keys, first, places = np.unique(one[known] << 32 | other[known], return_index=True, return_inverse=True)
         found = np.empty(len(keys), np.int8)
         for start in range(0, len(keys), CHUNK):

@@ -1,4 +1,4 @@
-"""How well two records agree in a field: a level for each pair. What a level is worth is not known here."""
+"""How well two records agree in a field: a level for each pair. Nothing here knows the weight of a level."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ LEVELS: dict[str, tuple[str, ...]] = {
     ),
     "number": ("equal", "within 1%", "within 5%", "within 20%", "different"),
 }
-"""By kind, the names of its levels from level 1 (equal) down to different. Level 0 means that a value is missing."""
+"""For each kind, the names of its levels from level 1 (equal) down to different. Level 0: a value is missing."""
 NICKNAMES = "equal by nickname"
 """The level after equal, if nicknames are used."""
 
 
 def _scratch(strings: Strings) -> tuple[UInt64, UInt8]:
-    """Working arrays for the positions of characters (four words of bits each), and for marks on two values."""
+    """Working arrays for the positions of characters (four words of bits each), and for marks in two values."""
     return np.zeros(4 * strings.alphabet, np.uint64), np.empty(2 * strings.longest, np.uint8)
 
 
@@ -133,7 +133,7 @@ def spans_of(pairs: int, chunk: int = CHUNK) -> list[Span]:
 
 
 class Comparer:
-    """Compares pairs of records in one field. The forms of values that this needs are made once.
+    """Compares pairs of records in one field. The required forms of values are computed once.
 
     Examples
     --------

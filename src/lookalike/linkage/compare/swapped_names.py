@@ -1,8 +1,7 @@
 """Swapped names: pairs of records with given name and surname in each other's field.
 
-Such a pair differs in both fields and would look like two people. It gets a level of its own, in the field with more
-distinct values, which is the more selective one; the other field becomes no evidence, so that one fact does not count
-twice.
+Such a pair differs in both fields and would look like two people. It gets a level of its own in the field with more
+distinct values, which is more selective. The other field becomes "no evidence", so that one fact does not count twice.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ def insert_exchanged(
     chunk
         Pairs that a thread works on at a time.
     known
-        The fields that may be swapped, as an earlier call returned them; they get the level in any case, others do not.
+        The fields that may be swapped, as returned by an earlier call: exactly these get the level.
 
     Returns
     -------

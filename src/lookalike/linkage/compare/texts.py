@@ -1,6 +1,6 @@
-"""Texts compared by what is rare: words and trigrams, weighted by how few records of the tables have them.
+"""Compare texts by rare words and trigrams: the fewer records have one, the more it counts.
 
-Knows the values of one field; which pairs are compared, and what a similarity is worth, is decided elsewhere.
+Knows the values of one field; which pairs are compared, and how similarities are weighted, is decided elsewhere.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class TextComparer:
         self._words = self._list_words()
 
     def _rarity(self, often: Int64, more: int) -> Float32:
-        """By element, ln of the number of records over the number that has it, with one and `more` added."""
+        """For each element, ln of the number of records over the number that have it, with one and `more` added."""
         rarity, used = np.zeros(len(often), np.float32), np.flatnonzero(often)
         rarity[used] = np.log((self._known + 1) / (often[used] + more))
         return rarity
@@ -67,7 +67,7 @@ class TextComparer:
         room = 2 * (spaces + len(offsets))
         known = np.zeros(kernels.WORDS, np.bool_)
         indptr, ids, starts = np.empty(len(offsets), np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
-        for _ in range(2):  # the second time, neighbours that are written as one word elsewhere are known
+        for _ in range(2):  # the second pass knows adjacent words that are written as one word elsewhere
             kernels.list_words(chars, offsets, known, indptr, ids, starts)
             often = np.zeros(kernels.WORDS, np.int64)
             kernels.count_elements(indptr, ids, self._records, often)

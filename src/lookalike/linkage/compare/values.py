@@ -17,7 +17,7 @@ from lookalike.types import compute as pc
 
 ASCII = 128
 NAME_CHARACTERS = 256
-"""Of a longer name, this many characters are compared one by one, which takes time in proportion to their square."""
+"""The most characters of a name that are compared: the time grows with the square of the length."""
 
 
 class Strings:
@@ -61,7 +61,7 @@ class Strings:
 
 
 class Values:
-    """The distinct values of a column in the forms that comparisons need, each made on first use."""
+    """The distinct values of a column in the forms that comparisons need, each computed on first use."""
 
     def __init__(self, values: pa.Array) -> None:
         self.stored = values
@@ -73,14 +73,14 @@ class Values:
 
     @cached_property
     def names(self) -> Strings:
-        """As characters, long values cut short."""
+        """As characters; long values are cut."""
         if self.strings.longest <= NAME_CHARACTERS:
             return self.strings
         return Strings(pc.utf8_slice_codeunits(self.stored, 0, NAME_CHARACTERS))
 
     @cached_property
     def texts(self) -> Strings:
-        """As characters, very long values cut short: those are compared by their words, which are not cut."""
+        """As characters; very long values are cut, since they are compared by their words, which are not cut."""
         if self.strings.longest <= LONG_TEXTS:
             return self.strings
         return Strings(pc.utf8_slice_codeunits(self.stored, 0, LONG_TEXTS))

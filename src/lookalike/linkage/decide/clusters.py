@@ -1,4 +1,4 @@
-"""Clusters: connected components, and clusters joined by majority, which a few wrong pairs cannot chain together.
+"""Clusters: connected components, and clusters joined by majority, where a few wrong pairs cannot form chains.
 
 Knows pairs of item numbers and how certain each pair is a match, but not why.
 """
@@ -47,11 +47,12 @@ def cluster_by_majority(
 ) -> Int32:
     """The first item of each item's cluster, where clusters are joined by the majority of the pairs across them.
 
-    Each item starts alone. Two clusters may be joined if there is a link across them and at least half of the pairs
-    across them are matches. Of these, the two whose pairs have the greatest mean probability are joined; this is
-    repeated until none are left. So each cluster is held together by links, and no two clusters with a link across
-    could be joined. Equal means are ordered by the best match across: by its bits, then by its items. The order of the
-    matches does not matter.
+    Each item starts alone. Two clusters may be joined if there is a link between them and at least half of the pairs
+    between them are matches. The two clusters whose pairs have the greatest mean probability are joined first; this is
+    repeated until none can be joined. So each cluster is connected by links, and no two clusters that may be joined are
+    left. Ties between means are broken by the best match between the clusters: by its bits, then by its items. The
+    order of
+    the matches does not matter.
 
     Parameters
     ----------
@@ -100,7 +101,8 @@ def _parts(first: Int32, left: Numbers, right: Numbers, part: int) -> list[Int64
     """The matches within each component of more than three items that links connect; about `part` at a time.
 
     Components of three are always clusters: after two items are joined, one of their two pairs with the third is a
-    link, which is half.
+    link,
+    and one half is enough.
     """
     within = first[left] == first[right]
     within &= np.bincount(first, minlength=len(first))[first[left]] > 3

@@ -50,7 +50,7 @@ def refuse_minority(
     Parameters
     ----------
     even
-        The score from which on a pair is a match: more likely one entity than not.
+        The score from which a pair is a match: more likely the same entity than not.
     split
         The number of records in the left table; None for a single table.
     """

@@ -1,4 +1,4 @@
-"""One-to-one assignment: pairs chosen such that each item is in at most one of them.
+"""One-to-one assignment: choose pairs such that each item is in at most one of them.
 
 Knows pairs of item numbers and what each pair is worth, but not why. Why SciPy: docs/decisions/0017-assignment.md.
 """
@@ -39,7 +39,7 @@ def one_to_one(
     largest: int = LARGEST,
     dense: int = DENSE,
 ) -> Assignment:
-    """Keep pairs such that no item is in two of them.
+    """Keep pairs such that each item is in at most one of them.
 
     The outcome does not depend on the order of the pairs. Every pair that is dropped shares an item with a kept one.
     Ties are broken in the order of the items where possible: of equal pairs, the first left item gets the first right.
@@ -51,7 +51,7 @@ def one_to_one(
     worth
         What each pair is worth compared with no pair, not negative: for example, its score less the cut.
     method
-        `optimal` for the greatest total worth; `greedy` to take the pair of the greatest worth first, ties by number.
+        `optimal` for the greatest total worth; `greedy` to take the pair with the greatest worth first, ties by number.
     largest
         Components of more items than this are assigned greedily, with a note.
     dense
@@ -68,7 +68,7 @@ def one_to_one(
         return Assignment(np.empty(0, np.int64))
     order = np.lexsort((-worth, right, left))  # from here on, nothing depends on the order given
     again = (np.diff(left[order], prepend=-1) == 0) & (np.diff(right[order], prepend=-1) == 0)
-    order = order[~again]  # of a pair given twice, the one worth more
+    order = order[~again]  # if a pair is given twice, use the greater worth
     ends, worth = (left[order].astype(np.int32), right[order].astype(np.int32)), worth[order]
     kept = np.zeros(len(worth), np.bool_)
     notes: list[str] = []

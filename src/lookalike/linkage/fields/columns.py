@@ -41,7 +41,7 @@ class Column:
 
 
 class WordGroups(NamedTuple):
-    """The words of each value of a column, numbered and in order, and the nickname groups that each word belongs to."""
+    """The words of each value of a column, numbered and in order, and the nickname groups of each word."""
 
     indptr: Int64
     """The words of value v are words[indptr[v]:indptr[v + 1]]."""

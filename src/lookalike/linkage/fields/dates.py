@@ -1,4 +1,4 @@
-"""Dates: read as people write them, written as ISO dates, and split into year, month and day.
+"""Dates: read in the forms that people use, written as ISO dates, and split into year, month and day.
 
 Works on all values of a column at once. Knows the common orders and English month names, but no calendar: 31 February
 is a date with a typing error, whose parts can still be compared.
@@ -76,7 +76,7 @@ def _count_real(dates: pa.Array) -> int:
 
 
 def find_order(values: pa.Array) -> str:
-    """The order in which a column's dates are written, judged by all its values; "" if they leave it open.
+    """The order in which the dates of a column are written, judging by all its values; "" if it remains ambiguous.
 
     Parameters
     ----------

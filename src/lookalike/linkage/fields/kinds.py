@@ -1,4 +1,4 @@
-"""The kind of a field, recognised from its values; the column's name is a hint if the values leave a choice.
+"""Recognise the kind of a field from its values; the name of the column is a hint if the values are ambiguous.
 
 Knows patterns and shares, but not how values are normalised or compared.
 """
@@ -19,7 +19,7 @@ from lookalike.types import to_arrow
 SAMPLE = 20_000
 """Distinct values examined, evenly spread over the column."""
 MOST = 0.8
-"""The share of values that must fit a pattern; the others are taken for typing errors."""
+"""The share of values that must fit a pattern; the others are treated as typing errors."""
 
 HINTS = {
     "phone": "phone telephone tel telefon mobile cell cellphone fax handy",
@@ -104,7 +104,7 @@ def take_sample(texts: pa.Array, rows: int, distinct: bool = False, *, most: int
 
 
 def _as_dates(values: pa.Array, hints: set[str]) -> str:
-    """Why these are dates; "" if they are not."""
+    """The reason why these are dates; "" if they are not."""
     lower = pc.utf8_lower(values)
     order = find_order(lower)
     share = _share(pc.fill_null(iso_dates(lower, order or "dmy"), ""), REAL)
@@ -118,7 +118,7 @@ def _as_dates(values: pa.Array, hints: set[str]) -> str:
 
 
 def _as_digits(values: pa.Array, hints: set[str]) -> tuple[str, str] | None:
-    """Phones, numbers and numeric codes."""
+    """Recognise phones, numbers and numeric codes."""
     share = _share(values, _PHONE)
     if share >= MOST:
         digits = _share(pc.replace_substring_regex(values, r"\D", ""), r"^\d{7,15}$")
@@ -136,7 +136,7 @@ def _as_digits(values: pa.Array, hints: set[str]) -> tuple[str, str] | None:
 
 
 def _as_words(sample: ValueSample, hints: set[str]) -> tuple[str, str]:
-    """Codes with letters, addresses, names and texts."""
+    """Recognise codes with letters, addresses, names and texts."""
     values = sample.values
     short = _share(values, r"^.{1,3}$")
     if short >= 0.9:
@@ -159,7 +159,7 @@ def _as_words(sample: ValueSample, hints: set[str]) -> tuple[str, str]:
 
 
 def _looks_like_addresses(values: pa.Array) -> bool:
-    """Whether the numbers in most values stand where house numbers do; those of products are anywhere.
+    """Whether the numbers in most values are where house numbers would be; in product names they can be anywhere.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Which columns of two tables are the same field: by name, and by what values they have in common."""
+"""Match the columns of two tables to fields: by name, and by the values they have in common."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WORDY = ("text", "person", "address")
 
 
 class Summary(NamedTuple):
-    """What is known of a column."""
+    """The properties of a column."""
 
     name: str
     kind: str
@@ -34,10 +34,11 @@ class Summary(NamedTuple):
 def match_columns(
     left: pa.Table, right: pa.Table | None, leave_out: Collection[str], note: Callable[[str], None]
 ) -> list[Field]:
-    """The fields of two tables (or all columns of one), without the columns to leave out.
+    """The fields of two tables (or all columns of one), except the excluded columns.
 
-    Columns have the same name but for case and punctuation, or are of one kind and each other's best by the words or
-    values they have in common. `note` receives what was found by values, and the columns that are left over.
+    Columns match if they have the same name apart from case and punctuation, or if they are of one kind and each is the
+    other's best match by common words or values. `note` receives the matches found by values, and the unmatched
+    columns.
 
     Examples
     --------
@@ -101,7 +102,7 @@ def _is_nested(values: pa.Array) -> bool:
 
 
 def _by_values(left: list[Summary], right: list[Summary]) -> list[tuple[Summary, Summary, float]]:
-    """Columns that are each other's best by what they have in common, the best first."""
+    """Columns that are each other's best match by common content, best first."""
     shares = [
         (len(one.parts & other.parts) / max(1, min(len(one.parts), len(other.parts))), one, other)
         for one in left
@@ -109,7 +110,7 @@ def _by_values(left: list[Summary], right: list[Summary]) -> list[tuple[Summary,
         if one.kind == other.kind or {one.kind, other.kind} <= set(WORDY)
     ]
     found: list[tuple[Summary, Summary, float]] = []
-    # The words of a short column may all occur in a long one, so columns with as many words go together first.
+    # All words of a short column may occur in a long one, so columns of similar size are matched first.
     for share, one, other in sorted(shares, key=lambda row: -_likeness(row[1], row[2])):
         taken = any(one is first or other is second for first, second, _ in found)
         if share >= COMMON and not taken:
@@ -118,12 +119,12 @@ def _by_values(left: list[Summary], right: list[Summary]) -> list[tuple[Summary,
 
 
 def _likeness(one: Summary, other: Summary) -> float:
-    """The Jaccard similarity of what occurs in two columns."""
+    """The Jaccard similarity of the words or values of two columns."""
     return len(one.parts & other.parts) / max(1, len(one.parts | other.parts))
 
 
 def join_record(table: pa.Table, leave_out: Collection[str]) -> pa.Array:
-    """The values of each record as one text; null if it has none. Of nested values, lists of plain ones are part of it.
+    """The values of each record as one text; null if it has none. Nested values are skipped, except plain lists.
 
     Examples
     --------
@@ -139,7 +140,7 @@ def join_record(table: pa.Table, leave_out: Collection[str]) -> pa.Array:
 
 
 def _has_text(kind: pa.DataType) -> bool:
-    """Whether values of a type can be written as text: plain ones, and lists of those."""
+    """Whether values of a type can be written as text: plain values, and lists of them."""
     inner = kind.value_type if pa.types.is_list(kind) or pa.types.is_large_list(kind) else kind
     return not pa.types.is_nested(inner)
 

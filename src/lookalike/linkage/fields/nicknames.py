@@ -1,7 +1,7 @@
 """Nicknames: groups of names that the same person may use, from the built-in list or from a file.
 
 A file has one group per line, names separated by spaces, such as `robert bob bobby rob`; # starts a comment. A name may
-belong to several groups (bert: robert, albert). How similar two records are is not known here.
+belong to several groups (bert: robert, albert). Nothing here knows how similar two records are.
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ class Nicknames:
     def coarsen(self, column: Column) -> list[Column]:
         """The column with each name replaced by the first name of its group, so that values of one group become equal.
 
-        A name of several groups has several first names, so there is one column per lane of groups. In each, values
+        A name in several groups has several first names, so there is one column per lane of groups. In each column,
+        values
         without a name of these groups, and values that equal no other value, count as missing.
         """
         lists = pc.split_pattern(column.values, " ")
@@ -94,7 +95,7 @@ class Nicknames:
         return made
 
     def _number(self, words: pa.Array) -> Int64:
-        """The number of each word among all names; one past the last for other words."""
+        """The number of each word among all names; the number after the last for other words."""
         places = pc.index_in(words, strings_to_arrow(list(self._groups_of)))
         return to_numpy(pc.fill_null(places, len(self._groups_of))).astype(np.int64)
 

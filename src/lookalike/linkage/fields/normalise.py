@@ -1,4 +1,4 @@
-"""Values in the normal form of their kind, so that the same thing is always written the same way.
+"""Convert values to the normal form of their kind, so that the same thing is always written the same way.
 
 Works on all distinct values of a column at once, without knowledge of records or other columns. Placeholders for a
 missing value (n/a, unknown, 0000000) become null.
@@ -59,7 +59,7 @@ STREET_WORDS = {
     "apartment": "apt", "suite": "ste", "floor": "fl", "north": "n", "south": "s", "east": "e", "west": "w",
     "northeast": "ne", "northwest": "nw", "southeast": "se", "southwest": "sw", "saint": "st",
 }  # fmt: skip
-"""Words of addresses that some write out and others abbreviate."""
+"""Words of addresses that are often abbreviated."""
 
 
 def _replace(values: pa.Array, pattern: str, by: str) -> pa.Array:
@@ -67,7 +67,7 @@ def _replace(values: pa.Array, pattern: str, by: str) -> pa.Array:
 
 
 def _change(values: pa.Array, function: Callable[[pa.Array], pa.Array], where: pa.Array) -> pa.Array:
-    """Apply a function to the values selected by `where`, and leave the others."""
+    """Apply a function to the values selected by `where`; leave the others unchanged."""
     chosen = pc.filter(values, where)
     if not len(chosen):
         return values
@@ -176,7 +176,7 @@ def canonical_number(text: str, mark: str = ".") -> str | None:
 
 
 def find_mark(values: pa.Array) -> str:
-    """The decimal mark of a column's numbers, "," or "."; "" if they leave it open.
+    """The decimal mark of the numbers of a column, "," or "."; "" if it remains ambiguous.
 
     Examples
     --------
@@ -205,13 +205,13 @@ def find_convention(kind: str, values: pa.Array) -> str:
 
 
 def _drop_fillers(values: pa.Array) -> pa.Array:
-    """Null instead of dummy codes and phones."""
+    """Replace dummy codes and phones by null."""
     filler = pc.match_substring_regex(_replace(values, r"[-\s.()/]+", ""), FILLER)
     return pc.if_else(filler, _NONE, values)
 
 
 def _pack(values: pa.Array) -> pa.Array:
-    """Letters and digits only, folded."""
+    """Keep letters and digits only, folded."""
     return pc.replace_substring(fold_texts(values), " ", "")
 
 

@@ -1,4 +1,4 @@
-"""Reads the fields of records: what kind each field is, and its values in normal form.
+"""Read the fields of records: the kind of each field, and its values in normal form.
 
 Records are rows of Arrow tables. How similar two values are is decided elsewhere.
 """
@@ -87,7 +87,7 @@ def _number(values: pa.ChunkedArray) -> tuple[Int32, pa.Array]:
 
 
 def _note_missing(field: Field, side: _Encoded, normal: pa.ChunkedArray, note: Note) -> None:
-    """Say which values count as missing, and how many records have one."""
+    """Report which values count as missing, and how many records have one."""
     if not normal.null_count:
         return
     places = np.flatnonzero(to_numpy(pc.cast(pc.is_null(normal), pa.int8())))
@@ -102,7 +102,7 @@ def _note_missing(field: Field, side: _Encoded, normal: pa.ChunkedArray, note: N
 
 
 def _find_conventions(given: tuple[Field, list[_Encoded]]) -> tuple[list[str], list[str]]:
-    """The convention of each table's column, taken from the other table if one leaves it open; and notes."""
+    """The convention of the column of each table, taken from the other table if it is ambiguous; and notes."""
     field, sides = given
     if field.kind not in CONVENTIONAL:
         return [""] * len(sides), []
@@ -127,9 +127,9 @@ class _Normal(NamedTuple):
 
     field: Field
     codes: list[Int32]
-    """By side: the number of each row's value among the side's own values; -1 for null."""
+    """For each side, the number of each row's value among the values of that side; -1 for null."""
     values: list[pa.ChunkedArray]
-    """By side."""
+    """For each side, its values."""
     notes: list[str]
 
 
@@ -212,7 +212,7 @@ class FieldReader:
         return columns
 
     def _normalised(self) -> Iterator[_Normal]:
-        """Field by field. Each field's data is handed over, so that it is not kept longer than needed."""
+        """Normalise field by field. The data of each field is released as soon as it is no longer needed."""
         known = list(self._each(_find_conventions, zip(self.fields, self._encoded)))
         self._encoded.reverse()
         for field, (conventions, notes) in zip(self.fields, known):
@@ -232,7 +232,7 @@ def _normalise(given: tuple[str, pa.Array, str]) -> pa.Array:
 
 
 def choose_kinds(left: pa.Table, right: pa.Table | None, fields: Sequence[Field]) -> list[Field]:
-    """The same fields, each with the kind that was specified or that its values are recognised as.
+    """The same fields, each with the kind that was specified or recognised from its values.
 
     Examples
     --------

@@ -39,7 +39,7 @@ def parse_names(text: str) -> ColumnNames:
 
 
 Comparator = Callable[[pa.Array, pa.Array], Any]
-"""Takes two arrays of values in normal form, and tells how similar each two are."""
+"""Takes two arrays of values in normal form, and returns the similarity of each pair."""
 
 
 @frozen
