@@ -29,9 +29,11 @@ def temporary(tmp_path):
 @pytest.mark.parametrize("number", SIGNALS)
 @pytest.mark.parametrize("command", [["pairs", "-"], ["neighbors", "-"], ["pairs", "-", "--explain"]])
 def test_no_temporary_folder_is_left(temporary, command, number):
-    with start(*command, stdin=subprocess.PIPE, env=environment(TMPDIR=str(temporary))) as started:
+    with start(*command, "--quiet", stdin=subprocess.PIPE, env=environment(TMPDIR=str(temporary))) as started:
         wait_for(lambda: any(temporary.rglob("stdin.jsonl")), 120, started)
-        assert stopped(started, number) == (128 + number, "lookalike: interrupted")
+        started.send_signal(number)
+        _, err = started.communicate(timeout=120)
+    assert (started.returncode, err) == (128 + number, b"lookalike: interrupted\n")
     assert names(temporary) == []
 
 
@@ -88,6 +90,20 @@ except KeyboardInterrupt as error:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=False)
     assert (done.returncode, done.stderr) == (143, "")
+
+
+def test_a_signal_in_the_last_moment_is_no_traceback():
+    code = """
+import os, signal, time
+from lookalike.cli import main, stopping
+def interrupted():
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(0.01)
+stopping.remove_temporary = interrupted
+main.main(["tune", "--quiet"])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_ignored_signals_stay_ignored(temporary):

@@ -49,7 +49,7 @@ def test_every_command_and_format_is_tried():
 def test_every_option_is_tried(tmp_path, monkeypatch):
     monkeypatch.setattr("fuzzing.cases.MAKERS", dict.fromkeys(MAKERS, lambda some: b"x"))  # files take time
     given = {name: set() for name in FUZZED}
-    for number in range(2000):
+    for number in range(3000):
         case = make_case(tmp_path / str(number), 1, number)
         given[case.command] |= {word.partition("=")[0] for word in case.arguments}
     for name in FUZZED:
@@ -77,6 +77,8 @@ ERROR = b"lookalike: a.txt: bad\n"
         (Ended(3, b"", ERROR * 2, 0, 0), "2 lines of error"),
         (Ended(3, b"", b"note\n" + ERROR, 0, 0), "not quiet"),
         (Ended(3, b"", b"", 0, 0), "0 lines of error"),
+        (Ended(2, b"", b"lookalike: standard output: broken\n", 0, 0), "an error that does not name its place"),
+        (Ended(143, b"", b"lookalike: interrupted\n", 0, 0), "exit code 143"),
         (Ended(3, b"", b"lookalike: \x1b[2J\n", 0, 0), "raw control characters"),
         (Ended(3, b"", ERROR, 21, 0), "took 21 s"),
         (Ended(3, b"", ERROR, 0, 2 << 30), "too much memory: 2048 MiB"),

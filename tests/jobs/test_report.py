@@ -221,6 +221,67 @@ def test_an_output_of_something_else_is_refused(tmp_path, capfd):
     assert len(capfd.readouterr().err.splitlines()) == 2
 
 
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-9])
+
+
+def without_columns(path):
+    pq.write_table(pa.table({"id": ["a"]}), path)
+
+
+def forget(name):
+    def edit(path):
+        record = json.loads(path.read_text())
+        del record["options"][name]
+        path.write_text(json.dumps(record))
+
+    return edit
+
+
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [
+        ("removed.parquet", cut),
+        ("removed.parquet", without_columns),
+        ("clusters.parquet", cut),
+        ("run.json", forget("measure")),
+        ("run.json", forget("column")),
+    ],
+)
+def test_damaged_files_of_a_run_are_one_line(finished, tmp_path, capfd, name, damage):
+    shutil.copytree(finished / "out", tmp_path / "out")
+    damage(tmp_path / "out" / name)
+    assert run(["report", str(tmp_path / "out"), "-o", str(tmp_path / "new.html")]) == 3
+    said = capfd.readouterr().err
+    assert said.startswith(f"lookalike: {tmp_path}/out: damaged or edited (")
+    assert said.endswith("); run dedup again\n")
+    assert said.count("\n") == 1
+    assert not (tmp_path / "new.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.parquet", b"PAR1"),
+        ("a.csv", b"left,right,similarity\na,b,high\n"),
+        ("a.csv", b""),
+        ("a.jsonl", b'{"left": 1, "right": [2], "similarity": 1}'),
+        ("a.jsonl", b"{"),
+    ],
+)
+def test_damaged_lists_of_pairs_are_one_line(tmp_path, capfd, name, content):
+    (tmp_path / name).write_bytes(content)
+    assert run(["report", str(tmp_path / name)]) == 3
+    said = capfd.readouterr().err
+    assert (said.startswith(f"lookalike: {tmp_path / name}: damaged or edited ("), said.count("\n")) == (True, 1)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_the_name_of_a_page_cannot_reach_the_terminal_raw(finished, tmp_path, capfd):
+    assert run(["report", str(finished / "out"), "-o", str(tmp_path / "new\x1b\n.html")]) == 0
+    assert capfd.readouterr().err == f"Report: {tmp_path}/new\\x1b\\n.html\n"
+
+
 def test_many_files_are_counted_by_folder(tmp_path):
     for number in range(40):
         folder = tmp_path / "in" / f"part{number % 4}"

@@ -36,7 +36,8 @@ def test_it_refuses_to_start_unsafely(tmp_path):
     ("options", "said"),
     [
         ({"tls_cert": Path("x")}, "belong together"),
-        ({"limits": Limits(items=0)}, "above 0"),
+        ({"limits": Limits(items=0)}, "--max-items must be above 0"),
+        ({"limits": Limits(seconds=-1)}, "--timeout must be above 0"),
         ({"allow_origins": ("evil",)}, "https://news.example"),
         ({"port": 70_000}, "from 0 to 65535"),
         ({"drain_delay_seconds": -1.0}, "--drain-delay"),
@@ -286,12 +287,24 @@ def test_a_run_is_reviewed(tmp_path):
         assert server.post("/v1/review/decisions", {"group": 0, "row": 5, "decision": "keep"}).status == 422
         assert server.call("GET", "/v1/review/groups/9").status == 404
         assert server.call("GET", "/v1/review/groups?sort=size&source=other").json()["total"] == 0
+    with (tmp_path / "out.decisions.jsonl").open("a") as file:
+        file.write('{"file": "a", "row": 1}\n{"cut sho')  # without a decision; a crash has cut the second
     with Serving("--run", out) as server:  # decisions are kept
         found = server.call("GET", "/v1/review/groups/0").json()
         assert (found["members"][0]["decision"], found["keeper"]["decision"]) == ("keep", "unsure")
-    saved = [json.loads(line) for line in (tmp_path / "out.decisions.jsonl").read_text().splitlines()]
-    assert [(one["id"], one["decision"]) for one in saved] == [("roses", "keep"), ("rose", "unsure")]
+        assert server.post("/v1/review/decisions", {"group": 0, "row": 0, "decision": "remove"}).status == 200
+    lines = (tmp_path / "out.decisions.jsonl").read_text().splitlines()
+    saved = [json.loads(lines[number]) for number in (0, 1, 4)]
+    assert [(one["id"], one["decision"]) for one in saved] == [
+        ("roses", "keep"),
+        ("rose", "unsure"),
+        ("roses", "remove"),
+    ]
     assert "run.json is missing" in process("serve", "--run", make_index(tmp_path / "index")).err
+    (out / "removed.parquet").write_bytes(b"PAR1")
+    done = process("serve", "--run", out)
+    assert (done.code, done.err.count("\n")) == (3, 1)
+    assert done.err.startswith(f"lookalike: --run {out}: damaged or edited (")
 
 
 def test_links_are_reviewed(tmp_path):

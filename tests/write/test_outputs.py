@@ -2,8 +2,12 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -271,3 +275,71 @@ def test_an_interrupted_run_leaves_its_pieces(tmp_path: Path, error: type[BaseEx
         (folder / "work/digests-000000.arrow").write_text("piece")
         raise error
     assert (tmp_path / ".out.partial/work/digests-000000.arrow").exists()
+
+
+CALLS = ("mkdir", "open", "rename", "replace", "unlink", "rmdir", "fsync", "write", "stat", "lstat")
+
+
+def interrupt_at(monkeypatch: pytest.MonkeyPatch, number: int, after: bool) -> Callable[[], bool]:
+    """Let the call of the system with this number be interrupted before or after it does its work; tells if it came."""
+    made = [0]
+
+    def interrupting(call: Callable[..., Any]) -> Callable[..., Any]:
+        def instead(*given: Any, **more: Any) -> Any:
+            made[0] += 1
+            if made[0] == number and not after:
+                raise KeyboardInterrupt
+            result = call(*given, **more)
+            if made[0] == number and after:
+                raise KeyboardInterrupt
+            return result
+
+        return instead
+
+    for name in CALLS:
+        monkeypatch.setattr(os, name, interrupting(getattr(os, name)))
+    return lambda: made[0] >= number
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("failing", [False, True])
+def test_an_interrupt_at_any_call_of_the_system_leaves_nothing_half_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: bool, after: bool
+) -> None:
+    def write(text: str) -> None:
+        with OutputFolder(tmp_path / "out", overwrite=True) as folder:
+            (folder / "run.json").write_text(json.dumps({"options": {}, "counts": {}, "text": text}))
+            if failing and text:
+                raise ValueError
+
+    for number in range(1, 200):
+        write("")
+        with monkeypatch.context() as patch:
+            came = interrupt_at(patch, number, after)
+            with suppress(KeyboardInterrupt, ValueError):
+                write("new")
+            interrupted = came()
+        assert names(tmp_path) == ["out", "out/run.json"], number
+        assert json.loads((tmp_path / "out" / "run.json").read_text())["text"] in (("",) if failing else ("", "new"))
+        if not interrupted:
+            break
+    assert 15 < number < 200
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_an_interrupt_at_any_call_of_the_system_leaves_no_half_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: bool
+) -> None:
+    for number in range(1, 100):
+        with monkeypatch.context() as patch:
+            came = interrupt_at(patch, number, after)
+            with suppress(KeyboardInterrupt), whole_file(tmp_path / "a.txt") as partial:
+                partial.write_text("all")
+            interrupted = came()
+        assert names(tmp_path) in ([], ["a.txt"]), number
+        if (tmp_path / "a.txt").exists():
+            assert (tmp_path / "a.txt").read_text() == "all"
+            (tmp_path / "a.txt").unlink()
+        if not interrupted:
+            break
+    assert 5 < number < 100

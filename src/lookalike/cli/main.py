@@ -42,6 +42,10 @@ NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _NO_ARGUMENTS: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())  # since click 8.2
 
 
+class Interrupted(Exception):  # noqa: N818
+    """Stands for an interrupt, its cause, on the way through click, which would print an empty line for it."""
+
+
 class LazyGroup(click.Group):
     """Knows the commands by name and imports one only to run it, so that `--help` responds at once."""
 
@@ -55,6 +59,13 @@ class LazyGroup(click.Group):
             return None
         command: click.Command = importlib.import_module(f"lookalike.cli.{cmd_name}").command
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise Interrupted from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """A line per command, without importing it."""
@@ -81,7 +92,12 @@ def main(arguments: list[str] | None = None) -> None:
     stopping.catch_signals()
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # warnings are for developers, who set PYTHONWARNINGS
-    code = run(arguments)
+    try:
+        code = run(arguments)
+        stopping.ignore_signals()
+    except KeyboardInterrupt as error:  # in the last moment
+        stopping.ignore_signals()
+        code = _report_interrupt(error)
     stopping.remove_temporary()  # folders that `os._exit`, or a signal at a bad moment, would leave behind
     with contextlib.suppress(AttributeError, OSError, ValueError):
         sys.stderr.flush()
@@ -106,10 +122,8 @@ def run(arguments: list[str] | None = None) -> int:
         else:
             complain(describe_usage(error))
         return UsageError.exit_code
-    except (KeyboardInterrupt, click.exceptions.Abort) as error:  # click converts KeyboardInterrupt to Abort
-        cause = error.__cause__ if isinstance(error, click.exceptions.Abort) and error.__cause__ else error
-        complain(stopping.describe(cause))
-        return stopping.exit_code(cause)
+    except (KeyboardInterrupt, Interrupted, click.exceptions.Abort) as error:  # click turns the first into the last
+        return _report_interrupt(error if isinstance(error, KeyboardInterrupt) else error.__cause__ or error)
     except MemoryError:
         complain("out of memory; use fewer --threads or split the input")
         return 4
@@ -122,3 +136,11 @@ def run(arguments: list[str] | None = None) -> int:
         complain(f"{error.filename or 'standard output'}: {error.strerror or error}")
         return ResourceError.exit_code if error.errno in NO_SPACE else UsageError.exit_code
     return 0
+
+
+def _report_interrupt(error: BaseException) -> int:
+    """Say that the run was interrupted, and return its exit code."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        click.echo(err=True)  # ends the line on which the terminal shows ^C
+    complain(stopping.describe(error))
+    return stopping.exit_code(error)

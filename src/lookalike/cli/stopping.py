@@ -55,6 +55,14 @@ def catch_signals() -> None:
             signal.signal(number, stop)
 
 
+def ignore_signals() -> None:
+    """Let nothing interrupt the end of the process."""
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None:
+            signal.signal(number, signal.SIG_IGN)
+
+
 def exit_code(error: BaseException) -> int:
     """128 + the number of the signal."""
     return 128 + (error.signal_number if isinstance(error, Stopped) else int(signal.SIGINT))

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lookalike.engine.progress import Progress
 from lookalike.engine.usage import peak_memory_bytes
-from lookalike.errors import BadDataError, UsageError
+from lookalike.errors import BadDataError, LookalikeError, UsageError
 from lookalike.types import RUN_FILE, parse_record
 from lookalike.version import __version__
 
 if TYPE_CHECKING:
     from lookalike.tuning.plan import Plan
+
+DAMAGE = (ArithmeticError, AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError)
+"""What reading a file of a run can raise if others have changed it; RuntimeError is for types and depths of nesting."""
 
 
 def read_run(out: str | Path) -> dict[str, Any]:
@@ -30,6 +35,30 @@ def read_run(out: str | Path) -> dict[str, Any]:
     if not all(isinstance(one, list) and all(isinstance(word, str) for word in one) for one in lists):
         raise BadDataError(f"{path}: is damaged; run dedup on the input again")
     return found
+
+
+@contextmanager
+def damage_reported(out: str | Path, command: str) -> Iterator[None]:
+    """Report what goes wrong with the files of a finished run as bad data: others may have cut or edited them.
+
+    Examples
+    --------
+    >>> with damage_reported("out", "dedup"):
+    ...     {}["column"]
+    Traceback (most recent call last):
+    lookalike.errors.BadDataError: out: damaged or edited (KeyError: 'column'); run dedup again
+    """
+    try:
+        yield
+    except LookalikeError:
+        raise
+    except DAMAGE as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # a disk, not what is on it; Arrow has no number for files that it cannot decode
+        reason = (str(error).splitlines() or [""])[0]
+        raise BadDataError(
+            f"{out}: damaged or edited ({type(error).__name__}: {reason}); run {command} again"
+        ) from error
 
 
 def used(progress: Progress) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from lookalike.errors import BadDataError, UsageError
+from lookalike.engine.run_record import damage_reported
+from lookalike.errors import UsageError
 from lookalike.report.linkage.facts import Bin, FieldFact, HashFact, LevelWeight, LinkReport, PairExample, PairField
 from lookalike.report.linkage.page import links_page
 from lookalike.report.page_file import PAGE, check_page, write_page
@@ -29,13 +30,11 @@ def report_links(out: str | Path, page: str | Path | None = None) -> Path:
     path = folder / "model" / FACTS
     if not path.is_file():
         raise UsageError(f"{out}: holds no facts for a report (model/{FACTS} is missing); run link again")
-    try:
-        facts = _facts(json.loads(path.read_text("utf-8")))
-    except (ValueError, TypeError, KeyError) as error:
-        raise BadDataError(f"{path}: is damaged ({error!r}); run link again") from None
     target = folder / PAGE if page is None else Path(page)
     check_page(target)
-    return write_page(target, links_page(facts))
+    with damage_reported(path, "link"):
+        page_text = links_page(_facts(json.loads(path.read_text("utf-8"))))
+    return write_page(target, page_text)
 
 
 def _facts(saved: dict[str, Any]) -> LinkReport:

@@ -31,9 +31,17 @@ class Limits:
 
     def check(self) -> Limits:
         """Refuse limits that allow nothing."""
-        for name in ("body_bytes", "items", "text_bytes", "requests", "seconds", "k"):
-            if not getattr(self, name) > 0:
-                raise UsageError(f"--max-{name.replace('_', '-')} must be above 0, not {getattr(self, name)}")
+        given = {
+            "max-body": self.body_bytes,
+            "max-items": self.items,
+            "max-text": self.text_bytes,
+            "max-requests": self.requests,
+            "timeout": self.seconds,
+            "max-k": self.k,
+        }
+        for name, value in given.items():
+            if not value > 0:
+                raise UsageError(f"--{name} must be above 0, not {value}")
         return self
 
 

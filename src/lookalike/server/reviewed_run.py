@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from lookalike.engine.run_record import read_run
+from lookalike.engine.run_record import damage_reported, read_run
 from lookalike.errors import UsageError
 from lookalike.features.passages import compare_texts
 from lookalike.features.shingles import Shingling
@@ -58,9 +58,13 @@ class ReviewedRun:
         ------
         UsageError
             If it is not one.
+        BadDataError
+            If its files are damaged.
         """
         links = folder / "links.parquet"
-        found = cls._open_links(folder, links) if links.is_file() else cls._open_dedup(folder)
+        with damage_reported(f"--run {folder}", "link" if links.is_file() else "dedup"):
+            found = cls._open_links(folder, links) if links.is_file() else cls._open_dedup(folder)
+            found.summary()
         found._load_decisions()
         return found
 
@@ -247,10 +251,7 @@ class ReviewedRun:
             about = {name: one[f"{side}{name}"] for name in ("id", "file", "row")}
         line = {**about, "decision": decision, "at": datetime.now(UTC).isoformat(timespec="seconds")}
         with self._writing:
-            with self.decisions_path.open("ab") as file:
-                file.write(json.dumps(line).encode() + b"\n")
-                file.flush()
-                os.fsync(file.fileno())
+            _append_line(self.decisions_path, json.dumps(line).encode())
             self._note(self._name(group, row), line)
         return line
 
@@ -268,9 +269,24 @@ class ReviewedRun:
             try:
                 found = json.loads(line)
                 name = [found["left"], found["right"]] if self.kind == "link" else [found["file"], found["row"]]
-            except (ValueError, KeyError, TypeError):
+                self._note(json.dumps(name), found)
+            except (ValueError, KeyError, TypeError, RecursionError):
                 continue
-            self._note(json.dumps(name), found)
+
+
+def _append_line(path: Path, line: bytes) -> None:
+    """Add a line to a file, completely or not at all; an earlier line that was cut short is ended first."""
+    with path.open("ab+") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(size - 1, 0))
+        begun = file.read(1) not in (b"", b"\n")
+        try:
+            file.write((b"\n" if begun else b"") + line + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        except OSError:
+            os.truncate(path, size)
+            raise
 
 
 def _limit(run: Mapping[str, Any], kind: str) -> float:

@@ -8,11 +8,11 @@ from __future__ import annotations
 import errno
 import json
 import os
+import secrets
 import shutil
-import tempfile
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -65,6 +65,7 @@ class OutputFolder:
 
     Examples
     --------
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as parent:
     ...     with OutputFolder(Path(parent, "out")) as folder:
     ...         _ = (folder / "run.json").write_text("{}")
@@ -96,6 +97,8 @@ class OutputFolder:
         self.spool = self.work.with_name(f"{self.work.name}-spool")
         """Where input that can be read only once is copied."""
         self._lock = FileLock(self._partial / LOCK_FILE, LOCK_TEXT)
+        self._taken = False
+        """Whether the hidden folder was made or locked by this run, which may then empty it."""
         self._made: list[Path] = []
         self.publishing_seconds = 0.0
         """How long it took to flush and rename the output."""
@@ -110,27 +113,31 @@ class OutputFolder:
         return [self.path, self._partial, self.work, self.spool]
 
     def __enter__(self) -> Path:
-        with disk_errors(self.path, self._advice):
-            self._made = [parent for parent in self.path.parents if not parent.exists()]
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            try:
+        try:
+            with disk_errors(self.path, self._advice):
+                self._made = [parent for parent in self.path.parents if not parent.exists()]
+                self.path.parent.mkdir(parents=True, exist_ok=True)
                 self._take()
-            except KeyboardInterrupt as error:
-                self.__exit__(type(error), error, None)
-                raise
+        except KeyboardInterrupt as error:
+            self.__exit__(type(error), error, None)
+            raise
         return self._partial
 
     def _take(self) -> None:
         """Create the hidden folder, or reuse that of a killed run, and lock it."""
         check_work_folders(self._partial, LOCK_FILE, (self.work, self.spool))
         existed = self._partial.exists()
+        self._taken = not existed
         self._partial.mkdir(exist_ok=True)
         _unpublished.add(self._partial)
         try:
             self._lock.acquire()
         except LockedError as error:
+            self._taken = False
             raise UsageError(f"{self.path}: another run is writing to it; {error}") from None
+        self._taken = True
         if existed and self._has_pieces() and not self.resume and not self.overwrite:
+            self._taken = False
             self._lock.release()
             raise UsageError(
                 f"{self.path}: an earlier run into it did not finish; continue it with --resume, or start again with "
@@ -167,17 +174,23 @@ class OutputFolder:
                 self._publish()
                 self.publishing_seconds = time.perf_counter() - started
         finally:
-            _unpublished.discard(self._partial)
-            if keep and not self.complete:
-                self._tidy()
-            elif error is None or not self.complete:
-                self.clear_work()
-                shutil.rmtree(self._partial, ignore_errors=True)
-            self._lock.release()
-            for parent in self._made:
-                # after a failure the parents are empty; after a success this does nothing
-                with suppress(OSError):
-                    parent.rmdir()
+            _despite_interrupt(lambda: self._clean_up(keep, failed=error is not None))
+
+    def _clean_up(self, keep: bool, failed: bool) -> None:
+        """Leave what `--resume` needs, or nothing; can be done twice."""
+        _unpublished.discard(self._partial)
+        if not self._taken:
+            return
+        if keep and not self.complete:
+            self._tidy()
+        elif not (failed and self.complete):
+            self.clear_work()
+            shutil.rmtree(self._partial, ignore_errors=True)
+        self._lock.release()
+        for parent in self._made:
+            # after a failure the parents are empty; after a success this does nothing
+            with suppress(OSError):
+                parent.rmdir()
 
     def flush(self) -> None:
         """Wait until everything written is on disk, because something else is going to rely on it."""
@@ -251,15 +264,23 @@ class OutputFolder:
         if not self.path.exists():
             self._partial.rename(self.path)
         else:
-            old = _beside(self.path, "old")
-            self.path.rename(old)
-            try:
-                self._partial.rename(self.path)
-            except BaseException:
-                old.rename(self.path)
-                raise
-            shutil.rmtree(old, ignore_errors=True)
+            self._replace(self.path.with_name(f".{self.path.name}.old-{secrets.token_hex(4)}"))
         flush(self.path.parent)
+
+    def _replace(self, old: Path) -> None:
+        """Move the new folder to where the old one is, which is then removed; if that fails, the old one stays."""
+
+        def settle() -> None:
+            if self.path.exists():
+                shutil.rmtree(old, ignore_errors=True)
+            elif old.exists():
+                old.rename(self.path)
+
+        try:
+            self.path.rename(old)
+            self._partial.rename(self.path)
+        finally:
+            _despite_interrupt(settle)
 
 
 def _work_name(path: Path) -> str:
@@ -285,6 +306,15 @@ def whole_lines(path: Path) -> list[dict[str, Any]]:
     return found
 
 
+def _despite_interrupt(action: Callable[[], None]) -> None:
+    """Do what must be done even if a signal comes meanwhile, and what can be done twice."""
+    try:
+        action()
+    except KeyboardInterrupt:
+        action()
+        raise
+
+
 def _empty(folder: Path, but: set[str]) -> None:
     for found in folder.iterdir():
         if found.name in but:
@@ -295,26 +325,13 @@ def _empty(folder: Path, but: set[str]) -> None:
             found.unlink()
 
 
-def _beside(path: Path, what: str) -> Path:
-    """A new hidden folder in the same parent, so that renaming is atomic; with the usual permissions."""
-    made = Path(tempfile.mkdtemp(prefix=f".{path.name}.{what}-", dir=path.parent))
-    made.chmod(0o777 & ~_umask())
-    return made
-
-
-def _umask() -> int:
-    # the umask cannot be read without setting it
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
-
-
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
     """A hidden name to write a file to; the file is renamed when the block ends without an error.
 
     Examples
     --------
+    >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as parent:
     ...     with whole_file(Path(parent, "a.txt")) as partial:
     ...         _ = partial.write_text("all of it")
@@ -323,11 +340,9 @@ def whole_file(path: Path) -> Iterator[Path]:
     """
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.partial-", dir=path.parent)
-        os.close(handle)
-        partial = Path(name)
+        partial = path.with_name(f".{path.name}.partial-{secrets.token_hex(4)}")
         try:
-            partial.chmod(0o666 & ~_umask())
+            os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
             yield partial
             if _unpublished.isdisjoint(path.parents):
                 flush(partial)

@@ -27,11 +27,19 @@ def try_case(folder: Path, seed: int, number: int) -> tuple[Case, Ended, list[st
     case = make_case(place, seed, number)
     if case.before is not None:
         run(case.before, place, log, kill_after=case.kill_after)
-        for left in ("earlier", ".out.partial"):
-            spoil(place / left, seed, number)
+        for left in ("earlier*", ".out.partial"):
+            spoil(place, left, seed, number)
     good = _is_good_index(case.changed, place, log)
     before = state_of(place)
-    ended = run(case.arguments, place, log, stdin=case.stdin, full=case.full, as_process=case.as_process)
+    ended = run(
+        case.arguments,
+        place,
+        log,
+        stdin=case.stdin,
+        full=case.full,
+        as_process=case.as_process,
+        signal_after=case.signal_after,
+    )
     wrong = list(broken_promises(case, place, ended, before, state_of(place)))
     made = (
         case.outputs[0] if case.command == "index create" and ended.code == 0 and "-h" not in case.arguments else None

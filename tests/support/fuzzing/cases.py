@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -29,6 +30,7 @@ PLACES = (
 )
 OUT_NAMES = ("out", "out", "out", "out/", "new/sub/out", "in/out", "in", "", "old", "tmp", "out\x1b\n", "ö", "o" * 300)
 OUT_FILES = (".csv", ".tsv", ".parquet", ".jsonl", ".svg", ".png", ".txt", "")
+LIKELY_FILES = {"tune": (".svg", ".svg", ".png"), "report": (".html",)}
 OWN_FORMATS = {
     "fingerprints": (".xyt", ".fmr", ".csv", ".parquet"),
     "faces": (".csv", ".tsv", ".parquet", ".npy", ".fvecs"),
@@ -39,8 +41,10 @@ OTHER_TABLES = (texts, texts, texts, lists, vectors)
 VECTORS = (".npy", ".fvecs", ".bvecs")
 FOLDERS = ("dedup", "link")
 """Commands whose output is a folder."""
-WITHOUT_FILES = ("tune", "audit", "index remove", "index stats", "index check", "index compact")
-WITHOUT_OUTPUT = ("audit", "index create", *WITHOUT_FILES[2:])
+WITHOUT_FILES = ("tune", "audit", "report", "serve", "index remove", "index stats", "index check", "index compact")
+WITHOUT_OUTPUT = ("audit", "serve", "index create", *WITHOUT_FILES[4:])
+READING_ITEMS = ("dedup", "pairs", "neighbors", "link")
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 TWO_WORDS = ["--shingle", "word:2", "--threshold", "0.5"]
 
 
@@ -66,6 +70,8 @@ class Case:
     """Seconds after which the command before is killed."""
     as_process: bool = False
     """Whether to run it as users do, instead of in a fork of the fuzzer."""
+    signal_after: tuple[float, int] | None = None
+    """Seconds after which a signal is sent, and its number."""
 
 
 def make_case(place: Path, seed: int, number: int) -> Case:
@@ -83,6 +89,10 @@ def make_case(place: Path, seed: int, number: int) -> Case:
     if some.random() < 0.05:
         (place / "old").write_text("an old file")
     _add_earlier_run(place, case, files, some)
+    if command == "serve" or some.random() < 0.05:
+        case.signal_after = (some.random() ** 2 * (1 if command == "serve" else 0.3), int(some.choice(SIGNALS)))
+    if some.random() < 0.03:
+        _plant_link(place, files, some)
     words = command.split()
     case.arguments = [*words, *_options(case, files, some)]
     where = some.choice((len(words), len(case.arguments)))
@@ -139,10 +149,20 @@ def _add_no_file(place: Path, some: Random) -> str:
     return some.choice((IN, f"{IN}/*", f"{IN}/**", f"{IN}/{path.name}"))
 
 
+def _plant_link(place: Path, files: list[str], some: Random) -> None:
+    """A link where an output or the work of a run goes, to something that must stay as it is."""
+    name = some.choice(("out", "out.csv", "out.parquet", ".out.partial", ".out.csv.partial", "earlier"))
+    target = some.choice((IN, files[0], "tmp", "absent", "."))
+    if some.random() < 0.2 and target == files[0]:
+        (place / name).hardlink_to(place / target)
+    else:
+        (place / name).symlink_to(target)
+
+
 def _inputs(command: str, files: list[str], some: Random) -> list[str]:
     if command == "tune":
         return [] if some.random() < 0.95 else files[:1]
-    if command == "audit":
+    if command in ("audit", "report", "serve"):
         return [some.choice([*["earlier"] * 9, "in", "in/absent", ""])]
     if command == "index create":
         return [some.choice([*["out"] * 9, *OUT_NAMES]), *files[: some.choice((0, 1, 1, 2))]]
@@ -162,7 +182,13 @@ def _add_earlier_run(place: Path, case: Case, files: list[str], some: Random) ->
     """Let a run come first: a finished one to audit, to change or to refer to, or a killed one to resume."""
     if case.command == "index create":
         case.outputs = case.inputs[:1]
-    elif case.command.startswith("index") or (case.command == "dedup" and some.random() < 0.08):
+    elif case.command == "report" or (case.command == "serve" and some.random() < 0.3):
+        _add_reported(place, case, files, some)
+    elif (
+        case.command.startswith("index")
+        or case.command == "serve"
+        or (case.command == "dedup" and some.random() < 0.08)
+    ):
         _add_index(place, case, files, some)
     elif case.command == "link" and some.random() < 0.15:
         case.before = ["link", files[0], "-o", "earlier", "--fields", "name,text", "--quiet"]
@@ -174,6 +200,10 @@ def _add_earlier_run(place: Path, case: Case, files: list[str], some: Random) ->
         case.before = ["dedup", source, "-o", "earlier", "--quiet", *some.choice(([], ["--on-error", "skip"]))]
         if case.command == "dedup":
             case.inputs = []
+    elif case.command in READING_ITEMS and some.random() < 0.05:
+        made = some.choice((["dedup", files[0], "-o", "earlier"], ["index", "create", "earlier", files[0]]))
+        case.before = [*made, "--quiet"]
+        case.inputs = [*some.choice((["earlier"], ["."], ["earlier/kept"], ["earlier/*"], [*case.inputs, "earlier/"]))]
     elif case.command in FOLDERS and some.random() < 0.06:
         case.kill_after = some.random() ** 2 * 0.3
         case.before = [
@@ -185,6 +215,20 @@ def _add_earlier_run(place: Path, case: Case, files: list[str], some: Random) ->
         ]
 
 
+def _add_reported(place: Path, case: Case, files: list[str], some: Random) -> None:
+    """A finished run of dedup, pairs or link; its report goes beside it, unless `-o` says otherwise."""
+    source = files[0] if some.random() < 0.5 else _write_plain(place)
+    made = some.choice(("dedup", "pairs", "link") if case.command == "report" else ("dedup", "link"))
+    name = f"earlier{some.choice(('.parquet', '.csv', '.jsonl', '.tsv'))}" if made == "pairs" else "earlier"
+    more = {"dedup": ["--on-error", "skip"], "pairs": TWO_WORDS, "link": ["--fields", "text"]}[made]
+    case.before = [made, source, "-o", name, "--quiet", *some.choice((more, more[:2]))]
+    if case.command == "serve":
+        case.inputs, case.more = [], ["--run", "earlier"]
+        return
+    case.inputs = [name if one == "earlier" else one for one in case.inputs]
+    case.outputs = ["earlier.report.html" if made == "pairs" else "earlier/report.html"]
+
+
 def _add_index(place: Path, case: Case, files: list[str], some: Random) -> None:
     """An index, which the command changes, or refers to."""
     source = files[0] if some.random() < 0.6 else _write_plain(place)
@@ -194,17 +238,19 @@ def _add_index(place: Path, case: Case, files: list[str], some: Random) -> None:
     case.before = ["index", "create", "earlier", source, "--quiet", *kind, *store]
     if case.command == "dedup":
         case.more = [*kind, *some.choice((["--into"], ["--into"], ["--reference"])), "earlier"]
-    if case.command in ("dedup", "index add", "index remove", "index compact"):
+    if case.command in ("dedup", "serve", "index add", "index remove", "index compact"):
         case.changed = "earlier"
 
 
 def _options(case: Case, files: list[str], some: Random) -> list[str]:
     given: list[str] = ["--quiet"] if some.random() < 0.6 else []
+    given += ["--port", "0", "--drain-delay", "0"] if case.command == "serve" else []
     given += _output(case, some) + case.more
     known, calm = options_of(case.command), some.random() < 0.7
     if case.command in ("dedup", "pairs", "neighbors") and files[0].endswith(VECTORS) and some.random() < 0.85:
         given += ["--measure", some.choice(("cosine", "euclidean", "hamming"))]
-    for option in some.sample(known, min(len(known), some.choice((0, 1, 1, 2, 3, 5)))):
+    few = (0, 0, 0, 1, 2) if case.command in ("report", "serve") else (0, 1, 1, 2, 3, 5)
+    for option in some.sample(known, min(len(known), some.choice(few))):
         if option.is_flag:
             value = None
         elif names_path(option):
@@ -227,16 +273,17 @@ def _output(case: Case, some: Random) -> list[str]:
         return []
     name = "out" if some.random() < 0.85 else some.choice((*OUT_NAMES, *case.inputs))
     if case.command not in FOLDERS:
-        likely = (".svg", ".svg", ".png") if case.command == "tune" else (".csv", ".parquet", ".tsv", ".jsonl")
+        likely = LIKELY_FILES.get(case.command, (".csv", ".parquet", ".tsv", ".jsonl"))
         name += some.choice(likely) if some.random() < 0.9 else some.choice(OUT_FILES)
-    case.outputs.append(name)
+    case.outputs = [name]
     return ["--plot" if case.command == "tune" else "-o", name]
 
 
-def spoil(folder: Path, seed: int, number: int) -> None:
-    """Mutate some files of a folder that an earlier run has left."""
+def spoil(place: Path, left: str, seed: int, number: int) -> None:
+    """Mutate some files that an earlier run has left, in folders or by themselves."""
     some = Random(f"{seed}/{number}/spoil")
-    found = sorted(path for path in folder.rglob("*") if path.is_file())
+    made = [path for path in place.glob(left) if not path.is_symlink()]
+    found = sorted(path for one in made for path in (one, *one.rglob("*")) if path.is_file())
     for path in some.sample(found, min(len(found), some.choice((0, 0, 1, 2)))):
         kind = some.randrange(4)
         if kind == 0:

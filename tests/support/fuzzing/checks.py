@@ -49,17 +49,22 @@ def broken_promises(case: Case, place: Path, ended: Ended, before: State, after:
     if ended.killed or ended.peak_bytes > MEMORY_BYTES:
         yield f"{ended.killed or 'too much memory'}: {ended.peak_bytes >> 20} MiB"
         return
-    if ended.code not in CODES:
+    if ended.code not in CODES and not _was_interrupted(case, ended):
         yield f"exit code {ended.code}"
     if ended.processor_seconds > PROCESSOR_SECONDS:
         yield f"took {ended.processor_seconds:.0f} s"
     yield from _check_said(case, ended)
     yield from _check_left(case, ended, before, after)
-    if ended.code == 0:
+    whole = any(one in after and one not in before for one in _written(case))
+    if ended.code == 0 or (whole and _was_interrupted(case, ended)):
         try:
             yield from _check_results(case, place, ended)
         except Exception as error:
             yield f"output that cannot be read: {error!r}"
+
+
+def _was_interrupted(case: Case, ended: Ended) -> bool:
+    return case.signal_after is not None and ended.code == 128 + case.signal_after[1]
 
 
 def _check_said(case: Case, ended: Ended) -> Iterator[str]:
@@ -78,6 +83,8 @@ def _check_said(case: Case, ended: Ended) -> Iterator[str]:
     expected = 0 if ended.code == 0 else 1
     if len(errors) != expected and not said.startswith("Usage:"):
         yield f"{len(errors)} lines of error"
+    if "lookalike: standard output: " in said and not case.full:
+        yield "an error that does not name its place"
     if ended.code and not said.rstrip("\n").split("\n")[-1].startswith("lookalike: "):
         yield "the error is not the last line"
     if "--quiet" in case.arguments and len(said.splitlines()) > expected:
@@ -98,7 +105,7 @@ def _check_left(case: Case, ended: Ended, before: State, after: State) -> Iterat
     resumable = b"--resume" in ended.err or case.kill_after is not None
     written = _written(case)
     allowed = [f"{case.changed}/writer.lock"] if case.changed else []
-    if ended.code == 0 or case.full:  # the results may be there when the summary cannot be printed
+    if ended.code == 0 or case.full or _was_interrupted(case, ended):  # results may be there, but not the summary
         allowed += written + [f"{one}.rejected.jsonl" for one in written]
         if "--report" in case.arguments:
             allowed += [str(Path(one).with_suffix(".report.html")) for one in written]
@@ -120,13 +127,16 @@ def _check_results(case: Case, place: Path, ended: Ended) -> Iterator[str]:
         elif case.command in LISTED and "--explain" not in case.arguments and "-h" not in case.arguments:
             yield from _check_rows(ended.out.decode(), "\t")
         return
-    if "--json" in case.arguments:
+    if "--json" in case.arguments and ended.code == 0:
         json.loads(ended.out)
     path = place / case.outputs[-1]
     if case.command == "index create":
         json.loads((path / "index.json").read_text())
     elif case.command in FOLDERS and not any(one.startswith("--review") for one in case.arguments):
         yield from _check_folder(path, case.command)
+    elif case.command == "report":
+        if not path.read_text().rstrip().endswith("</html>"):
+            yield "a page without an end"
     elif path.suffix == ".parquet":
         pq.read_table(path).validate(full=True)
     elif path.suffix == ".jsonl":

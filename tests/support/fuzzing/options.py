@@ -13,7 +13,7 @@ from lookalike.cli.main import COMMANDS
 LEFT_OUT = {"demo": "it reads the machine's own files"}
 PATHS = {"INPUT", "OTHER", "GALLERY", "DIR", "FILE", "FOLDER", "OUT", "INDEX", "IDS", "english|FILE"}
 """What options that name a file or a folder call it in the help."""
-OUTPUTS = {"out", "plot"}
+OUTPUTS = {"out", "plot", "page"}
 """Parameters that name what is written."""
 
 INTEGERS = ("1", "2", "3", "7", "16", "0", "-1", "1000000", "2147483648", "9" * 30, "1.5", "x", "", "١", "1_0")
@@ -145,6 +145,7 @@ VALID = {
     "store": ("sets", "text"),
     "review": ("1", "10", "100"),
     "into": ("left", "right"),
+    "by": ("text", "id", "n"),
 }
 """Values that are right by themselves; for parameters that are not here, there is no such knowledge."""
 NEEDS = {

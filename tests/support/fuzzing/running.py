@@ -47,8 +47,12 @@ def run(
     full: bool = False,
     as_process: bool = False,
     kill_after: float | None = None,
+    signal_after: tuple[float, int] | None = None,
 ) -> Ended:
-    """Run `lookalike ARGUMENTS` in a folder; what it prints goes to files that start with `log`."""
+    """Run `lookalike ARGUMENTS` in a folder; what it prints goes to files that start with `log`.
+
+    The seconds of `signal_after` count from when the command catches signals.
+    """
     base = 0 if as_process else _resident(os.getpid())
     printed = [log.with_suffix(suffix) for suffix in (".out", ".err")]
     for path in printed:
@@ -61,7 +65,7 @@ def run(
             [place / stdin if stdin else Path(os.devnull), FULL if full else printed[0], printed[1]],
             as_process,
         )
-    killed, status, used = _wait(pid, base, kill_after)
+    killed, status, used = _wait(pid, base, kill_after, signal_after)
     out, err = (path.read_bytes() for path in printed)
     peak = max(0, used.ru_maxrss * 1024 - base)
     return Ended(os.waitstatus_to_exitcode(status), out, err, used.ru_utime + used.ru_stime, peak, killed)
@@ -71,6 +75,7 @@ def _become(arguments: list[str], place: Path, streams: list[Path], as_process: 
     """What the child does; never returns."""
     try:
         os.chdir(place)
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell in the background lets it be ignored
         for number, path in enumerate(streams):
             os.dup2(os.open(path, os.O_WRONLY if number else os.O_RDONLY), number)
         os.environ["TMPDIR"] = str(place / "tmp")
@@ -89,15 +94,23 @@ def _become(arguments: list[str], place: Path, streams: list[Path], as_process: 
         os._exit(99)
 
 
-def _wait(pid: int, base: int, kill_after: float | None) -> tuple[str, int, resource.struct_rusage]:
+def _wait(
+    pid: int, base: int, kill_after: float | None, signal_after: tuple[float, int] | None
+) -> tuple[str, int, resource.struct_rusage]:
     """Wait for a child, and kill it when it takes too much, or after some seconds."""
     started = moved = time.monotonic()
+    due = None
     used, killed = 0.0, ""
     handle = os.pidfd_open(pid)
     watch = select.poll()
     watch.register(handle, select.POLLIN)
     try:
-        while not killed and not watch.poll(100 if kill_after is None else 5):
+        while not killed and not watch.poll(100 if kill_after is None and signal_after is None else 5):
+            if signal_after is not None and due is None and _catches_signals(pid):
+                due = time.monotonic() + signal_after[0]
+            if signal_after is not None and due is not None and time.monotonic() >= due:
+                os.kill(pid, signal_after[1])
+                signal_after = None
             now, before, used = time.monotonic(), used, _processor_seconds(pid)
             moved = now if used > before else moved
             if kill_after is not None and now - started > kill_after:
@@ -123,6 +136,14 @@ def _processor_seconds(pid: int) -> float:
         return 0.0
 
 
+def _catches_signals(pid: int) -> bool:
+    try:
+        caught = Path(f"/proc/{pid}/status").read_text().partition("SigCgt:")[2].split()[0]
+    except (OSError, IndexError):
+        return False
+    return bool(int(caught, 16) >> (signal.SIGTERM - 1) & 1)
+
+
 def _resident(pid: int) -> int:
     try:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
@@ -134,6 +155,7 @@ def warm_up(place: Path) -> None:
     """Import every command and load the kernels, so that forks need not; on one thread: more do not survive a fork."""
     from fuzzing.options import FUZZED, command_named
     from lookalike.cli.main import run as run_here
+    from lookalike.server.serve import serve  # noqa: F401
 
     for name in FUZZED:
         command_named(name)
@@ -148,6 +170,7 @@ def warm_up(place: Path) -> None:
         *(["pairs", given, *out, "--method", method, *one] for method in ("lsh", "exact", "brute")),
         ["neighbors", given, *out, *one],
         ["link", str(place / "a.csv"), "-o", str(place / "links"), "--fields", "text", *one],
+        ["report", str(place / "out"), "--quiet"],
     ]
     for command in commands:
         assert run_here(command) == 0, command

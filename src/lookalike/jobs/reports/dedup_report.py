@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from lookalike.engine.run_record import read_run
+from lookalike.engine.run_record import damage_reported, read_run
 from lookalike.errors import UsageError
 from lookalike.jobs.reports.closest_kept import find_closest
 from lookalike.jobs.reports.dedup_facts import (
@@ -46,8 +46,9 @@ def report_folder(out: str | Path, page: str | Path | None = None, by: str | Non
     target = folder / PAGE if page is None else Path(page)
     check_page(target)
     run = read_run(folder)
-    facts = facts_of_folder(folder, run, open_inputs_of(folder, run), by, str(out))
-    return write_page(target, dedup_page(facts))
+    with damage_reported(out, "dedup"):
+        page_text = dedup_page(facts_of_folder(folder, run, open_inputs_of(folder, run), by, str(out)))
+    return write_page(target, page_text)
 
 
 def write_run_report(folder: Path, run: Mapping[str, Any], inputs: RunInputs, out: str) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.errors import BadDataError, UsageError
+from lookalike.engine.run_record import damage_reported
+from lookalike.errors import UsageError
 from lookalike.jobs.pairs import FoundPairs
 from lookalike.jobs.reports.dedup_facts import batches_of, bin_sizes, bin_values
 from lookalike.jobs.run_inputs import RunInputs, sources_of_run
@@ -46,7 +47,9 @@ def report_pairs(out: str | Path, page: str | Path | None = None) -> Path:
     path = Path(out)
     target = page_beside(path) if page is None else Path(page)
     check_page(target)
-    return write_page(target, pairs_page(facts_of_pairs(read_pairs(path), path.name)))
+    with damage_reported(out, "pairs"):
+        page_text = pairs_page(facts_of_pairs(read_pairs(path), path.name))
+    return write_page(target, page_text)
 
 
 def report_found_pairs(found: FoundPairs, run: Mapping[str, Any], out: Path | None, target: Path) -> Path:
@@ -92,10 +95,7 @@ def read_pairs(path: Path) -> pa.Table:
         raise UsageError(f"{path}: no such file or output folder")
     if path.suffix.lower() not in TABLE_SUFFIXES:
         raise UsageError(f"{path}: is neither an output folder nor a file of pairs ({', '.join(TABLE_SUFFIXES)})")
-    try:
-        table = _read(path)
-    except (pa.ArrowException, OSError) as error:
-        raise BadDataError(f"{path}: cannot be read: {str(error).splitlines()[0]}") from None
+    table = _read(path)
     value = next((name for name in ("similarity", "distance") if name in table.column_names), None)
     if value is None or not {"left", "right"} <= set(table.column_names):
         raise UsageError(f"{path}: has no columns left, right and similarity, so it is not a list of pairs")
