@@ -156,7 +156,7 @@ def test_help_has_options_and_an_example(flag):
         "--overwrite",
         "--json",
         "--quiet",
-        "Example:",
+        "Examples:",
     ):
         assert text in result.stdout
 

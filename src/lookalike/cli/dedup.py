@@ -60,7 +60,7 @@ _WITH_FROM = {*_CHANGEABLE, "out", "earlier", "overwrite", "report", "as_json", 
 )
 @click.option("--report", is_flag=True, help="Also write OUT/report.html: what was removed and why, and what to check.")
 @click.option("--resume", is_flag=True, help="Continue a run into OUT that was interrupted or ran out of disk space.")
-@click.option("--work", metavar="DIR", help="Folder for work files during the run. [default: beside OUT]")
+@click.option("--work", metavar="DIR", help="Folder for work files during the run. [default: next to OUT]")
 @click.option("--overwrite", is_flag=True, help="Replace the output folder of an earlier run.")
 @talking_options
 @click.pass_context

@@ -22,7 +22,7 @@ _EXAMPLE = "\b\nExample:\n  lookalike demo --threshold 0.7"
 
 @click.command("demo", epilog=_EXAMPLE, context_settings=CONTEXT)
 @click.option("-o", "--out", default="lookalike-demo", show_default=True, help="The output folder.")
-@click.option("--threshold", default="0.8", show_default=True, help="Smallest similarity of a pair.")
+@click.option("--threshold", default="0.8", show_default=True, help="Lowest similarity of a pair.")
 @click.option("--threads", type=int, help="Number of threads. [default: all processors]")
 @click.option("--overwrite", is_flag=True, help="Replace the output folder of an earlier run.")
 @talking_options

@@ -25,7 +25,7 @@ Examples:
 _OPTIONS = [
     click.option("--id", metavar="COLUMN", help="Column with the id of an item. [default: id, or FILE:ROW]"),
     click.option("--columns", metavar="NAME,...", default="",
-                 help="Columns that are measurements; * is a wildcard. [default: if the first row has a number]"),
+                 help="Columns that are measurements; * is a wildcard. [default: those that start with a number]"),
     click.option("--without", metavar="NAME,...", default="", help="Columns that are not measurements."),
     click.option("--noise", type=float, default=0.02, show_default=True,
                  help="Typical difference between two measurements of one person, in standard deviations."),

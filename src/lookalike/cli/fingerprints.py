@@ -24,7 +24,7 @@ Examples:
 """
 _OPTIONS = [
     click.option("--threshold", type=float,
-                 help="Smallest Jaccard similarity of a match. [default: estimated from the gallery]"),
+                 help="Lowest Jaccard similarity of a match. [default: estimated from the gallery]"),
     click.option("--triples", type=int, default=1024, show_default=True, help="Number of triples of grid squares."),
     click.option("--scale", default="spread", show_default=True, metavar="[spread|none]",
                  help="Scale prints to the same size, or keep their size (if all have the same resolution)."),

@@ -83,7 +83,7 @@ def command() -> None:
 @_index
 @click.argument("inputs", nargs=-1, metavar="[INPUT]...")
 @shared_options(without=("method",))
-@click.option("--store", default="sets", show_default=True, metavar="[sets|text]", help="What to store of each item.")
+@click.option("--store", default="sets", show_default=True, metavar="[sets|text]", help="What to store for each item.")
 @_conflict
 @talking_options
 def create(

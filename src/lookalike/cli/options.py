@@ -20,7 +20,7 @@ _SHARED: dict[str, Callable[[Any], Any]] = {
         help="Lowest similarity of a pair (overlap: a count), or largest distance."),
     "measure": click.option(
         "--measure", default="jaccard", show_default=True, metavar="MEASURE",
-        help="For sets: jaccard, dice, cosine, and except with lsh containment, overlap. For vectors: cosine, "
+        help="For sets: jaccard, dice, cosine and, except with lsh, containment, overlap. For vectors: cosine, "
              "euclidean, hamming."),
     "recall": click.option(
         "--recall", type=float, default=0.99, show_default=True, help="Target recall: share of similar pairs to find."),

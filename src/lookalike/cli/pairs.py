@@ -139,7 +139,7 @@ def _check_page(output: TableOutput) -> Path:
     from lookalike.report.page_file import check_page
 
     if output.path is None:
-        raise UsageError("--report writes a page beside the file of pairs; name that file with -o")
+        raise UsageError("--report writes a page next to the file of pairs; name that file with -o")
     page = page_beside(output.path)
     check_page(page)
     return page

@@ -23,7 +23,7 @@ Examples:
     "-o",
     "--page",
     metavar="FILE",
-    help="Write the page to this file. [default: report.html in OUT, or beside the file of pairs]",
+    help="Write the page to this file. [default: report.html in OUT, or next to the file of pairs]",
 )
 @click.option("--by", metavar="COLUMN", help="Count kept and removed items by the values of a column, not by file.")
 @talking_options

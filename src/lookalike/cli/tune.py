@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lookalike.tuning.plan import Plan
 
 _EXAMPLE = """\b
-Example:
+Examples:
   lookalike tune --threshold 0.7 --recall 0.95 --plot curve.svg
   lookalike tune --measure cosine --threshold 0.95
   lookalike tune --measure euclidean --threshold 2 --width 6
