@@ -41,6 +41,9 @@ class Lookup(Protocol):
     def ids(self, numbers: Int64) -> pa.Array:
         """The ids of items, as text."""
 
+    def few_ids(self, numbers: Int64) -> list[bytes]:
+        """The ids of a few items, in UTF-8: faster than `ids` if there are no more than 32."""
+
     def numbers(self) -> Int64:
         """The numbers of all items, ascending."""
 

@@ -27,7 +27,7 @@ from lookalike.index.batch import no_items
 from lookalike.index.contract import Lookup, Store
 from lookalike.index.kind import Kind
 from lookalike.index.matches import NO_MATCHES, Matches
-from lookalike.index.naming import NamedMatches, no_matches, table_of, typed_ids
+from lookalike.index.naming import NamedMatches, given_ids, table_of_one
 from lookalike.index.reading import DigestElsewhere, Reader
 from lookalike.index.reference import as_features
 from lookalike.index.stores import create_store, open_store
@@ -251,10 +251,8 @@ class StoredIndex:
 
     def ask(self, text: str, k: int | None = 10, threshold: float | str | Fraction | None = None) -> pa.Table:
         """`query` for one text without an id: the same steps with fewer objects."""
-        lookup, found, ranks = self._search(lambda kind: keyed_text(text, kind.digesting), k, threshold)
-        if not len(ranks):
-            return no_matches(lookup, pa.int64())
-        return table_of(lookup, to_arrow(found.left), found.right, found.similarity, ranks)
+        lookup, found, _ = self._search(lambda kind: keyed_text(text, kind.digesting), k, threshold)
+        return table_of_one(lookup, found)
 
     def matches(
         self,
@@ -330,7 +328,7 @@ class StoredIndex:
             rows, numbers = lookup.find_ids(strings_to_arrow([_as_text(one) for one in ids]))
         distinct, place = np.unique(numbers, return_inverse=True)
         times = to_arrow(lookup.times(distinct)).cast(pa.timestamp("us", "UTC"))
-        found = {"id": typed_ids(lookup.ids(distinct), lookup.integers), "added_at": times}
+        found = {"id": given_ids(lookup, distinct), "added_at": times}
         if lookup.kind.store == "text":
             found["text"] = lookup.content(distinct).as_texts()
         elif lookup.kind.settings.items.vectors:
@@ -340,7 +338,7 @@ class StoredIndex:
     def ids(self) -> pa.Array:
         """The ids of all items, in input order."""
         lookup = self.store.lookup
-        return typed_ids(lookup.ids(lookup.numbers()), lookup.integers)
+        return given_ids(lookup, lookup.numbers())
 
 
 def _as_text(given: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -32,27 +32,39 @@ def typed_ids(ids: pa.Array, integers: bool) -> pa.Array:
     """
     if not integers:
         return ids
-    if len(ids) <= FEW and not ids.null_count:
-        return to_arrow(np.array([int(one) for one in ids.to_pylist()], np.int64))
     return pc.cast(ids, pa.int64())
 
 
-def table_of(lookup: Lookup, left: pa.Array, right: Int64, similarity: Float64, ranks: Int64) -> pa.Table:
+def given_ids(lookup: Lookup, numbers: Int64) -> pa.Array:
+    """The ids of items, as they were given."""
+    if lookup.integers and len(numbers) <= FEW:
+        return to_arrow(np.array([int(one) for one in lookup.few_ids(numbers)], np.int64))
+    return typed_ids(lookup.ids(numbers), lookup.integers)
+
+
+def table_of(lookup: Lookup, left: pa.Array, right: Int64, similarity: Float64, ranks: pa.Array) -> pa.Table:
     """Matches as callers get them: left, right, similarity (or distance), rank."""
     if not len(right):
-        return no_matches(lookup, left.type)
-    ids = typed_ids(lookup.ids(right), lookup.integers)
+        return _no_matches(left.type, lookup.kind.measure.column, lookup.integers)
+    ids = given_ids(lookup, right)
     names = ["left", "right", lookup.kind.measure.column, "rank"]
-    return pa.Table.from_arrays([left, ids, to_arrow(similarity), to_arrow(ranks)], names)
+    return pa.Table.from_arrays([left, ids, to_arrow(similarity), ranks], names)
 
 
-def no_matches(lookup: Lookup, left: pa.DataType) -> pa.Table:
-    """What callers get if nothing is similar."""
-    return _empty_table(left, lookup.kind.measure.column, lookup.integers)
+def table_of_one(lookup: Lookup, found: Matches) -> pa.Table:
+    """`table_of` for the matches of a single item, best first."""
+    left, ranks = _rows_of_one(len(found.right))
+    return table_of(lookup, left, found.right, found.similarity, ranks)
+
+
+@lru_cache(64)
+def _rows_of_one(count: int) -> tuple[pa.Array, pa.Array]:
+    """The columns left and rank of so many matches of one item."""
+    return to_arrow(np.zeros(count, np.int64)), to_arrow(np.arange(1, count + 1))
 
 
 @cache
-def _empty_table(left: pa.DataType, column: str, integers: bool) -> pa.Table:
+def _no_matches(left: pa.DataType, column: str, integers: bool) -> pa.Table:
     types = left, pa.int64() if integers else pa.large_string(), pa.float64(), pa.int64()
     return pa.Table.from_arrays([pa.nulls(0, kind) for kind in types], ["left", "right", column, "rank"])
 
@@ -120,14 +132,14 @@ class NamedMatches:
         if not self._pieces:
             none = np.empty(0, np.int64)
             left = pa.nulls(0, pa.int64() if self._numbered else pa.large_string())
-            yield table_of(self._lookup, left, none, np.empty(0), none)
+            yield table_of(self._lookup, left, none, np.empty(0), to_arrow(none))
             return
         ids = None
         if not self._missing:
             ids = join_column([piece.names for piece in self._pieces])
         for number, piece in enumerate(self._pieces):
             left = self._places(piece) if ids is None else ids.chunk(number)
-            yield table_of(self._lookup, left, piece.right, piece.similarity, piece.ranks.astype(np.int64))
+            yield table_of(self._lookup, left, piece.right, piece.similarity, to_arrow(piece.ranks.astype(np.int64)))
 
     def _places(self, piece: _Piece) -> pa.Array:
         """The names of items: the id or, if there is none, the place."""

@@ -12,7 +12,7 @@ from lookalike.index.batch import Content
 from lookalike.index.contract import Lookup
 from lookalike.index.kind import Kind
 from lookalike.index.matches import Matches
-from lookalike.index.naming import typed_ids
+from lookalike.index.naming import given_ids
 from lookalike.types import Int64, Sets, strings_to_arrow
 
 
@@ -47,7 +47,7 @@ def read_items(lookup: Lookup, numbers: Sequence[int]) -> list[StoredItem]:
     if not len(distinct):
         return []
     content = lookup.content(distinct)
-    ids = typed_ids(lookup.ids(distinct), lookup.integers).to_pylist()
+    ids = given_ids(lookup, distinct).to_pylist()
     times = lookup.times(distinct).tolist()
     sizes = _sets(content, lookup.kind).sizes.tolist()
     made = []

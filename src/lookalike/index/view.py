@@ -136,11 +136,15 @@ class View:
     def ids(self, numbers: Int64) -> pa.Array:
         """The ids of items, as text."""
         if len(numbers) <= FEW:
-            return bytes_to_arrow([self._id(number) for number in numbers.tolist()])
+            return bytes_to_arrow(self.few_ids(numbers))
         order = np.argsort(numbers, kind="stable")
         back = np.empty(len(numbers), np.int64)
         back[order] = np.arange(len(numbers))
         return self._ids_ascending(numbers[order]).take(to_arrow(back))
+
+    def few_ids(self, numbers: Int64) -> list[bytes]:
+        """The ids of a few items, in UTF-8."""
+        return [self._id(number) for number in numbers.tolist()]
 
     def _id(self, number: int) -> bytes:
         for first, part in self.each():

@@ -12,7 +12,7 @@ import pyarrow as pa
 from lookalike.errors import BadDataError, LookalikeError
 from lookalike.index.index import StoredIndex
 from lookalike.index.kind import Kind
-from lookalike.index.naming import typed_ids
+from lookalike.index.naming import given_ids
 from lookalike.index.stored_items import find_items, read_texts
 from lookalike.read import open_data
 from lookalike.server.contents import Item, Question, as_column, check_kind, form_of
@@ -72,7 +72,7 @@ class Collection:
         try:
             features = as_column([question.item for question, _ in asked])
             lookup, found = self.index.search(features, max(question.k for question, _ in asked), threshold)
-            ids = typed_ids(lookup.ids(found.right), lookup.integers).to_pylist()
+            ids = given_ids(lookup, found.right).to_pylist()
             texts = read_texts(lookup, found.right) if any(wanted for _, wanted in asked) else [None] * len(ids)
         except LookalikeError as error:
             for at in places:

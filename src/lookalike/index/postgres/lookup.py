@@ -106,10 +106,14 @@ class DatabaseLookup:
 
     def ids(self, numbers: Int64) -> pa.Array:
         """The ids of items, as text."""
+        return ids_of(self.few_ids(numbers))
+
+    def few_ids(self, numbers: Int64) -> list[bytes]:
+        """The ids of items, in UTF-8."""
         wanted = numbers.tolist()
         if missing := {number for number in wanted if number not in self._known}:
             self._known.update(self._execute("ids", numbers=list(missing)))
-        return ids_of([self._known[number] for number in wanted])
+        return [self._known[number] for number in wanted]
 
     def numbers(self) -> Int64:
         """The numbers of all items, ascending."""
