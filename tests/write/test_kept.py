@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 import zstandard
 
 from lookalike.types import Layout
-from lookalike.write import Saved, open_kept
+from lookalike.write import Encoders, Saved, open_kept
 from lookalike.write.kept import ArrayWriter
 from lookalike.write.kept_lines import GzipWriter, LineWriter
 
@@ -30,7 +31,7 @@ class Stored:
         return self._layout
 
 
-def write(folder: Path, name: str, layout: Layout, parts: list[Any], **options: int) -> Path:
+def write(folder: Path, name: str, layout: Layout, parts: list[Any], **options: Any) -> Path:
     source: Any = Stored(name, layout)
     with open_kept(folder, source, **options) as writer:
         for part in parts:
@@ -156,3 +157,40 @@ def test_arrays_are_continued_where_they_were_saved(tmp_path: Path) -> None:
         for block in rows[saved.blocks :]:
             writer.write(block)
     assert (tmp_path / "killed").read_bytes() == (tmp_path / "calm").read_bytes()
+
+
+RICH = TABLE.append_column(
+    "text", pa.array([f"text {n} " * (n % 13) if n % 7 else None for n in range(100)])
+).append_column("same", pa.array([1.5] * 100))
+
+
+@pytest.mark.parametrize("codec", ["zstd", "snappy", "none"])
+@pytest.mark.parametrize("rows", [1, 6, 30, 100])
+@pytest.mark.parametrize("nbytes", [1, 1 << 30])
+def test_row_groups_encoded_at_the_same_time_are_those_of_arrow(
+    tmp_path: Path, codec: str, rows: int, nbytes: int
+) -> None:
+    """Byte for byte, with any number of row groups: 100 of them have positions and a list that take more bytes."""
+    layout = Layout("table", b"", codec, RICH.schema, rows)
+    parts = [RICH.slice(n, 10) for n in range(0, 100, 10)]
+    plain = write(tmp_path / "plain", "in.parquet", layout, parts)
+    with ThreadPoolExecutor(3) as pool:
+        encoders = Encoders(pool.submit, 3, nbytes)
+        path = write(tmp_path / "parallel", "in.parquet", layout, parts, encoders=encoders)
+    assert path.read_bytes() == plain.read_bytes()
+    assert pq.read_table(path).equals(RICH)
+    assert pq.ParquetFile(path).metadata.num_row_groups == -(-100 // rows)
+
+
+def test_no_row_groups_at_all_with_encoders(tmp_path: Path) -> None:
+    layout = Layout("table", b"", "zstd", RICH.schema, 30)
+    with ThreadPoolExecutor(2) as pool:
+        path = write(tmp_path, "in.parquet", layout, [], encoders=Encoders(pool.submit, 2, 1 << 30))
+    assert path.read_bytes() == write(tmp_path / "plain", "in.parquet", layout, []).read_bytes()
+
+
+def test_an_error_while_a_row_group_is_encoded_is_raised(tmp_path: Path) -> None:
+    layout = Layout("table", b"", "zstd", RICH.schema, 10)
+    other = pa.table({"other": range(10)})
+    with ThreadPoolExecutor(2) as pool, pytest.raises((ValueError, pa.ArrowInvalid)):
+        write(tmp_path, "in.parquet", layout, [other], encoders=Encoders(pool.submit, 2, 1 << 30))

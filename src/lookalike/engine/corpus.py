@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from lookalike.engine.block_order import map_blocks
 from lookalike.engine.digest import DigestSettings, digest_block, item_sets
 from lookalike.engine.run import Run
 from lookalike.engine.settings import ItemSettings
@@ -133,7 +134,8 @@ class Corpus:
                     low, high = np.searchsorted(items, [first, last]).tolist()
                     yield low, high, items[low:high] - first, block, self.held.get((source, number))
 
-        for low, high, made, nbytes in run.workers.map(visit, jobs(), self.blocks_ahead(run)):
+        waiting = 0 if self.held else run.settings.execution.blocks_waiting(self.settings.characters)
+        for low, high, made, nbytes in map_blocks(run.workers, visit, jobs(), self.blocks_ahead(run), waiting):
             if made is not None:
                 yield low, high, made
                 made = None  # free it before the next is waited for
@@ -240,8 +242,9 @@ def read_corpus(run: Run[Any], sources: list[Source], settings: ReadSettings) ->
 
     held: dict[tuple[int, int], Items] = {}
     held_bytes = 0  # of all items so far, in memory or not
-    ahead = run.settings.execution.blocks_ahead(described.characters)
-    for part, items, nbytes in run.workers.map(digest, () if digests.complete else jobs(), ahead):
+    execution, characters = run.settings.execution, described.characters
+    ahead, waiting = execution.blocks_ahead(characters), execution.blocks_waiting(characters)
+    for part, items, nbytes in map_blocks(run.workers, digest, () if digests.complete else jobs(), ahead, waiting):
         if items is not None:
             held_bytes += max(items.features.nbytes, getattr(items.decoded, "nbytes", 0))
             held[part.source, part.block] = items

@@ -28,8 +28,15 @@ class Execution:
 
     def blocks_ahead(self, characters: bool = False) -> int:
         """How many input blocks may be in memory at a time; `characters`: whether shingles consist of characters."""
-        nbytes = max(self.limits.block_bytes, self.limits.parquet_bytes)
-        return self.budget.blocks_ahead(self.threads, nbytes, characters)
+        return self.budget.blocks_ahead(self.threads, self._block_bytes, characters)
+
+    def blocks_waiting(self, characters: bool = False) -> int:
+        """How many blocks that are read out of turn may be in memory."""
+        return self.budget.fitting_blocks(self._block_bytes, characters)
+
+    @property
+    def _block_bytes(self) -> int:
+        return max(self.limits.block_bytes, self.limits.parquet_bytes)
 
     @classmethod
     def parse(cls, threads: int | None = None, memory: str | int | None = None) -> Execution:

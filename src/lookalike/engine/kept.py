@@ -8,11 +8,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from lookalike.engine.block_order import map_blocks
 from lookalike.engine.corpus import Corpus
 from lookalike.engine.run import Run
 from lookalike.engine.workers import Workers
 from lookalike.types import Block, Bool, Items
-from lookalike.write import KEPT, LARGE_BYTES, open_kept
+from lookalike.write import KEPT, LARGE_BYTES, Encoders, open_kept
 
 
 def write_kept(run: Run[Any], corpus: Corpus, keep: Bool, first_source: int, folder: Path) -> None:
@@ -33,8 +34,11 @@ def write_kept(run: Run[Any], corpus: Corpus, keep: Bool, first_source: int, fol
             else:
                 progress.advance(block.nbytes)
 
-    work, progress = run.work, run.progress
-    with Workers(run.workers.threads, beside=True) as workers:
+    work, progress, execution = run.work, run.progress, run.settings.execution
+    encoding_bytes = execution.budget.encoding_bytes if run.workers.threads > 1 else 0
+    ahead, waiting = execution.blocks_ahead(), 0 if corpus.held else execution.blocks_waiting()
+    with Workers(run.workers.threads, beside=not encoding_bytes) as workers:
+        encoders = Encoders(workers.submit, workers.threads, encoding_bytes) if encoding_bytes else None
         for number in range(first_source, len(corpus.sources)):
             source = corpus.sources[number]
             name = f"{KEPT}/{source.kept_path}"
@@ -42,9 +46,9 @@ def write_kept(run: Run[Any], corpus: Corpus, keep: Bool, first_source: int, fol
                 progress.advance(source.nbytes)
                 continue
             saved = None if work is None else work.begun(name)
-            first, ahead = saved.blocks if saved else 0, run.settings.execution.blocks_ahead()
-            with open_kept(folder, source, saved=saved) as writer:
-                for stored, nbytes in workers.map(pick, jobs(number, first), ahead):
+            first = saved.blocks if saved else 0
+            with open_kept(folder, source, saved=saved, encoders=encoders) as writer:
+                for stored, nbytes in map_blocks(workers, pick, jobs(number, first), ahead, waiting):
                     large = getattr(stored, "nbytes", 0) >= LARGE_BYTES
                     writer.write(stored)
                     stored = None  # free large rows before the next are read

@@ -39,6 +39,8 @@ SET_BUFFER_BYTES = 32 << 20
 """The most sets that are buffered before they are written; writing takes as much again."""
 BLOCK_FACTORS = (3.0, 10.0)
 """Memory per byte of a block in progress: its text, its sets and working space; for words, for characters."""
+LEAST_ENCODED_BYTES = 96 << 20
+"""Three row groups: with less memory, encoding several at a time is not worth it."""
 GUESSED_BYTES = 8 << 30
 """The memory of a machine whose system does not report it."""
 _LIMIT_FILES = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
@@ -148,8 +150,23 @@ class Budget:
         >>> Budget.split(512 << 20).blocks_ahead(16, 4 << 20), Budget.split(8 << 30).blocks_ahead(16, 4 << 20)
         (4, 18)
         """
-        fitting = int(self.blocks_bytes / (block_bytes * BLOCK_FACTORS[characters]))
-        return max(1, min(threads + 2, fitting))
+        return max(1, min(threads + 2, self.fitting_blocks(block_bytes, characters)))
+
+    def fitting_blocks(self, block_bytes: int, characters: bool = False) -> int:
+        """How many blocks fit in memory."""
+        return int(self.blocks_bytes / (block_bytes * BLOCK_FACTORS[characters]))
+
+    @property
+    def encoding_bytes(self) -> int:
+        """Rows that may be encoded for writing at a time; 0 if they are better written one after the other.
+
+        Examples
+        --------
+        >>> Budget.split(1 << 30).encoding_bytes, Budget.split(4 << 30).encoding_bytes >> 20
+        (0, 472)
+        """
+        fitting = self.blocks_bytes // 2  # as much again when they are encoded
+        return fitting if fitting >= LEAST_ENCODED_BYTES else 0
 
     def item_memory(self, bag: bool, characters: bool) -> ItemMemory:
         """The memory that one document may take; its repeats are numbered in a table of all its shingles."""

@@ -6,7 +6,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from lookalike.errors import UsageError
 
@@ -38,7 +38,7 @@ def count_threads(threads: int | None) -> int:
     return min(threads, max(MOST_THREADS, MOST_PER_PROCESSOR * processors))
 
 
-def _is_alone(given: object) -> bool:
+def is_alone(given: object) -> bool:
     """Whether a job is so large that no other may run at the same time."""
     return isinstance(given, tuple) and any(getattr(part, "exclusive", False) for part in given)
 
@@ -65,6 +65,11 @@ class Workers:
         if self._pool:
             self._pool.shutdown(wait=True, cancel_futures=True)
 
+    def submit(self, function: Callable[..., Made], *given: Any) -> Future[Made]:
+        """Start a call, which needs more than one thread: the caller goes on meanwhile."""
+        assert self._pool is not None
+        return self._pool.submit(function, *given)
+
     def map(self, function: Callable[[Given], Made], given: Iterable[Given], most: int | None = None) -> Iterator[Made]:
         """Like the built-in `map`, in the same order, with at most `most` jobs in progress or waiting.
 
@@ -76,7 +81,7 @@ class Workers:
         most = self.threads + 2 if most is None else most
         waiting: deque[Future[Made]] = deque()
         for one in given:
-            if _is_alone(one):
+            if is_alone(one):
                 while waiting:
                     yield waiting.popleft().result()
                 yield self._pool.submit(function, one).result()

@@ -210,7 +210,8 @@ def plan_batches(
     budget, references, by_band = run.settings.execution.budget, options.reference_places(order), options.by_band
     packing = _pack(bands, members, corpus, order, 1 if by_band else len(bands), budget.sets_bytes)
     work = run.scratch() if packing.blocks > 1 else run.work
-    sets = SetStore(packing.blocks, f"sets-{budget.batch_name}", work, budget.set_buffer_bytes)
+    most_elements = int(corpus.counts[order[members]].sum(dtype=np.int64))
+    sets = SetStore(packing.blocks, f"sets-{budget.batch_name}", work, budget.set_buffer_bytes, most_elements)
     return Candidates(corpus, order, references, first, bands, members, packing, sets, options.second, by_band)
 
 

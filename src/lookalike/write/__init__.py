@@ -3,7 +3,7 @@
 from lookalike.types import KEPT
 from lookalike.write.checksums import checksum
 from lookalike.write.kept import LARGE_BYTES, open_kept
-from lookalike.write.kept_file import KeptFile, Saved
+from lookalike.write.kept_file import Encoders, KeptFile, Saved
 from lookalike.write.outputs import TABLE_SUFFIXES, OutputFolder, disk_errors, free_bytes, output_file, whole_file
 from lookalike.write.ownership import count_kept
 from lookalike.write.results import (
@@ -19,6 +19,7 @@ __all__ = [
     "KEPT",
     "LARGE_BYTES",
     "TABLE_SUFFIXES",
+    "Encoders",
     "KeptFile",
     "OutputFolder",
     "Saved",

@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lookalike.types import KEPT, Layout, Source
-from lookalike.write.kept_file import KeptFile, Saved
+from lookalike.write.kept_file import Encoders, KeptFile, Saved
 from lookalike.write.kept_lines import open_lines
+from lookalike.write.row_groups import MOST_COLUMNS, ParallelGroups
 
 GROUP_BYTES = 32 << 20
 """A row group is written once it has this many bytes, whatever its number of rows: until then it is in memory."""
@@ -22,10 +23,17 @@ GROUP_ROWS = 1 << 20
 """Rows per row group, if the input does not say."""
 
 
-def open_kept(folder: Path, source: Source, group_bytes: int = GROUP_BYTES, saved: Saved | None = None) -> KeptFile:
+def open_kept(
+    folder: Path,
+    source: Source,
+    group_bytes: int = GROUP_BYTES,
+    saved: Saved | None = None,
+    encoders: Encoders | None = None,
+) -> KeptFile:
     """Open the file (or folder) below `folder/kept` for the surviving rows of a source.
 
-    `group_bytes` is the largest size of a Parquet row group. A file that was `saved` is continued.
+    `group_bytes` is the largest size of a Parquet row group. A file that was `saved` is continued. Large pieces are
+    encoded and compressed on `encoders`, if there are any.
 
     Examples
     --------
@@ -37,7 +45,7 @@ def open_kept(folder: Path, source: Source, group_bytes: int = GROUP_BYTES, save
         return FileWriter(folder / KEPT)
     path.parent.mkdir(parents=True, exist_ok=True)
     if layout.kind == "table":
-        return TableWriter(path, layout, group_bytes)
+        return TableWriter(path, layout, group_bytes, encoders)
     return ArrayWriter(path, layout, saved) if layout.kind == "array" else open_lines(path, layout, saved)
 
 
@@ -83,12 +91,13 @@ class ArrayWriter(KeptFile):
 class TableWriter(KeptFile):
     """Rows as Arrow tables, in row groups of about the size of those of the input."""
 
-    def __init__(self, path: Path, layout: Layout, group_bytes: int = GROUP_BYTES) -> None:
+    def __init__(
+        self, path: Path, layout: Layout, group_bytes: int = GROUP_BYTES, encoders: Encoders | None = None
+    ) -> None:
         self._group_bytes = group_bytes
         self._rows = layout.row_group_rows or GROUP_ROWS
-        self._schema = layout.schema
         self._file = pa.OSFile(os.fsencode(path), "wb")
-        self._writer = pq.ParquetWriter(self._file, layout.schema, **_column_options(layout))
+        self._writer = _open_groups(self._file, layout, encoders)
         self._waiting: list[pa.Table] = []
         self._waiting_rows = self._waiting_bytes = 0
 
@@ -119,6 +128,14 @@ class TableWriter(KeptFile):
         self._write_group()
         self._writer.close()
         self._file.close()
+
+
+def _open_groups(file: pa.NativeFile, layout: Layout, encoders: Encoders | None) -> pq.ParquetWriter | ParallelGroups:
+    """What writes the row groups of a file: one after the other if their values are long, since each takes memory."""
+    options = _column_options(layout)
+    if encoders is None or layout.long_columns or len(layout.schema) > MOST_COLUMNS:  # type: ignore[arg-type]
+        return pq.ParquetWriter(file, layout.schema, **options)
+    return ParallelGroups(file, layout.schema, options, encoders)
 
 
 def _column_options(layout: Layout) -> dict[str, Any]:

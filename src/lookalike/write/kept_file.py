@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, NamedTuple, Self
@@ -20,6 +22,16 @@ class Saved(NamedTuple):
     """The number of bytes that have been compressed ..."""
     crc32: int = 0
     """... and its checksum."""
+
+
+class Encoders(NamedTuple):
+    """Threads that encode and compress what is written."""
+
+    submit: Callable[..., Future[Any]]
+    """Starts a call on one of them."""
+    threads: int
+    nbytes: int
+    """How much may wait for them."""
 
 
 class KeptFile:

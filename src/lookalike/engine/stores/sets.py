@@ -30,6 +30,9 @@ class SetStore:
         Where sets are written: always if there are several blocks, otherwise only in a long run.
     buffer_bytes
         Sets are written in batches of this size, since many small writes would be slow.
+    most_elements
+        How many elements the sets of one block can have at most. They are then copied to their place at once, since
+        copying all of them in the end would take twice the memory; without it they are copied in the end.
 
     Examples
     --------
@@ -41,11 +44,21 @@ class SetStore:
     [9]
     """
 
-    def __init__(self, blocks: int, name: str, work: WorkFolder | None = None, buffer_bytes: int = 32 << 20) -> None:
+    def __init__(
+        self,
+        blocks: int,
+        name: str,
+        work: WorkFolder | None = None,
+        buffer_bytes: int = 32 << 20,
+        most_elements: int = 0,
+    ) -> None:
         self._spilling = blocks > 1 and work is not None
         self._prefix, self._work, self._buffer_bytes = name, work, buffer_bytes
         self._waiting: list[tuple[Sets, Int32, Int64]] = []
         self._waiting_bytes = 0
+        # memory that nothing is written to costs nothing
+        self._space = np.empty(most_elements if blocks == 1 else 0, np.uint64)
+        """Where the elements of the sets that wait lie one after the other, if they fit."""
         self._pieces: dict[str, list[int]] = {}
         """By name, the block of each of its batches."""
         self._written: list[int] = []
@@ -77,12 +90,21 @@ class SetStore:
 
     def add(self, sets: Sets, blocks: Int32, items: Int64) -> None:
         """Add the sets of some items (ascending), each to its block."""
-        self._waiting.append((sets, blocks, items))
+        self._waiting.append((self._placed(sets), blocks, items))
         self._waiting_bytes += sets.elements.nbytes
         if self._work is not None and self._work.due:
             self._save()
         elif self._spilling and self._waiting_bytes > self._buffer_bytes:
             self._hand_over()
+
+    def _placed(self, sets: Sets) -> Sets:
+        """The same sets in their final place, if there is one."""
+        start = self._waiting_bytes // 8
+        place = self._space[start : start + len(sets.elements)]
+        if len(place) < len(sets.elements):
+            return sets
+        place[:] = sets.elements
+        return Sets(sets.indptr, place)
 
     def _save(self) -> None:
         """Complete a piece."""
@@ -96,7 +118,7 @@ class SetStore:
         """Write the buffered sets, block by block."""
         if not self._waiting:
             return
-        sets = Sets.joined([sets for sets, _, _ in self._waiting])
+        sets = self._joined()
         blocks, items = (np.concatenate([one[k] for one in self._waiting]) for k in (1, 2))
         self._waiting, self._waiting_bytes = [], 0
         lists = pa.LargeListArray.from_arrays(to_arrow(sets.indptr), to_arrow(sets.elements))
@@ -116,11 +138,20 @@ class SetStore:
     def read(self, block: int) -> Sets:
         """The sets of a block, in the order in which they were added."""
         if not self._pieces:
-            sets = Sets.joined([sets for sets, _, _ in self._waiting])
+            sets = self._joined()
             self._waiting = [(sets, np.zeros(len(sets), np.int32), np.zeros(len(sets), np.int64))]
             return sets
         parts = [part for name in self._pieces for part in self._read_piece(name, block)]
         return Sets.joined([*parts, *(sets for sets, _, _ in self._waiting)])
+
+    def _joined(self) -> Sets:
+        """The sets that wait, one after the other."""
+        parts = [sets for sets, _, _ in self._waiting]
+        if not self._waiting_bytes or self._waiting_bytes > self._space.nbytes:
+            return Sets.joined(parts)
+        sizes = np.concatenate([part.sizes for part in parts])
+        indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+        return Sets(indptr, self._space[: self._waiting_bytes // 8])
 
     def _read_piece(self, name: str, block: int) -> list[Sets]:
         assert self._work is not None
@@ -135,7 +166,7 @@ class SetStore:
 
     def clear(self) -> None:
         """Delete all sets."""
-        self._waiting = []
+        self._waiting, self._space = [], np.empty(0, np.uint64)
         for name in self._pieces:
             assert self._work is not None
             self._work.drop(name)

@@ -2,20 +2,20 @@
 
 Arrow decompresses a page as a whole, so a long value must be refused before its page is touched. A value is never split
 across pages: it shows as a huge page. The footer gives the size of a column chunk (many short values, or one long one?)
-but not of its pages, and pyarrow exposes neither page headers nor the page index. So the headers are read here: structs
-in Thrift's compact encoding, https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md.
+but not of its pages, and pyarrow exposes neither page headers nor the page index. So the headers are read here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from lookalike.read.files import File
 from lookalike.types import ItemMemory, ReadLimits
+from lookalike.types.thrift import read_struct
 
 HEADER_BYTES = 1 << 14
 """More than a header takes: it may hold the smallest and largest value of its page, which writers truncate."""
@@ -28,7 +28,6 @@ SHARES = 4
 """A page that needs more than one part in this many of the memory is read alone."""
 _PAGE_BYTES, _STORED_BYTES = 2, 3
 """Numbers of the fields of a header: the size of the page decompressed, and as stored."""
-_TRUE, _FALSE, _INTEGERS, _BINARY, _STRUCT = 1, 2, (4, 5, 6), 8, 12
 
 
 class LongPages:
@@ -118,50 +117,9 @@ def read_header(data: bytes) -> Header:
     >>> read_header(bytes([0x15, 0, 0x15, 20, 0x15, 8, 0]))
     Header(header_bytes=7, stored_bytes=4, page_bytes=10)
     """
-    fields, end = _read_struct(data, 0)
-    stored_bytes, page_bytes = fields.get(_STORED_BYTES), fields.get(_PAGE_BYTES)
-    if not isinstance(stored_bytes, int) or not isinstance(page_bytes, int) or min(stored_bytes, page_bytes) < 0:
+    fields, end = read_struct(data)
+    sizes = [fields[number].value for number in (_STORED_BYTES, _PAGE_BYTES) if number in fields]
+    if len(sizes) != 2 or any(not isinstance(size, int) or size < 0 for size in sizes):
         raise ValueError("not a page header")
+    stored_bytes, page_bytes = sizes
     return Header(end, stored_bytes, page_bytes)
-
-
-def _read_struct(data: bytes, at: int) -> tuple[dict[int, Any], int]:
-    """The fields of a struct by number, and where the next value starts."""
-    fields: dict[int, Any] = {}
-    number = 0
-    while data[at]:
-        kind, step, at = data[at] & 15, data[at] >> 4, at + 1
-        if step:
-            number += step
-        else:
-            number, at = _read_integer(data, at)
-        fields[number], at = _read_value(data, at, kind)
-    return fields, at + 1
-
-
-def _read_value(data: bytes, at: int, kind: int) -> tuple[Any, int]:
-    """A value of one of the kinds that page headers have."""
-    if kind in (_TRUE, _FALSE):
-        return kind == _TRUE, at
-    if kind in _INTEGERS:
-        return _read_integer(data, at)
-    if kind == _BINARY:
-        length, at = _read_unsigned(data, at)
-        return None, at + length
-    if kind == _STRUCT:
-        return _read_struct(data, at)
-    raise ValueError("not a page header")
-
-
-def _read_unsigned(data: bytes, at: int) -> tuple[int, int]:
-    """Seven bits per byte, lowest first."""
-    value = shift = 0
-    while data[at] & 0x80:
-        value |= (data[at] & 0x7F) << shift
-        shift, at = shift + 7, at + 1
-    return value | data[at] << shift, at + 1
-
-
-def _read_integer(data: bytes, at: int) -> tuple[int, int]:
-    value, at = _read_unsigned(data, at)
-    return (value >> 1) ^ -(value & 1), at
