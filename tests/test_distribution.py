@@ -50,7 +50,7 @@ def built(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_the_archives_hold_what_they_should(built):
+def test_the_archives_contain_what_they_should(built):
     with tarfile.open(built["sdist"]) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     wanted = {"LICENSE", "CHANGELOG.md", "docs/README.md", "mkdocs.yml", "tests/test_docs.py", "build_packs.py"}
@@ -63,7 +63,7 @@ def test_the_archives_hold_what_they_should(built):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["wheel", "sdist"])
-def test_what_is_built_installs_and_runs(kind, built, tmp_path):
+def test_the_built_archives_install_and_run(kind, built, tmp_path):
     run(sys.executable, "-m", "venv", tmp_path / "fresh")
     fresh = tmp_path / "fresh" / "bin"
     run(fresh / "pip", "install", "-c", ROOT / "constraints.txt", built[kind])

@@ -139,7 +139,7 @@ def test_benchmarks_import_public_names_only(path):
     assert {"lookalike", "lookalike.families", "lookalike.lecture", "lookalike.lookup"}.issuperset(imported)
 
 
-def test_every_test_that_guards_a_promise_is_there():
+def test_every_test_that_guards_a_promise_exists():
     text = (DOCS / "reliability.md").read_text("utf-8")
     named = set(re.findall(r"`([\w/]+\.py::\w+)`", text))
     rows = [line for line in text.splitlines() if line.startswith("| ") and not line.startswith(("| ---", "| promise"))]

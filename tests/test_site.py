@@ -101,7 +101,7 @@ def test_nothing_of_the_text_is_lost_between_markdown_and_page(site, pages):
     assert lost == []
 
 
-def test_what_is_copied_from_an_example_is_what_one_types(site):
+def test_copied_examples_have_no_prompts_or_output(site):
     with browser() as running, Visit(running, permissions=["clipboard-read", "clipboard-write"]) as visit:
         visit.page.goto((site / "getting-started.html").as_uri())
         copied = []

@@ -92,7 +92,7 @@ def test_hamming_lsh(form, tmp_path):
     assert la.hamming_lsh(given, column="set").equals(wanted)
 
 
-def test_what_are_no_sets():
+def test_values_that_are_not_sets():
     with pytest.raises(BadDataError, match="not lists"):
         la.hamming_lsh(pa.table({"text": ["a b"]}))
     with pytest.raises(UsageError, match="cannot be read as items"):
@@ -185,13 +185,13 @@ def test_a_table_with_two_columns_of_one_name_is_refused():
         la.pairs(pd.DataFrame([["a", "b"]], columns=["text", "text"]))
 
 
-def test_tokens_that_are_no_unicode_are_refused():
+def test_tokens_that_are_not_unicode_are_refused():
     with pytest.raises(BadDataError, match="not valid Unicode"):
         la.MinHash(hashes=4).signatures([["\ud800"]])
 
 
 @pytest.mark.parametrize("text", ["a text that was not put in a list", "long " * 3000, "x" * 5000])
-def test_a_text_that_is_no_path_is_refused_with_advice(text):
+def test_a_text_that_is_not_a_path_is_refused_with_advice(text):
     with pytest.raises(UsageError, match=r"no such file or folder; if it is a text, pass a list") as caught:
         la.pairs(text)
     assert len(str(caught.value)) < 150

@@ -57,7 +57,7 @@ links = st.lists(st.tuples(records, records, st.sampled_from([0.1, 0.25, 0.5, 0.
 
 @example([0] * 6, [(0, 1, 1.0), (2, 3, 0.9), (4, 5, 0.9), (1, 2, 0.5), (3, 4, 0.25)], 0.0)  # pairs of pairs
 @given(entities, links, st.sampled_from([0.0, 0.25, 0.3, 0.9, 1.0]))
-def test_cuts_are_what_pairs_counted_one_by_one_say(bench, of, scored, threshold):
+def test_cuts_equal_those_from_counting_pairs_one_by_one(bench, of, scored, threshold):
     scored = [(a, b, p) for a, b, p in scored if a != b and max(a, b) < len(of)]
     entity = dict(enumerate(of))
     truth = {frozenset(pair) for pair in combinations(entity, 2) if entity[pair[0]] == entity[pair[1]]}
@@ -97,7 +97,7 @@ def test_labels_are_half_matches_and_some_of_the_others_are_hard(bench):
     assert bench.labels.draw_labels(left, right, truth, fields).num_rows == 200  # half of all matches, and as many
 
 
-def test_a_command_is_ended_at_its_limits(bench):
+def test_a_command_is_stopped_at_its_limits(bench):
     started = time.perf_counter()
     limits = bench.records.Limits(seconds=1, memory_bytes=1 << 30)
     late = limits.run([sys.executable, "-c", "import time; time.sleep(60)"])
@@ -140,7 +140,7 @@ def made_up(bench, tmp_path, monkeypatch):
     return records
 
 
-def test_a_tool_that_takes_too_much_or_fails_is_not_asked_again(made_up, capsys):
+def test_a_tool_that_takes_too_much_or_fails_is_not_run_again(made_up, capsys):
     limits = made_up.Limits(seconds=60, memory_bytes=600 << 20)
     versions = {"greedy": "1", "broken": "2", "good": "3"}
     results = list(made_up.compare_on_people(versions, [400, 100, 200], limits))
@@ -156,7 +156,7 @@ def test_a_tool_that_takes_too_much_or_fails_is_not_asked_again(made_up, capsys)
     assert "greedy: not asked for 400 people" in capsys.readouterr().err
 
 
-def test_report_keeps_what_is_not_measured_again(bench, tmp_path):
+def test_results_that_are_not_measured_again_are_kept(bench, tmp_path):
     Result = bench.record_results.Result
     quality = {"precision": 0.5, "recall": 0.25, "f1": 1 / 3, "seconds": 1.25, "peak_bytes": 3 << 20}
     facts = {"seconds": 600, "memory_gib": 8, "machine": bench.measure.describe_machine()}

@@ -182,7 +182,7 @@ def test_hardly_any_sets(index, rows):
     assert listed(join_exact(sets, (0, 1, 1), index=index)) == ([(0, 1, 1)] if rows == [{1}, {1}] else [])
 
 
-def test_what_cannot_be_joined_is_said_at_once():
+def test_impossible_joins_are_refused_at_once():
     sets, _ = number([{1}, {1}])
     with pytest.raises(UsageError, match="best"):
         join_exact(sets, (0, 1, 1), index="fast")

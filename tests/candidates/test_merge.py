@@ -126,7 +126,7 @@ class Watch(Thread):
         self.join()
 
 
-def test_what_does_not_fit_goes_to_disk(tmp_path):
+def test_data_that_does_not_fit_goes_to_disk(tmp_path):
     sets, threshold = copied_sets(500, 20, 100), Fraction(7, 10)
     plenty = merged(sets, "jaccard", threshold, memory_bytes=1 << 30)
     with Watch(tmp_path) as watch:
@@ -137,7 +137,7 @@ def test_what_does_not_fit_goes_to_disk(tmp_path):
     assert not any(tmp_path.iterdir())
 
 
-def test_too_little_memory_is_said_with_advice(tmp_path):
+def test_too_little_memory_is_reported_with_advice(tmp_path):
     with pytest.raises(ResourceError, match=r"more memory than 2 MiB.*Increase --memory"):
         merged(copied_sets(100, 20, 100), "jaccard", Fraction(1, 2), memory_bytes=2 << 20, folder=tmp_path)
     assert not any(tmp_path.iterdir())

@@ -18,7 +18,7 @@ def test_a_finished_run_is_audited(cli, tmp_path):
     assert "Audit of 300 items" in cli("audit", "out").out
 
 
-def test_what_is_no_run_is_refused(cli, tmp_path):
+def test_folders_that_are_not_runs_are_refused(cli, tmp_path):
     (tmp_path / "empty").mkdir()
     done = cli("audit", "empty")
     assert done.code == 2

@@ -116,7 +116,7 @@ def test_planted_work_folders_are_left_alone(cli, tmp_path, command, planted, wo
         assert not os.path.lexists(tmp_path / "o")
 
 
-def test_links_inside_a_work_folder_of_ours_are_not_followed(cli, tmp_path):
+def test_links_inside_our_own_work_folder_are_not_followed(cli, tmp_path):
     from lookalike.write.ownership import LOCK_TEXT
 
     (tmp_path / "g.jsonl").write_bytes(ROWS)
@@ -137,7 +137,7 @@ def test_links_inside_a_work_folder_of_ours_are_not_followed(cli, tmp_path):
 @pytest.mark.parametrize(
     "command", [["dedup", "g.jsonl"], ["link", "g.jsonl", "--fields", "text"], ["pairs", "g.jsonl"]]
 )
-def test_an_empty_name_is_no_output(cli, tmp_path, command):
+def test_an_empty_name_is_refused_as_output(cli, tmp_path, command):
     (tmp_path / "g.jsonl").write_bytes(ROWS)
     for more in ([], ["--overwrite"]):
         done = cli(*command, "-o", "", *more)
@@ -172,7 +172,7 @@ def tree(tmp_path):
     return tmp_path
 
 
-def test_a_folder_without_permission_is_told(cli, tree, close):
+def test_a_folder_without_permission_is_reported(cli, tree, close):
     close(tree / "in/sub")
     for command in (["dedup", "in", "-o", "out"], ["link", "in", "-o", "out", "--fields", "text"], ["pairs", "in"]):
         done = cli(*command, "--quiet")

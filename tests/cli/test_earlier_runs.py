@@ -107,7 +107,7 @@ def test_an_output_at_a_url(cli, tmp_path):
     assert (done.json()["counts"]["reference"], done.json()["counts"]["removed"]) == (2, 2)
 
 
-def test_a_folder_that_only_looks_like_an_output_is_read_whole(cli, tmp_path):
+def test_a_folder_that_only_looks_like_an_output_is_read_in_full(cli, tmp_path):
     (tmp_path / "mine/kept").mkdir(parents=True)
     (tmp_path / "mine/run.json").write_text('{"name": "trial"}')
     (tmp_path / "mine/kept/a.txt").write_text(FOX)
@@ -117,7 +117,7 @@ def test_a_folder_that_only_looks_like_an_output_is_read_whole(cli, tmp_path):
     assert names(tmp_path / "out/kept") == ["b.txt", "run.json"]
 
 
-def test_the_output_itself_is_no_input(cli, tmp_path):
+def test_the_output_itself_is_not_an_input(cli, tmp_path):
     write(tmp_path / "monday.jsonl", MONDAY)
     assert cli("dedup", "monday.jsonl", "-o", "mon").code == 0
     done = cli("dedup", "mon", "-o", "mon", "--overwrite")
@@ -158,7 +158,7 @@ def test_outputs_inside_an_input_folder_are_skipped_with_a_note(cli, tmp_path):
     assert cli("audit", "in/out", "--json").code == 0
 
 
-def test_an_index_is_no_input(cli, tmp_path):
+def test_an_index_is_refused_as_input(cli, tmp_path):
     write(tmp_path / "monday.jsonl", MONDAY)
     assert cli("index", "create", "seen", "monday.jsonl", "--quiet").code == 0
     for given in ("seen", f"file://{tmp_path}/seen"):

@@ -210,7 +210,7 @@ def test_reference_items_remove_and_are_not_written(cli, news, tmp_path):
 @pytest.mark.parametrize(
     ("rule", "stays"), [("first", "a"), ("last", "c"), ("longest", "b"), ("max:n", "c"), ("min:n", "b")]
 )
-def test_keep_chooses_who_stays(cli, tmp_path, rule, stays):
+def test_the_keep_rule_chooses_the_keeper(cli, tmp_path, rule, stays):
     rows = [
         {"id": "a", "text": FOX, "n": 10},
         {"id": "b", "text": COPY + "!!", "n": 9},
@@ -241,7 +241,7 @@ def test_odd_file_names(cli, tmp_path, name):
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".parquet", ".jsonl.zst", ".html"])
-def test_file_names_that_are_no_utf8(tmp_path, suffix):
+def test_file_names_that_are_not_utf8(tmp_path, suffix):
     name = os.fsdecode(b"caf\xe9") + suffix
     try:
         (tmp_path / name).write_bytes(b"")

@@ -199,7 +199,7 @@ def test_bad_data_does_not_touch_an_earlier_output(cli, news, tmp_path):
         ("empty.jsonl.gz", gzip.compress(b"", mtime=0), 0, 0),
     ],
 )
-def test_nothing_to_compare_is_no_error(cli, tmp_path, name, content, items, empty):
+def test_nothing_to_compare_is_not_an_error(cli, tmp_path, name, content, items, empty):
     (tmp_path / name).write_bytes(content)
     done = cli("dedup", name, "-o", "out", "--json")
     assert done.code == 0
@@ -239,7 +239,7 @@ def test_without_bad_lines_skipping_leaves_an_empty_list(cli, news, tmp_path):
     assert "rejected.jsonl" not in names(tmp_path / "stop")
 
 
-def test_a_bad_file_among_documents_is_skipped_whole(cli, tmp_path):
+def test_a_bad_file_among_documents_is_skipped(cli, tmp_path):
     folder = tmp_path / "texts"
     folder.mkdir()
     (folder / "a.txt").write_text(FOX)

@@ -64,7 +64,7 @@ def test_every_command_stays_within_memory_or_refuses(tmp_path, words, command, 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["dedup", "pairs", "neighbors"])
 @pytest.mark.parametrize("group_rows", [10, 10_000])
-def test_what_is_sampled_of_long_documents_stays_within_memory(tmp_path, command, group_rows):
+def test_the_sample_of_long_documents_stays_within_memory(tmp_path, command, group_rows):
     """The choice of a method at a low threshold, and of neighbors whether to refuse, needs some of the text."""
     path = write_long(tmp_path / "in.parquet", 250, 160_000, group_rows)
     out = tmp_path / ("out" if command == "dedup" else "out.parquet")

@@ -57,14 +57,14 @@ def test_an_empty_collection_has_no_pairs_with_another(cli, sets, tmp_path, meth
 
 
 @pytest.mark.parametrize("index", ["length", "prefix", "position", "suffix", "best"])
-def test_every_index_gives_the_same_and_tells_what_it_left(cli, sets, index):
+def test_every_index_gives_the_same_pairs_and_counts_what_each_filter_left(cli, sets, index):
     done = cli("pairs", *sets, "--method", "exact", "--index", index, "--stats")
     assert len(done.rows()) == 5
     assert "pairs whose sizes allow it" in done.err
     assert "pairs that are similar" in done.err
 
 
-def test_explain_tells_and_does_nothing(cli, sets, tmp_path):
+def test_explain_prints_costs_and_does_nothing(cli, sets, tmp_path):
     done = cli("pairs", *sets, "--explain", "-o", "pairs.csv")
     assert done.code == 0
     assert "Brute force is the fastest for about 6 items" in done.out
@@ -75,7 +75,7 @@ def test_explain_tells_and_does_nothing(cli, sets, tmp_path):
     assert set(told) == {"method", "predicted_seconds", "why"}
 
 
-def test_common_shingles_are_left_out_and_that_is_said(cli, tmp_path):
+def test_ignoring_common_shingles_is_reported(cli, tmp_path):
     rows = [{"id": f"n{i}", "text": f"common {'rare' if i < 2 else i}"} for i in range(30)]
     (tmp_path / "in.jsonl").write_bytes(jsonl(*rows))
     asked = ["pairs", "in.jsonl", "--shingle", "word:1", "--threshold", "1/3", "--method", "merge", "-o"]
@@ -99,7 +99,7 @@ def test_common_shingles_are_left_out_and_that_is_said(cli, tmp_path):
         (["--method", "fastest"], "--method"),
     ],
 )
-def test_what_does_not_go_together_is_refused(cli, sets, options, says):
+def test_incompatible_options_are_refused(cli, sets, options, says):
     done = cli("pairs", *sets, *options)
     assert done.code == 2
     assert says in done.err

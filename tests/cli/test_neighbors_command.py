@@ -146,7 +146,7 @@ def test_nothing_in_the_input(cli, tmp_path):
     assert cli("neighbors", "b.dat", "--against", "a.dat").rows() == [COLUMNS]
 
 
-def test_what_does_not_fit_is_refused_before_the_search(cli, tmp_path):
+def test_input_that_does_not_fit_is_refused_before_the_search(cli, tmp_path):
     rows = [{"text": " ".join(f"w{n}" for n in range(start, start + 100_000))} for start in (0, 7)] * 14
     (tmp_path / "a.jsonl").write_bytes(jsonl(*rows))
     done = cli("neighbors", "a.jsonl", "--memory", "512MiB")
@@ -155,7 +155,7 @@ def test_what_does_not_fit_is_refused_before_the_search(cli, tmp_path):
     assert "--against" in done.err
 
 
-def test_what_surely_does_not_fit_is_refused_before_it_is_read(cli, tmp_path):
+def test_input_that_certainly_does_not_fit_is_refused_before_it_is_read(cli, tmp_path):
     line = jsonl({"text": " ".join(f"w{n:x}" for n in range(200_000))})
     (tmp_path / "a.jsonl").write_bytes(line * 45)
     done = cli("neighbors", "a.jsonl", "--memory", "512MiB")

@@ -59,7 +59,7 @@ def test_data_and_talk_are_kept_apart(cli, news):
     assert "Plan:" in pairs.err
 
 
-def test_the_method_that_was_chosen_is_told_with_its_plan(cli, tmp_path):
+def test_the_chosen_method_is_reported_with_its_plan(cli, tmp_path):
     (tmp_path / "long.jsonl").write_bytes(jsonl(*[{"text": f"{number} " + FOX * 30} for number in range(60)]))
     done = cli("dedup", "long.jsonl", "-o", "out", "--recall", "0.95")
     first, second, third = done.err.splitlines()[:3]
@@ -97,7 +97,7 @@ def test_an_existing_output_is_refused_and_replaced_on_demand(cli, news, tmp_pat
     assert names(tmp_path) == ["news.jsonl", "out"]
 
 
-def test_what_is_no_output_is_never_replaced(cli, news, tmp_path):
+def test_only_outputs_are_ever_replaced(cli, news, tmp_path):
     (tmp_path / "file").write_text("mine")
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder/mine").write_text("mine")
@@ -148,7 +148,7 @@ def many_pairs(folder, items=500):
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_a_reader_that_goes_away_is_no_error(tmp_path, unbuffered):
+def test_a_reader_that_closes_the_pipe_is_not_an_error(tmp_path, unbuffered):
     more = {"PYTHONUNBUFFERED": "1"} if unbuffered else {}
     with start("pairs", many_pairs(tmp_path), env=environment(**more)) as started:
         assert started.stdout.readline() == b"left\tright\tsimilarity\n"
@@ -159,7 +159,7 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path, unbuffered):
     assert started.returncode == 0
 
 
-def test_work_goes_on_when_nobody_reads_the_progress(news, tmp_path):
+def test_work_continues_when_nobody_reads_the_progress(news, tmp_path):
     reader, writer = os.pipe()
     os.close(reader)
     with start("dedup", news, "-o", tmp_path / "out", stderr=writer) as started:

@@ -90,7 +90,7 @@ def test_a_stage_within_another_interrupts_it(capfd):
 
 @pytest.mark.parametrize("unit", ["B", "bands", ""])
 @pytest.mark.parametrize("total", [None, 0, 10])
-def test_the_bar_takes_any_unit_and_goes_on_where_a_stage_is_entered_again(capfd, total, unit):
+def test_the_bar_takes_any_unit_and_continues_when_a_stage_is_entered_again(capfd, total, unit):
     progress = BarProgress()
     for _ in range(3):
         for name in ("refining", "verifying"):

@@ -92,7 +92,7 @@ except KeyboardInterrupt as error:
     assert (done.returncode, done.stderr) == (143, "")
 
 
-def test_a_signal_in_the_last_moment_is_no_traceback():
+def test_a_signal_at_the_last_moment_prints_no_traceback():
     code = """
 import os, signal, time
 from lookalike.cli import main, stopping

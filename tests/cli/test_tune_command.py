@@ -135,7 +135,7 @@ def test_bad_values_are_usage_errors(tmp_path, monkeypatch, arguments, message):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_hashes_that_are_no_number_are_refused_by_the_command_line():
+def test_hashes_that_are_not_a_number_are_refused_by_the_command_line():
     result = run("--hashes", "many")
     assert result.exit_code == 2
     assert "--hashes" in result.stderr

@@ -133,7 +133,7 @@ class Remembered:
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("earlier", [0, 10])
 @pytest.mark.parametrize("until", [0, 12, 31, 60])
-def test_decisions_go_on_from_where_they_were(threads, earlier, until):
+def test_decisions_resume_where_they_stopped(threads, earlier, until):
     draw = np.random.default_rng(until)
     rows = [set(draw.choice(12, draw.integers(3, 9), replace=False).tolist()) for _ in range(60)]
     members = [np.flatnonzero(draw.random(60) < 0.5).astype(np.int32) for _ in range(5)]

@@ -41,7 +41,7 @@ def test_the_number_of_items_is_known_or_well_guessed(tmp_path: Path, name: str)
     assert not found.exact or found.items == len(texts)
 
 
-def test_of_many_files_some_are_asked(tmp_path: Path) -> None:
+def test_rows_of_many_files_are_estimated_from_some(tmp_path: Path) -> None:
     for number in range(200):
         write(tmp_path / f"{number:03}.jsonl", ["a few words"] * 50)
     found = forecast_run(open_inputs([str(tmp_path / "*.jsonl")]), [], Settings.parse())
@@ -49,7 +49,7 @@ def test_of_many_files_some_are_asked(tmp_path: Path) -> None:
     assert not found.exact
 
 
-def test_what_surely_does_not_fit_is_refused_before_anything_is_read(tmp_path, monkeypatch) -> None:
+def test_input_that_certainly_does_not_fit_is_refused_before_anything_is_read(tmp_path, monkeypatch) -> None:
     path = tmp_path / "many.parquet"
     pq.write_table(pa.table({"text": pa.DictionaryArray.from_arrays(np.zeros(5_000_000, np.int8), ["a"])}), path)
     monkeypatch.setattr(Digests, "add", lambda *_: pytest.fail("the input was read"))

@@ -82,7 +82,7 @@ def long_text():
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv", "folder"])
-def test_a_long_text_is_there_once(tmp_path, base_bytes, long_text, form):
+def test_a_long_text_is_in_memory_only_once(tmp_path, base_bytes, long_text, form):
     path = write_input(tmp_path, form, [*SMALL, long_text])
     code, said, peak = run(path, tmp_path / "out", "1GiB")
     assert code == 0, said
@@ -92,7 +92,7 @@ def test_a_long_text_is_there_once(tmp_path, base_bytes, long_text, form):
         assert (tmp_path / "out" / "kept" / path.name).read_bytes() == path.read_bytes()
 
 
-def test_what_does_not_fit_is_refused_before_it_is_read(tmp_path, base_bytes):
+def test_input_that_does_not_fit_is_refused_before_it_is_read(tmp_path, base_bytes):
     path = write_input(tmp_path, "jsonl", [*SMALL, huge_text("endless", 250_000_000)])
     code, said, peak = run(path, tmp_path / "out", "512MiB")
     assert code == 4

@@ -97,7 +97,7 @@ def test_a_bucket_larger_than_memory_is_compared_in_blocks():
     assert len(calm.removed) >= 40
 
 
-def test_what_cannot_fit_is_refused_with_advice():
+def test_input_that_cannot_fit_is_refused_with_advice():
     with pytest.raises(ResourceError, match="--memory"):
         dedup_cramped(TEXTS, room(1_000))
     with pytest.raises(ResourceError, match="--reference"):
@@ -142,7 +142,7 @@ def test_a_band_that_does_not_fit_is_joined_in_ranges():
 
 
 @given(st.lists(st.lists(st.integers(0, 9), max_size=5), max_size=20), st.booleans(), st.data())
-def test_a_store_gives_back_what_it_got(rows, disk, data):
+def test_a_store_returns_what_was_added(rows, disk, data):
     rows = [sorted(set(row)) for row in rows]
     blocks = np.array([data.draw(st.integers(0, 2 if disk else 0)) for _ in rows], np.int32)
     cut = data.draw(st.integers(0, len(rows)))

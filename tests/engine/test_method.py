@@ -17,7 +17,7 @@ def auto(**options):
     return Settings.parse(method="auto", **options)
 
 
-def test_only_what_gives_the_recall_is_considered():
+def test_only_methods_that_reach_the_recall_are_considered():
     sampled = Sampled(1000, 50.0, 10.0, 10.0, 0.0)
     assert list(predict(sampled, auto())) == ["lsh", "exact", "brute"]
     assert list(predict(sampled, auto(recall=1))) == ["exact", "brute"]
@@ -35,7 +35,7 @@ def test_more_work_is_predicted_to_take_longer():
     assert predict(base, auto(threads=1))["exact"] == pytest.approx(2 * predict(base, auto(threads=2))["exact"])
 
 
-def test_few_items_and_many_are_told_apart():
+def test_few_items_need_no_prediction():
     draw = np.random.default_rng(2)
     small = [set(draw.integers(0, 10**6, 20).tolist()) for _ in range(60)]
     _, choice = choose([open_data(small[:30], "text")], auto(recall=1))
@@ -46,7 +46,7 @@ def test_few_items_and_many_are_told_apart():
     assert predict(many, auto(recall=1))["brute"] > 1000 * predict(many, auto(recall=1))["exact"]
 
 
-def test_the_exact_join_is_no_choice_for_very_many_elements_unless_it_is_the_only_one():
+def test_the_exact_join_is_chosen_for_very_many_elements_only_as_a_last_resort():
     many = Sampled(10_000_000, 100.0, 1e6, 1e5, 0.0)
     assert list(predict(many, auto())) == ["lsh", "brute"]
     assert list(predict(many, auto(recall=1))) == ["exact", "brute"]
@@ -71,7 +71,7 @@ def test_the_choice_does_not_depend_on_how_files_are_split(tmp_path):
     assert sample(open_inputs([tmp_path / "all.jsonl"]), auto()) == sample(open_inputs(parts), auto())
 
 
-def test_a_sample_tells_how_many_and_how_large():
+def test_a_sample_predicts_number_size_and_shared_elements():
     draw = np.random.default_rng(3)
     sets = [set(draw.integers(0, 10**9, 40).tolist()) if i % 10 else set() for i in range(10_000)]
     found = sample([open_data(sets, "text")], auto())
@@ -92,7 +92,7 @@ def test_the_pairs_do_not_depend_on_the_method(measure):
         assert la.pairs(texts, method=method, **options, **recall).equals(want)
 
 
-def test_dedup_says_what_was_chosen_and_is_exact_where_asked():
+def test_dedup_reports_the_chosen_method_and_is_exact_on_request():
     texts = corpus(300, seed=18)
     found = la.dedup(texts, method="auto", recall=1)
     assert found.run["choice"]["method"] in ("exact", "brute")

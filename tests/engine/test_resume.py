@@ -59,7 +59,7 @@ def stop_after(monkeypatch, count):
 
 
 @pytest.mark.parametrize("pieces", [1, 3, 6])
-def test_an_interrupted_run_goes_on_to_the_same_result(tmp_path, source, monkeypatch, pieces):
+def test_an_interrupted_run_resumes_to_the_same_result(tmp_path, source, monkeypatch, pieces):
     settings = parse(threads=2, on_error="skip")
     dedup_to_folder([source], tmp_path / "calm", settings)
     with monkeypatch.context() as patch:
@@ -76,7 +76,7 @@ def test_an_interrupted_run_goes_on_to_the_same_result(tmp_path, source, monkeyp
     assert not (tmp_path / "out/work").exists()
 
 
-def test_every_stage_goes_on_where_it_was(tmp_path, source, monkeypatch):
+def test_every_stage_resumes_where_it_stopped(tmp_path, source, monkeypatch):
     """Sets go to disk and are compared in batches, and some of them in blocks."""
     settings = cramp(parse(threads=2, on_error="skip", method="lsh"), sets_bytes=40_000)
     longest = DedupOptions(keep="longest")
@@ -187,7 +187,7 @@ def test_a_lost_piece_is_made_again(tmp_path, source, monkeypatch):
     assert result(tmp_path / "out") == result(tmp_path / "calm")
 
 
-def test_a_run_without_room_for_its_record_goes_on(tmp_path, source, monkeypatch):
+def test_a_run_without_room_for_its_record_continues(tmp_path, source, monkeypatch):
     def full(path, _):
         raise OSError(errno.ENOSPC, "No space left on device", str(path))
 

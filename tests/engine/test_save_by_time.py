@@ -73,7 +73,7 @@ def firsts_of_each_kind(names):
     ],
 )
 @pytest.mark.parametrize("threads", [1, 2])
-def test_dedup_goes_on_from_every_kind_of_piece(tmp_path, source, monkeypatch, method, expected, threads):
+def test_dedup_resumes_from_every_kind_of_piece(tmp_path, source, monkeypatch, method, expected, threads):
     settings = saving(Settings.parse(threads=threads, method=method))
     dedup_to_folder([source], tmp_path / "calm", saving(settings, math.inf))
     wanted = [(tmp_path / "calm" / name).read_bytes() for name in OUTPUTS]
@@ -128,7 +128,7 @@ def test_a_short_run_writes_no_pieces(tmp_path, source, monkeypatch):
     assert names == []
 
 
-def test_a_piece_that_comes_late_brings_those_before(tmp_path, source, monkeypatch):
+def test_the_first_piece_includes_earlier_work(tmp_path, source, monkeypatch):
     """Bands and batches that were done before anything was due are saved with the first that is."""
     settings = cramp(saving(Settings.parse(threads=1, method="lsh"), math.inf), sets_bytes=1 << 30)
     late = property(lambda self: self.has("band-00000.arrow") or calls.append(1) or len(calls) > 8)
@@ -151,7 +151,7 @@ def people(tmp_path_factory):
     return [folder / "a.parquet"], [folder / "b.parquet"]
 
 
-def test_link_goes_on_from_every_piece(tmp_path, people, monkeypatch):
+def test_link_resumes_from_every_piece(tmp_path, people, monkeypatch):
     def link(out, seconds, resume=False):
         settings = saving(LinkSettings.parse("name,address,phone", threads=2), seconds)
         return link_files(*people, out, settings, Progress(), resume=resume)

@@ -90,7 +90,7 @@ def test_there_is_no_more_room_than_the_choices_need():
     assert Cells(1.0, 3, edge=0.01).hash(items[:1], 1).buckets.shape[2] < 8
 
 
-def test_the_first_functions_are_the_same_however_many_are_asked_for():
+def test_the_first_functions_do_not_depend_on_their_number():
     items = np.random.default_rng(1).normal(size=(20, 5))
     few, many = Cells(1.0, 2, 0.1).hash(items, 3), Cells(1.0, 2, 0.1).hash(items, 9)
     room = few.buckets.shape[2]

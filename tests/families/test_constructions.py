@@ -301,7 +301,7 @@ def test_candidates_of_real_items_equal_brute_force(construction):
     assert (found[1] == right[wanted]).all()
 
 
-def test_items_that_are_nowhere_are_no_candidates():
+def test_items_in_no_bucket_are_not_candidates():
     left, right = Or(Hyperplanes(), 3).candidates(np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 0.0], [1.0, 1.0]]))
     assert (left.tolist(), right.tolist()) == ([1], [3])
     for items in (np.zeros((3, 2)), np.zeros((0, 2))):
@@ -344,7 +344,7 @@ def test_unions_and_combinations_are_bounded_too():
         (lambda: AND_OR.says_yes(sets_at(0.5, 1)[0], -1, 0), "there are only 2"),
     ],
 )
-def test_what_makes_no_sense_is_a_usage_error(make, message):
+def test_senseless_options_are_usage_errors(make, message):
     with pytest.raises(UsageError, match=message):
         make()
 

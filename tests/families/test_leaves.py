@@ -141,7 +141,7 @@ def test_a_dot_product_of_0_counts_as_positive_and_a_zero_vector_is_nowhere(vect
     assert (buckets[:, 64] == NOWHERE).all()
 
 
-def test_hyperplanes_see_directions_whatever_the_lengths():
+def test_hyperplanes_depend_on_directions_not_lengths():
     items = vectors_at_angle(40, 30, 6)
     small = Hyperplanes().hash(items, 20).buckets
     for power in (-1000, -500, 500, 1000):
@@ -150,7 +150,7 @@ def test_hyperplanes_see_directions_whatever_the_lengths():
 
 
 @pytest.mark.parametrize("family", [Hyperplanes(), Lines()])
-def test_rows_that_are_no_numbers_are_named(family):
+def test_rows_that_are_not_numbers_are_named(family):
     for value in (math.nan, math.inf, -math.inf):
         items = np.ones((5, 3))
         items[3, 1] = value

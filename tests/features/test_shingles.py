@@ -163,7 +163,7 @@ def test_wrong_specs_are_refused(spec):
         Shingling.parse(spec)
 
 
-def test_each_half_of_a_fingerprint_tells_sequences_of_tokens_apart():
+def test_each_half_of_a_fingerprint_distinguishes_token_sequences():
     different = ["a b c", "b a c", "c b a", "a b", "a b c c", "a a b c", "a", "a a", "abc", "漢 字", "字 漢", ""]
     alike = ["A, b: c!", "  a\tb\nc", "á b\u0301 ç"]
     prints = digest_block(pa.array(different + alike, pa.large_string()), DigestSettings(Shingling("word", 2))).prints

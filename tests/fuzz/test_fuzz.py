@@ -91,7 +91,7 @@ def test_broken_promises_are_noticed(tmp_path, ended, said):
     assert (found[:1] or [None]) == [said]
 
 
-def test_what_is_changed_or_left_is_noticed(tmp_path):
+def test_changed_inputs_and_leftover_files_are_noticed(tmp_path):
     case, failed, done = Case("dedup", ["dedup"], ["in"], ["out"]), Ended(3, b"", ERROR, 0, 0), Ended(0, b"", b"", 0, 0)
     for before, after in (
         ({"in": "1"}, {"in": "2"}),

@@ -78,7 +78,7 @@ ROWS = st.lists(st.lists(st.sampled_from("abcdefgh"), max_size=7).map(" ".join),
 
 @settings(max_examples=40)
 @given(items=ROWS, stream=ROWS)
-def test_adding_what_is_new_keeps_what_dedup_keeps(tmp_path_factory, items, stream):
+def test_all_ways_to_add_new_items_keep_what_dedup_keeps(tmp_path_factory, items, stream):
     """One by one, at once, and by a batch job: the same items are kept, and then in the index."""
     options = {"threshold": 0.5, "shingle": "word:1", "recall": 0.999}
     known = [{"id": f"i{n}", "text": text} for n, text in enumerate(items)]
@@ -148,7 +148,7 @@ def test_a_run_that_fails_adds_nothing(cli, files):
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
-def test_a_run_that_is_killed_adds_once(cli, files, moment):
+def test_a_killed_and_resumed_run_adds_once(cli, files, moment):
     """Killed before the items are in the index, or after that and before the output has its name."""
     script = f"""
 import os, signal, sys

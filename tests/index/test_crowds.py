@@ -101,7 +101,7 @@ def test_segments_without_rare_elements_are_read(crowd, monkeypatch):
     assert triples(index.query(texts[1:], k=None)) == [row for row in right if row[1]]
 
 
-def test_what_is_new_of_a_crowd_is_what_dedup_keeps(tmp_path):
+def test_new_items_of_a_crowd_are_those_that_dedup_keeps(tmp_path):
     """All are in one large bucket: among those of one call, in the log, and in a segment."""
     texts = boilerplate(1500, draw_from=100_000)
     options = {"threshold": 0.8, "shingle": "word:1"}

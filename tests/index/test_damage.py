@@ -97,7 +97,7 @@ def test_an_unfinished_record_at_the_end_of_the_log_is_ignored(intact, tmp_path)
         assert index.query(["a text that comes after the accident, and stays"])["right"].to_pylist() == ["after"]
 
 
-def test_a_folder_that_is_no_index_is_refused(tmp_path):
+def test_a_folder_that_is_not_an_index_is_refused(tmp_path):
     with pytest.raises(la.UsageError, match="is not an index"):
         la.Index.open(tmp_path)
 

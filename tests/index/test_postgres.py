@@ -103,7 +103,7 @@ def test_damage_is_noticed(database):
         assert "it has 19 items, and should have 20" in index.check()[0]
 
 
-def test_compaction_deletes_what_nobody_sees(database):
+def test_compaction_deletes_items_that_no_reader_sees(database):
     place = database.new_index()
     with la.Index.create(place, TEXTS[:20], **OPTIONS) as index:
         reader = la.Index.open(place, read_only=True)
@@ -117,7 +117,7 @@ def test_compaction_deletes_what_nobody_sees(database):
         reader.close()
 
 
-def test_a_batch_job_adds_once(cli, database, tmp_path):
+def test_a_batch_job_adds_its_items_once(cli, database, tmp_path):
     place = database.new_index()
     la.Index.create(place, [{"id": f"i{n}", "text": t} for n, t in enumerate(TEXTS[:50])], **OPTIONS).close()
     stream = [{"id": f"s{n}", "text": text} for n, text in enumerate(TEXTS[30:])]
@@ -156,7 +156,7 @@ def test_errors_are_one_line(cli, database, tmp_path):
     (tmp_path / "items.txt").write_text("one two three\n")
     for url, wanted in (
         (database.new_index(), "is not an index; create one"),
-        (database.new_index().replace("table=t", "table=T "), "is no name for tables"),
+        (database.new_index().replace("table=t", "table=T "), "is not a valid prefix for table names"),
         ("postgresql://localhost:1/x", "check the URL"),
     ):
         done = cli("index", "query", url, "items.txt")
@@ -173,7 +173,7 @@ def test_ids_and_sets_of_any_kind(database):
         assert index.remove(["", "x" * 5000]) == 2
 
 
-def test_what_items_are_is_settled_by_the_first_writer(database):
+def test_the_first_writer_determines_the_kind_of_items(database):
     place = database.new_index()
     with la.Index.create(place, measure="cosine", threshold=0.9) as index:  # sets or vectors: not known yet
         other = la.Index.open(place)
@@ -217,7 +217,7 @@ def test_a_user_who_may_only_read(database):
         index.add(["g h i j k l"])
 
 
-def test_readers_keep_up_with_buckets_that_are_refined_anew(database):
+def test_readers_follow_buckets_that_are_refined_again(database):
     """A reader that knows an earlier order of the elements finds the same items as before."""
     texts = boilerplate(500, draw_from=60)
     place = database.new_index()

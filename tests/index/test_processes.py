@@ -78,7 +78,7 @@ def test_killed_at_any_moment_it_loses_nothing(tmp_path):
     assert len(told) > 8
 
 
-def test_a_second_writer_is_told_who_writes(tmp_path):
+def test_a_second_writer_gets_an_error_that_names_the_first(tmp_path):
     with la.Index.create(tmp_path / "index", ["a b c d e"]) as index:
         with pytest.raises(la.UsageError, match=rf"another process is writing to it \(process {os.getpid()} on "):
             la.Index.open(tmp_path / "index")
@@ -123,7 +123,7 @@ print(json.dumps(seen))
 """
 
 
-def test_readers_in_other_processes_see_whole_states(place):
+def test_readers_in_other_processes_see_consistent_states(place):
     index = la.Index.create(place, threshold=0.5, shingle="word:1")
     command = [sys.executable, "-c", READER, place, "2.5"]
     readers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
@@ -187,7 +187,7 @@ index.add([{"id": 1, "text": "a b c"}])
         assert index._index.ids().to_pylist() == [1]
 
 
-def test_a_full_disk_leaves_the_index_as_it_was(tmp_path):
+def test_a_full_disk_leaves_the_index_unchanged(tmp_path):
     """The file size limit of the process stands for the disk."""
     script = """
 import resource, signal, sys, lookalike as la
@@ -212,7 +212,7 @@ print(number, len(index))
         assert len(index) == count
 
 
-def test_without_room_for_a_segment_the_log_goes_on(tmp_path):
+def test_without_room_for_a_segment_the_log_continues(tmp_path):
     """A change is safe in the log; that no segment can be made of it must not undo it."""
     script = """
 import resource, signal, sys, lookalike as la

@@ -177,7 +177,7 @@ def test_a_less_strict_threshold_is_refused(place):
         assert index.query(["a b c"], threshold=0.8).num_rows == 1
 
 
-def test_what_an_index_cannot_answer_is_refused(tmp_path):
+def test_queries_that_an_index_cannot_answer_are_refused(tmp_path):
     with pytest.raises(la.UsageError, match="for an index: jaccard, dice or cosine"):
         la.Index.create(tmp_path / "none", measure="overlap", threshold=3)
     with la.Index.create(tmp_path / "index", ["a b c"]) as index:

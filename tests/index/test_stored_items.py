@@ -34,7 +34,7 @@ def test_items_are_found_by_id_with_text_and_time(place):
         assert (lookup.next_from(0), lookup.next_from(2), lookup.next_from(3), lookup.total) == (1, 2, None, 3)
 
 
-def test_sets_and_vectors_are_told_apart(tmp_path):
+def test_sets_and_vectors_are_distinguished(tmp_path):
     with la.Index.create(tmp_path / "sets", [["a", "b"], ["c"]]) as index:
         assert [(one.id, one.size, one.text) for one in read_items(index.store.lookup, [0, 1])] == [
             (0, 2, None),
@@ -67,7 +67,7 @@ def test_an_empty_index_has_nothing_to_show(place):
 
 
 @pytest.mark.parametrize("store", ["sets", "text"])
-def test_search_finds_what_query_finds(tmp_path, store):
+def test_search_and_query_find_the_same(tmp_path, store):
     import pyarrow as pa
 
     texts = [ROSE, DAISY, ROSES]

@@ -32,7 +32,7 @@ def test_the_interval_covers_the_true_recall():
     assert covered >= 19
 
 
-def test_nothing_similar_is_no_recall():
+def test_without_similar_items_there_is_no_recall():
     audit = la.dedup(["a b c d e f", "g h i j k l"], audit=5).run["audit"]
     assert (audit["pairs"], audit["recall"], audit["interval"]) == (0, None, [0.0, 1.0])
 

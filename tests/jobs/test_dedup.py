@@ -114,7 +114,7 @@ def test_connected_policy_removes_whole_components():
         assert row["similarity"] == float(exact("jaccard", SETS[row["row"]], SETS[row["kept_row"]]))
 
 
-def test_clusters_are_keepers_with_what_they_removed():
+def test_clusters_are_keepers_and_the_items_removed_for_them():
     result = la.dedup(TEXTS)
     rows = result.clusters.to_pylist()
     by_cluster = {}
@@ -187,7 +187,7 @@ def test_threads_files_and_formats_change_nothing(tmp_path):
     assert (again / "removed.parquet").read_bytes() == (tmp_path / "one/removed.parquet").read_bytes()
 
 
-def test_run_json_tells_everything(tmp_path):
+def test_run_json_records_everything(tmp_path):
     write_jsonl(tmp_path / "in.jsonl", TEXTS)
     returned = dedup_to_folder([tmp_path / "in.jsonl"], tmp_path / "out", Settings.parse())
     run = json.loads((tmp_path / "out/run.json").read_text())

@@ -66,7 +66,7 @@ def finished(source):
     {"policy": "connected"},
     {"policy": "connected", "keep": "shortest", "threshold": 0.95},
 ])  # fmt: skip
-def test_asked_again_it_is_as_a_new_run(tmp_path, finished, size, options, asked):
+def test_dedup_from_equals_a_new_run(tmp_path, finished, size, options, asked):
     """By brute force, all pairs are candidates at every threshold: both runs must agree."""
     common = {"method": "brute", "on_error": "skip", "threads": 2, **options}
     # all pairs are saved, or all buckets, or some of both
@@ -113,7 +113,7 @@ def test_no_text_is_read_if_pairs_are_saved(tmp_path, source, monkeypatch):
     assert run["options"]["from"] == str(tmp_path / "out")
 
 
-def test_what_cannot_be_asked_is_refused(tmp_path, source):
+def test_impossible_reruns_are_refused(tmp_path, source):
     source = Path(shutil.copy(source, tmp_path))
     dedup_to_folder([source], tmp_path / "out", Settings.parse(on_error="skip"))
     with pytest.raises(UsageError, match=r"was run at 0.8"):

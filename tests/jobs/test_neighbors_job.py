@@ -43,7 +43,7 @@ def test_neighbours_in_other_sets(items, others, threshold, k):
     assert found.to_pylist() == brute(items, others, "jaccard", k, Fraction(threshold))
 
 
-def test_ids_are_given_where_asked_for(tmp_path):
+def test_ids_are_returned_on_request(tmp_path):
     table = [{"id": "x", "text": "one two three"}, {"id": "y", "text": "one two three"}]
     assert la.neighbors(table).column("right").to_pylist() == [1, 0]
     assert la.neighbors(table, id="id").column("right").to_pylist() == ["y", "x"]

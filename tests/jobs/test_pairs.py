@@ -68,7 +68,7 @@ def test_lsh_finds_what_it_promises_and_nothing_else(measure):
     assert len(found) >= 0.9 * len(every)
 
 
-def test_ids_are_given_where_asked_for():
+def test_ids_are_returned_on_request():
     same = "one two three four five six"
     table = [{"id": "x", "text": same}, {"id": "y", "text": same}]
     assert la.pairs(table).to_pylist() == [{"left": 0, "right": 1, "similarity": 1.0}]

@@ -115,7 +115,7 @@ def test_vectors_by_cosine():
             la.kernel(b, **{"measure": "cosine", **wrong})
 
 
-def test_what_does_not_fit_is_refused_before_it_is_made():
+def test_a_matrix_that_does_not_fit_is_refused_before_it_is_computed():
     with pytest.raises(ResourceError, match="6,200 x 6,200"):
         la.kernel([[i] for i in range(6200)], memory="600MiB")
     with pytest.raises(ResourceError, match="do not fit"):

@@ -32,7 +32,7 @@ def _position_holds(measure, num, den, size, place, other_place):
 
 
 @grid
-def test_reaching_is_having_what_is_needed(rule):
+def test_reaching_the_threshold_equals_having_the_needed_overlap(rule):
     for larger in SIZES:
         for smaller in SIZES[: np.searchsorted(SIZES, larger) + 1]:
             needed = needed_overlap(*rule, smaller, larger)
@@ -41,7 +41,7 @@ def test_reaching_is_having_what_is_needed(rule):
 
 
 @grid
-def test_what_is_needed_never_falls_as_sets_grow(rule):
+def test_the_needed_overlap_never_falls_as_sets_grow(rule):
     needed = np.array([[needed_overlap(*rule, min(a, b), max(a, b)) for a in range(1, 70)] for b in range(1, 70)])
     assert np.all(np.diff(needed, axis=0) >= 0)
     assert np.all(np.diff(needed, axis=1) >= 0)

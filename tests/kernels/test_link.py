@@ -84,13 +84,13 @@ def test_units_may_call_what_was_added_before():
     assert results_of(images) == EXPECTED
 
 
-def test_the_kind_of_code_decides_who_links_it():
+def test_the_kind_of_object_code_decides_the_linker():
     code = compile_object(SECOND)
     assert isinstance(linker_for(as_unit(code)), Images)
     assert isinstance(linker_for(({}, code)), ObjectFiles)
 
 
-def test_other_files_are_no_images():
+def test_code_for_other_systems_gives_no_image():
     code = compile_object(SECOND)
     assert make_image(b"MZ" + code) is None
     other = bytearray(code)
@@ -115,7 +115,7 @@ def test_a_function_that_is_nowhere_is_an_error():
         Images().address("nowhere_at_all")
 
 
-def test_a_system_that_forbids_code_is_told_of(monkeypatch):
+def test_a_system_that_forbids_executable_memory_is_reported(monkeypatch):
     images = Images()
     monkeypatch.setattr(images, "_library", type("Library", (), {"mprotect": lambda *given: -1}))
     with pytest.raises(ResourceError, match="executable"):

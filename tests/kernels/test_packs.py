@@ -88,7 +88,7 @@ def test_the_kernels_that_a_kernel_calls_are_known_before_it_is_built():
     assert called <= set(units_called_by(unit))
 
 
-def test_what_others_import_from_kernels_can_run():
+def test_kernels_imported_elsewhere_can_run():
     """Functions that are inlined into kernels are plain Python here: they must not be called from outside."""
     for path in SOURCE.rglob("*.py"):
         if path.parent.name in ("kernels", "pack"):
@@ -214,7 +214,7 @@ print(counts.tolist())
 """
 
 
-def test_a_missing_or_damaged_pack_is_built_once_and_said(tmp_path):
+def test_a_missing_or_damaged_pack_is_built_once_with_a_message(tmp_path):
     copy_of_the_package(tmp_path)
     environment = {"PYTHONPATH": str(tmp_path), "LOOKALIKE_CACHE": str(tmp_path / "cache")}
     command = [sys.executable, "-c", BUILD]

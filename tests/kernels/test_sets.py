@@ -86,7 +86,7 @@ def test_overlap_stops_only_where_it_cannot_matter(left, right, needed):
 
 
 @pytest.mark.parametrize("shift", [0, 1, 62])
-def test_fingerprints_tell_sets_apart(shift):
+def test_fingerprints_distinguish_sets(shift):
     rows = [[1, 2, 3], [3, 2], [1, 2, 3], [], [1 << shift], [2 << shift]]
     sets = [sorted(kernels.hash_integers(np.array(row, np.uint64)).tolist()) for row in rows]
     indptr = np.cumsum([0, *map(len, sets)])

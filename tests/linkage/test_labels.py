@@ -101,7 +101,7 @@ def test_a_held_out_label_does_not_help_its_own_pair():
     assert seen == [16] * 5
 
 
-def test_labels_of_a_pattern_tell_about_all_its_pairs():
+def test_labels_of_a_pattern_apply_to_all_its_pairs():
     """The pattern (1, 2, 2) looks like chance; labels say that half of its pairs are matches."""
     levels = np.array([[i, j, k] for i in (1, 2) for j in (1, 2) for k in (1, 2)], np.int8)
     candidates = np.array([1001, 99, 99, 9800, 99, 9800, 9800, 50000])

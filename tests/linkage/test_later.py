@@ -282,7 +282,7 @@ def test_the_command(cli, days, tmp_path):
     assert la.link(against=again, without=days["id"].to_pylist()[:1]).run["changes"]["removed"] == 1
 
 
-def test_what_is_refused(cli, days, tmp_path):
+def test_impossible_later_runs_are_refused(cli, days, tmp_path):
     cli("link", "old.csv", "-o", "out", "--fields", ",".join(FIELDS))
 
     def refused(code, *args):

@@ -57,7 +57,7 @@ def test_people_of_one_table_are_found(people):
     assert repr(result) == f"LinkResult({len(result.links)} links among 1200 records)"
 
 
-def test_clusters_hold_what_links_hold_together(linked):
+def test_clusters_are_connected_by_links(linked):
     """Against a search by hand."""
     beside = {}
     for a, b in pairs_of(linked.links):
@@ -93,7 +93,7 @@ def test_every_score_is_explained(linked):
     assert min(linked.links["probability"].to_pylist()) >= 0.5
 
 
-def test_agreements_that_are_not_equal_weigh_what_the_table_says(linked):
+def test_agreements_that_are_not_equal_have_the_weight_of_the_table(linked):
     """Frequencies change only what an equal value weighs; the first field of the tree depends on no other."""
     table = {(row["field"], row["level"]): row["weight"] for row in linked.run["weights"]}
     alike = dict.fromkeys(FIELDS, 0)
@@ -159,7 +159,7 @@ def test_a_wanted_precision_is_reached(wanted):
     assert np.mean(off) > -0.03
 
 
-def test_without_a_validating_field_the_model_alone_is_said(people):
+def test_without_a_validating_field_the_estimate_is_labelled_as_the_model(people):
     left, right, _ = people
     result = la.link(left, right, FIELDS, precision=0.99)
     assert result.run["precision"]["how"] == "the model's own probability"
@@ -252,7 +252,7 @@ def test_tables_may_call_a_column_differently(people, linked):
     assert result.links.equals(linked.links)
 
 
-def test_ids_of_other_types_stand_beside_each_other(people):
+def test_ids_of_different_types_can_be_mixed(people):
     left, right, truth = people
     numbers = left.set_column(0, "id", pa.array(range(700), pa.int32()))
     wide = right.set_column(0, "id", pa.array(range(500), pa.int64()))
@@ -278,7 +278,7 @@ def test_a_field_may_be_called_like_a_column_of_the_result(people):
     assert links["score"].type == pa.float64()
 
 
-def test_a_field_without_values_is_left_out_and_said(people):
+def test_a_field_without_values_is_ignored_and_reported(people):
     left, right, truth = people
     left, right = (one.append_column("email", pa.nulls(len(one), pa.string())) for one in (left, right))
     result = la.link(left, right, [*FIELDS, "email"])
@@ -303,7 +303,7 @@ def test_nothing_to_compare_with(left, right, scoring):
     assert [note for note in result.run["notes"] if "nothing to link" in note] == result.run["notes"]
 
 
-def test_few_records_are_said_to_be_few():
+def test_too_few_records_are_reported():
     result = la.link(ROWS, ROWS, ["name", "zip"])
     assert any("too few to estimate" in note for note in result.run["notes"])
 
@@ -352,7 +352,7 @@ def test_mixed_types_in_a_column(people):
         (UsageError, {"out": "links"}, "paths"),
     ],
 )
-def test_what_cannot_be_is_refused(people, error, options, said):
+def test_impossible_options_are_refused(people, error, options, said):
     left, right, _ = people
     with pytest.raises(error, match=said.replace("(", r"\(")):
         la.link(left, right, **{"fields": FIELDS} | options)
@@ -382,7 +382,7 @@ TELLS_NOTHING = {
 
 @pytest.mark.parametrize("said", TELLS_NOTHING)
 @pytest.mark.parametrize("scoring", ["weights", "points"])
-def test_a_validating_field_that_tells_nothing(people, linked, said, scoring):
+def test_a_validating_field_without_information(people, linked, said, scoring):
     """With a wanted precision that is an error. Without, a note says so, and the links are those without the field."""
     left, right = _with(people[:2], "dice", TELLS_NOTHING[said])
     asked = {"fields": FIELDS, "validate": "dice", "scoring": scoring}

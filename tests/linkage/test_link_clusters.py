@@ -62,7 +62,7 @@ def test_every_link_is_within_a_cluster_and_holds_it_together(linked):
     assert len(np.unique(held)) == len(set(cluster.values())) == linked.run["counts"]["clusters"]
 
 
-def test_pairs_that_the_clusters_refuse_are_counted_and_said(linked):
+def test_pairs_refused_by_clusters_are_counted_and_reported(linked):
     refused = linked.run["counts"]["refused"]
     assert refused > 0
     [sentence] = [note for note in linked.run["notes"] if "refused links" in note]

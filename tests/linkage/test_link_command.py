@@ -154,7 +154,7 @@ def test_a_precision_cuts(cli, tables):
     assert done.json()["precision"]["estimate"] >= 0.85
 
 
-def test_a_validating_field_that_tells_nothing(cli, tables, people, tmp_path):
+def test_a_validating_field_without_information(cli, tables, people, tmp_path):
     for name, table in zip("ab", people):
         pa.csv.write_csv(table.append_column("same", pa.array([7] * len(table))), tmp_path / f"{name}.csv")
     asked = ["link", *tables, "-o", "links", *FIELDS, "--validate", "same", "--json"]
@@ -185,7 +185,7 @@ def test_nicknames_of_the_list_and_of_a_file(cli, tmp_path):
         assert called == {f"a.csv:{n}" for one, n in people if one == given}
 
 
-def test_an_earlier_result_stays_unless_told(cli, tables, tmp_path):
+def test_an_earlier_result_is_kept_without_overwrite(cli, tables, tmp_path):
     (tmp_path / "links").mkdir()
     (tmp_path / "links" / "mine.txt").write_text("mine")
     assert cli("link", *tables, "-o", "links", *FIELDS).code == 2
@@ -245,7 +245,7 @@ def test_an_empty_table_links_nothing(cli, tables, tmp_path):
         assert pq.read_table(tmp_path / "links" / "links.parquet").num_rows == 0
 
 
-def test_a_field_without_values_is_said(cli, tables, people, tmp_path):
+def test_a_field_without_values_is_reported(cli, tables, people, tmp_path):
     for name, table in zip("ab", people):
         pa.csv.write_csv(table.append_column("email", pa.nulls(len(table), pa.string())), tmp_path / f"{name}.csv")
     done = cli("link", *tables, "-o", "links", "--fields", "name,address,phone,email")

@@ -85,13 +85,13 @@ def test_people_called_by_a_nickname_are_found():
     assert np.mean(known) > max(0.995, np.mean(without) + 0.005)
 
 
-def test_without_nicknames_nothing_of_them_is_there():
+def test_without_nicknames_there_is_no_nickname_level():
     result = la.link(*make_people(1, nicknames=0.1), FIELDS)
     assert result.run["options"]["nicknames"] is None
     assert "nickname" not in json.dumps([result.run["weights"], result.run["hashes"], result.run["notes"]])
 
 
-def test_a_pair_that_nothing_else_brings_together_becomes_a_candidate():
+def test_a_pair_that_only_nicknames_connect_becomes_a_candidate():
     """Peggy and Margaret, with different numbers, among people whose names have other letters."""
     draw = np.random.default_rng(3)
     rows = [{"name": "".join(draw.choice(list("cdfnox"), 9)), "no": str(draw.integers(10**9))} for _ in range(3000)]
@@ -183,7 +183,7 @@ def test_all_names_in_the_other_field(monkeypatch):
     assert score(la.link(left, mixed, FIELDS).links) < 0.1
 
 
-def test_the_report_tells_of_both(tmp_path):
+def test_the_report_names_nicknames_and_exchanged_names(tmp_path):
     """A folder: links.parquet, run.json and the report name the same levels."""
     for name, rows in zip("ab", make_people(2, nicknames=0.2, exchanged=0.1)):
         (tmp_path / f"{name}.jsonl").write_bytes(jsonl(*rows))

@@ -71,7 +71,7 @@ def test_names_without_spaces_are_compared_as_texts_if_levels_find_nothing():
     assert asked_for.run["options"]["fields"][0]["kind"] == "person"
 
 
-def test_nested_values_are_no_field():
+def test_nested_values_are_not_a_field():
     left, right, _ = shops(150)
     lines = [[{**one, "offer": '{"price": 3}'} for one in side] for side in (left, right)]
     result = la.link(*lines, fields="all", threads=1)

@@ -59,7 +59,7 @@ def end_when(tables, out, pieces, signal_, *more):
 
 
 @pytest.mark.parametrize(("signal_", "code", "moments"), [(signal.SIGKILL, -9, (1, 3)), (signal.SIGINT, 130, (2,))])
-def test_an_ended_run_goes_on_to_the_same_result(cli, tables, calm, tmp_path, signal_, code, moments):
+def test_a_killed_run_resumes_to_the_same_result(cli, tables, calm, tmp_path, signal_, code, moments):
     reused = set()
     for pieces in moments:
         out = tmp_path / f"out{pieces}"
@@ -82,7 +82,7 @@ def test_an_ended_run_goes_on_to_the_same_result(cli, tables, calm, tmp_path, si
     assert reused >= {"candidates.arrow"}
 
 
-def test_what_an_ended_run_left_is_for_the_same_run_only(cli, tables, tmp_path):
+def test_pieces_of_a_killed_run_are_used_only_by_the_same_run(cli, tables, tmp_path):
     assert end_when(tables, tmp_path / "out", 1, signal.SIGKILL) == -9
     done = cli("link", *tables[:2], *FIELDS, "-o", tmp_path / "out")
     assert done.code == 2
@@ -130,7 +130,7 @@ def test_few_pairs_leave_no_pieces(cli, tables, tmp_path):
     assert names(tmp_path) == ["out"]
 
 
-def test_too_little_memory_is_said_before_anything_is_read(cli, tmp_path):
+def test_too_little_memory_is_reported_before_anything_is_read(cli, tmp_path):
     many = pa.table({"name": pa.nulls(20_000_000, pa.string()).fill_null("")})
     pq.write_table(many, tmp_path / "a.parquet")
     done = cli("link", tmp_path / "a.parquet", "--fields", "name", "-o", tmp_path / "out", "--memory", "2GiB")
@@ -140,7 +140,7 @@ def test_too_little_memory_is_said_before_anything_is_read(cli, tmp_path):
     assert names(tmp_path) == ["a.parquet"]
 
 
-def test_too_little_memory_is_said_before_candidates_are_made(cli, tmp_path):
+def test_too_little_memory_is_reported_before_candidates_are_found(cli, tmp_path):
     """Few records, but long ones: that is known only when their texts have been read."""
     texts = [f"{n} " + "word " * 10_000 for n in range(1000)]
     pq.write_table(pa.table({"name": texts}), tmp_path / "a.parquet")
@@ -152,7 +152,7 @@ def test_too_little_memory_is_said_before_candidates_are_made(cli, tmp_path):
     assert names(tmp_path) == ["a.parquet"]
 
 
-def test_too_little_memory_is_said_while_lines_are_read(cli, tmp_path):
+def test_too_little_memory_is_reported_while_lines_are_read(cli, tmp_path):
     """The number of lines is unknown in advance. The broken one, beyond the first block, is never reached."""
     rows = "".join(f'{{"name": "name {n:06}"}}\n' for n in range(20 * 2**20 // 25))
     (tmp_path / "a.jsonl").write_text(rows + "broken\n")
@@ -162,7 +162,7 @@ def test_too_little_memory_is_said_while_lines_are_read(cli, tmp_path):
     assert names(tmp_path) == ["a.jsonl"]
 
 
-def test_what_is_expected_grows_with_what_there_is():
+def test_expected_memory_grows_with_the_tables():
     def column(records, text):
         values = strings_to_arrow([f"{text}{n}" for n in range(records)])
         return Column("f", "text", pa.array(range(records), pa.int32()).to_numpy(), values)
@@ -175,7 +175,7 @@ def test_what_is_expected_grows_with_what_there_is():
     assert expect_bytes([small] * 3, 0, 1) > START_BYTES + few
 
 
-def test_what_just_fits_is_not_refused():
+def test_input_that_just_fits_is_accepted():
     column = Column("f", "text", np.zeros(5000, np.int32), strings_to_arrow(["a"]))
     needed = expect_bytes([column], 10**6, 2)
     assert check_columns([column], 10**6, Execution(2, Budget.split(needed)), two_tables=False) == needed

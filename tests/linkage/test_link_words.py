@@ -65,7 +65,7 @@ def test_tables_that_share_nothing_give_few_links():
     assert expected < 0.05 * 800
 
 
-def test_names_in_each_others_field_are_no_obstacle():
+def test_names_in_each_others_field_are_found():
     left, right = make_products(300, 300, 0.5)
     names = (
         pa.array([("Ann", "Bob", "Carla")[n % 3] for n in range(300)]),

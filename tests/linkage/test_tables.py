@@ -115,7 +115,7 @@ def test_no_records_have_the_columns_nevertheless(tmp_path, name, text):
         st.fixed_dictionaries({"a": st.none() | st.text(), "b": st.none() | st.integers(-(2**40), 2**40)}), min_size=1
     )
 )
-def test_a_table_in_memory_comes_back_as_it_is(rows):
+def test_a_table_in_memory_is_returned_unchanged(rows):
     table = pa.Table.from_pylist(rows, pa.schema([("a", pa.string()), ("b", pa.int64())]))
     assert (
         read_records(open_data(table, "a", limits=SMALL), ["b", "a"]).to_pylist()

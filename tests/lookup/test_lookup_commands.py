@@ -36,7 +36,7 @@ def test_probes_are_found_in_the_gallery(cli, people):
     done = cli("faces", *people)
     assert done.code == 0
     assert done.rows() == [COLUMNS, *ROWS]
-    assert "2 looked up among 30: 2 matched, 2 matches in all" in done.err
+    assert "2 looked up among 30: 2 matched, 2 matches in total" in done.err
     assert cli("faces", *people, "--quiet").err == ""
 
 

@@ -143,7 +143,7 @@ def test_no_bytes_do_any_harm(changes, length):
         assert prints.indptr[-1] == len(prints.x) == len(prints.angles)
 
 
-def test_what_does_not_fit_in_a_template():
+def test_prints_that_do_not_fit_in_a_template():
     for x, count in ((600.0, 1), (-1.0, 1), (5.0, 256)):
         wrong = Prints(["a"], np.array([0, count]), np.full(count, x), np.full(count, 5.0), np.zeros(count))
         with pytest.raises(UsageError, match="a:"):

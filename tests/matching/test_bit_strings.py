@@ -63,7 +63,7 @@ def copies(count, width, seed, ones=0.5, flips=6):
     st.sampled_from([0.5, 0.05, 0.0]),
     st.data(),
 )
-def test_blocks_find_what_comparing_all_finds(width, count, seed, ones, data):
+def test_blocks_find_the_same_pairs_as_comparing_all(width, count, seed, ones, data):
     bits = copies(count, width, seed, ones) if count else np.zeros((1, width), np.uint8)
     most = data.draw(st.one_of(st.integers(0, min(12, width)), st.integers(0, width + 2)))
     earlier = data.draw(st.integers(0, max(0, count - 1)))
@@ -92,7 +92,7 @@ def test_few_pairs_are_compared_if_few_can_be_near():
     assert sum(len(part.left) for part in parts) > 3000
 
 
-def test_all_are_compared_if_blocks_tell_nothing():
+def test_all_pairs_are_compared_if_blocks_do_not_help():
     bits = copies(1500, 64, seed=6)
     assert listed(search(bits, 30)) == listed(search(bits, 30, blocks=True))
     assert sum(part.compared for part in search(bits, 30)) < sum(

@@ -79,7 +79,7 @@ def test_some_items_of_a_column_in_any_order(tmp_path: Path, spilled: bool) -> N
     assert keys.tolist() == [41, 40, 31, 30, 21, 20, 11]
 
 
-def test_ids_of_several_types_have_one_type_wherever_they_are_asked_for() -> None:
+def test_ids_of_several_types_get_one_type_everywhere() -> None:
     digests = Digests(0)
     for number, ids in enumerate([pa.array([1, 2]), pa.array(["a", "b"]), pa.nulls(2)]):
         none = Digest(

@@ -139,7 +139,7 @@ def test_bands_find_the_same_but_for_the_lengths(found):
     assert dict(zip(result.removed["row"].to_pylist(), result.removed["kept_row"].to_pylist())) == greedy(of_length)
 
 
-def test_pairs_of_other_length_are_no_candidates():
+def test_pairs_of_different_length_are_not_candidates():
     texts = ["a b c d e f g h i j", "a b c d e"]
     run = la.dedup(texts, shingle="word:1", method="brute", threshold=0.5, length_ratio="0.51").run
     assert run["counts"]["candidates"] == 0
@@ -164,7 +164,7 @@ def source(tmp_path):
 
 @pytest.mark.parametrize("size", [-1, 10_000])
 @pytest.mark.parametrize("policy", ["direct", "connected"])
-def test_a_finished_run_asked_again_keeps_its_ratio(tmp_path, source, size, policy):
+def test_a_rethresholded_run_keeps_its_length_ratio(tmp_path, source, size, policy):
     """Whether pairs are saved, or buckets."""
     first = Settings.parse(method="brute", length_ratio=RATIO, **COMMON)
     dedup_to_folder([source], tmp_path / "out", first, DedupOptions(pairs_per_set=size))

@@ -72,7 +72,7 @@ def test_few_numbers_many_ties(measure, dtype, scale, shift, numbers, k, thresho
 @pytest.mark.parametrize("measure", ["cosine", "euclidean"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("together", [True, False])
-def test_vectors_that_32_bits_cannot_tell_apart(measure, dtype, together):
+def test_vectors_that_32_bits_cannot_distinguish(measure, dtype, together):
     draw = np.random.default_rng(5)
     near = 1000 + 1e-5 * draw.standard_normal((150, 33))  # within the rounding of 32 bits
     rows = np.concatenate([near, near[:40], draw.standard_normal((60, 33))])[draw.permutation(250)].astype(dtype)

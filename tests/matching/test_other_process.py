@@ -47,7 +47,7 @@ def test_vectors_are_digested_elsewhere(process):
 
 
 @pytest.mark.parametrize("connected", [False, True])
-def test_parts_that_are_decided_elsewhere_give_what_dedup_gives(process, connected):
+def test_parts_decided_in_another_process_equal_dedup(process, connected):
     settings = Settings.parse(method="lsh", threshold=0.7, threads=1)
     features = pa.array(TEXTS)
     keys, sets = digest_block(features, settings.digesting).keys, item_sets(features, settings.digesting)

@@ -191,7 +191,7 @@ def test_the_choice_does_not_depend_on_how_the_input_is_cut():
 
 @pytest.mark.parametrize("measure", MEASURES)
 @pytest.mark.parametrize("count", [2, 60, 3000])
-def test_tune_gives_the_plan_of_every_job_whatever_the_items(measure, count, tmp_path):
+def test_tune_prints_the_plan_that_every_job_uses(measure, count, tmp_path):
     options = {"measure": measure, "threshold": THRESHOLDS[measure], "recall": 0.95, "hashes": 128}
     plan = tune(**options, bits=384 if measure == "hamming" else None).to_dict()
     rows = near_copies(measure, count, seed=count)
@@ -325,7 +325,7 @@ def test_bad_vectors_are_named_by_their_row(call, rows, says):
         call(rows, measure="euclidean", threshold=1)
 
 
-def test_what_is_no_vector_is_refused_with_what_would_do():
+def test_items_that_are_not_vectors_are_refused_with_advice():
     with pytest.raises(BadDataError, match="vectors are lists of numbers"):
         la.pairs(["a text"], measure="euclidean", threshold=1)
     with pytest.raises(BadDataError, match="lists of uint8"):
@@ -382,7 +382,7 @@ def test_more_similar_vectors_than_a_chunk_has_room_for():
     assert sorted(zip(found.left.tolist(), found.right.tolist())) == list(combinations(range(300), 2))
 
 
-def test_many_repeated_pairs_go_to_disk_and_come_back_once():
+def test_many_repeated_pairs_go_to_disk_and_are_returned_once():
     rows = np.random.default_rng(3).standard_normal((200, 4)) * 0.001 + 1
     want = la.pairs(rows, measure="cosine", threshold=0.9, method="lsh")
     assert pairs_cramped(rows, {"sets_bytes": 50_000}, measure="cosine", threshold=0.9, method="lsh").equals(want)

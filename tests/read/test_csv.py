@@ -107,7 +107,7 @@ def test_no_items(tmp_path: Path, data: bytes) -> None:
     assert stored_bytes(source).strip() == data.strip()
 
 
-def test_blank_lines_are_no_items(tmp_path: Path) -> None:
+def test_blank_lines_are_not_items(tmp_path: Path) -> None:
     source = source_of(tmp_path, b"\ntext\n\na\n\r\nb\n" + b"\n" * 100 + b"c", limits=SMALL)
     assert features(source) == ["a", "b", "c"]
     assert stored_bytes(source) == b"\ntext\na\nb\nc"

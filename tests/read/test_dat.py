@@ -72,7 +72,7 @@ def test_numbers_of_64_bits_fit(tmp_path, number):
 @pytest.mark.parametrize(
     "bad", ["9223372036854775808", "-9223372036854775809", "99999999999999999999999", "1.5", "-", "a", "1,2", "+1"]
 )
-def test_what_is_no_number_is_named_or_set_aside(tmp_path, bad):
+def test_values_that_are_not_numbers_are_named_or_set_aside(tmp_path, bad):
     data = f"1 2\n3 {bad} 4\n\n5\n".encode()
     with pytest.raises(BadDataError, match=r"in.dat:2: not 64-bit integers"):
         features(source_of(tmp_path, data))

@@ -84,7 +84,7 @@ def test_encodings_and_marks(tmp_path: Path) -> None:
     assert features(open_inputs([tmp_path / "c.md"])[0]) == ["Noël"]
 
 
-def test_texts_that_are_what_the_files_hold_are_not_read_again(tmp_path: Path) -> None:
+def test_files_whose_text_is_their_content_are_not_read_again(tmp_path: Path) -> None:
     files = {"a.md": "Noël\r\n".encode(), "b.txt": b"", "c": b"\xff\xfe", "d.md": b"last"}
     (source,) = open_inputs([folder_of(tmp_path, files)])
     (block,) = source.blocks()

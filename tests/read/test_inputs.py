@@ -88,7 +88,7 @@ def test_a_name_with_magic_in_it(tmp_path: Path) -> None:
     assert features(open_inputs([tmp_path / "a[1].jsonl"])[0]) == ["t"]
 
 
-def test_what_cannot_be_read_is_a_usage_error(tree: Path) -> None:
+def test_unreadable_input_is_a_usage_error(tree: Path) -> None:
     (tree / "empty").mkdir()
     os.mkfifo(tree / "pipe.jsonl")
     for given_ in ("absent.jsonl", "*.absent", "empty", "pipe.jsonl"):

@@ -81,7 +81,7 @@ def test_rows_without_a_list_count(tmp_path):
     assert la.transpose([tmp_path / "a.jsonl", tmp_path / "b.jsonl"]).to_pylist() == [{"id": "tea", "text": [2, 4]}]
 
 
-def test_what_does_not_go_together_is_refused(cli, tmp_path):
+def test_incompatible_options_are_refused(cli, tmp_path):
     (tmp_path / "a.dat").write_text("1 2\n2 x\n")
     (tmp_path / "a.txt").write_text("some words\n")
     for command in ("pairs", "neighbors"):

@@ -187,7 +187,7 @@ def test_token_lists(tmp_path: Path, tokens: list[Any]) -> None:
     assert features(source) == [row["text"] for row in rows]
 
 
-def test_the_column_compared_may_be_asked_for_beside(tmp_path: Path) -> None:
+def test_the_compared_column_can_be_requested_as_well(tmp_path: Path) -> None:
     assert column(source_of(tmp_path, GOOD), "text").to_pylist() == ["x y z"]
 
 
@@ -214,7 +214,7 @@ def test_a_truncated_gzip_is_bad_data(tmp_path: Path) -> None:
         features(open_inputs([path])[0])
 
 
-def test_what_is_no_gzip_is_bad_data(tmp_path: Path) -> None:
+def test_invalid_gzip_is_bad_data(tmp_path: Path) -> None:
     path = tmp_path / "false.jsonl.gz"
     path.write_bytes(GOOD)
     with pytest.raises(BadDataError, match=r"false\.jsonl\.gz: cannot be read"):

@@ -112,7 +112,7 @@ def test_bad_long_lines_are_named_and_can_be_skipped(tmp_path: Path, kind: str) 
     assert stored_bytes(source) == b'{"text": "a"}\n{"text": "b"}\n'
 
 
-def test_what_else_a_long_line_can_be(tmp_path: Path) -> None:
+def test_other_kinds_of_long_lines(tmp_path: Path) -> None:
     lines = [b" " * 300, json.dumps({"text": ["token"] * 100}).encode(), b'{"text": null, "z": "' + b"z" * 300 + b'"}']
     source = source_of(tmp_path, "in.jsonl", b"\n".join(lines))
     assert features(source) == [["token"] * 100, None]
@@ -136,7 +136,7 @@ def test_bad_long_rows_of_csv(tmp_path: Path) -> None:
         ("in.txt", b"\n" + b"a" * 500 + b"\nb", "in.txt:2: a document"),
     ],
 )
-def test_what_does_not_fit_is_refused(tmp_path: Path, name: str, data: bytes, place: str) -> None:
+def test_input_that_does_not_fit_is_refused(tmp_path: Path, name: str, data: bytes, place: str) -> None:
     source = source_of(tmp_path, name, data)
     source.item_memory = ItemMemory(1100, 100)
     assert len(features(source)) == 2 + name.endswith("txt")

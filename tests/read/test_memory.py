@@ -178,7 +178,7 @@ def test_no_items() -> None:
     assert features(open_data([None, None], "text")) == [None, None]
 
 
-def test_paths_are_told_from_texts() -> None:
+def test_paths_and_texts_are_distinguished() -> None:
     assert looks_like_paths("a.jsonl")
     assert looks_like_paths(Path("a.jsonl"))
     assert looks_like_paths([Path("a.jsonl"), Path("b")])

@@ -38,7 +38,7 @@ def source_of(
 
 
 @pytest.mark.parametrize("group", [4, 7, 100])
-def test_rows_come_back_whole(tmp_path: Path, group: int) -> None:
+def test_rows_are_returned_complete(tmp_path: Path, group: int) -> None:
     source = source_of(tmp_path, row_group_size=group, limits=SMALL)
     assert features(source) == TABLE["text"].to_pylist()
     assert column(source, "id").equals(TABLE["id"])
@@ -121,7 +121,7 @@ def test_missing_columns_are_named(tmp_path: Path) -> None:
     assert source.column_names() == ["id", "body"]
 
 
-def test_text_that_is_no_utf8(tmp_path: Path) -> None:
+def test_text_that_is_not_utf8(tmp_path: Path) -> None:
     raw = [b"good %d" % n for n in range(10)]
     raw[4] = raw[8] = b"\xff"
     source = source_of(
@@ -139,7 +139,7 @@ def test_text_that_is_no_utf8(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [b"PAR1 nonsense", b"", b"PAR1" + b"\0" * 100 + b"PAR1"])
-def test_what_is_no_parquet_is_bad_data(tmp_path: Path, data: bytes) -> None:
+def test_invalid_parquet_is_bad_data(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "not.parquet").write_bytes(data)
     with pytest.raises(BadDataError, match=r"not\.parquet: cannot be read"):
         features(open_inputs([tmp_path / "not.parquet"])[0])

@@ -22,7 +22,7 @@ def test_lines(tmp_path, data):
         ("binary", BadDataError, "not UTF-8 .* save it as UTF-8"),
     ],
 )
-def test_what_is_wrong_is_said(tmp_path, name, kind, said):
+def test_problems_with_the_file_are_reported(tmp_path, name, kind, said):
     (tmp_path / "binary").write_bytes(b"\x93NUMPY")
     with pytest.raises(kind, match=f"--ids .*: {said}"):
         read_small_lines(tmp_path / name, "--ids")

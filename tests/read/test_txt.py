@@ -55,7 +55,7 @@ def test_encodings(tmp_path: Path, encoding: str, suffix: str) -> None:
 
 @pytest.mark.parametrize("suffix", [".txt", ".csv", ".jsonl"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16-be"])
-def test_a_byte_order_mark_is_no_text_and_is_kept(tmp_path: Path, suffix: str, encoding: str) -> None:
+def test_a_byte_order_mark_is_not_part_of_the_text_but_is_kept(tmp_path: Path, suffix: str, encoding: str) -> None:
     body = {".txt": "é\nb\n", ".csv": "text,id\né,1\nb,2\n", ".jsonl": '{"text": "é"}\n{"text": "b"}\n'}[suffix]
     data = ("\ufeff" + body).encode(encoding)
     source = source_of(tmp_path, data, "in" + suffix, encoding=encoding)

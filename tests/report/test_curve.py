@@ -80,7 +80,7 @@ def test_terminal_curve_fits_its_width_and_marks_the_threshold(threshold, width)
     assert lines[-2].split() == ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]
 
 
-def test_the_threshold_line_stands_where_the_curve_is_not():
+def test_the_threshold_line_is_drawn_where_the_curve_is_not():
     lines = terminal_curve(tune(), 72, 18).splitlines()
     column = lines[-1].index("▲")
     marked = [line[column] for line in lines[1:-3]]
@@ -138,7 +138,7 @@ def test_without_matplotlib_the_message_says_what_to_install(tmp_path, monkeypat
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_cannot_be_written_is_a_usage_error(tmp_path):
+def test_unwritable_output_is_a_usage_error(tmp_path):
     with pytest.raises(UsageError, match=r"\.svg or \.png"):
         plot_curve(tune(), tmp_path / "plan.gif")
     with pytest.raises(UsageError, match=r"cannot write .*: there is no folder"):

@@ -54,7 +54,7 @@ def test_parameters_that_are_not_understood_are_refused(server, path, said):
     assert said in problem(server.post(path, {"text": "a"}), 422)
 
 
-def test_what_a_client_sends_is_not_sent_back_at_length(server):
+def test_long_values_of_a_client_are_not_echoed(server):
     assert len(server.call("GET", f"/v1/items/{'x' * 50_000}").body) < 1000
 
 
@@ -218,7 +218,7 @@ def test_what_explore_shows(server):
     assert server.call("GET", "/v1/random").json()["item"]["id"] in TEXTS
 
 
-def test_machines_are_told_how_it_is(server):
+def test_metrics_and_request_ids_are_reported(server):
     metrics = server.call("GET", "/metrics").body.decode()
     assert f"lookalike_items {len(TEXTS)}.0" in metrics
     assert 'lookalike_requests_total{method="POST",route="/v1/query",status="200"}' in metrics
@@ -294,7 +294,7 @@ def talk(server, sent, *, half_close=False):
     return got
 
 
-def test_what_is_not_http_is_a_problem_too(server):
+def test_invalid_http_is_answered_with_a_problem(server):
     for sent, status in ((b"hello\r\n\r\n", 400), (b"GET / HTTP/1.1\r\nX: " + b"x" * 70_000 + b"\r\n\r\n", 431)):
         got = talk(server, sent)
         assert got.startswith(f"HTTP/1.1 {status} ".encode())
@@ -305,7 +305,7 @@ def test_a_head_that_does_not_come_is_given_up(server):
     assert talk(server, b"GET / HTTP/1.1\r\nHost: loc").startswith(b"HTTP/1.1 408")  # after 2 seconds here
 
 
-def test_who_closes_one_side_gets_the_answer(server):
+def test_a_client_that_closes_one_side_gets_the_response(server):
     body = json.dumps({"text": ROSE}).encode()
     head = (
         f"POST /v1/query HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"

@@ -136,7 +136,7 @@ def test_a_load_balancer_sees_that_it_stops(tmp_path):
         assert server.stop(signal.SIGINT) == 0
 
 
-def test_killed_under_load_it_keeps_what_it_acknowledged(tmp_path):
+def test_a_server_killed_under_load_keeps_acknowledged_changes(tmp_path):
     index = make_index(tmp_path / "index", store="sets")
     acknowledged, stop = [], threading.Event()
     with Serving(index, "--log", "none") as server:
@@ -168,7 +168,7 @@ def test_killed_under_load_it_keeps_what_it_acknowledged(tmp_path):
     assert process("index", "check", index).code == 0
 
 
-def test_too_many_requests_are_told_to_come_back(tmp_path):
+def test_too_many_requests_get_429_with_retry_after(tmp_path):
     import socket
 
     with Serving(make_index(tmp_path / "index"), "--max-requests", 2) as server:

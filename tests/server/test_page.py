@@ -162,7 +162,7 @@ def test_the_description_of_the_api_is_readable_offline(visit, site):
     assert visit.violations() == []
 
 
-def test_a_key_is_asked_for(chromium, tmp_path):
+def test_the_page_asks_for_a_key(chromium, tmp_path):
     (tmp_path / "keys").write_text("read 0123456789abcdef0123 reader\n")
     with Serving(make_index(tmp_path / "index"), "--keys", tmp_path / "keys") as server, Visit(chromium) as visit:
         page = visit.page

@@ -261,7 +261,7 @@ def test_without_java_or_pyspark(tmp_path, capsys, monkeypatch):
     assert "pip install 'lookalike[spark]'" in capsys.readouterr().err
 
 
-def test_java_that_is_no_program(tmp_path, monkeypatch):
+def test_java_that_is_not_a_program(tmp_path, monkeypatch):
     java = tmp_path / "bin" / "java"
     java.parent.mkdir()
     java.write_text("not a program")
@@ -279,7 +279,7 @@ def test_an_old_pyspark(monkeypatch):
     check_installed("local[2]")
 
 
-def test_what_only_this_process_sees():
+def test_input_that_only_this_process_sees_is_refused():
     with fsspec.open("memory://spark/a.jsonl", "wb") as file:
         file.write(b'{"text": "a b c"}\n')
     sources = open_inputs(["memory://spark/a.jsonl"])

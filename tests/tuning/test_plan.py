@@ -161,7 +161,7 @@ def test_plan_curve():
     assert plan.used_hashes == 100
 
 
-def test_description_says_what_and_how_sure():
+def test_the_description_states_bands_recall_and_false_candidates():
     text = tune().describe()
     assert "26 bands of 8 rows, using 208 of 256 hashes." in text
     assert "99.16%" in text

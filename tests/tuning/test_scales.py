@@ -225,7 +225,7 @@ def test_the_lectures_rule_goes_by_the_chance_of_one_hash():
         ({"measure": "euclidean", "threshold": 9, "width": 1, "hashes": 16}, "lower the threshold"),
     ],
 )
-def test_what_makes_no_sense_is_a_usage_error(options, message):
+def test_senseless_options_are_usage_errors(options, message):
     with pytest.raises(UsageError, match=message):
         tune(**options)
 

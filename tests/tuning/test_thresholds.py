@@ -53,7 +53,7 @@ def test_every_short_decimal_survives_the_float(digits, places):
     "value",
     ["", "x", "0.8.1", "nan", "inf", float("nan"), float("inf"), "1/0", None, True, [0.8], 0.8j, b"0.8"],
 )
-def test_what_is_no_number_is_refused(value):
+def test_values_that_are_not_numbers_are_refused(value):
     with pytest.raises(UsageError, match="threshold must be a number such as"):
         parse_threshold(value)
 
@@ -64,7 +64,7 @@ def test_numbers_with_absurdly_many_digits_are_refused_at_once(value):
         parse_threshold(value)
 
 
-def test_what_is_too_small_to_tell_from_0_is_0():
+def test_values_too_small_to_distinguish_from_0_are_0():
     assert parse_threshold("1e-999999999") == 0
     with pytest.raises(UsageError, match="above 0"):
         check_threshold("jaccard", "1e-999999999")

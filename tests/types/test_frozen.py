@@ -50,7 +50,7 @@ def test_equal_by_value_and_class():
     assert point(1) != (1, 0)
 
 
-def test_help_tells_the_arguments():
+def test_help_shows_the_arguments():
     assert str(inspect.signature(make())) == "(x: int, y: int = 0, names: list[str] = <class 'list'>)"
 
 

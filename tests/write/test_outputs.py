@@ -31,7 +31,7 @@ def fill(folder: Path, name: str = "") -> None:
     (folder / "run.json").write_text(record(name))
 
 
-def test_a_folder_appears_whole(tmp_path: Path) -> None:
+def test_a_folder_appears_complete(tmp_path: Path) -> None:
     with OutputFolder(tmp_path / "new/out") as folder:
         fill(folder)
         assert not (tmp_path / "new/out").exists()
@@ -50,7 +50,7 @@ def test_nothing_is_left_of_a_failed_run(tmp_path: Path, error: type[BaseExcepti
     assert names(tmp_path) == []
 
 
-def test_what_exists_is_refused(tmp_path: Path) -> None:
+def test_an_existing_output_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     (tmp_path / "folder").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "folder")
@@ -124,7 +124,7 @@ def test_a_full_disk_says_where(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="needs a full device")
-def test_arrow_tells_a_full_disk_too(tmp_path: Path) -> None:
+def test_a_full_disk_reported_by_arrow_is_recognised(tmp_path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 

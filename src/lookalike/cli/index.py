@@ -260,7 +260,7 @@ def stats(index: str, as_json: bool, quiet: bool) -> None:
     click.echo(f"largest bucket  {found['largest_bucket']:,} items")
     if found["oversize_buckets"]:
         refined = found.get("refined_items", 0)
-        how = f"{refined:,} items are found by rare shingles" if refined else "questions that fall into one are slower"
+        how = f"{refined:,} items are found by rare shingles" if refined else "queries that hit one are slower"
         click.echo(f"large buckets   {found['oversize_buckets']:,} with more than 200 items (often boilerplate): {how}")
 
 

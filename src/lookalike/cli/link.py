@@ -269,8 +269,8 @@ def _say_labels(labels: dict[str, Any], progress: Progress) -> None:
         for name, share in (("precision", labels["precision"]), ("recall", labels["recall"]), ("F1", labels["f1"]))
         if share is not None
     ]
-    said = ", ".join(shares) or "nothing can be said"
-    progress.say(f"By {labels['pairs']:,} labelled pairs, each judged by links made without it: {said}.")
+    said = ", ".join(shares) or "no estimate is possible"
+    progress.say(f"Measured on {labels['pairs']:,} labelled pairs, each with links made without its label: {said}.")
 
 
 def _source(how: str) -> str:

@@ -82,7 +82,7 @@ def _summarize(run: dict[str, Any], out: str | None, progress: Progress) -> None
     progress.finish()
     progress.say(
         f"{counts['probes']:,} looked up among {counts['gallery']:,}: {counts['matched']:,} matched, "
-        f"{counts['matches']:,} matches in all. Each was compared with {100 * run['share']:.2g}% of them on average."
+        f"{counts['matches']:,} matches in total. Each was compared with {100 * run['share']:.2g}% of them on average."
     )
     if out is not None:
         progress.say(f"Results: {out}")

@@ -113,7 +113,7 @@ def _summarize(counts: dict[str, int], out: str | None, rejected: str, progress:
     among = f" among {count(counts['against'], 'other item')}" if counts["against"] else ""
     progress.say(
         f"{count(counts['items'], 'item')} ({counts['empty']:,} empty): {counts['with_neighbors']:,} have neighbours"
-        f"{among}, {counts['neighbors']:,} in all."
+        f"{among}, {counts['neighbors']:,} in total."
     )
     if counts["rejected"]:
         progress.say(f"{count(counts['rejected'], 'bad line')} skipped: {rejected}")

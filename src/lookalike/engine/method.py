@@ -148,7 +148,7 @@ def tell_plan(settings: Settings, choice: Choice | None, progress: Progress) -> 
 
 
 _PRODUCTS = "Every pair is compared, in matrix products of blocks."
-_BLOCKS = "Those that agree in one of enough blocks of bits are compared, or all if that is cheaper: no pair is missed."
+_BLOCKS = "Pairs that agree in a block of bits are compared, or all pairs if that is cheaper: no pair is missed."
 
 
 def _choose_for_vectors(sources: list[Source], settings: Settings, kind: VectorKind) -> tuple[Settings, Choice]:

@@ -94,7 +94,7 @@ def _about_recall(audit: dict[str, Any] | None) -> list[dict[str, Any]]:
     if not audit or audit["recall"] is None or audit["interval"][1] >= audit["wanted"]:
         return []
     text = (
-        f"the audit found a recall of {audit['recall']:.2%} (95% sure: at most {audit['interval'][1]:.2%}), below the "
-        f"{audit['wanted']:.2%} that was requested; try more --hashes or another --seed"
+        f"the audit found a recall of {audit['recall']:.2%} (at most {audit['interval'][1]:.2%}, with 95% confidence), "
+        f"below the {audit['wanted']:.2%} that was requested; try more --hashes or another --seed"
     )
     return [{"kind": "recall_not_reached", "recall": audit["recall"], "text": text}]

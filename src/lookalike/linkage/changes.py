@@ -190,7 +190,7 @@ def _reasons(
         elif int(records.before[changed[place]]) in gone:
             texts[place] = "records of its cluster were removed"
         else:
-            texts[place] = "its pairs no longer hold the cluster together, now that there are other records"
+            texts[place] = "its pairs no longer connect the cluster, now that there are other records"
     return pa.array(texts.tolist(), pa.large_string())
 
 

@@ -314,12 +314,12 @@ def _warn(found: Linked) -> None:
     if share < 0.5:
         found.notes.add(
             f"most links are probably wrong (about {1 - share:.0%}): the tables may share few records or none, and the "
-            "fields hardly tell a record from similar ones. Add fields, or ask for a --precision"
+            "fields hardly distinguish a record from similar ones. Add fields, or set --precision"
         )
     elif 1 - share > MANY_WRONG:
         found.notes.add(
-            f"about {1 - share:.0%} of the links are probably wrong: the fields hardly tell a record from similar "
-            "ones. Add fields, or ask for a --precision"
+            f"about {1 - share:.0%} of the links are probably wrong: the fields hardly distinguish a record from "
+            "similar ones. Add fields, or set --precision"
         )
     elif low is not None and high is not None and high - low > WIDE:
         found.notes.add(

@@ -30,7 +30,7 @@ class Refined:
             return []
         text = (
             f"{self.buckets} buckets with up to {self.largest:,} items were refined by rare shingles "
-            f"({self.items:,} items in all): often boilerplate. No pair is lost by this."
+            f"({self.items:,} items in total): often boilerplate. No pair is lost by this."
         )
         found = {"buckets": self.buckets, "largest": self.largest, "items": self.items}
         return [{"kind": "oversize_buckets", **found, "text": text}]

@@ -38,7 +38,7 @@ def check_access(scope: Scope, headers: Headers, keys: Keys | None) -> str | Non
         given = token.strip()
     key = None if given is None else keys.find(given)
     if key is None:
-        wrong = "needs a key" if given is None else "the key is not known"
+        wrong = "needs a key" if given is None else "the key is unknown"
         raise Problem(401, f"{wrong}; send it as Authorization: Bearer KEY", {"WWW-Authenticate": "Bearer"})
     if is_writing(scope["method"], scope["path"]) and not key.writes:
         raise Problem(403, f"the key of {key.name!r} may read, but not write")
@@ -55,11 +55,11 @@ def check_origin(scope: Scope, headers: Headers, options: ServerOptions) -> bool
     allowed = _allows(origin, options)
     if scope["method"] == "OPTIONS" and "access-control-request-method" in headers:
         if not allowed:
-            raise Problem(403, f"pages of {origin[:200]} may not ask; start the server with --allow-origin")
+            raise Problem(403, f"pages of {origin[:200]} may not send requests; start the server with --allow-origin")
         return True
     own = headers.get("host", "")
     if not allowed and scope["method"] not in ("GET", "HEAD", "OPTIONS") and origin.partition("://")[2] != own:
-        raise Problem(403, f"pages of {origin[:200]} may not do this; start the server with --allow-origin")
+        raise Problem(403, f"pages of {origin[:200]} may not make changes; start the server with --allow-origin")
     return None
 
 

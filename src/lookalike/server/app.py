@@ -23,7 +23,8 @@ from lookalike.server.state import ServerState
 from lookalike.server.website import page_routes
 from lookalike.version import __version__
 
-_ABOUT = """Ask an index what is similar, and add to it. Every similarity is exact. Errors are application/problem+json
+_ABOUT = """Query an index for similar items, and add to it. Every similarity is exact. Errors are
+application/problem+json
 (RFC 9457) with a request id."""
 
 
@@ -60,7 +61,7 @@ async def _http_reply(request: Request, error: Any) -> Response:
         headers["Allow"] = ", ".join(_methods(request))
     if error.status_code == 405 and request.method == "OPTIONS":
         return Response(status_code=204, headers=headers)
-    known = {404: f"there is nothing at {request.url.path[:200]}", 405: f"{request.method} is not possible here"}
+    known = {404: f"there is nothing at {request.url.path[:200]}", 405: f"{request.method} is not allowed here"}
     return _reply(request, Problem(error.status_code, known.get(error.status_code, str(error.detail))), headers)
 
 

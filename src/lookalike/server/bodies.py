@@ -25,7 +25,7 @@ def is_ndjson(request: Request) -> bool:
     given = request.headers.get("content-type", "application/json")
     name, *parameters = (part.strip().lower() for part in given.split(";"))
     if request.headers.get("content-encoding", "identity").lower() != "identity":
-        raise Problem(415, "compressed bodies are not supported; send the body as it is")
+        raise Problem(415, "compressed bodies are not supported; send the body uncompressed")
     if any(one.startswith("charset=") and one[8:].strip('"') not in ("utf-8", "utf8") for one in parameters):
         raise Problem(415, "the body must be UTF-8")
     if name in _LINES:
@@ -44,7 +44,7 @@ async def _pieces(request: Request, seconds: float) -> AsyncIterator[bytes]:
         except StopAsyncIteration:
             return
         except TimeoutError:
-            raise Problem(408, f"nothing came for {seconds:g} seconds", {"Connection": "close"}) from None
+            raise Problem(408, f"nothing arrived for {seconds:g} seconds", {"Connection": "close"}) from None
         if piece:
             yield piece
 

@@ -76,7 +76,7 @@ class ContentReader:
         item = self.item(given)
         known = {*self.names, "id", "k", "threshold"}
         if unknown := sorted(given.keys() - known):
-            raise Problem(422, f"unknown field {unknown[0]!r}; a question has {', '.join(sorted(known))}")
+            raise Problem(422, f"unknown field {unknown[0]!r}; a query has {', '.join(sorted(known))}")
         threshold = given.get("threshold", defaults["threshold"])
         if isinstance(threshold, bool) or not isinstance(threshold, int | float | str | None):
             raise Problem(422, f"a threshold is a number such as 0.8, not {_kind(threshold)}")

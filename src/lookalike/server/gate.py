@@ -96,7 +96,7 @@ class Gate:
             sys.stderr.write(f"lookalike: request {passage.request_id}: {traceback.format_exc()}")
             if passage.status:
                 raise  # the response has started: only closing the connection shows that it is incomplete
-            await self._refuse(passage, Problem(500, "the server has a fault; its log says which"), send)
+            await self._refuse(passage, Problem(500, "internal error; the log of the server has the details"), send)
 
     async def _refuse(self, passage: Passage, problem: Problem, send: Send) -> None:
         headers = {"Content-Type": PROBLEM_TYPE, **problem.headers}

@@ -46,7 +46,7 @@ class Metrics:
         self.in_progress = Gauge("lookalike_requests_in_progress", "Requests in progress", registry=self.registry)
         self.batches = Histogram(
             "lookalike_batch_items",
-            "Questions or changes that were handled together",
+            "Queries or changes that were handled together",
             ["work"],
             buckets=[1 << power for power in range(12)],
             registry=self.registry,

@@ -26,7 +26,7 @@ class ItemAnswer(BaseModel):
 
     id: Id
     added: bool
-    match: Id | None = Field(None, description="With if_new: the most similar item that was there.")
+    match: Id | None = Field(None, description="With if_new: the most similar item in the index.")
     similarity: float | None = Field(None, description="Of the match; `distance` for euclidean and hamming.")
 
 
@@ -41,7 +41,7 @@ class QuestionIn(BaseModel):
     vector: list[float] | None = None
     bits: str | list[int] | None = None
     k: int = Field(10, ge=1, description="Matches at most.")
-    threshold: float | str | None = Field(None, description="That of the index, or a stricter one.")
+    threshold: float | str | None = Field(None, description="The threshold of the index, or a stricter one.")
 
 
 class Match(BaseModel):
@@ -49,7 +49,7 @@ class Match(BaseModel):
 
     id: Id
     similarity: float | None = Field(None, description="Exact; `distance` for euclidean and hamming.")
-    text: str | None = Field(None, description="If the index keeps texts.")
+    text: str | None = Field(None, description="If the index stores texts.")
 
 
 class QuestionAnswer(BaseModel):
@@ -93,7 +93,7 @@ class StoredItemAnswer(BaseModel):
 
     id: Id
     added_at: str
-    size: int = Field(description="Distinct shingles or tokens; of a vector, its length.")
+    size: int = Field(description="Distinct shingles or tokens; for a vector, its length.")
     text: str | None = None
     vector: list[float] | None = None
     bits: str | None = None

@@ -64,8 +64,8 @@ ADDING = parameters(
     on_conflict=("string", "If the id exists: replace, skip or error."),
 )
 ASKING = parameters(
-    k=("integer", "Matches at most, for questions that do not say."),
-    threshold=("string", "That of the index, or a stricter one, for questions that do not say."),
+    k=("integer", "Default maximum number of matches per query."),
+    threshold=("string", "Default threshold: that of the index, or a stricter one."),
     text=("boolean", "Whether matches have their texts."),
 )
 BY_ID = parameters(id=("string", "The id of an item."))
@@ -193,7 +193,7 @@ def add_routes(app: FastAPI, state: ServerState) -> None:
         return await answer_body(state, request, parse, state.writer.submit_all)
 
     @app.post(
-        "/v1/query", **about("Ask what is similar", 408, 413, 415, 422, model=models.QuestionAnswer, given=asking)
+        "/v1/query", **about("Query for similar items", 408, 413, 415, 422, model=models.QuestionAnswer, given=asking)
     )
     async def query(request: Request) -> Response:
         """One question, a list, or NDJSON. `k` and `threshold` can also be parameters, as defaults for all."""

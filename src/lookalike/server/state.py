@@ -61,7 +61,7 @@ class ServerState:
     def check_writing(self) -> None:
         """Refuse to change an index that is open for reading."""
         if self.options.read_only:
-            raise Problem(403, "the server is read-only; ask the one that writes to this index")
+            raise Problem(403, "the server is read-only; send changes to the one that writes to this index")
 
     async def run(self, work: Callable[..., Found], *arguments: Any) -> Found:
         """Run slow work on a thread."""

@@ -55,7 +55,7 @@ def test_every_pair_of_a_key_and_no_other(given_tables):
 
 
 @given(tables())
-def test_the_report_tells_what_each_hash_brought(given_tables):
+def test_the_report_shows_what_each_hash_contributed(given_tables):
     columns, split = given_tables
     found = find_pairs(columns, split, most_pairs=ROOM)
     plain = plain_pairs(columns, split)
@@ -73,7 +73,7 @@ def test_the_report_tells_what_each_hash_brought(given_tables):
 
 @given(tables(), st.integers(0, 12))
 @settings(max_examples=60)
-def test_a_budget_is_kept_and_what_is_left_out_is_told(given_tables, budget):
+def test_the_budget_is_respected_and_skipped_blocks_are_reported(given_tables, budget):
     columns, split = given_tables
     found = find_pairs(columns, split, most_pairs=budget)
     everything = find_pairs(columns, split, most_pairs=ROOM)
@@ -275,7 +275,7 @@ def test_short_values_have_short_shingles():
     assert [shingle_width([short]), shingle_width([long]), shingle_width([short, short])] == [2, 3, 3]
 
 
-def test_what_cannot_be_done_is_said():
+def test_impossible_searches_are_refused():
     with pytest.raises(UsageError, match="--fields"):
         find_pairs([], 0)
     with pytest.raises(UsageError, match="negative"):

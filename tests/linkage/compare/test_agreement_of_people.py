@@ -22,7 +22,7 @@ def people(data_folder):
     return table.rename_columns([name.strip() for name in table.column_names])
 
 
-def test_levels_tell_the_same_from_others(people):
+def test_levels_distinguish_matches_from_other_pairs(people):
     columns = columns_of(people, None, parse_fields(FIELDS))
     assert [column.kind for column in columns] == KINDS
     members: dict[str, list[int]] = {}

@@ -102,7 +102,7 @@ def test_codes_written_as_two_words():
     assert compare(["phone kx tg67", "kxtg68", *OTHERS], 0, 1)[CODES] == 0
 
 
-def test_a_missing_value_is_no_evidence():
+def test_a_missing_value_is_not_evidence():
     assert not compare(["lamp", None, *OTHERS], 0, 1).any()
 
 

@@ -184,7 +184,7 @@ def test_nothing_to_cluster():
         ([2], [2], [1.0], "with itself"),
     ],
 )
-def test_what_is_no_match_is_refused(left, right, bits, complaint):
+def test_pairs_that_are_not_matches_are_refused(left, right, bits, complaint):
     with pytest.raises(UsageError, match=complaint):
         cluster_by_majority(np.array(left), np.array(right), np.array(bits), 3)
 

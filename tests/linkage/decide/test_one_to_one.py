@@ -139,7 +139,7 @@ def test_a_group_too_large_is_assigned_greedily_with_a_note():
     assert notes == ("one-to-one: groups with more than 3 items are assigned greedily (1, with 3 pairs)",)
 
 
-def test_items_on_both_sides_are_assigned_greedily_and_said():
+def test_items_on_both_sides_are_assigned_greedily_with_a_note():
     graph = {(0, 1): 2.0, (1, 2): 3.0, (0, 2): 1.0, (5, 7): 1.0}
     kept, notes = assigned(graph, "optimal")
     assert kept == {(1, 2), (5, 7)}
@@ -174,7 +174,7 @@ def test_no_pairs():
         ([1], [1.0], "best", "optimal or greedy"),
     ],
 )
-def test_what_cannot_be_assigned_is_refused(right, worth, method, says):
+def test_unassignable_input_is_refused(right, worth, method, says):
     with pytest.raises(UsageError, match=says):
         one_to_one(np.array([0]), np.array(right), np.array(worth), method)
 

@@ -215,7 +215,7 @@ def test_chunks_do_not_matter():
     assert column.codes.tolist() == [0, -1, 1, 0]
 
 
-def test_what_counts_as_missing_is_noted():
+def test_values_that_count_as_missing_are_noted():
     values, notes = one_column("phone", ["312 555 0123", "n/a", "unknown", "n/a", "", None, "0000000"])
     assert values == ["3125550123"] + [None] * 6
     assert notes == ["x: values such as 'n/a' count as missing (4 in total)"]
@@ -272,7 +272,7 @@ def test_a_table_can_be_empty():
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=30)
 @given(data=st.data())
-def test_whatever_there_is_has_a_normal_form(kind, data):
+def test_any_value_has_a_normal_form(kind, data):
     """Never an error, no empty value, and the same whether values come together or alone in another table."""
     nasty = st.text() | st.text("0123456789-/.,+()e x@", max_size=12) | st.none()
     values = [*data.draw(st.lists(nasty, min_size=1, max_size=6)), "1990-04-23"]

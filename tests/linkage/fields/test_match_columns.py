@@ -115,6 +115,6 @@ def test_files_that_have_different_columns(products, tmp_path):
     assert judge_products(found.links, left, right)[0] > 0.7
 
 
-def test_nested_values_are_no_part_of_the_whole_record():
+def test_nested_values_are_not_part_of_the_whole_record():
     table = pa.table({"a": ["x"], "tags": [["y", "z"]], "deep": [{"b": 1}]})
     assert join_record(table, ()).to_pylist() == ["x y z"]

@@ -47,7 +47,7 @@ def test_values_that_differ_by_one_nickname_are_equal_in_a_column(groups, values
 
 
 @given(GROUPS, VALUES)
-def test_a_column_holds_what_is_equal_to_another_value_and_no_more(groups, values):
+def test_a_column_holds_only_values_that_equal_another(groups, values):
     """Each value is replaced word by word, by the first name of a group of it."""
     firsts = {word: {group[0] for group in groups if word in group} or {word} for word in "abcdefghxy"}
     for coarse in Nicknames("mine", groups).coarsen(column_of(values)):

@@ -52,13 +52,13 @@ def test_precision_is_estimated_without_labels(share, sizes):
     assert abs(likely[chosen].mean() - truth[chosen].mean()) < 0.12
 
 
-def test_a_sample_stands_for_its_table():
+def test_a_sample_represents_its_table():
     likely, truth = judge(0.2, sampled=0.3)
     assert abs(likely.sum() - judge(0.2)[0].sum()) < 0.1 * len(truth)
     assert abs(likely.sum() - truth.sum()) < 0.12 * len(truth)
 
 
-def test_records_of_a_table_may_be_more_alike_than_those_of_two():
+def test_records_of_one_table_may_be_more_similar_than_those_of_two():
     plain, lifted = (judge(0.2, lift=lift)[0] for lift in ((0.0, 0.0), (2.0, -1.0)))
     assert np.allclose(plain, lifted)
 

@@ -146,7 +146,7 @@ def test_outliers_are_cut_off():
     assert plain.random.mean < 1000
 
 
-def test_sure_pairs_are_valid_and_tell_how_far_matches_differ():
+def test_certain_pairs_are_valid_and_show_how_far_matches_differ():
     scores, differences, random, _, _ = world(3)
     sure = scores > 9
     found = validate(scores, differences, random, sure)
@@ -183,7 +183,7 @@ def test_a_handful_of_pairs(pairs):
         validate(np.ones(pairs), np.full(pairs, np.nan), np.arange(90.0))
 
 
-def test_what_cannot_be_validated_is_refused():
+def test_impossible_validation_is_refused():
     scores, differences, random, *_ = world(1)
     with pytest.raises(UsageError, match="does not distinguish matches from random"):
         validate(scores, random[: len(scores)], random)

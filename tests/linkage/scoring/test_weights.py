@@ -43,7 +43,7 @@ def simulated():
     return levels[chosen], match[chosen], random, len(levels)
 
 
-def test_what_was_drawn_is_found_again(simulated):
+def test_simulated_parameters_are_recovered(simulated):
     levels, match, random, pairs = simulated
     found = fit(levels, random, SIZES, pairs=pairs)
     assert found.converged
@@ -171,7 +171,7 @@ def copied(draw, count, tables):
     return levels
 
 
-def test_fields_that_say_the_same_are_counted_once():
+def test_fields_with_the_same_information_are_counted_once():
     draw = np.random.default_rng(3)
     often, seldom = [[0.8, 0.2]] * 4, [[0.005, 0.995]] * 4
     levels = np.vstack([drawn(draw, 1000, often, 0.0), copied(draw, 1_000_000, seldom)])
@@ -190,7 +190,7 @@ def test_fields_that_say_the_same_are_counted_once():
     assert wrong[0] < 0.1 * match.sum() < match.sum() < wrong[1]
 
 
-def test_matches_among_random_pairs_are_no_dependence():
+def test_matches_among_random_pairs_do_not_look_like_dependence():
     # A small table: one random pair in fifty is a match, and matches agree in everything.
     draw = np.random.default_rng(5)
     often, seldom = [[0.9, 0.1]] * 4, [[0.01, 0.99]] * 4
@@ -224,7 +224,7 @@ def test_a_tree_multiplies_to_what_was_counted(chain):
     assert independent(levels, counts, (2, 2, 2)).parent == (-1,) * 3
 
 
-def test_what_could_be_matches_is_no_dependence(chain):
+def test_possible_matches_do_not_look_like_dependence(chain):
     levels, counts = chain
     # Where the third field speaks for a match, or is missing, nothing is known of the other two.
     assert grow_tree(levels, counts, (2, 2, 2), np.zeros(levels.shape), 0.0).parent == (-1,) * 3
@@ -238,7 +238,7 @@ def test_what_could_be_matches_is_no_dependence(chain):
     assert grow_tree(levels, counts, (2, 2, 2), unlike, 1.0).parent == (-1, -1, 1)
 
 
-def test_a_level_seen_once_says_little_of_another_field():
+def test_a_level_seen_once_says_little_about_another_field():
     levels = np.array([[1, 1, 2], [1, 2, 2], [2, 1, 2], [2, 2, 2], [3, 1, 2]], np.int8)
     tree = grow_tree(levels, np.array([400.0, 100.0, 100.0, 9400.0, 1.0]), (3, 2, 2), np.full((5, 3), -50.0), 0.0)
     assert tree.parent[1] == 0
@@ -273,7 +273,7 @@ HARD = {
 
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("name", HARD)
-def test_hard_cases_give_numbers_and_say_what_is_wrong(name, known):
+def test_hard_cases_give_finite_numbers_and_report_problems(name, known):
     levels, counts = np.array(HARD[name][0], np.int8), np.array(HARD[name][1])
     random = np.array([[1, 1], [1, 2], [2, 1], [2, 2]], np.int8)
     found = fit_weights(levels, counts, random, np.array([1, 99, 99, 9801]), (2, 2), 1e7 if known else None)
@@ -295,7 +295,7 @@ def test_hard_cases_give_numbers_and_say_what_is_wrong(name, known):
         assert found.expected == pytest.approx(4000, abs=300)
 
 
-def test_one_field_alone_is_told_from_chance_by_its_frequency():
+def test_a_single_field_is_distinguished_from_chance_by_frequency():
     one = np.array([[1], [2]], np.int8)
     found = fit_weights(one, np.array([3000, 90_000]), one, np.array([100, 99_900]), (2,), 2e6)
     assert found.expected == pytest.approx(1000, abs=100)  # 2,000 of two million are equal by chance
@@ -327,7 +327,7 @@ def test_an_estimate_that_did_not_settle_says_so(simulated):
         ({"levels": np.array([[3, 1]], np.int8)}, "field 0 has levels"),
     ],
 )
-def test_what_cannot_be_estimated_is_refused(change, says):
+def test_impossible_estimates_are_refused(change, says):
     one = np.array([[1, 1]], np.int8)
     given_ = {"levels": one, "counts": np.array([10]), "random": one, "random_counts": np.array([9]), "sizes": (2, 2)}
     with pytest.raises(UsageError, match=says):
@@ -344,7 +344,7 @@ def test_rare_values_weigh_more_than_common_ones():
         adjust_by_frequency(levels, frequencies, 0)
 
 
-def test_a_value_that_only_the_pair_has_is_not_held_against_it():
+def test_a_value_that_only_the_pair_has_does_not_count_against_it():
     # A title that occurs once in each of two tables of 2,000 is rarer than one in 2,000: the two may be one.
     frequencies = frequency_beyond(np.array([0.0, 1.0, 20.0]), 2000, equal=1e-5)
     assert frequencies.tolist() == [1e-5, 0.0005, 0.01]
@@ -352,7 +352,7 @@ def test_a_value_that_only_the_pair_has_is_not_held_against_it():
     assert added.tolist() == pytest.approx([0, -math.log2(50), -math.log2(1000)])
 
 
-def test_frequency_is_no_news_where_the_parent_agrees():
+def test_frequency_adds_nothing_if_the_parent_field_agrees():
     draw = np.random.default_rng(3)
     random = copied(draw, 300_000, [[0.005, 0.995]] * 3)
     found = fit(np.ones((500, 3), np.int8), random, (2,) * 3, pairs=1e7)

@@ -106,7 +106,7 @@ POINTS = replace(
 
 
 @pytest.mark.parametrize("report", [EMPTY, FULL, POINTS], ids=["empty", "full", "points"])
-def test_page_is_whole_and_loads_nothing(report: LinkReport) -> None:
+def test_the_page_is_complete_and_loads_nothing(report: LinkReport) -> None:
     page = links_page(report)
     root = Tree(page).root
     assert page.startswith("<!doctype html>")
@@ -151,7 +151,7 @@ PLAIN = shape(read(report_of("x")))
 
 
 @given(HOSTILE)
-def test_no_text_changes_what_the_page_is_made_of(text: str) -> None:
+def test_no_text_can_inject_markup(text: str) -> None:
     text = "x" + text  # an empty text would be shown as such, and "x" is told apart by its letter
     page = links_page(report_of(text))
     page.encode("utf-8")
@@ -325,7 +325,7 @@ def test_waterfall_leads_from_the_prior_through_every_field_to_the_score() -> No
     )
 
 
-def test_what_no_field_explains_is_shown() -> None:
+def test_a_score_that_no_field_explains_is_shown() -> None:
     fields = [PairField("name", "a", "a", "equal", 4.0)]
     pairs = read(replace(FULL, chosen=[PairExample(1, 2, 7.5, 0.99, fields, -1.0)])).by_id("pairs")
     names = [row.all("td")[0].parts[0] for row in pairs.all("tr")[1:]]
@@ -333,7 +333,7 @@ def test_what_no_field_explains_is_shown() -> None:
     assert pairs.all("tr")[3].all("td")[-1].text == "+4.50"
 
 
-def test_examples_stand_on_their_side_of_the_cut() -> None:
+def test_examples_are_on_their_side_of_the_cut() -> None:
     examples = [PairExample(f"L{score}", "R", score, 0.5, [], score) for score in (5.0, 9.0, 6.0, 5.9, 7.0)]
     section = read(replace(FULL, around=examples, cut=6.0)).by_id("cut")
     order = [one.all("bdi")[0].text if one.name == "details" else one.text
@@ -363,7 +363,7 @@ def summary(report: LinkReport) -> dict[str, str]:
     return {name.text: words.text for name, words in zip(root.all("dt"), root.all("dd"))}
 
 
-def test_summary_says_what_was_found_and_how_it_is_known() -> None:
+def test_the_summary_states_the_findings_and_their_source() -> None:
     bins = [Bin(0, 4, 500, 0.1, 0.0, 0.2), Bin(4, 5, 30, 0.9, 0.8, 1.0), Bin(5, 6, 10, 1.0, 0.9, 1.0)]
     said = summary(replace(FULL, bins=bins, cut=4.0, fields=FULL.fields[:2]))
     assert "customers_2019.csv (1,000,000 records) with " in said["Compared"]

@@ -48,7 +48,8 @@ class Place:
         name = urlunsplit(parts._replace(netloc=f"{login}{at}{host}", query=_query(shown)))
         if not _PREFIXES.fullmatch(prefix):
             raise UsageError(
-                f"{name}: table={prefix} is no name for tables; use up to 40 lower-case letters, digits and _"
+                f"{name}: table={prefix} is not a valid prefix for table names; use up to 40 lower-case letters, "
+                "digits and _"
             )
         url = urlunsplit(parts._replace(query=_query([one for one in options if one[0] != "table"])))
         return cls(url, prefix, name, secrets)

@@ -123,14 +123,16 @@ def _as_digits(values: pa.Array, hints: set[str]) -> tuple[str, str] | None:
     if share >= MOST:
         digits = _share(pc.replace_substring_regex(values, r"\D", ""), r"^\d{7,15}$")
         if digits >= MOST and ("phone" in hints or _share(values, _PHONE_MARKS) >= 0.5):
-            return "phone", f"{_percent(digits)} are 7 to 15 digits" + " in a column named so" * ("phone" in hints)
+            return "phone", f"{_percent(digits)} are 7 to 15 digits" + ", as the column's name suggests" * (
+                "phone" in hints
+            )
     share = _share(values, _NUMBER)
     if share >= MOST:
         fractions = _share(values, _FRACTION)
         if fractions >= 0.2 and _share(values, _DIGITS) < MOST:
             return "number", f"{_percent(share)} are numbers, {fractions:.0%} with a fraction, a sign or a currency"
         if "number" in hints and "code" not in hints:
-            return "number", f"{_percent(share)} are numbers in a column named so"
+            return "number", f"{_percent(share)} are numbers, as the column's name suggests"
         return "code", f"{_percent(share)} are whole numbers, which are compared digit by digit"
     return None
 
