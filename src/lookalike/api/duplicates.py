@@ -65,8 +65,8 @@ def dedup(
     policy : {"direct", "connected"}, default "direct"
         "direct": a removed item resembles the kept one. "connected": one item per connected cluster is kept.
     reference : Data or Index, optional
-        Items to compare with: whatever resembles one of them is removed. They are not part of the result. It can be an
-        index, or the path of one, with the same options.
+        Items to compare with: items that resemble one of them are removed. They are not part of the result. It can be
+        an index, or the path of one, with the same options.
     into : str, Path or Index, optional
         An index, with the same options, to add the kept items to at the end. Data in memory without ids is
         numbered.
@@ -106,7 +106,7 @@ def dedup(
     resume : bool, default False
         Continue a run into `out` that was interrupted.
     work : str or Path, optional
-        Folder for work files; beside `out` by default.
+        Folder for work files; next to `out` by default.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What the public functions take as data and as options, and how data becomes sources."""
+"""The types of data and options that the public functions accept, and the conversion of data to sources."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def as_paths(data: Any) -> Sequence[str | Path]:
 
 
 def open_sources(data: Data, column: str, encoding: str = "utf-8", name: str = "data") -> list[Source]:
-    """The sources of some data; data in memory gets this name, which messages and ids show.
+    """The sources of some data; messages and ids refer to data in memory by this name.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def open_sources(data: Data, column: str, encoding: str = "utf-8", name: str = "
 
 
 def _is_text(name: str) -> bool:
-    """Whether a string has spaces and is the name of nothing."""
+    """Whether a string has spaces and does not name a file."""
     try:
         exists = Path(name).exists() or bool(glob.glob(name))  # noqa: PTH207
     except (OSError, ValueError):  # too long for a name, or with characters that no name has

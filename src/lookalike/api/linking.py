@@ -74,7 +74,7 @@ def link(
         for paths).
     labels : Data, optional
         Labelled pairs, a file or a table: `left` and `right` (ids), `match` (1 or 0). They refine weights and
-        probabilities; `.run["labels"]` has precision, recall and F1 by labels that were held out.
+        probabilities; `.run["labels"]` has precision, recall and F1 measured on held-out labels.
     review : int, optional
         Propose this many pairs whose labels would help most: `.review` is a table with an empty column `match`, which
         `labels` takes once it is filled in. Not with `out`.
@@ -106,7 +106,7 @@ def link(
     resume : bool, default False
         Continue a run into `out` that was interrupted.
     work : str or Path, optional
-        Folder for work files; beside `out` by default.
+        Folder for work files; next to `out` by default.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""`faces` and `fingerprints`: find one among many."""
+"""`faces` and `fingerprints`: find one item among many."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ def faces(
         Number of close measurements that makes a match. By default halfway between all of them and the number that is
         close by chance.
     r : int, default 3
-        Number of measurements that a cell is made of.
+        Number of measurements per cell.
     edge : float, default 0.1
         Within this share of a cell from its edge, the adjacent cell is searched too.
     widths : array_like, optional
-        Widths of the cells; by default those that make the fewest comparisons.
+        Widths of the cells; by default those that need the fewest comparisons.
     functions : int, optional
         Number of hash functions; by default as many as `recall` needs.
     seed : int, default 1

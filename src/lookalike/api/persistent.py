@@ -34,8 +34,8 @@ class Index:
     number of others read, or tables in a PostgreSQL database, to which several write. Use it in a `with` block, or
     `close` it.
 
-    Threads may share an index: changes wait for each other, and every query is answered from the complete state at
-    its beginning, while others change the index. Single items that several threads add at the same time are written to
+    Threads may share an index: changes wait for each other, and every query is answered from the complete state at its
+    start, even while others change the index. Single items that several threads add at the same time are written to
     disk together. `close` it when no thread uses it any more.
 
     Examples
@@ -95,7 +95,7 @@ class Index:
         data : Data, optional
             The first items. The folder appears with all of them, or not at all.
         store : {"sets", "text"}, default "sets"
-            What the index stores of each item: its set, or its text.
+            What the index stores for each item: its set, or its text.
         on_conflict : {"replace", "skip", "error"}, default "replace"
             What to do if an id already exists.
         column, threshold, recall, measure, shingle, bag, language, hashes, seed, id, on_error, encoding, threads, \
@@ -146,7 +146,7 @@ class Index:
         Parameters
         ----------
         read_only : bool, default False
-            Only read. Otherwise this process becomes the one writer; if another one is, an error names it.
+            Only read. Otherwise this process becomes the only writer; if there already is one, an error names it.
         durability : {"each", "batch"}, default "each"
             When `add` and `remove` return, the change is on disk; with "batch", after `sync` or `close`. Single items
             then wait for others, to be added together; every other call, such as `query`, adds them first.
@@ -207,7 +207,7 @@ class Index:
         k : int, default 10
             Maximum number of matches per item; None lists all.
         threshold : float, str or Fraction, optional
-            That of the index, or a stricter one.
+            The threshold of the index, or a stricter one.
 
         Returns
         -------
@@ -221,7 +221,7 @@ class Index:
         return index.query(sources, k, threshold, numbered=numbered)
 
     def get(self, ids: Iterable[str | int]) -> pa.Table:
-        """Get the items with these ids, in the order of the ids; missing items are left out.
+        """Get the items with these ids, in the order of the ids; missing items are omitted.
 
         Returns
         -------
@@ -264,11 +264,11 @@ class Index:
         return self._index.store.describe()
 
     def check(self) -> list[str]:
-        """Read and verify the whole index; returns the problems by file. An empty list means that there are none."""
+        """Read and verify the whole index; return the problems by file. An empty list means that there are none."""
         return check_store(self._place)
 
     def refresh(self) -> bool:
-        """For a reader: move to the latest state; returns whether anything has changed."""
+        """For a reader: move to the latest state; return whether anything has changed."""
         return self._index.refresh()
 
     def sync(self) -> None:

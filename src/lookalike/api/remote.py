@@ -23,20 +23,20 @@ if TYPE_CHECKING:
     import http.client
 
 TOGETHER = 500
-"""Items that are sent in one request."""
+"""Items per request."""
 ALL = 1000
 """The number of matches for k=None: the default limit of a server."""
 
 
 def connect(url: str, key: str | None = None, *, timeout: float = 60.0) -> RemoteIndex:
-    """Connect to an index that `lookalike serve` offers.
+    """Connect to an index that `lookalike serve` makes available.
 
     Parameters
     ----------
     url : str
-        Where the server is, such as "http://127.0.0.1:8378".
+        The address of the server, such as "http://127.0.0.1:8378".
     key : str, optional
-        The key, if the server asks for one.
+        The key, if the server requires one.
     timeout : float, default 60
         Seconds to wait for an answer.
 
@@ -47,7 +47,7 @@ def connect(url: str, key: str | None = None, *, timeout: float = 60.0) -> Remot
     Raises
     ------
     UsageError
-        If the URL is not one of a server.
+        If the URL is not that of a server.
 
     Examples
     --------
@@ -61,7 +61,9 @@ def connect(url: str, key: str | None = None, *, timeout: float = 60.0) -> Remot
 class RemoteIndex:
     """An index behind HTTP. Made by `connect`; threads may share it, and wait for each other.
 
-    Unlike `Index.add`, `add` sends items a few hundred at a time: after an error, those before the bad one are there.
+    Unlike `Index.add`, `add` sends items a few hundred at a time: after an error, the items before the bad one have
+    been
+    added.
     """
 
     def __init__(self, url: str, key: str | None = None, timeout: float = 60.0) -> None:
@@ -114,7 +116,7 @@ class RemoteIndex:
         return json.loads(self._call(method, path, None if body is None else json.dumps(body).encode()))
 
     def _lines(self, path: str, rows: list[dict[str, Any]], first: int) -> list[dict[str, Any]]:
-        """Send items a line each; an error names its row."""
+        """Send items, one per line; an error names its row."""
         body = "".join(json.dumps(row) + "\n" for row in rows).encode()
         answers = [json.loads(line) for line in self._call("POST", path, body, "application/x-ndjson").splitlines()]
         for at, answer in enumerate(answers):
@@ -133,7 +135,7 @@ class RemoteIndex:
         return self._known
 
     def _rows(self, data: Data) -> Iterator[dict[str, Any]]:
-        """Items as the server takes them."""
+        """Items in the format of the server."""
         options = self._stats["options"]
         numbered = not looks_like_paths(data)
         for source in open_sources(data, options["column"], options["encoding"]):
@@ -158,7 +160,7 @@ class RemoteIndex:
     def query(self, data: Data, k: int | None = 10, threshold: Number | None = None) -> pa.Table:
         """The most similar items of each item: left, right, similarity (or distance), rank. See `Index.query`.
 
-        With k=None, as many as a server lists by default (1,000).
+        With k=None, at most as many as a server lists by default (1,000).
         """
         given = {"k": ALL if k is None else k, "text": "false"}
         if threshold is not None:
@@ -204,7 +206,7 @@ class RemoteIndex:
         return isinstance(id, str | int) and len(self.get([id])) > 0
 
     def remove(self, ids: Iterable[str | int] = ()) -> int:
-        """Remove items by id; returns how many were there."""
+        """Remove items by id; return how many were removed."""
         if isinstance(ids, str):
             raise UsageError("ids is a string; pass a list of ids")
         removed = 0
@@ -227,7 +229,7 @@ class RemoteIndex:
         return found
 
     def refresh(self) -> bool:
-        """A server sees changes by itself; returns False."""
+        """Do nothing and return False: a server follows changes by itself."""
         return False
 
     def close(self) -> None:
@@ -276,7 +278,7 @@ def _items_of(source: Source, column: str, id_: str, numbered: bool, measure: st
 
 
 def _field(features: pa.Array, measure: str) -> str:
-    """What the server calls items of this type."""
+    """The field that holds items of this type."""
     if not is_list(features):
         return "text"
     if measure == "hamming":

@@ -23,7 +23,7 @@ from lookalike.types import Sets, Signatures, Wanted, to_arrow
 def transpose(
     data: Data, column: str = "text", *, encoding: str = "utf-8", memory: str | int | None = None
 ) -> pa.Table:
-    """List for each element the rows that hold it: baskets of goods become goods with their buyers.
+    """List for each element the rows that contain it: baskets of goods become goods with their buyers.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def hamming_lsh(
     low, high : float, default 0.2 and 0.8
         Densities between which a column is hashed.
     least_rows : int, default 32
-        Levels with fewer rows are left out.
+        Levels with fewer rows are skipped.
     seed : int, default 1
         Seed of the hash functions.
     encoding : str, default "utf-8"

@@ -17,8 +17,6 @@ from lookalike.types import Int64, Wanted
 
 MOST = 15
 """Sources that are shown; the rest are counted together."""
-RECORDED = 1000
-"""Files whose items run.json counts."""
 LONGEST = 80
 """Characters of a value that are shown."""
 
