@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from lookalike.cli.options import CONTEXT, talking_options
+from lookalike.cli.options import CONTEXT, json_and_quiet
 
 _EXAMPLE = "\b\nExample:\n  lookalike audit out --sample 1000"
 
@@ -12,7 +12,7 @@ _EXAMPLE = "\b\nExample:\n  lookalike audit out --sample 1000"
 @click.command("audit", epilog=_EXAMPLE, context_settings=CONTEXT)
 @click.argument("out")
 @click.option("--sample", type=click.IntRange(1), default=1000, show_default=True, help="Number of items to sample.")
-@talking_options
+@json_and_quiet
 def command(out: str, sample: int, as_json: bool, quiet: bool) -> None:
     """Measure the recall of the dedup run in OUT, against the exact answer for a random sample of items.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from lookalike.cli.options import CONTEXT, length_option, settings_from, shared_options, talking_options
+from lookalike.cli.options import CONTEXT, json_and_quiet, length_option, settings_from, shared_options
 
 if TYPE_CHECKING:
     from lookalike.engine.progress import Progress
@@ -62,7 +62,7 @@ _WITH_FROM = {*_CHANGEABLE, "out", "earlier", "overwrite", "report", "as_json", 
 @click.option("--resume", is_flag=True, help="Continue a run into OUT that was interrupted or ran out of disk space.")
 @click.option("--work", metavar="DIR", help="Folder for work files during the run. [default: next to OUT]")
 @click.option("--overwrite", is_flag=True, help="Replace the output folder of an earlier run.")
-@talking_options
+@json_and_quiet
 @click.pass_context
 def command(
     context: click.Context,

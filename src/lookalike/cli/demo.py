@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lookalike.cli.options import CONTEXT, talking_options
+from lookalike.cli.options import CONTEXT, json_and_quiet
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,7 +25,7 @@ _EXAMPLE = "\b\nExample:\n  lookalike demo --threshold 0.7"
 @click.option("--threshold", default="0.8", show_default=True, help="Lowest similarity of a pair.")
 @click.option("--threads", type=int, help="Number of threads. [default: all processors]")
 @click.option("--overwrite", is_flag=True, help="Replace the output folder of an earlier run.")
-@talking_options
+@json_and_quiet
 def command(out: str, threshold: str, threads: int | None, overwrite: bool, as_json: bool, quiet: bool) -> None:
     """Deduplicate the Python source files of this installation and its packages.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lookalike.cli.options import CONTEXT, settings_from, shared_options, talking_options
+from lookalike.cli.options import CONTEXT, json_and_quiet, settings_from, shared_options
 
 if TYPE_CHECKING:
     from lookalike.engine.progress import Progress
@@ -85,14 +85,14 @@ def command() -> None:
 @shared_options(without=("method",))
 @click.option("--store", default="sets", show_default=True, metavar="[sets|text]", help="What to store for each item.")
 @_conflict
-@talking_options
+@json_and_quiet
 def create(
     index: str, inputs: tuple[str, ...], store: str, on_conflict: str, as_json: bool, quiet: bool, **options: Any
 ) -> None:
     """Create an index, empty or with the items of INPUT."""
     from lookalike.cli.engines import check_cluster, open_digesting, take_engine
     from lookalike.cli.progress import open_progress
-    from lookalike.engine.method import tell_plan
+    from lookalike.engine.method import report_plan
     from lookalike.index.index import StoredIndex
     from lookalike.index.kind import Kind
     from lookalike.read import check_inputs
@@ -105,7 +105,7 @@ def create(
     progress = open_progress(quiet)
     kind = Kind.create(settings, store)
     if kind.decided:
-        tell_plan(kind.settings, None, progress)
+        report_plan(kind.settings, None, progress)
     with _opened(inputs, settings, progress) as sources, open_digesting(master, index, settings, progress) as elsewhere:
         made = StoredIndex.create(
             index, settings, sources, store=store, progress=progress, on_conflict=on_conflict, elsewhere=elsewhere
@@ -126,7 +126,7 @@ def create(
 @_overwrite
 @_threads
 @_memory
-@talking_options
+@json_and_quiet
 def add(
     index: str,
     inputs: tuple[str, ...],
@@ -173,7 +173,7 @@ def add(
 @_overwrite
 @_threads
 @_memory
-@talking_options
+@json_and_quiet
 def query(
     index: str,
     inputs: tuple[str, ...],
@@ -211,7 +211,7 @@ def query(
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @click.option("--ids", "file", metavar="FILE", help="A file with one id per line.")
 @click.option("--older-than", metavar="AGE", help="Remove items added longer ago than this: 90d, 12h, 30m, 2w.")
-@talking_options
+@json_and_quiet
 def remove(
     index: str, ids: tuple[str, ...], file: str | None, older_than: str | None, as_json: bool, quiet: bool
 ) -> None:
@@ -236,7 +236,7 @@ def remove(
 
 @command.command("stats", context_settings=CONTEXT)
 @_index
-@talking_options
+@json_and_quiet
 def stats(index: str, as_json: bool, quiet: bool) -> None:
     """Show the size of an index.
 
@@ -266,7 +266,7 @@ def stats(index: str, as_json: bool, quiet: bool) -> None:
 
 @command.command("check", context_settings=CONTEXT)
 @_index
-@talking_options
+@json_and_quiet
 def check(index: str, as_json: bool, quiet: bool) -> None:
     """Verify all files of an index.
 
@@ -289,7 +289,7 @@ def check(index: str, as_json: bool, quiet: bool) -> None:
 @command.command("compact", context_settings=CONTEXT)
 @_index
 @_memory
-@talking_options
+@json_and_quiet
 def compact(index: str, memory: str | None, as_json: bool, quiet: bool) -> None:
     """Merge an index into one segment, without removed items."""
     from lookalike.cli.progress import open_progress

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lookalike.cli.options import CONTEXT, talking_options
+from lookalike.cli.options import CONTEXT, json_and_quiet
 
 if TYPE_CHECKING:
     from lookalike.engine.progress import Progress
@@ -121,7 +121,7 @@ Examples:
 @click.option("--overwrite", is_flag=True, help="Replace an existing output folder.")
 @click.option("--resume", is_flag=True, help="Continue a run that was killed or ran out of disk space.")
 @click.option("--work", metavar="DIR", help="Folder for temporary work files. [default: next to the output folder]")
-@talking_options  # fmt: skip
+@json_and_quiet  # fmt: skip
 def command(
     tables: tuple[str, ...],
     out: str,

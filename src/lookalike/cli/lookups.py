@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lookalike.cli.options import Command, talking_options
+from lookalike.cli.options import Command, json_and_quiet
 from lookalike.errors import UsageError
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def lookup_options(own: Sequence[Callable[[Any], Any]]) -> Callable[[Command], C
     """Add a command's own options, and after them those that both commands have."""
 
     def add(command: Command) -> Command:
-        command = talking_options(command)
+        command = json_and_quiet(command)
         for option in reversed([*own, *_OPTIONS]):
             command = option(command)
         return command

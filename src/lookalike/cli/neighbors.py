@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lookalike.cli.options import CONTEXT, check_transpose, shared_options, talking_options, transpose_option
+from lookalike.cli.options import CONTEXT, check_transpose, json_and_quiet, shared_options, transpose_option
 
 if TYPE_CHECKING:
     from lookalike.engine.progress import Progress
@@ -53,7 +53,7 @@ Examples:
 @shared_options(without=("threshold", "measure", "method", "recall", "hashes", "seed", "engine", "master"))
 @transpose_option
 @click.option("--overwrite", is_flag=True, help="Replace FILE if it exists.")
-@talking_options
+@json_and_quiet
 def command(
     inputs: tuple[str, ...],
     k: int,

@@ -85,7 +85,7 @@ def transpose_option(command: Command) -> Command:
     )(command)
 
 
-def talking_options(command: Command) -> Command:
+def json_and_quiet(command: Command) -> Command:
     """Add --json and --quiet."""
     return _add(_TALKING, command)
 

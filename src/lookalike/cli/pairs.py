@@ -12,10 +12,10 @@ import click
 from lookalike.cli.options import (
     CONTEXT,
     check_transpose,
+    json_and_quiet,
     length_option,
     settings_from,
     shared_options,
-    talking_options,
     transpose_option,
 )
 
@@ -65,7 +65,7 @@ Examples:
 @click.option("--explain", is_flag=True, help="Only print what each method would cost.")
 @click.option("--report", is_flag=True, help="Also write a report next to FILE: pairs.report.html for pairs.csv.")
 @click.option("--overwrite", is_flag=True, help="Replace FILE if it exists.")
-@talking_options
+@json_and_quiet
 def command(
     inputs: tuple[str, ...],
     out: str | None,
@@ -135,12 +135,12 @@ def command(
 def _check_page(output: TableOutput) -> Path:
     """The path of the report; refused before any work if it cannot be written."""
     from lookalike.errors import UsageError
-    from lookalike.jobs.reports.pairs_report import page_beside
+    from lookalike.jobs.reports.pairs_report import page_path
     from lookalike.report.page_file import check_page
 
     if output.path is None:
         raise UsageError("--report writes a page next to the file of pairs; name that file with -o")
-    page = page_beside(output.path)
+    page = page_path(output.path)
     check_page(page)
     return page
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from lookalike.cli.options import CONTEXT, talking_options
+from lookalike.cli.options import CONTEXT, json_and_quiet
 from lookalike.cli.terminal import printable
 
 _EXAMPLE = """\b
@@ -26,7 +26,7 @@ Examples:
     help="Write the page to this file. [default: report.html in OUT, or next to the file of pairs]",
 )
 @click.option("--by", metavar="COLUMN", help="Count kept and removed items by the values of a column, not by file.")
-@talking_options
+@json_and_quiet
 def command(out: str, page: str | None, by: str | None, as_json: bool, quiet: bool) -> None:
     """Write an HTML report of a finished run: what was found, how certain it is, what to check.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from lookalike.cli.options import CONTEXT, talking_options
+from lookalike.cli.options import CONTEXT, json_and_quiet
 
 _EXAMPLES = """\b
 Examples:
@@ -50,7 +50,7 @@ _path = click.Path(path_type=Path)
     "--log", default="all", show_default=True, metavar="[all|errors|none]", help="Requests to log on stderr, as JSON."
 )
 @click.option("--no-batching", is_flag=True, help="Answer each query separately, to measure the difference.")
-@talking_options
+@json_and_quiet
 def command(
     index: str | None, max_body: str, max_text: str, no_batching: bool, as_json: bool, quiet: bool, **options: Any
 ) -> None:

@@ -275,14 +275,14 @@ def digest_source_block(
 ) -> tuple[DigestedBlock, Items]:
     """Read and digest the `index`-th block of the source with this number; return its items as well."""
     items: Items = block.items(wanted)
-    with naming_vectors(source, block, wanted):
+    with naming_bad_vectors(source, block, wanted):
         made = digest_block(items.features, digesting)
     aside = source.rejected_rows.get(index)
     return DigestedBlock(number, index, made, items.columns, items.rejected, aside), items
 
 
 @contextmanager
-def naming_vectors(source: Source, block: Block, wanted: Wanted) -> Iterator[None]:
+def naming_bad_vectors(source: Source, block: Block, wanted: Wanted) -> Iterator[None]:
     """Add to an error the row of the source, or the line of a text file, that has the bad vector."""
     try:
         yield

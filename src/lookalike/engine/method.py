@@ -126,7 +126,7 @@ _PLANS = {
 }
 
 
-def tell_plan(settings: Settings, choice: Choice | None, progress: Progress) -> None:
+def report_plan(settings: Settings, choice: Choice | None, progress: Progress) -> None:
     """Report the plan before the work starts: why this method, what it does and what it finds."""
     if choice is not None:
         progress.say(f"Method: {choice.why}.")

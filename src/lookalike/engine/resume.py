@@ -44,7 +44,7 @@ def open_work(
     return WorkFolder(output.work, identity, output.resume, folder, save_seconds)
 
 
-def tell_reused(work: WorkFolder, progress: Progress) -> None:
+def report_reused(work: WorkFolder, progress: Progress) -> None:
     """Report how much of a killed run is reused."""
     if work.reused:
         progress.say(f"Resuming: {len(work.reused)} finished pieces of work are reused.")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.engine.corpus import fill_ids, naming_vectors, wanted_of
+from lookalike.engine.corpus import fill_ids, naming_bad_vectors, wanted_of
 from lookalike.engine.digest import KeyedSets, keyed_sets
 from lookalike.engine.progress import Progress
 from lookalike.engine.workers import Workers
@@ -178,7 +178,7 @@ class Reader:
     def _digest(self, job: tuple[int, Source, Block, Wanted]) -> DigestedItems:
         number, source, block, wanted = job
         items: Items = block.items(wanted)
-        with naming_vectors(source, block, wanted):
+        with naming_bad_vectors(source, block, wanted):
             found = keyed_sets(items.features, self.kind.digesting)
         ids = items.columns.get(wanted.columns[0]) if wanted.columns else None
         if isinstance(ids, pa.ChunkedArray):

@@ -18,7 +18,7 @@ from lookalike.cluster.priority import order_by_column, order_by_rule, split_ref
 from lookalike.engine.corpus import Corpus, ReadSettings
 from lookalike.engine.destination import Destination
 from lookalike.engine.progress import Progress
-from lookalike.engine.resume import open_output, tell_reused
+from lookalike.engine.resume import open_output, report_reused
 from lookalike.engine.run import Run, open_run
 from lookalike.engine.run_record import add_publishing, describe_run
 from lookalike.engine.settings import POLICIES, Settings, one_of, parse_keep
@@ -212,7 +212,7 @@ def dedup_to_folder(
         plan = plan_files(inputs, reference, settings, output, progress)
         work = plan.open_work(output, folder, asked, stages)
         forecast = plan.check_forecast(output, stages, progress)
-        tell_reused(work, progress)
+        report_reused(work, progress)
         with open_run(plan.settings, progress, work, nbytes=plan.nbytes) as run:
             saving = stages.saves_graph and not plan.settings.items.vectors and len(paths) == len(reference)
             found = find_duplicates(run, plan.sources, plan.references, options, save_graph=saving, stages=stages)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lookalike.engine.forecast import Forecast, check_forecast, forecast_run
-from lookalike.engine.method import Choice, choose, tell_plan
+from lookalike.engine.method import Choice, choose, report_plan
 from lookalike.engine.progress import Progress
 from lookalike.engine.resume import open_work
 from lookalike.engine.settings import Settings
@@ -76,7 +76,7 @@ def plan_files(
     with progress.stage("planning"):
         sources, references = opened(inputs), _open_references(reference, opened)
     plan = plan_sources(sources, references, settings, progress)
-    tell_plan(plan.settings, plan.choice, progress)
+    report_plan(plan.settings, plan.choice, progress)
     return plan
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.engine.corpus import Corpus, ReadSettings
-from lookalike.engine.method import Choice, choose, tell_plan
+from lookalike.engine.method import Choice, choose, report_plan
 from lookalike.engine.progress import Progress
 from lookalike.engine.run import open_run
 from lookalike.engine.run_record import describe_run
@@ -91,7 +91,7 @@ def find_similar_pairs(
     with progress.stage("planning"):
         settings, choice = choose(everything, settings)
     expect(f"pairs {settings.matching.method}")
-    tell_plan(settings, choice, progress)
+    report_plan(settings, choice, progress)
     options = options or JoinOptions()
     nbytes = total_bytes(everything)
     with open_run(settings, progress, spool=options.folder, nbytes=nbytes) as run:

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from lookalike.engine.forecast import count_items
 from lookalike.engine.progress import Progress
-from lookalike.engine.resume import open_output, open_work, tell_reused
+from lookalike.engine.resume import open_output, open_work, report_reused
 from lookalike.engine.run import Run, open_run
 from lookalike.engine.run_record import add_publishing
 from lookalike.errors import UsageError
@@ -139,7 +139,7 @@ def link_files(
             check_records(records, len(settings.fields), settings.execution)
         seconds = settings.execution.save_seconds
         work = open_work(output, folder, settings.identity(), inputs, lefts + rights, seconds)
-        tell_reused(work, progress)
+        report_reused(work, progress)
         with progress.stage("reading"):
             one = RecordTable.read(lefts, settings, "left")
             other = RecordTable.read(rights, settings, "right") if right else None

@@ -12,7 +12,7 @@ from typing import Any
 from lookalike.engine.execution import Execution
 from lookalike.engine.forecast import count_items
 from lookalike.engine.progress import Progress
-from lookalike.engine.resume import open_output, open_work, tell_reused
+from lookalike.engine.resume import open_output, open_work, report_reused
 from lookalike.engine.run import Run, open_run
 from lookalike.engine.run_record import add_publishing
 from lookalike.errors import UsageError
@@ -77,7 +77,7 @@ def link_later_files(
         identity = settings.identity() | {"model": _fingerprint(Path(against))}
         files = [one for side in sources for one in side]
         work = open_work(output, folder, identity, inputs, files, execution.save_seconds)
-        tell_reused(work, progress)
+        report_reused(work, progress)
         with progress.stage("reading"):
             read = [RecordTable.read(own, settings, side) if own else None for own, side in zip(sources, SIDES)]
             given = add_records(old, read, gone, str(against))

@@ -312,14 +312,14 @@ def _without_outputs(system: Any, path: str, how: Finding) -> list[str]:
         kept, links = f"{folder}{KEPT}/", f"{folder}links.parquet"
         is_output = folder.rstrip("/") != path.rstrip("/") and any(one.startswith((kept, links)) for one in found)
         if is_output and parse_record(system.cat_file(run_file)) is not None:
-            how.tell_skipped(folder.rstrip("/"))
+            how.note_skipped(folder.rstrip("/"))
             found = [inner for inner in found if not inner.startswith(folder)]
     for manifest in [inner for inner in found if inner.endswith(f"/{INDEX_FILE}")]:
         if names_an_index(system.cat_file(manifest)):
             folder = manifest.removesuffix(INDEX_FILE)
             if folder.rstrip("/") == path.rstrip("/"):
                 raise UsageError(f"{path}: {NO_INPUT}")
-            how.tell_index(folder.rstrip("/"))
+            how.note_index(folder.rstrip("/"))
             found = [inner for inner in found if not inner.startswith(folder)]
     return found
 

@@ -57,11 +57,11 @@ class Finding:
             self._folders[folder] = os.path.realpath(folder)
         return os.path.join(self._folders[folder], name)
 
-    def tell_skipped(self, folder: str | Path) -> None:
+    def note_skipped(self, folder: str | Path) -> None:
         """Note that an earlier output is not read."""
         self.note(f"{folder}: skipped because it is an output of lookalike; to read it, name it as INPUT.")
 
-    def tell_index(self, folder: str | Path) -> None:
+    def note_index(self, folder: str | Path) -> None:
         """Note that an index is not read."""
         self.note(f"{folder}: skipped because it is an index of lookalike.")
 
@@ -82,7 +82,7 @@ def skipped(folder: Path, how: Finding) -> bool:
     if not is_output and not is_index_folder(folder):
         return False
     if not how.is_written(folder):
-        (how.tell_skipped if is_output else how.tell_index)(folder)
+        (how.note_skipped if is_output else how.note_index)(folder)
     return True
 
 

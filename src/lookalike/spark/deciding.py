@@ -18,7 +18,7 @@ from lookalike.matching.list_pairs import ListedPart, Listing, ListLimits, take_
 from lookalike.matching.refine import Refined
 from lookalike.matching.tasks import decide_by_pairs, pairs_by_later
 from lookalike.spark.comparing import COMPARED, COPIED, OTHER, SETS, FetchPart, compare_sets, send_sets
-from lookalike.spark.finding import TakenApart
+from lookalike.spark.finding import SplitRuns
 from lookalike.spark.parts import InputParts
 from lookalike.spark.setup import Setup, adopt, work_of
 from lookalike.types import Bool, distinct
@@ -31,7 +31,7 @@ class Comparison:
     """The candidates of a run, compared by tasks."""
 
     def __init__(
-        self, setup: Setup, run: Run[Settings], parts: InputParts, candidates: Candidates, taken_apart: TakenApart
+        self, setup: Setup, run: Run[Settings], parts: InputParts, candidates: Candidates, taken_apart: SplitRuns
     ) -> None:
         self._setup, self._run, self._parts, self._candidates = setup, run, parts, candidates
         self._refined, self._work = taken_apart.refined, work_of(run)

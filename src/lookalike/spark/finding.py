@@ -37,7 +37,7 @@ JOINED_RARE = "spark-joined-rare.arrow"
 """Pieces that mark all pieces of a stage as complete."""
 
 
-class TakenApart(NamedTuple):
+class SplitRuns(NamedTuple):
     """Long runs that were disconnected before candidates were packed."""
 
     refined: Refined = Refined()
@@ -50,7 +50,7 @@ class Finder:
     def __init__(self, setup: Setup, run: Run[Settings], parts: InputParts, corpus: Corpus, order: Int32) -> None:
         self._setup, self._run, self._parts, self._corpus, self._order = setup, run, parts, corpus, order
         self._sizes, self._work = setup.sizes, work_of(run)
-        self.taken_apart = TakenApart()
+        self.taken_apart = SplitRuns()
 
     def find(self, options: FindOptions) -> Candidates:
         """See `lookalike.matching.find.find_candidates`."""
@@ -82,7 +82,7 @@ class Finder:
             if large.any() and len(crowd := found.leave_crowds(large, self._sizes.long_run)):
                 self._join_rare(crowd)
                 found.connect(joined(JOINED_RARE, RARE))
-                self.taken_apart = TakenApart(found.refined, crowd)
+                self.taken_apart = SplitRuns(found.refined, crowd)
         return found.members, found.parts
 
     def _unconnected(self) -> Callable[[], Parts]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 import pyarrow as pa
 
-from lookalike.engine.corpus import naming_vectors
+from lookalike.engine.corpus import naming_bad_vectors
 from lookalike.engine.digest import DigestSettings, KeyedSets, keyed_sets
 from lookalike.engine.progress import Progress
 from lookalike.engine.settings import Settings
@@ -109,7 +109,7 @@ def _digest(part: Part, digesting: Digesting) -> list[KeyedItems]:
     found = []
     for block in part.source.blocks():
         items: Items = block.items(part.wanted)
-        with naming_vectors(part.source, block, part.wanted):
+        with naming_bad_vectors(part.source, block, part.wanted):
             keyed = keyed_sets(items.features, digesting.digesting)
         ids = items.columns[part.wanted.columns[0]] if part.wanted.columns else pa.nulls(len(items))
         found.append(

@@ -131,7 +131,7 @@ def _start(master: str, memory_bytes: int, log: Path) -> SparkSession:
         try:
             session: SparkSession = builder.getOrCreate()
         except Exception as error:
-            told = telling_line(str(error) or type(error).__name__, log.read_text(errors="replace"))
+            told = failure_cause(str(error) or type(error).__name__, log.read_text(errors="replace"))
             raise ResourceError(f"--master {master}: Spark could not be started: {told}") from error
     return session
 
@@ -205,14 +205,14 @@ def _output_to(log: Path) -> Iterator[None]:
                 os.close(before)
 
 
-def telling_line(told: str, logged: str) -> str:
+def failure_cause(told: str, logged: str) -> str:
     r"""Why Spark did not start: the cause according to its error, otherwise its log.
 
     Examples
     --------
-    >>> telling_line("An error occurred\n: java.lang.NumberFormatException: 1x is no size\n\tat a.B", "")
+    >>> failure_cause("An error occurred\n: java.lang.NumberFormatException: 1x is no size\n\tat a.B", "")
     '1x is no size'
-    >>> telling_line("Java has exited", "WARN\njava.nio.file.NoSuchFileException: /env.tar.gz\n\tat a.B")
+    >>> failure_cause("Java has exited", "WARN\njava.nio.file.NoSuchFileException: /env.tar.gz\n\tat a.B")
     'NoSuchFileException: /env.tar.gz'
     """
     for source in (told, logged):  # messages logged while Spark stops can hide the cause

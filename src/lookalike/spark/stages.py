@@ -19,7 +19,7 @@ from lookalike.matching.join import JoinOptions
 from lookalike.matching.list_pairs import Listing, ListLimits
 from lookalike.matching.pair_graph import PairGraph
 from lookalike.spark.deciding import Comparison
-from lookalike.spark.finding import DRIVER_BYTES, READ, Finder, TakenApart
+from lookalike.spark.finding import DRIVER_BYTES, READ, Finder, SplitRuns
 from lookalike.spark.keys import KEYS, Sending, join_keys
 from lookalike.spark.metrics import measure_stages
 from lookalike.spark.parts import InputParts
@@ -42,7 +42,7 @@ class SparkStages:
     def __init__(self, session: SparkSession, master: str, sizes: Sizes | None = None) -> None:
         self._setup = Setup(session, master, sizes or Sizes())
         self._input: InputParts | None = None
-        self._taken_apart = TakenApart()
+        self._taken_apart = SplitRuns()
 
     @property
     def _parts(self) -> InputParts:

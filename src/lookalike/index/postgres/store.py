@@ -297,7 +297,7 @@ def _exists(connection: Connection, prefix: str) -> bool:
     return found != (None,)
 
 
-def _bring_up_to_date(connection: Connection, place: Place, writing: bool) -> None:
+def _upgrade(connection: Connection, place: Place, writing: bool) -> None:
     """Add the tables that an index of format 1 lacks; its existing data does not change."""
     say = Statements(place.prefix)
     if connection.execute(say["format"]).fetchone() != (1,):
@@ -320,7 +320,7 @@ def open_database(place: Place, *, writing: bool, grouped: bool = False, **execu
         with reporting(place):
             if not _exists(connection, place.prefix):
                 raise UsageError(f"{place.name}: is not an index; create one with `lookalike index create`")
-            _bring_up_to_date(connection, place, writing)
+            _upgrade(connection, place, writing)
             return Database(connection, place, writing=writing, grouped=grouped, **execution)
     except BaseException:
         connection.close()

@@ -31,12 +31,12 @@ SHOWN, DRAWN = 6, 30
 EXAMPLES = 10
 
 
-def page_beside(out: Path) -> Path:
+def page_path(out: Path) -> Path:
     """The path of the page for a file of pairs.
 
     Examples
     --------
-    >>> page_beside(Path("pairs.parquet")).name
+    >>> page_path(Path("pairs.parquet")).name
     'pairs.report.html'
     """
     return out.with_suffix(".report.html")
@@ -45,7 +45,7 @@ def page_beside(out: Path) -> Path:
 def report_pairs(out: str | Path, page: str | Path | None = None) -> Path:
     """Write the report of a file that `lookalike pairs` wrote."""
     path = Path(out)
-    target = page_beside(path) if page is None else Path(page)
+    target = page_path(path) if page is None else Path(page)
     check_page(target)
     with damage_reported(out, "pairs"):
         page_text = pairs_page(facts_of_pairs(read_pairs(path), path.name))
