@@ -6,10 +6,11 @@ KERNELS := src/lookalike/kernels
 PACKS := $(KERNELS)/packs
 
 # Tests run in several processes, one more than there are cores, since some of them wait for disks and other processes.
-# They start faster if Python may keep its bytecode.
+# They start faster if Python may keep its bytecode, and leave no core to further threads of matrix products.
 WORKERS ?= $(shell $(PYTHON) -c "import os; print(min(4, os.cpu_count()) + 1)")
 PARALLEL := -n $(WORKERS) --dist worksteal
 unexport PYTHONDONTWRITEBYTECODE
+test: export OPENBLAS_NUM_THREADS = 1
 
 .PHONY: install java demo test test-slow test-benchmarks fuzz lint format docs docs-serve bench bench-exact bench-records bench-vectors bench-rivals bench-scale bench-memory bench-small bench-index bench-spark bench-server browser serve-demo clean
 

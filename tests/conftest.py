@@ -1,3 +1,4 @@
+import gc
 import os
 from pathlib import Path
 
@@ -10,6 +11,14 @@ from databases import server
 # Kernels are loaded inside the first example of a test, so examples have no deadline.
 settings.register_profile("lookalike", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 settings.load_profile("lookalike")
+
+# What has been collected stays until the end: looking for garbage in it would take a twentieth of the time.
+gc.disable()
+
+
+def pytest_collection_finish():
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

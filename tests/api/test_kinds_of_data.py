@@ -1,10 +1,8 @@
 """Every function takes the same data in every form: paths, tables, data frames, datasets, lists, arrays."""
 
-import datasets
-import duckdb
+from importlib import import_module
+
 import numpy as np
-import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -12,14 +10,15 @@ import pytest
 import lookalike as la
 from lookalike.errors import BadDataError, UsageError
 
+# Imported where they are used: collecting the tests would take a third longer.
 FORMS = {
     "list of dicts": lambda rows, folder: rows,
     "Arrow table": lambda rows, folder: pa.Table.from_pylist(rows),
     "Arrow batch": lambda rows, folder: pa.RecordBatch.from_pylist(rows),
-    "pandas": lambda rows, folder: pd.DataFrame(rows),
-    "polars": lambda rows, folder: pl.DataFrame(rows),
-    "DuckDB": lambda rows, folder: duckdb.from_arrow(pa.Table.from_pylist(rows)),
-    "dataset": lambda rows, folder: datasets.Dataset.from_list(rows),
+    "pandas": lambda rows, folder: import_module("pandas").DataFrame(rows),
+    "polars": lambda rows, folder: import_module("polars").DataFrame(rows),
+    "DuckDB": lambda rows, folder: import_module("duckdb").from_arrow(pa.Table.from_pylist(rows)),
+    "dataset": lambda rows, folder: import_module("datasets").Dataset.from_list(rows),
     "str": lambda rows, folder: str(written(rows, folder)),
     "Path": lambda rows, folder: written(rows, folder),
     "list of Path": lambda rows, folder: [written(rows, folder)],
@@ -125,7 +124,13 @@ def test_faces(form, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "form", [np.asarray, np.ndarray.tolist, lambda rows: pa.array(rows.tolist()), lambda rows: pl.Series(rows.tolist())]
+    "form",
+    [
+        np.asarray,
+        np.ndarray.tolist,
+        lambda rows: pa.array(rows.tolist()),
+        lambda rows: import_module("polars").Series(rows.tolist()),
+    ],
 )
 def test_faces_without_names(form):
     twice = np.concatenate([PEOPLE, PEOPLE[:1] + 0.01])
@@ -174,6 +179,7 @@ def test_a_list_of_str_is_texts_and_a_list_of_path_is_files(tmp_path):
 
 
 def test_categories_of_polars_are_texts_and_ids():
+    pl = import_module("polars")
     kind = pl.Categorical
     rows = pl.DataFrame({"id": pl.Series(["p", "q"], dtype=kind), "text": pl.Series(["a b c d e f"] * 2, dtype=kind)})
     assert la.pairs(rows, id="id").to_pylist() == [{"left": "p", "right": "q", "similarity": 1.0}]
@@ -182,7 +188,7 @@ def test_categories_of_polars_are_texts_and_ids():
 
 def test_a_table_with_two_columns_of_one_name_is_refused():
     with pytest.raises(BadDataError, match="Duplicate column names"):
-        la.pairs(pd.DataFrame([["a", "b"]], columns=["text", "text"]))
+        la.pairs(import_module("pandas").DataFrame([["a", "b"]], columns=["text", "text"]))
 
 
 def test_tokens_that_are_not_unicode_are_refused():

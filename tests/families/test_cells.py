@@ -34,7 +34,7 @@ def plain_cells(family, item, function):
 @pytest.mark.parametrize("r", [1, 2, 3])
 @pytest.mark.parametrize("distance", [0.0, 0.05, 0.2, 0.5, 0.9, 1.3, 2.5])
 def test_items_share_a_cell_as_often_as_the_formula_says(edge, r, distance):
-    functions, pairs = 400, 5
+    functions, pairs = 40, 50
     random = np.random.default_rng(7)
     left = random.normal(0, 10, (pairs, 6))
     widths = random.uniform(0.5, 3, 6)

@@ -366,8 +366,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("chance", [0.3, 0.6, 0.8])
-@pytest.mark.parametrize("name", ["hyperplanes", "lines", "bits"])
+@pytest.mark.parametrize(("name", "chance"), [("hyperplanes", 0.3), ("lines", 0.6), ("bits", 0.8)])
 def test_one_pair_is_a_candidate_as_often_as_the_curve_says(name, chance, shape):
     """Seeds are drawn afresh every time: 400 independent trials for one pair."""
     leaves = {

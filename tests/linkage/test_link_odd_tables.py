@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import random
 
+import pytest
+
 import lookalike as la
+
+pytestmark = pytest.mark.usefixtures("few_random_pairs")
 
 SYLLABLES = [one + two for one in "bdfgklmnrst" for two in "aeiou"]
 

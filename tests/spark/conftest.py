@@ -7,10 +7,14 @@ import pytest
 
 from lookalike.spark.session import open_session
 
+SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
 
 @pytest.fixture(scope="session")
 def session(tmp_path_factory):
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    # A JVM that lives for seconds: compiling less saves a third of its time.
+    os.environ["PYSPARK_SUBMIT_ARGS"] = f"--driver-java-options '{SHORT_LIVED}' pyspark-shell"
     os.environ["SPARK_LOCAL_DIRS"] = str(tmp_path_factory.mktemp("shuffled"))
     with open_session("local[2]", 2 << 30) as opened:
         yield opened

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import pyarrow as pa
 
 from lookalike.linkage.fields.columns import Column
 from lookalike.types import compute as pc
-from lookalike.types import to_numpy
+from lookalike.types import strings_to_arrow, to_numpy
 
 SHOWN = 8
 """The most words listed for a pair, rarest first."""
@@ -44,7 +43,7 @@ def _count_records(column: Column, words: list[str]) -> dict[str, int]:
         return {}
     lists = pc.split_pattern(column.values, " ")
     places = to_numpy(
-        pc.fill_null(pc.index_in(pc.list_flatten(lists), value_set=pa.array(words, pa.large_string())), -1)
+        pc.fill_null(pc.index_in(pc.list_flatten(lists), value_set=strings_to_arrow(words)), -1)
     )
     values = to_numpy(pc.list_parent_indices(lists)).astype(np.int64)
     seen = np.unique(np.stack([values[places >= 0], places[places >= 0].astype(np.int64)]), axis=1)

@@ -13,6 +13,7 @@ import pyarrow as pa
 from lookalike.index.kind import Kind
 from lookalike.server.options import Limits
 from lookalike.server.problems import Problem
+from lookalike.types import strings_to_arrow
 
 NAMES = ("text", "tokens", "vector", "bits")
 """The fields that hold an item, by what it is."""
@@ -200,7 +201,6 @@ def form_of(item: Item) -> str:
 
 
 _TYPES = {
-    "text": pa.large_string(),
     "tokens": pa.large_list(pa.large_string()),
     "integers": pa.large_list(pa.int64()),
     "vector": pa.large_list(pa.float64()),
@@ -210,4 +210,5 @@ _TYPES = {
 
 def as_column(items: Sequence[Item]) -> pa.Array:
     """Items of one form as a column."""
-    return pa.array([item.value for item in items], _TYPES[form_of(items[0])])
+    values, form = [item.value for item in items], form_of(items[0])
+    return strings_to_arrow(values) if form == "text" else pa.array(values, _TYPES[form])

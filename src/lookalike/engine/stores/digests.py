@@ -119,7 +119,7 @@ class Digests:
         self.finish()
         saved = self._work is not None and self._pieces and all(isinstance(one, str) for one in self._pieces)
         if self._work is not None and saved and not self.complete:
-            self._work.save(READ, pa.table({"blocks": [len(self.blocks)]}))
+            self._work.save(READ, pa.table({"blocks": to_arrow(np.array([len(self.blocks)]))}))
 
     def _tables(self) -> Iterator[pa.Table]:
         for piece in self._pieces:
