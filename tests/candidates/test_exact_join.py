@@ -87,10 +87,17 @@ def join_way(sets, rule, way, pairs=1 << 19, chunks=64, **options):
 
 
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("threads", [1, 2])
-@given(collections, thresholds, measures, st.booleans(), st.sampled_from([0, 1, 1 << 19]), st.randoms())
-@settings(max_examples=80)  # of each way and number of threads
-def test_pairs_are_those_of_brute_force(way, threads, rows, threshold, measure, two_sided, pairs, random):
+@given(
+    collections,
+    thresholds,
+    measures,
+    st.booleans(),
+    st.sampled_from([0, 1, 1 << 19]),
+    st.randoms(),
+    st.sampled_from([1, 2]),
+)
+@settings(max_examples=120)  # of each way
+def test_pairs_are_those_of_brute_force(way, rows, threshold, measure, two_sided, pairs, random, threads):
     threshold, rule = arguments(measure, threshold)
     sets, rows = number(rows)
     sides = np.array([random.random() < 0.5 for _ in rows], bool) if two_sided else None

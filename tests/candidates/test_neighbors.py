@@ -88,15 +88,15 @@ thresholds = st.sampled_from([None, "1/3", "1/2", "0.55", "1"])
 
 
 @pytest.mark.parametrize("measure", MEASURES)
-@pytest.mark.parametrize("signed", [True, False])
 @given(
+    signed=st.booleans(),
     items=st.one_of(few, skewed),
     k=st.integers(1, 12),
     threshold=thresholds,
     data=st.data(),
     threads=st.sampled_from([1, 2]),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_the_nearest_are_those_of_brute_force(measure, signed, items, k, threshold, data, threads):
     if threshold is not None:
         threshold = Fraction(data.draw(st.integers(1, 4)) if measure == "overlap" else threshold)

@@ -13,6 +13,7 @@ import pytest
 LOOKALIKE = Path(sys.executable).with_name("lookalike")
 WORDS = [f"w{number:x}" for number in range(50_000)]
 SMALL = [" ".join(WORDS[k : k + 60]) for k in range(0, 40_000, 100)]
+DIGITS = np.frombuffer(b"0123456789abcdef", np.uint8)
 KINDS = ["english", "german", "chinese", "endless", "repeated"]
 FORMATS = ["jsonl", "csv", "txt", "parquet", "folder"]
 
@@ -24,9 +25,10 @@ def huge_text(kind, nbytes, seed=0):
         return draw.integers(0x4E00, 0x9000, nbytes // 3, np.uint16).tobytes().decode("utf-16-le")
     if kind in ("endless", "repeated"):
         return "a" * nbytes if kind == "endless" else "a " * (nbytes // 2)
-    chosen = np.array(WORDS, object)
-    pieces = (" ".join(chosen[draw.integers(0, len(WORDS), 200_000)]) for _ in range(nbytes // 1_150_000 + 1))
-    text = " ".join(pieces)[:nbytes]
+    words = np.full((nbytes // 6 + 1, 6), ord(" "), np.uint8)
+    words[:, 0] = ord("w")
+    words[:, 1:5] = DIGITS[draw.integers(0, 16, (len(words), 4), np.uint8)]
+    text = words.tobytes().decode()[:nbytes]
     return text.replace("w1", "ä1").replace("w2", "ß") if kind == "german" else text
 
 

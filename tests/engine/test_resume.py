@@ -17,7 +17,7 @@ from lookalike.jobs.dedup import DedupOptions, dedup_to_folder
 from lookalike.read import lines
 from lookalike.types import ReadLimits
 
-TEXTS = corpus(400, seed=21)
+TEXTS = corpus(250, seed=21)
 
 
 def parse(**options):

@@ -108,7 +108,7 @@ def test_records_of_words_have_the_links_of_a_full_run():
 def test_one_table_of_words_is_scored_as_by_the_run_that_learned():
     """All candidates, also those whose records have a better partner."""
     settings = LinkSettings.parse("title:text,description:text,maker,price", id="id", threads=1)
-    table = RecordTable.of(one_table(make_products(600, 600, 0.25)), settings, "left")
+    table = RecordTable.of(one_table(make_products(300, 300, 0.25)), settings, "left")
     with open_run(settings) as run:
         learned = link_records(table, None, run)
         again = link_records(table, None, run, learned.model())

@@ -28,7 +28,7 @@ PIECES = ["candidates.arrow", *(f"levels-{place}-00000.arrow" for place in range
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory):
     folder = tmp_path_factory.mktemp("people")
-    *both, truth = make_people(4000, 3000, 0.3, seed=8)
+    *both, truth = make_people(2000, 1500, 0.3, seed=8)
     for table, name in zip(both, ("a", "b")):
         pq.write_table(table, folder / f"{name}.parquet")
     return folder / "a.parquet", folder / "b.parquet", truth

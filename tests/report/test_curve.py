@@ -112,7 +112,8 @@ def test_svg_is_well_formed_and_says_neither_when_nor_with_what(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "plan", [tune(threshold=1), tune(threshold=0.05), tune(0.99, 0.5, 65536), tune(1, measure="cosine"), *DISTANCES]
+    "plan",
+    [tune(threshold=1), tune(threshold=0.05), tune(0.99, 0.5, 65536), tune(1, measure="cosine"), *DISTANCES[1::4]],
 )
 def test_extreme_plans_can_be_drawn(tmp_path, plan):
     assert plot_curve(plan, tmp_path / "plan.png").stat().st_size > 10_000
