@@ -42,9 +42,7 @@ def _count_records(column: Column, words: list[str]) -> dict[str, int]:
     if not words:
         return {}
     lists = pc.split_pattern(column.values, " ")
-    places = to_numpy(
-        pc.fill_null(pc.index_in(pc.list_flatten(lists), value_set=strings_to_arrow(words)), -1)
-    )
+    places = to_numpy(pc.fill_null(pc.index_in(pc.list_flatten(lists), value_set=strings_to_arrow(words)), -1))
     values = to_numpy(pc.list_parent_indices(lists)).astype(np.int64)
     seen = np.unique(np.stack([values[places >= 0], places[places >= 0].astype(np.int64)]), axis=1)
     records = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))

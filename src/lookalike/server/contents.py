@@ -201,6 +201,7 @@ def form_of(item: Item) -> str:
 
 
 _TYPES = {
+    "text": pa.large_string(),
     "tokens": pa.large_list(pa.large_string()),
     "integers": pa.large_list(pa.int64()),
     "vector": pa.large_list(pa.float64()),
@@ -211,4 +212,6 @@ _TYPES = {
 def as_column(items: Sequence[Item]) -> pa.Array:
     """Items of one form as a column."""
     values, form = [item.value for item in items], form_of(items[0])
-    return strings_to_arrow(values) if form == "text" else pa.array(values, _TYPES[form])
+    if form == "text" and None not in values:
+        return strings_to_arrow(values)  # `pa.array` imports pandas, which takes as long as the rest of the start
+    return pa.array(values, _TYPES[form])

@@ -28,6 +28,7 @@ VALUES = {
     "date": DATES | DATES.map(lambda d: d[:7]) | DATES.map(lambda d: d[:4]) | st.text("1908", min_size=1, max_size=8),
     "number": st.integers(-30, 30).map(str)
     | st.integers(95, 125).map(str)
+    | st.integers(995, 1005).map(str)
     | st.sampled_from(["1e50", "1e9999", "1.2.3", "about 3", "0.5"]),
 }
 
