@@ -34,13 +34,14 @@ COMMANDS = {
 }
 """Each is a module of this package that defines a click command named `command`."""
 
-GARBAGE_OBJECTS = 20_000
+GARBAGE_OBJECTS = 100_000
 """The number of new objects after which Python collects garbage. With the default of 700, that took a tenth of the time
 of a small job, during imports. Arrays are freed immediately in any case."""
-SMALL_PAGES = ("MIMALLOC_ALLOW_THP", "0")
-"""Arrow's allocator takes memory in pages of 4 kB instead of 2 MB: a tenth less memory for 300 MB of text, and half the
-time in the system on a virtual machine that gives free memory back to its host (docs/log.md). Arrow reads it when it is
-imported."""
+LIBRARIES = {"MIMALLOC_ALLOW_THP": "0", "OPENBLAS_NUM_THREADS": "1"}
+"""Settings that libraries read when they are imported, unless the user has set them. Arrow's allocator takes memory in
+pages of 4 kB instead of 2 MB, which takes a tenth less of it, and half the time in the system on a virtual machine that
+returns free memory to its host. NumPy multiplies matrices on one thread: our own threads share the work, and the sums
+in `link` would otherwise depend on the number of processors (docs/log.md)."""
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 _NO_ARGUMENTS: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())  # since click 8.2
@@ -93,7 +94,8 @@ def group() -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line, and end the process with the documented exit code."""
     gc.set_threshold(GARBAGE_OBJECTS, 10, 10)
-    os.environ.setdefault(*SMALL_PAGES)
+    for name, value in LIBRARIES.items():
+        os.environ.setdefault(name, value)
     stopping.catch_signals()
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # warnings are for developers, who set PYTHONWARNINGS

@@ -34,7 +34,7 @@ def _progress(quiet: bool) -> Progress:
     return BarProgress()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Stage:
     """The current stage."""
 

@@ -38,7 +38,7 @@ class DecidedSoFar(Protocol):
         ...
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _WorkArrays:
     """The arrays that one thread works in."""
 

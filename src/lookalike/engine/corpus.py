@@ -40,7 +40,7 @@ NAMED_AT_ONCE = 1 << 20
 """The names of up to this many items are kept in memory for a list of pairs."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Corpus:
     """Items, numbered in input order over all sources, with their digests."""
 

@@ -34,7 +34,7 @@ class HasExecution(Protocol):
 AnySettings = TypeVar("AnySettings", bound=HasExecution)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Run(Generic[AnySettings]):
     """One run of a job. Created by `open_run` and passed to every stage."""
 

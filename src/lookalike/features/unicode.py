@@ -1,14 +1,14 @@
 """The folding table: what each code point becomes (DESIGN: Fold, Tokens), as arrays that kernels read.
 
 The table is that of Unicode 14.0 with any version of Python, so that the same input gives the same sets everywhere.
-It is stored in `folding.npz`, created by `python -m lookalike.features.unicode` under a Python with that version.
+It is stored in `folding.zlib`, created by `python -m lookalike.features.unicode` under a Python with that version.
 """
 
 from __future__ import annotations
 
 import functools
 import unicodedata
-from importlib import resources
+import zlib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +18,10 @@ from lookalike.kernels.folding import DROPPED, GAP, MAPPED, OWN, WORD
 from lookalike.types import UInt32
 
 UNICODE_VERSION = "14.0.0"
-FILE = "folding.npz"
+FILE = "folding.zlib"
+"""32-bit integers, compressed: pages, entries, pool. NumPy's own formats take several times as long to open."""
+PAGES = 0x1100
+"""Pages of 256 code points."""
 
 OWN_TOKEN_RANGES = (
     (0x3400, 0x4DBF),  # Han
@@ -78,11 +81,11 @@ def _entry(char: str, pool: list[int]) -> int:
 def build_table() -> FoldingTable:
     """Build the table from the Unicode data of the running Python (about two seconds)."""
     pool: list[int] = [0]
-    entries = np.zeros(0x110000, np.uint32)
-    for code in range(0x110000):
+    entries = np.zeros(256 * PAGES, np.uint32)
+    for code in range(256 * PAGES):
         if not 0xD800 <= code <= 0xDFFF:
             entries[code] = _entry(chr(code), pool)
-    rows, pages = np.unique(entries.reshape(0x1100, 256), axis=0, return_inverse=True)
+    rows, pages = np.unique(entries.reshape(PAGES, 256), axis=0, return_inverse=True)
     return FoldingTable(pages.ravel().astype(np.uint16), np.ascontiguousarray(rows), np.array(pool, np.uint32))
 
 
@@ -95,8 +98,10 @@ def folding_table() -> FoldingTable:
     >>> folding_table().pages.shape
     (4352,)
     """
-    with (resources.files("lookalike.features") / FILE).open("rb") as file, np.load(file) as stored:
-        table = FoldingTable(stored["pages"], stored["entries"], stored["pool"])
+    stored = np.frombuffer(zlib.decompress(Path(__file__).with_name(FILE).read_bytes()), "<u4").astype(np.uint32)
+    pages = stored[:PAGES].astype(np.uint16)
+    entries, pool = np.split(stored[PAGES:], [256 * (int(pages.max()) + 1)])
+    table = FoldingTable(pages, entries.reshape(-1, 256), pool)
     for array in table:
         array.flags.writeable = False
     return table
@@ -105,7 +110,8 @@ def folding_table() -> FoldingTable:
 def _write() -> None:
     if unicodedata.unidata_version != UNICODE_VERSION:
         raise SystemExit(f"needs a Python with Unicode {UNICODE_VERSION}, not {unicodedata.unidata_version}")
-    np.savez_compressed(Path(__file__).with_name(FILE), **build_table()._asdict())
+    numbers = np.concatenate([array.ravel().astype("<u4") for array in build_table()])
+    Path(__file__).with_name(FILE).write_bytes(zlib.compress(numbers.tobytes(), 9))
 
 
 if __name__ == "__main__":

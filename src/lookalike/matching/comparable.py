@@ -29,7 +29,7 @@ class CutPart(NamedTuple):
     sizes: Int64
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Comparable:
     """Distinct sets, numbered 0, 1, ... by priority, with the buckets that they share.
 

@@ -68,7 +68,7 @@ class Outcome:
         return kept
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class BatchDecisions:
     """The decisions about one batch, by place."""
 

@@ -30,7 +30,7 @@ PAIR_BYTES = 64
 """Memory for a pair while keepers are decided: its bucket, and its entries in the lists of its two sets."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class JoinOptions:
     """How exact methods work. They find the same pairs, except with `common`."""
 

@@ -28,7 +28,7 @@ MOST_PAIRS = 1 << 32
 """A longer list of pairs (16 bytes each on disk) helps nobody; dedup does."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Listing:
     """How the pairs were found."""
 

@@ -134,7 +134,7 @@ class DocumentsSource:
         yield index, start, len(self.files)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class DocumentBlock:
     """Some files, read on demand."""
 

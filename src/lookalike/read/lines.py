@@ -95,7 +95,7 @@ class Rows:
         return pa.Array.from_buffers(pa.large_binary(), len(self), [None, pa.py_buffer(offsets), self.data])
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Parsed:
     """The outcome of parsing some rows: the good ones as columns, the bad ones by number."""
 
@@ -293,7 +293,7 @@ class LineSource(ABC):
         yield parsed
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class LineBlock:
     """Consecutive rows of a `LineSource`, not yet separated."""
 

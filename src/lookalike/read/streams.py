@@ -139,7 +139,7 @@ class TextStream:
         self._stored.close()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Piece:
     """Complete rows: the bytes before `end`; the bytes after it belong to the next piece."""
 

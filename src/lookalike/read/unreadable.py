@@ -13,7 +13,7 @@ from lookalike.read.files import File
 from lookalike.types import Block, Bool, Int64, ItemMemory, Items, Layout, Rejected, Wanted
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class UnreadableSource:
     """A folder or file that `--on-error skip` omits entirely."""
 
@@ -47,7 +47,7 @@ class UnreadableSource:
         raise IndexError(row)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class UnreadableBlock:
     """No items, and one error."""
 

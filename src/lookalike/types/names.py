@@ -1,6 +1,6 @@
 """Names that several folders must agree on."""
 
-import secrets
+import os
 
 INDEX_FILE = "index.json"
 """The file that makes a folder an index."""
@@ -10,5 +10,5 @@ KEPT = "kept"
 """The folder of the kept rows in an output of dedup."""
 DEFAULT_ID = "id"
 """The column that names an item, unless another is given."""
-TEMPORARY = f"lookalike-{secrets.token_hex(4)}-"
+TEMPORARY = f"lookalike-{os.urandom(4).hex()}-"
 """The prefix of the temporary folders of this process, so that it removes only its own."""

@@ -97,7 +97,7 @@ class LongRow:
         return self._texts[int(value[least:])] if isinstance(value, str) and len(value) > least else None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class LongBlock:
     """One long row. It is released when its source continues reading, and read again if needed."""
 
