@@ -8,7 +8,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import secrets
 import shutil
 import time
 import zlib
@@ -264,7 +263,7 @@ class OutputFolder:
         if not self.path.exists():
             self._partial.rename(self.path)
         else:
-            self._replace(self.path.with_name(f".{self.path.name}.old-{secrets.token_hex(4)}"))
+            self._replace(self.path.with_name(f".{self.path.name}.old-{os.urandom(4).hex()}"))
         flush(self.path.parent)
 
     def _replace(self, old: Path) -> None:
@@ -340,7 +339,7 @@ def whole_file(path: Path) -> Iterator[Path]:
     """
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f".{path.name}.partial-{secrets.token_hex(4)}")
+        partial = path.with_name(f".{path.name}.partial-{os.urandom(4).hex()}")
         try:
             os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
             yield partial
