@@ -1,4 +1,4 @@
-"""Probabilities that fit labelled pairs: the score, stretched and shifted."""
+"""Calibrate probabilities on labelled pairs: a linear function of the score."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lookalike.types import Bool, Float64
 
 LN2 = float(np.log(2))
 BELIEF = 4.0
-"""How strongly the model's own probabilities are believed: with few labels, little changes."""
+"""The strength of the prior on the model's own probabilities: with few labels, little changes."""
 SLOPES = (0.05, 20.0)
 
 
@@ -27,21 +27,21 @@ class Calibration(NamedTuple):
 
     @property
     def even(self) -> float:
-        """The score of a pair that is as likely a match as not."""
+        """The score at which a match is as likely as a non-match."""
         return -self.shift / self.factor
 
 
 def calibrate(score: Float64, matches: Bool, weights: Float64) -> Calibration:
-    """Factor and shift by which labelled pairs are likeliest (Platt 1999), with a prior at 1 and 0.
+    """The most likely factor and shift given the labelled pairs (Platt 1999), with a prior at 1 and 0.
 
     Parameters
     ----------
     score
-        Of the labelled pairs, in bits.
+        The scores of the labelled pairs, in bits.
     matches
         Their labels.
     weights
-        How much each counts.
+        The weight of each.
 
     Examples
     --------

@@ -30,14 +30,15 @@ def estimate_total(first: float, second: float, both: float) -> float:
 def estimate_recall(groups: UInt8, probability: Float64) -> tuple[float, float, float]:
     """The share of all true matches that are among the candidates, with a 95% confidence interval.
 
-    Two groups of hashes search independently, ideally; what neither finds may still be found by the remaining hashes.
+    Ideally, two groups of hashes search independently; matches that neither finds may still be found by the other
+    hashes.
     The estimate is the number found, divided by Chapman's estimate of the total. For the interval, each group's own
     recall (the share of the other's matches that it finds) is taken at its lower and at its upper bound. That gives the
     mean number of matches missed by both; the number itself follows a Poisson distribution.
 
     If the groups find and miss the same matches (a record with errors in every field is hard for both), the estimate
     and its interval are too high; separate fields for each group are the best remedy without labels. If the groups have
-    no match in common, nothing is known, and the interval is 0 to 1.
+    no match in common, nothing can be concluded, and the interval is 0 to 1.
 
     Parameters
     ----------

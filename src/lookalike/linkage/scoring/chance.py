@@ -1,11 +1,13 @@
-"""How likely best partners are to be matches, judged by the best partners that records have by chance.
+"""The probability that best partners are matches, judging by the best partners that records have by chance.
 
 Between two tables, a match is usually the best partner of both its records. Records without a match have best partners
-too: the nearest of the wrong ones. What those are like is seen *within* each table, where (nearly) no two records are
-the same entity. But records of one table are written alike, and one table may be larger or more verbose than the other,
-so that scores within and between tables cannot be compared. The *lead* can: by how much the best partner is better than
-the next best ones. (If scores fall off exponentially, it depends neither on their level nor on the number of records.)
-So the leads within the tables are set on the next best partners between them, which are hardly ever matches.
+too: the nearest of the wrong ones. Such partners can be observed *within* each table, where (nearly) no two records are
+the same entity. But records of one table are written in a similar way, and one table may be larger or more verbose than
+the other, so scores within and between tables cannot be compared. The *lead* can: by how much the best partner is
+better
+than the next best ones. (If the tail of the scores is exponential, the lead depends neither on their level nor on the
+number of records.) So the leads within the tables are added to the next best partners between them, which are hardly
+ever matches.
 """
 
 from __future__ import annotations
@@ -23,18 +25,17 @@ BINS = 60
 """Bins of scores, with equal numbers of best partners."""
 ROUNDS = 100
 LEAST_FREE = 1e-9
-"""Records without a better match, where every record has one: what chance makes of them is a limit, not 0 / 0."""
+"""The least number of records without a better match, so that the limit is computed instead of 0 / 0."""
 LEAST_VISIBLE = 0.2
-"""At most four in five matches of a score are taken to be hidden by better partners."""
+"""At most four in five matches of a score are assumed to be hidden by better partners."""
 LESS_THAN_CHANCE = 1.0
-"""Fewer pairs than expected by chance count against more at a better score, at most as many as are seen there."""
+"""A deficit of pairs compared with chance offsets an excess at a better score, up to the number observed there."""
 MIDDLE = (0.2, 0.7)
-"""The part of the scores by chance, from the lowest up, by which partners by chance are counted: matches are few
-there."""
+"""The range of quantiles of scores by chance in which partners by chance are counted: it contains few matches."""
 
 
 class Best(NamedTuple):
-    """Of each record, the greatest score and the partner it has that with; -1 for none."""
+    """For each record, its best score and the partner with that score; -1 for none."""
 
     score: Float64
     partner: Int32
@@ -67,7 +68,7 @@ class Partners(NamedTuple):
 
     @classmethod
     def find(cls, left: Int32, right: Int32, score: Float64, records: int) -> tuple[Bool, Partners]:
-        """Which of these pairs are each other's best partners, and those.
+        """Which of these pairs are each other's best partners, and these pairs.
 
         Examples
         --------
@@ -82,7 +83,7 @@ class Partners(NamedTuple):
 
     @classmethod
     def find_each(cls, left: Int32, right: Int32, score: Float64, records: int, single: str) -> tuple[Bool, Partners]:
-        """Which pairs are the best of their `left` (or `right`) record, and those with that record's next best score.
+        """Which pairs are the best of their `left` (or `right`) record, and these with the record's next best score.
 
         Examples
         --------
@@ -106,25 +107,25 @@ class Partners(NamedTuple):
         """
         order = np.argsort(self.next, kind="stable")
         ranks = (np.arange(len(order)) + 0.5) / max(1, len(order))
-        level = np.sort(level)  # np.quantile takes far longer for as many ranks
+        level = np.sort(level)  # np.quantile takes far longer for this many ranks
         moved = np.interp(ranks * (len(level) - 1), np.arange(len(level)), level)
         return np.asarray(moved + (self.score - self.next)[order])
 
 
 class Chance(NamedTuple):
-    """Pairs within two tables, by which chance is judged."""
+    """Pairs within two tables, from which chance is estimated."""
 
     left: Int32
     right: Int32
     sampled: Bool
-    """The records that stand for all of their table."""
+    """The records that represent their table."""
     searched: Bool
     """The records whose partners were looked up."""
     sizes: tuple[int, int]
     """The number of records in each table."""
 
     def within(self, score: Float64) -> list[tuple[Partners, float]]:
-        """The best partners within each table, by the scores of these pairs, and how many records they are of."""
+        """The best partners within each table, by the scores of these pairs, and the number of records."""
         first, start = self.left < self.sizes[0], self.sizes[0]
         tables = (first, self.sampled[:start]), (~first, self.sampled[start:])
         return [self._of_table(some, score, int(sampled.sum())) for some, sampled in tables]
@@ -144,7 +145,7 @@ class Chance(NamedTuple):
         left, right = left[mutual], right[mutual]
         ends = self.sampled[left].astype(np.int64) + self.sampled[right]
         known = (ends > 0) & self.searched[left] & self.searched[right]
-        # A pair is seen from each of its records in the sample.
+        # A pair counts once for each of its records in the sample.
         records = 2 * sampled * int(known.sum()) / max(1, int(ends[known].sum()))
         return Partners(found.score[known], found.next[known]), records
 
@@ -154,22 +155,26 @@ def judge_partners(
 ) -> Float64:
     """The probability that each of these pairs, which are each other's best partners, is a match.
 
-    Partners by chance score like those within the tables, moved to the level of other pairs between them. There are two
-    limits to their number. A record has such a partner only if it has no match, or one less similar, and so has the
-    partner: of n + m free records of two tables, nm / (n + m) pairs are each other's best partners where within a table
-    of n records n / 4 are. And where chance makes most of its pairs, it makes no more than are seen.
+    Partners by chance score like those within the tables, moved to the level of other pairs between them. Two facts
+    limit
+    their number. First, a record has such a partner only if it has no match, or a less similar one, and the same holds
+    for
+    the partner: n + m free records of two tables have nm / (n + m) pairs of mutual best partners, and n records of one
+    table
+    have n / 4. Second, at the scores where chance produces most of its pairs, it produces no more than are observed.
 
     Parameters
     ----------
     between
         The pairs between the tables.
     within
-        The best partners within one table or both, and its number of records. Each table counts the same.
+        The best partners within one table or both, and its number of records. Both tables have the same weight.
     sizes
         The number of records in each table.
     lead
-        What share of those pairs by chance that beat a match have a lead over the next best. If the next best one is
-        itself the best of the wrong partners, they have none; if that is hidden, they do. Neither is known.
+        The share of pairs by chance that beat a match and have a lead over the next best. If the next best one is
+        itself
+        the best of the wrong partners, they have no lead; if that is hidden, they have one. Which holds is unknown.
 
     Examples
     --------
@@ -193,9 +198,9 @@ def judge_partners(
 
 
 def judge_each(between: Partners, within: Partners) -> Float64:
-    """The probability that the best partner of each record of a table is a match, if the others may be chosen again.
+    """The probability that the best partner of each record of a table is a match, if a partner may have several.
 
-    Partners by chance lead the next best as within the other table, and every record without a better match has one.
+    Partners by chance have the leads observed within the other table, and every record without a better match has one.
 
     Examples
     --------
@@ -221,16 +226,16 @@ def judge_each(between: Partners, within: Partners) -> Float64:
 def _tell(
     score: Float64, edges: Float64, shape: Float64, beaten: Float64, often: float, sizes: tuple[int, int]
 ) -> Float64:
-    """The probability of each pair, if chance makes pairs in the proportions of `shape`, `often` per record.
+    """The probability of each pair, if chance produces pairs in the proportions of `shape`, `often` per record.
 
-    Of records that have a match, but a better partner by chance, it makes pairs in the proportions of `beaten`.
+    For records whose match is beaten by a partner by chance, the proportions are `beaten`.
     """
     most = _most_by_chance(np.histogram(score, edges)[0], shape)
     better, rate = np.cumsum(shape[::-1])[::-1] - shape / 2, 4 * often / sum(sizes)
     visible = np.ones(len(shape))
 
     def by_chance(matches: Float64) -> Float64:
-        """Expected pairs by chance in each bin, given the matches seen in it; others are hidden by better partners."""
+        """Expected pairs by chance in each bin, given the matches in it; others are hidden by better partners."""
         nonlocal visible
         every = matches / visible
         total = max(float(every.sum()), 1e-9)
@@ -245,7 +250,7 @@ def _tell(
 
 
 def _most_by_chance(seen: Float64, shape: Float64) -> float:
-    """How many pairs chance can make at most, if it makes them in these proportions and no more than are seen.
+    """The most pairs that chance can produce in these proportions, if it produces no more than are observed.
 
     Examples
     --------
@@ -261,9 +266,10 @@ def _most_by_chance(seen: Float64, shape: Float64) -> float:
 def judge_alone(left: Int32, right: Int32, score: Float64, records: int) -> tuple[Bool, Float64]:
     """Which pairs of one table are each other's best partners, and the probability that each of those is a match.
 
-    In one table, the best partners left when those pairs are set aside show what chance makes of records that have a
-    match. For a record without one they are only its second choice: the best is better, by about twice what the second
-    is better than the third (as in every exponential tail), once for each of the two records.
+    In one table, the best partners that remain after those pairs are set aside show which partners records with a match
+    have
+    by chance. For a record without a match, they are only its second choice: the best is better, by about twice the
+    difference between second and third (as in every exponential tail), once for each of the two records.
 
     Examples
     --------
@@ -293,7 +299,7 @@ def judge_alone(left: Int32, right: Int32, score: Float64, records: int) -> tupl
 
 
 def _drops(left: Int32, right: Int32, score: Float64, records: int) -> Float64:
-    """By how much the best of each record's pairs is better than the next; 0 if it has fewer than two."""
+    """By how much the best pair of each record is better than the next; 0 if it has fewer than two."""
     best, second = best_two(np.concatenate([left, right]), np.concatenate([score, score]), records)
     drops, two = np.zeros(records), np.isfinite(second)
     drops[two] = best[two] - second[two]
@@ -324,7 +330,7 @@ def _edges(score: Float64) -> Float64:
 
 
 def _settle(score: Float64, edges: Float64, by_chance: Callable[[Float64], Float64]) -> Float64:
-    """The probability of each pair, such that matches and pairs by chance add up to the pairs seen in each bin."""
+    """The probability of each pair, such that matches and pairs by chance add up to the observed pairs in each bin."""
     seen = np.histogram(score, edges)[0].astype(np.float64)
     weight, matches = np.maximum(seen, 1e-9), np.zeros(len(seen))
     share = matches

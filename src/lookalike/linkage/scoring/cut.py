@@ -16,13 +16,13 @@ from lookalike.linkage.scoring.words import WordWeights
 from lookalike.linkage.settings import DEFAULT_PROBABILITY, LinkSettings
 
 LEAST_LIKELY = 0.01
-"""Pairs less likely than this are no links, whatever the expected F1."""
+"""Pairs with a lower probability are never links."""
 
 
 LEAST_RIGHT = 1 / 4
-"""Links of which fewer are expected to be right are not made by default: chance is known no better than that."""
+"""By default, nothing is linked if a smaller share is expected to be correct: chance is not known more precisely."""
 LEAST_RIGHT_ALONE = 1 / 3
-"""The same in one table, where chance is known less well."""
+"""The same in one table, where chance is known less precisely."""
 
 
 class Cut(NamedTuple):
@@ -33,7 +33,7 @@ class Cut(NamedTuple):
 
 
 def choose_cut(scores: Scores, validation: Validation | None, settings: LinkSettings, note: Note) -> Cut:
-    """The cut that reaches the precision asked for; without one, the default probability or share of points."""
+    """The cut that reaches the requested precision; without one, the default probability or share of points."""
     wanted = settings.precision
     if validation is not None and wanted is not None:
         return _validated_cut(validation, wanted, settings, note)
@@ -50,7 +50,7 @@ def choose_cut(scores: Scores, validation: Validation | None, settings: LinkSett
 
 
 def keep_cut(model: Model, scores: Scores, settings: LinkSettings, note: Note) -> Cut:
-    """The cut of a finished run: the same probability or share of points; if all pairs decided, the same score."""
+    """The cut of a finished run: the same probability or share of points, or the same score if all pairs decided."""
     if settings.precision is not None or (isinstance(scores.scoring, WordWeights) and _is_default(settings)):
         return Cut(model.cut, model.cut_reason)
     return choose_cut(scores, None, settings, note)
@@ -75,8 +75,9 @@ def _validated_cut(validation: Validation, wanted: float, settings: LinkSettings
 def _balanced_cut(scores: Scores, note: Note) -> Cut:
     """The score at which the expected F1 of the links is greatest.
 
-    Where texts cannot tell a match from its neighbours in a series, few pairs reach a probability of one half. A pair
-    raises the expected F1 if its probability is more than half of that.
+    If texts cannot distinguish a match from other products of its series, few pairs reach a probability of one half. A
+    pair
+    increases the expected F1 if its probability is more than half of the F1.
     """
     assert scores.probability is not None
     assert isinstance(scores.scoring, WordWeights)
@@ -98,7 +99,7 @@ def _balanced_cut(scores: Scores, note: Note) -> Cut:
 
 
 def _model_cut(scores: Scores, wanted: float) -> Cut:
-    """The lowest score whose pairs, together with all higher ones, have a mean probability as wanted."""
+    """The lowest score at which its pairs and all higher ones have the requested mean probability."""
     assert scores.probability is not None
     order = np.argsort(-scores.score, kind="stable")
     mean = np.cumsum(scores.probability[order]) / np.arange(1, len(order) + 1)

@@ -1,7 +1,7 @@
-"""How often levels occur together among non-matches, so that fields with the same information count once.
+"""How often levels occur together among non-matches, so that fields with the same information are not counted twice.
 
 Fields are rarely independent: people in the same suburb have the same postcode. Multiplying their probabilities would
-make such a pair look like a match, and estimates that start from there go wrong. Here each field may depend on one
+make such a pair look like a match, and mislead the estimation. Here each field may depend on one
 other field (the tree that explains most of the dependence: Chow and Liu 1968), measured on random pairs.
 """
 
@@ -32,7 +32,7 @@ SUSPECT = 3.0
 
 @frozen
 class Tree:
-    """By field, the distribution of its levels given the level of the field that it depends on."""
+    """For each field, the distribution of its levels given the level of the field that it depends on."""
 
     parent: tuple[int, ...]
     """The field that each field depends on; -1 for none."""

@@ -1,4 +1,4 @@
-"""Values that are common or rare: agreement on a rare one is more evidence."""
+"""The frequency of values: agreement on a rare value is stronger evidence."""
 
 from __future__ import annotations
 
@@ -52,8 +52,9 @@ def adjust_by_frequency(
 def frequency_beyond(spare: Float64, records: int, equal: float) -> Float64:
     """The probability that another record has the value that two records share, from the number of others that have it.
 
-    The two themselves are no evidence of that: if they match, they share the value for one reason. A value that no
-    third record has counts as occurring half a time, or as rarely as agreement in general if that is rarer.
+    The two records themselves do not count: if they match, they share the value for a single reason. A value that no
+    third
+    record has counts as occurring half a time, or as rarely as agreement in general if that is rarer.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Labelled pairs: how they refine weights and probabilities, and how well links agree with them.
 
-Knows numbers of records; which files labels come from is not known here.
+Knows numbers of records, not the files that labels come from.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from lookalike.types import Bool, Float64, Int32, Int64
 from lookalike.types.frozen import frozen
 
 FOLDS = 5
-"""Parts of the labels, each of which is judged by links made without it."""
+"""Parts of the labels, each evaluated on links made without it."""
 
 
 @frozen
@@ -28,7 +28,7 @@ class Labels:
     right: Int64
     match: Bool
     weight: Float64
-    """How many pairs each stands for."""
+    """How many pairs each represents."""
 
     def __len__(self) -> int:
         return len(self.left)
@@ -38,7 +38,7 @@ class Labels:
         return Labels(self.left[chosen], self.right[chosen], self.match[chosen], self.weight[chosen])
 
     def places(self, left: Int32, right: Int32) -> Int64:
-        """The place of each labelled pair among candidate pairs (sorted by left, then right), or -1.
+        """The position of each labelled pair among candidate pairs (sorted by left, then right), or -1.
 
         Examples
         --------
@@ -73,7 +73,7 @@ class Share(NamedTuple):
 
 @frozen
 class LabelFigures:
-    """How well links agree with labels that were not used to make them."""
+    """How well links agree with held-out labels."""
 
     pairs: int
     matches: int
@@ -88,7 +88,7 @@ class LabelFigures:
 
 
 def judge_links(labels: Labels, clusters_by: Callable[[Labels], Int64], seed: int) -> Bool:
-    """For each labelled pair, whether both records are in one cluster if the labels of its fold are not known.
+    """For each labelled pair, whether both records are in one cluster if the labels of its fold are unknown.
 
     `clusters_by` makes clusters with some of the labels: a number for each record, -1 for none. Connected pairs are in
     one fold, so that no record is on both sides.
@@ -126,7 +126,7 @@ def divide(labels: Labels, seed: int) -> Int64:
 
 
 def measure_links(labels: Labels, linked: Bool, missed: int, folds: int) -> LabelFigures:
-    """Precision, recall and F1 of links by labelled pairs."""
+    """Precision, recall and F1 of links, measured on labelled pairs."""
     parts, match = labels.parts(), labels.match
     precision = estimate_share(match & linked, linked, labels.weight, parts)
     recall = estimate_share(match & linked, match, labels.weight, parts)
@@ -137,9 +137,9 @@ def measure_links(labels: Labels, linked: Bool, missed: int, folds: int) -> Labe
 
 
 def estimate_share(hits: Bool, trials: Bool, weight: Float64, parts: Int64) -> Share | None:
-    """The weighted share of hits among trials, with an interval that allows for pairs of one part to be alike.
+    """The weighted share of hits among trials, with an interval that allows for correlation within parts.
 
-    Wilson's interval, for as many independent trials as have the variance that is seen between parts.
+    Wilson's interval, for the number of independent trials that has the observed variance between parts.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def estimate_share(hits: Bool, trials: Bool, weight: Float64, parts: Int64) -> S
 
 
 def patterns_of_labels(labels: Labels, places: Int64, of_pair: Sequence[int] | Int32, patterns: int) -> Float64:
-    """float64[2, patterns]: of each agreement pattern, the number of labelled matches and of other labelled pairs."""
+    """float64[2, patterns]: the numbers of labelled matches and of other labelled pairs of each agreement pattern."""
     known = places >= 0
     numbers = np.asarray(of_pair)[places[known]]
     own = labels.match[known]

@@ -1,6 +1,6 @@
-"""What a finished run has learned, in a form that can be kept: weights, levels, the cut.
+"""The model that a finished run has learned, in a form that can be saved: weights, levels, the cut.
 
-A later run scores its pairs with it, so that the same agreement weighs the same on any day. Files are not known here.
+A later run scores its pairs with it, so that the same agreement always has the same weight. Knows nothing about files.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ class KnownWords(NamedTuple):
     """The weights of records made of words, without the texts that they were learned from."""
 
     features: list[tuple[str, str]]
-    """By feature, its field and what is measured."""
+    """For each feature, its field and what is measured."""
     weights: Float64
     prior_bits: float
     expected: float
     learned: bool
     rows: tuple[WeightsRow, ...]
     single: str = "both"
-    """Which records have one match at most; in one table, none."""
+    """Which records have at most one match; in one table, none."""
 
 
 @frozen
 class Model:
-    """What a run has learned."""
+    """The model that a run has learned."""
 
     names: tuple[str, ...]
     """The fields that were compared."""
@@ -50,7 +50,7 @@ class Model:
     cut: float
     cut_reason: str
     assignment: str
-    """How links are assigned: as asked for, or as the tables suggested."""
+    """How links are assigned: as requested, or as the tables suggested."""
     calibration: Calibration | None = None
 
     def check(self, columns: Sequence[Column], level_names: Sequence[tuple[str, ...]]) -> None:
@@ -64,7 +64,7 @@ class Model:
             )
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it; numbers are exact."""
+        """As JSON; numbers are exact."""
         return {
             "fields": [
                 {"name": name, "kind": kind, "levels": list(levels)}
@@ -95,7 +95,7 @@ class Model:
 
 
 def keep_scoring(scoring: Weights | Points | WordWeights, columns: Sequence[Column]) -> Weights | Points | KnownWords:
-    """What is kept of weights: all but what depends on the records alone."""
+    """The part of the weights that is saved: everything except what depends on the records alone."""
     if not isinstance(scoring, WordWeights):
         return scoring
     features = [(columns[one.field].name, one.what) for one in scoring.features]

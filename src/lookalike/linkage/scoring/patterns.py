@@ -1,8 +1,8 @@
 """Agreement patterns: one level of agreement per field of a pair; pairs with the same pattern are counted together.
 
 Level 0 means no evidence (a value is missing), 1 the best agreement, 2, 3, ... weaker ones, and the highest level
-disagreement. Ten million pairs have a few thousand patterns, so whatever is estimated from pairs is estimated from
-patterns. What a field or a record is, is not known here.
+disagreement. Ten million pairs have a few thousand patterns, so all estimates use patterns instead of pairs. Nothing
+here knows what a field or a record is.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Scores by points: each field is worth a number of points, with deductions for differences.
 
-There is no model and no estimate: deductions are fixed, and printed. What a field contains is not known here.
+There is no model and no estimate: deductions are fixed, and printed. Nothing here knows what a field contains.
 """
 
 from __future__ import annotations

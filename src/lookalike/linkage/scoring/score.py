@@ -1,4 +1,4 @@
-"""Compares candidate pairs in every field, and turns their agreement into scores."""
+"""Compare candidate pairs in every field, and turn their agreement into scores."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from lookalike.linkage.settings import LinkSettings
 from lookalike.types import Bool, Float64, Int8, Int32, Int64, Mapper, Span
 
 SURE = 0.999
-"""Pairs with a higher probability than this are taken for certain matches."""
+"""Pairs with a higher probability than this count as certain matches."""
 
 Pairs = tuple[Int32, Int32]
 
@@ -37,17 +37,17 @@ class Agreement(NamedTuple):
     """How well pairs agree in each field."""
 
     levels: Int8
-    """int8[pairs, fields] of the candidate pairs, each field's side by side in memory."""
+    """int8[pairs, fields] of the candidate pairs; the levels of one field are contiguous in memory."""
     random: Int8
     """The same for random pairs."""
     level_names: list[tuple[str, ...]]
-    """By field, the names of its levels, from level 1."""
+    """For each field, the names of its levels, from level 1."""
     exchanged: tuple[tuple[int, int], ...] = ()
     """Fields whose values may be exchanged: the field that has a level for it, and the other."""
 
 
 class Scores(NamedTuple):
-    """The score of each candidate pair, and the weights or points that it is made of."""
+    """The score of each candidate pair, and the weights or points that it consists of."""
 
     scoring: Weights | Points | WordWeights
     score: Float64
@@ -58,11 +58,11 @@ class Scores(NamedTuple):
 
     @property
     def even(self) -> float:
-        """The score of a pair that is as likely a match as not."""
+        """The score at which a match is as likely as a non-match."""
         return 0.0 if self.calibration is None else self.calibration.even
 
     def sure(self) -> Bool:
-        """Which pairs are taken for matches: by their probability; with points, those equal in every field."""
+        """Which pairs count as certain matches: by their probability; with points, those equal in every field."""
         if isinstance(self.scoring, Points):
             return np.asarray(self.score >= self.scoring.total)
         assert self.probability is not None
@@ -76,9 +76,9 @@ def compare_pairs(
     run: Run[LinkSettings],
     known: Sequence[tuple[int, int]] | None = None,
 ) -> Agreement:
-    """Compare pairs and random pairs in every field. What a killed run has already compared is reused.
+    """Compare pairs and random pairs in every field. Comparisons of a killed run are reused.
 
-    `known` are the fields whose values may be exchanged; without it, the pairs tell.
+    `known` are the fields whose values may be exchanged; without it, they are detected from the pairs.
     """
     pieces, each, custom = LinkPieces(run.work), run.workers.map, run.settings.custom
     found, chance = (np.empty((len(columns), len(left)), np.int8) for left, _ in (pairs, random))
@@ -106,7 +106,7 @@ def _comparer(column: Column, settings: LinkSettings) -> Comparer | CustomCompar
 
 
 def _distinct(pairs: Pairs) -> tuple[Pairs, Any]:
-    """The different ones of some pairs, and the place of each pair among them: few records have few random pairs."""
+    """The distinct pairs, and the position of each pair among them: few records have few random pairs."""
     left, right = pairs
     if not len(left):
         return pairs, slice(None)
@@ -136,7 +136,7 @@ def score_pairs(
     run: Run[LinkSettings],
     labels: Labels | None = None,
 ) -> Scores:
-    """The worth of each level of agreement, and the score and probability of each candidate pair."""
+    """The weight or points of each level of agreement, and the score and probability of each candidate pair."""
     sizes, each = [len(names) for names in agreement.level_names], run.workers.map
     if run.settings.scoring == "points":
         custom = run.settings.custom
@@ -149,7 +149,7 @@ def score_pairs(
         )
         return score_by_points(points, agreement, each)
     patterns = patterns_of(agreement.levels)
-    # Without random pairs nothing is scored; a pair that differs in everything stands for chance.
+    # Without random pairs nothing could be scored; a pair that differs in everything represents chance.
     random = agreement.random if len(agreement.random) else np.array([sizes], np.int8)
     chance, chances, _ = patterns_of(random)
     fields = [column.name for column in columns]
@@ -178,7 +178,7 @@ def score_by_weights(
     each: Mapper,
     patterns: Patterns | None = None,
 ) -> Scores:
-    """The score and probability of each candidate pair by these weights; its patterns are found if not given."""
+    """The score and probability of each candidate pair by these weights; patterns are computed if not given."""
     patterns = patterns_of(agreement.levels) if patterns is None else patterns
     score = np.empty(len(agreement.levels), np.float64)
     _look_up(weights.score(patterns.levels) + weights.prior_bits, patterns, score, each)
@@ -228,7 +228,7 @@ def _add_span(given: tuple[Any, ...], score: Float64, span: Span) -> None:
 
 
 def _frequencies_of_values(column: Column, weights: Weights, place: int) -> Float64:
-    """The probability that another record has each value of a field, judged by the records other than a pair."""
+    """The probability that another record has each value of a field, estimated from the records outside a pair."""
     counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
     others = (counts.astype(np.float64) - 2) * (1 - weights.own_shares.get(place, 0.0))
     return frequency_beyond(others, max(1, len(column)), float(weights.others.own(place)[0]))
@@ -237,7 +237,7 @@ def _frequencies_of_values(column: Column, weights: Weights, place: int) -> Floa
 def _own_shares(
     columns: Sequence[Column], pairs: CandidatePairs, levels: Int8, weights: Weights, score: Float64
 ) -> dict[int, Float64]:
-    """Of the pairs that share a text, by value, how many are matches: such records do not make the value common.
+    """For each text value, the share of matches among the pairs that share it: matches do not make a value common.
 
     A text of several words recurs because its entity does: the title of a paper with twenty records is not a common
     title. A name recurs because many people have it.

@@ -1,4 +1,4 @@
-"""The field of --validate: its value in every record, and what it says about the precision of scores."""
+"""The field of --validate: its value in every record, and the precision that follows from it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lookalike.types import Float64
 from lookalike.types.frozen import frozen
 
 LARGEST_VALUE = 1e100
-"""A larger number says nothing, and its square would be infinite."""
+"""A larger number is not meaningful, and its square would be infinite."""
 
 
 @frozen
@@ -31,7 +31,7 @@ class ValidatingField:
 
     @classmethod
     def read(cls, left: pa.Table, right: pa.Table | None, settings: LinkSettings, note: Note) -> ValidatingField | None:
-        """The field that --validate names; None if there is none, or it has no values and no precision is wanted."""
+        """The field that --validate names; None if there is none, or it has no values and no precision is requested."""
         if settings.validate is None:
             return None
         [field] = choose_kinds(left, right, [Field(*parse_names(settings.validate))])
@@ -59,7 +59,7 @@ class ValidatingField:
         return np.abs(self.values[pairs[0]] - self.values[pairs[1]])
 
     def validate(self, pairs: CandidatePairs, random: Pairs, scores: Scores, note: Note) -> Validation | None:
-        """The precision by score; None if the field says nothing about it and no precision is wanted."""
+        """The precision by score; None if the field carries no information and no precision is requested."""
         if not len(pairs):
             return None
         found, by_chance = self.differences((pairs.left, pairs.right)), self.differences(random)
@@ -79,6 +79,6 @@ class ValidatingField:
 
 
 def _not_validated(why: str, settings: LinkSettings) -> str:
-    """The note if the validating field says nothing and no precision is wanted."""
+    """The note if the validating field carries no information and no precision is requested."""
     instead = "is estimated by the model's own probability" if settings.scoring == "weights" else "is unknown"
     return f"--validate {settings.validate}: {why}; so the precision {instead}"

@@ -1,8 +1,9 @@
 """The share of valid matches, estimated from a field that is not part of the score (in the book, a creation date).
 
-True matches differ little in the field, by d_match on average; random pairs by d_random. Pairs of a score, of which a
-fraction f is valid, differ by f d_match + (1 - f) d_random on average; so their observed mean difference x gives
-f = (d_random - x) / (d_random - d_match). No labels are needed. The same holds for any function of the difference, so
+True matches differ little in the field, by d_match on average; random pairs by d_random. If a fraction f of the pairs
+at some score is valid, these pairs differ by f d_match + (1 - f) d_random on average; so
+their observed mean difference x gives f = (d_random - x) / (d_random - d_match). No labels are needed. The same holds
+for any function of the difference, so
 large differences are capped: an error in the year then counts no more than a random pair.
 
 Assumption: the field is independent of the score, both among matches and among non-matches.
@@ -26,7 +27,7 @@ BINS = 60
 FULL = 30
 """A bin has at least this many pairs with a known difference."""
 SURE = 2000
-"""By default, this many of the highest scores are taken for certain matches, but at most a tenth of all pairs."""
+"""By default, this many of the highest scores count as certain matches, but at most a tenth of all pairs."""
 ENOUGH = 20
 """With fewer certain matches, their mean difference cannot be estimated."""
 QUANTILE = 0.9
@@ -173,8 +174,9 @@ def validate(
     random
         The same for random pairs that could have been candidates.
     sure
-        bool[pairs]: pairs taken for valid, from which the mean difference of matches is estimated; by default those of
-        the highest scores.
+        bool[pairs]: pairs assumed valid, from which the mean difference of matches is estimated; by default those with
+        the
+        highest scores.
     matching
         The mean difference of matches, if known; 0 gives the book's (d_random - x) / d_random, a lower bound of the
         true fraction.
@@ -205,7 +207,7 @@ def validate(
     sure = _highest(scores, differences) if sure is None and matching is None else sure
     taken = np.zeros(len(scores), np.bool_) if sure is None or matching is not None else sure
     close, notes = _matching(differences[taken], matching)
-    if notes:  # too few for an estimate; then none is taken for valid either
+    if notes:  # too few for an estimate; then none is assumed valid either
         taken = np.zeros(len(scores), np.bool_)
     _check_apart(close, apart)
     return _by_score(scores, differences, taken, close, apart, bins, notes, most)

@@ -1,16 +1,16 @@
-"""From agreement to evidence: Fellegi-Sunter weights, estimated without labels.
+"""Fellegi-Sunter weights of agreement, estimated without labels.
 
 The weight of a level is log2(m/u): how much more often it occurs among matches (m) than among non-matches (u). u is
 measured on random pairs; m and the number of matches are found by expectation-maximisation over the candidate pairs. A
-missing value is no evidence. What a field contains and where pairs come from is not known here.
+missing value is no evidence. Nothing here knows what a field contains or where pairs come from.
 
-Three things keep the estimate on matches, rather than on some other way to divide the candidates:
+Three things make sure that the estimation finds matches, and not some other division of the candidates:
 
 - u stays as measured on random pairs. Nearly all of the `pairs` in total are non-matches, many of which agree by chance
   in a field or two; most candidates are such pairs. Only agreement beyond that is evidence.
-- Fields with the same information (suburb, postcode) count once: see dependence.py.
-- A better agreement never weighs less than a weaker one. Of all m with that property the likeliest is taken (m/u pooled
-  over neighbouring levels), so that a field cannot be reversed: it gets no weight instead, and a note says so.
+- Fields with the same information (suburb, postcode) are not counted twice: see dependence.py.
+- A better agreement never weighs less than a weaker one. Of all m with that property, the most likely is used (m/u is
+  pooled over adjacent levels). So a field cannot be reversed: it gets no weight instead, and a note says so.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ AGREE = 0.9
 BELIEF = 1.0
 """The number of matches of that assumption added to those found: levels never seen are rare, not impossible."""
 ROUNDS = 3
-"""How often u is measured anew, without the random pairs that turned out to be matches. The third changes little."""
+"""How often u is measured again, without the random pairs that turned out to be matches. The third changes little."""
 LABELS = 5.0
 """How many labels of an agreement pattern count as much as the model's own estimate for it."""
 FEW = 100
@@ -75,7 +75,7 @@ class Weights:
     notes: tuple[str, ...] = ()
     """Warnings for the user."""
     own_shares: dict[int, Float64] = made_by(default_factory=dict)
-    """By field of kind text and by value, the share of matches among the pairs that have it in common."""
+    """For each field of kind text, the share of matches among the pairs that share each value."""
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -123,7 +123,7 @@ class Weights:
     ) -> Float64:
         """The change of each field's weight because the shared value is common or rare: float64[pairs, fields].
 
-        A field whose parent agrees as well is not adjusted: that the value is shared is then no new information.
+        A field whose parent agrees as well is not adjusted: the shared value is then no new information.
 
         Parameters
         ----------
@@ -179,8 +179,9 @@ def fit_weights(
     sizes
         The number of levels of each field.
     pairs
-        The number of all pairs of records, candidates or not. Without it, the candidates are taken for all pairs, which
-        is right only if they were chosen independently of the fields.
+        The number of all pairs of records, candidates or not. Without it, the candidates are treated as all pairs,
+        which is correct only if they were chosen independently of
+        the fields.
     names
         The names of the fields, for notes.
     dependent
@@ -189,7 +190,7 @@ def fit_weights(
     iterations, tolerance
         The estimation ends after this many iterations, or when no number changes by more than the tolerance.
     labelled
-        float64[2, patterns]: how many pairs of each candidate pattern are known to be matches, and to be none.
+        float64[2, patterns]: how many pairs of each candidate pattern are known matches, and known non-matches.
 
     Examples
     --------
@@ -240,7 +241,7 @@ def _begin(
 
 
 def _measure_again(state: Weights, random: Levels, counts: Int64, dependent: bool) -> Tree:
-    """How often levels occur among random pairs that are not matches, as far as known by now."""
+    """How often levels occur among random pairs that are not matches, according to the current estimate."""
     if dependent:
         often = look_up(random, _logs(state.matches))
         return grow_tree(random, counts.astype(np.float64), state.sizes, often, state.prior)
@@ -261,7 +262,7 @@ def _maximise(
 ) -> Weights:
     """Expectation-maximisation until nothing changes; `others` stays fixed.
 
-    Labels of a pattern tell about all its pairs: they are weighed against the model's own estimate.
+    Labels of a pattern apply to all its pairs; they are combined with the model's own estimate.
     """
     known = np.zeros((2, len(levels))) if labelled is None else labelled
     trust = LABELS / (LABELS + known.sum(axis=0))
@@ -291,7 +292,7 @@ def _maximise(
 
 
 def _ordered(seen: Float64, own: Float64) -> Float64:
-    """The likeliest m for these counts such that m/u never rises from a level to the next weaker one."""
+    """The most likely m for these counts such that m/u never rises from a level to the next weaker one."""
     ratio = rising((seen / own)[::-1], own[::-1])[::-1]
     often = own * ratio
     return np.concatenate([[1.0], often / often.sum()])
@@ -305,7 +306,7 @@ def _posterior(scores: Float64, expected: float, pairs: float) -> Float64:
 
 def _prior_bits(expected: float, pairs: float) -> float:
     few = max(expected, 1e-9)
-    # If candidates are taken for all pairs, every one of them may be a match; the odds stay finite.
+    # If candidates are treated as all pairs, every one of them may be a match; the odds stay finite.
     return math.log2(few) - math.log2(max(pairs - few, 1e-9 * pairs))
 
 
