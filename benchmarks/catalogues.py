@@ -1,8 +1,8 @@
-"""Generated records made of words, of several kinds, with their truth: to judge principles, not one data set.
+"""Generated records made of words, of several kinds, with known matches: to test principles, not one data set.
 
 `KINDS` maps a name to a function of (records, share, seed) that returns a `Case`: one or two tables, the fields to link
 by, and the pairs of ids that are the same entity. `share` is the part of the (smaller) table that has a match. Words
-follow Zipf's law, people have more than one work, works come in series. Knows nothing of the tools that read it.
+follow Zipf's law, people have more than one work, works come in series. Knows nothing about the tools that read it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Row = dict[str, str]
 
 @dataclass(frozen=True)
 class Case:
-    """Tables to link, and what is right."""
+    """Tables to link, and their true matches."""
 
     left: pa.Table
     right: pa.Table | None
@@ -45,7 +45,7 @@ class Language:
         )
 
     def common(self, kinds: Sequence[str], steep: float = 2.5) -> str:
-        """One of some values, the first ones far more often."""
+        """Draw one of some values, the first ones far more often."""
         return kinds[int(len(kinds) * self.draw.random() ** steep)]
 
     def text(self, least: int, most: int) -> str:
@@ -61,7 +61,7 @@ class Language:
         return self.draw.random() < share
 
     def mistype(self, text: str) -> str:
-        """A text with one letter changed, left out, doubled or exchanged."""
+        """A text with one letter changed, omitted, doubled or swapped."""
         if len(text) < 3:
             return text
         at = self.draw.randrange(len(text) - 1)
@@ -70,7 +70,7 @@ class Language:
                                              text[at + 1] + text[at] + text[at + 2 :]])  # fmt: skip
 
     def retype(self, text: str, errors: float) -> str:
-        """A text some of whose words are misspelt, and now and then one is missing or two are exchanged."""
+        """A text with some words misspelt, and occasionally one missing or two swapped."""
         words = [self.mistype(word) if self.chance(errors) else word for word in text.split()]
         if len(words) > 2 and self.chance(errors):
             del words[self.draw.randrange(len(words))]
@@ -233,7 +233,7 @@ def make_sizes(records: int, share: float, seed: int) -> Case:
     def product(entity: str) -> Row:
         name = f"{say.draw.choice(bases)} {say.draw.choice([1, 2, 3, 4, 6, 8, 10, 12, 24, 50, 100, 250, 500])}"
         title = f"{name} {say.draw.choice(units)}"
-        if title in known:  # what has the same name, number and unit is the same product
+        if title in known:  # the same name, number and unit make the same product
             return product(entity)
         known.add(title)
         return {"entity": entity, "title": title}
@@ -280,7 +280,7 @@ def _split(
     records: int, share: float, make: Callable[[str], Row], vary: Callable[[Row], Row], fields: str, say: Language,
     seed: int,
 ) -> Case:  # fmt: skip
-    """Two tables of `records` each, of which `share` are in both."""
+    """Two tables of `records` each, a share of which is in both."""
     both = int(share * records)
     every = [make(str(number)) for number in range(2 * records - both)]
     other = [vary(one) for one in [*every[:both], *every[records:]]]

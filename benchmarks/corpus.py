@@ -1,7 +1,7 @@
 """Gather a corpus of source text from this machine, in a fixed order, and write it as Parquet and JSONL.
 
 The corpus is what the machine has: the system's shared files first, then those of the Python
-installation. Vendored copies among them are real near-duplicates. It knows nothing of the tools that read it.
+installation. Vendored copies among them are real near-duplicates. Knows nothing about the tools that read it.
 """
 
 import argparse
@@ -108,7 +108,7 @@ def gather_corpus(items: int, data: Path = DATA) -> Corpus:
 
 
 def main() -> None:
-    """Gather a corpus and say where it is."""
+    """Gather a corpus and print where it is."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--items", type=int, default=20_000)
     corpus = gather_corpus(parser.parse_args().items)

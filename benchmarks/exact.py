@@ -1,4 +1,4 @@
-"""The exact answer that results are judged against: all pairs of items at or above a threshold.
+"""The exact answer for evaluating results: all pairs of items at or above a threshold.
 
 Shingles are five consecutive words as the design defines them: fold, split into tokens, take every window
 of five. This is an implementation of its own (it shares no code with the package), with a prefix filter
@@ -187,7 +187,7 @@ class ExactAnswer:
         return np.bincount(self.groups[chosen & (self.groups >= 0)], minlength=self.groups.max() + 1)
 
     def count_wrong_removals(self, kept: npt.NDArray[np.bool_]) -> int:
-        """Count the removed items that no kept item is similar to."""
+        """Count the removed items that are similar to no kept item."""
         alive = self.sizes(kept) > 0
         covered = alive.copy()
         np.logical_or.at(covered, self.pairs[:, 0], alive[self.pairs[:, 1]])

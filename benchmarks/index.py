@@ -1,8 +1,9 @@
 """The index: create, query, add, open, grow; next to other tools that answer "have I seen this?".
 
 `make bench-index` runs it with 100,000 and 1,000,000 documents of 500 words, and with up to 4,000,000 of 80 words.
-Times of one run can be compared with each other only. Other tools get as many documents as they take in some seconds
-(`--peer-items`, `--peer-seconds`), since some need milliseconds for each, and lookalike is measured with as many.
+Times can be compared only within one run. Other tools get as many documents as they can index in some seconds
+(`--peer-items`, `--peer-seconds`), since some need milliseconds for each, and lookalike is also measured with that
+many.
 """
 
 import argparse
@@ -42,7 +43,7 @@ def documents(count: int, seed: int = 1, words: int = WORDS) -> Iterator[str]:
 
 
 def questions(path: Path, count: int = QUESTIONS, seed: int = 5, length: int = WORDS) -> list[str]:
-    """Half of them copies of documents in which some words are changed, half new."""
+    """Queries: half are copies of documents with some words changed, half are new."""
     draw, found = random.Random(seed), []
     texts = next(pq.ParquetFile(path).iter_batches(5 * count))["text"].to_pylist()
     fresh = documents(count, 99, length)
@@ -99,7 +100,7 @@ def command(*arguments: object) -> dict[str, float]:
 
 
 def idle_memory(place: str) -> float:
-    """MB that a process takes more once it has opened an index and asked one question."""
+    """The additional MB of a process that has opened an index and made one query."""
     code = """
 import sys, lookalike as la
 def own():
@@ -114,7 +115,7 @@ print(own() - before, own())
 
 
 def ask_all(index: la.Index, asked: list[str], warm: int = 20) -> dict[str, float]:
-    """One question per call, after some that are not timed."""
+    """One query per call, after some that are not timed."""
     for text in asked[:warm]:
         index.query([text])
     return quantiles([timed(lambda text=text: index.query([text])) for text in asked])
@@ -195,7 +196,7 @@ def redis_server(scratch: Path) -> Iterator[int | None]:
 
 
 def truth(path: Path, asked: list[str]) -> list[list[int]]:
-    """The similar documents of each question, by an exact method."""
+    """The similar documents of each query, by an exact method."""
     found = la.pairs(asked, against=path, threshold=THRESHOLD, method="exact")
     answers: list[list[int]] = [[] for _ in asked]
     for left, right in zip(found["left"].to_pylist(), found["right"].to_pylist()):
@@ -204,7 +205,7 @@ def truth(path: Path, asked: list[str]) -> list[list[int]]:
 
 
 def correct(answers: list[list[int]], right: list[list[int]], items: int) -> float:
-    """The share of questions that were answered with exactly the similar ones of the first documents."""
+    """The share of queries answered with exactly the similar documents among the first ones."""
     there = [[one for one in wanted if one < items] for wanted in right]
     return sum(sorted(map(int, one)) == two for one, two in zip(answers, there)) / len(right)
 
@@ -329,7 +330,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="bench-index-", dir=os.environ.get("BENCH_SCRATCH")) as scratch:
         found = measure(given, given.scratch or Path(scratch))
     RESULTS.mkdir(exist_ok=True)
-    if (RESULTS / "index.json").exists():  # what was left out stays as it was
+    if (RESULTS / "index.json").exists():  # results that were not measured again are kept
         before = json.loads((RESULTS / "index.json").read_text())
         found = {**before, **{name: one for name, one in found.items() if one}}
     (RESULTS / "index.json").write_text(json.dumps(found, indent=1) + "\n")

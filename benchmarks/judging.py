@@ -1,7 +1,7 @@
-"""How good links are against a truth: precision, recall and F1 of pairs, as linked and as clusters, at any threshold.
+"""Evaluate links against known matches: precision, recall and F1 of pairs, as links and as clusters, at any threshold.
 
-A cut is what is found from a probability on: how many pairs, and how many of them are right. Knows nothing of the tools
-whose links it judges.
+A cut is what is found from a probability on: how many pairs, and how many of them are correct. Knows nothing about the
+tools whose links it evaluates.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Cut:
 
 
 def count_within(groups: Iterable[Hashable]) -> int:
-    """Return how many pairs of records have the same group; of each record, the group is given."""
+    """Return how many pairs of records have the same group, given the group of each record."""
     return sum(size * (size - 1) // 2 for size in Counter(groups).values())
 
 
@@ -45,9 +45,9 @@ def judge_pairs(found: set[Pair], truth: set[Pair]) -> dict[str, float]:
 
 
 def judge_clusters(clusters: Mapping[Hashable, Hashable], entity: Mapping[Hashable, Hashable]) -> dict[str, float]:
-    """Return precision, recall and F1 of the pairs within clusters; both say of a record where it belongs.
+    """Return precision, recall and F1 of the pairs within clusters; both map a record to its cluster.
 
-    A record that `clusters` leaves out is alone.
+    A record that is not in `clusters` is alone.
     """
     found = count_within(clusters.values())
     right = count_within((cluster, entity[record]) for record, cluster in clusters.items())

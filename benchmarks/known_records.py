@@ -1,7 +1,7 @@
-"""Tables whose records are known to be the same or not: lookalike beside splink with its own documented examples.
+"""Tables with known matches: lookalike compared with splink in its own documented examples.
 
-Both are judged by the links themselves and by all pairs within the clusters that they make, at the threshold that they
-have by themselves and at the one that turns out best. The best one needs the truth: it tells what could be had.
+Both are evaluated by the links themselves and by all pairs within the clusters that the links form, at their own
+threshold and at the best one. The best threshold can be known only with labels: it shows what would be possible.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ class Runs(Protocol):
         """Run a command."""
 
     def explain(self, done: Measured) -> str:
-        """Return why it did not end well, or nothing."""
+        """Return why it failed, or nothing."""
 
 
 @dataclass(frozen=True)
 class Known:
-    """A table: where it is, what names a record, what tells the entity, what is compared, and splink's examples.
+    """A table: its path, the columns of ids, of entities and to compare, and splink's examples.
 
     Attributes
     ----------

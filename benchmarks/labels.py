@@ -1,4 +1,4 @@
-"""Labelled pairs for the tools that cannot do without: matches from the truth, and pairs that are none."""
+"""Labelled pairs for the tools that need them: known matches, and pairs that are not matches."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ def draw_labels(
 ) -> pa.Table:
     """Return as many matches as others, at most `most` and half of all matches: columns left, right and same.
 
-    Ids are row numbers. Half of the others have a field in common as far as there are such pairs, since those are what
-    is hard to tell; the rest are drawn from all.
+    Ids are row numbers. Half of the other pairs have a field in common, as far as there are such pairs, since those are
+    the
+    hard cases; the rest are drawn from all pairs.
     """
     draw = np.random.default_rng(seed)
     count = min(most, len(truth) // 2)

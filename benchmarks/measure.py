@@ -3,7 +3,7 @@
 The command runs in a session of its own. Every 50 ms the proportional set sizes (PSS: shared pages are
 counted once) of the processes of that session are summed; the largest sum is the peak. The kernel's own
 high-water mark of a single process (`VmHWM`) sees what falls between two polls and is used if larger.
-`ru_maxrss` is no help: a child inherits it from the process that starts it.
+`ru_maxrss` does not help: a child inherits it from the process that starts it.
 """
 
 import math
@@ -76,7 +76,7 @@ def read_bytes_of(pid: int, file: str, field: str) -> int:
 
 
 class MemoryWatch(threading.Thread):
-    """Poll the memory of a session until told to stop; end the session if it takes more than a limit."""
+    """Poll the memory of a session until stopped; end the session if it exceeds a limit."""
 
     def __init__(self, session: int, limit_bytes: float = math.inf) -> None:
         super().__init__(daemon=True)

@@ -1,4 +1,4 @@
-"""Does `--memory` hold? Peak memory against the limit, by length of documents, format and size of row groups.
+"""Is `--memory` respected? Peak memory relative to the limit, by length of documents, format and size of row groups.
 
 Generated documents, one in ten a near-copy of its neighbour, all lengths with the same amount of text; and `link` on
 generated people. Prints a table as each run ends and fails if a run exceeds its limit or ends with anything but success
@@ -200,7 +200,7 @@ def run_link(people: int, folder: Path) -> int:
 
 
 def run_all(arguments: argparse.Namespace) -> int:
-    """Run what was asked for; the number of runs that failed."""
+    """Run the requested parts; return the number of runs that failed."""
     failed = 0
     print(LINE.format("bytes", "format", "command", "peak/limit", "seconds", "exit"))
     print("| ---: | --- | --- | ---: | ---: | ---: |")

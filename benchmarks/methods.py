@@ -1,4 +1,4 @@
-"""All methods over thresholds: predicted and real seconds, candidates, memory; and whether `auto` chose well.
+"""All methods by threshold: predicted and measured seconds, candidates, memory; and whether `auto` chose well.
 
 Run by `make bench-exact`. `--data` (or LOOKALIKE_DATA) names a folder with baskets/, articles/, transactions/ and
 dblp_acm/; source files come from the corpus of peers.py. The planner's constants were set on the data in the first

@@ -1,4 +1,4 @@
-"""Corpora that are unlike others: one huge document, empty ones, one word each, boilerplate. Used by scale.py."""
+"""Unusual corpora: one huge document, empty ones, one word each, boilerplate. Used by scale.py."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PIECE = 1_000_000
 
 
 def texts(items: int, draw: np.random.Generator, words: int = WORDS) -> Iterator[str]:
-    """Documents of so many words of a large vocabulary: no two are similar."""
+    """Documents of this many words from a large vocabulary: no two are similar."""
     known = vocabulary(draw)
     for first in range(0, items, PIECE // words):
         chosen = known[draw.integers(0, len(known), (min(PIECE // words, items - first), words))]
@@ -87,7 +87,7 @@ CORPORA: dict[str, tuple[Callable[[Path, np.random.Generator], None], str]] = {
 
 
 def open_corpus(name: str, scratch: Path) -> Path:
-    """The corpus, made if it is not there yet."""
+    """The corpus, generated if it does not exist yet."""
     make, file = CORPORA[name]
     path = scratch / f"odd-{file}"
     if not path.exists():
@@ -101,7 +101,7 @@ def open_corpus(name: str, scratch: Path) -> Path:
 
 
 def run_odd(name: str, memory: str, scratch: Path) -> dict[str, object]:
-    """Deduplicate one of the corpora; what it cost, from outside, and how it ended."""
+    """Deduplicate one of the corpora; return its cost, measured from outside, and its outcome."""
     path, out = open_corpus(name, scratch), scratch / "out"
     shutil.rmtree(out, ignore_errors=True)
     command = [Path(sys.executable).with_name("lookalike"), "dedup", path, "-o", out, "--memory", memory]

@@ -1,7 +1,8 @@
-"""The peers' virtual environments, made on first use from the pinned versions.
+"""The virtual environments of the peers, created on first use from the pinned versions.
 
-Peers share one (`.peers/`), except those that are given one of their own (`.peers-NAME/`) since what they stand on does
-not go together. It knows the names of packages and nothing of what they do.
+Peers share one (`.peers/`), except those with an environment of their own (`.peers-NAME/`) because their dependencies
+are
+incompatible. Knows the names of packages, but nothing about what they do.
 """
 
 import hashlib
