@@ -94,8 +94,8 @@ def write_corpus(ids: list[str], texts: list[str], folder: Path) -> None:
 def gather_corpus(items: int, data: Path = DATA) -> Corpus:
     """Gather `items` files (fewer where the machine has fewer) and write them below `data`.
 
-    The folder is named by the fingerprint, so that a corpus is written once and answers that were computed
-    for it can be kept beside it.
+    The folder is named by the fingerprint, so that a corpus is written once and answers that were computed for it can
+    be kept beside it.
     """
     ids, texts = read_texts(items)
     fingerprint = fingerprint_texts(ids, texts)

@@ -1,8 +1,8 @@
 """The exact answer for evaluating results: all pairs of items at or above a threshold.
 
-Shingles are five consecutive words as the design defines them: fold, split into tokens, take every window
-of five. This is an implementation of its own (it shares no code with the package), with a prefix filter
-that loses no pair. The answer is kept on disk beside the corpus.
+Shingles are five consecutive words as the design defines them: fold, split into tokens, take every window of five. This
+is an implementation of its own (it shares no code with the package), with a prefix filter that loses no pair. The
+answer is kept on disk beside the corpus.
 """
 
 import re
@@ -130,9 +130,9 @@ def overlap_of(values, offsets, left, right):  # type: ignore[no-untyped-def]
 def join_prefixes(values, offsets, order, numerator, denominator):  # type: ignore[no-untyped-def]
     """Return every pair of sets whose Jaccard similarity is at least numerator / denominator.
 
-    Two such sets of sizes m <= n share one of the n - ceil(t n) + 1 rarest elements of each. Sets come in
-    ascending size, and each element's chain is walked from the latest set back, so that the first set that
-    is too small ends the walk.
+    Two such sets of sizes m <= n share one of the n - ceil(t n) + 1 rarest elements of each. Sets come in ascending
+    size, and each element's chain is walked from the latest set back, so that the first set that is too small ends the
+    walk.
     """
     head = np.full(values.max() + 1, -1, np.int64)
     link_set, link_next = np.empty(len(values), np.int64), np.empty(len(values), np.int64)

@@ -18,8 +18,7 @@ def draw_labels(
     """Return as many matches as others, at most `most` and half of all matches: columns left, right and same.
 
     Ids are row numbers. Half of the other pairs have a field in common, as far as there are such pairs, since those are
-    the
-    hard cases; the rest are drawn from all pairs.
+    the hard cases; the rest are drawn from all pairs.
     """
     draw = np.random.default_rng(seed)
     count = min(most, len(truth) // 2)

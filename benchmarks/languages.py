@@ -1,8 +1,8 @@
 """Sketch text in 388 languages on one thread, against `wc -w` in a UTF-8 locale on the same bytes.
 
-The text is the declaration of human rights (`languages/udhr2.zip` of the folder that LOOKALIKE_DATA names,
-by default ../shared/data beside the project), repeated to 100 MB. Exits with 1 if sketching is slower than
-half the speed of `wc -w`, with 2 if there is no such data.
+The text is the declaration of human rights (`languages/udhr2.zip` of the folder that LOOKALIKE_DATA names, by default
+../shared/data beside the project), repeated to 100 MB. Exits with 1 if sketching is slower than half the speed of `wc
+-w`, with 2 if there is no such data.
 """
 
 import argparse

@@ -1,8 +1,7 @@
 """The virtual environments of the peers, created on first use from the pinned versions.
 
 Peers share one (`.peers/`), except those with an environment of their own (`.peers-NAME/`) because their dependencies
-are
-incompatible. Knows the names of packages, but nothing about what they do.
+are incompatible. Knows the names of packages, but nothing about what they do.
 """
 
 import hashlib

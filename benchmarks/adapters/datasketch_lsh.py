@@ -1,7 +1,7 @@
 """datasketch: MinHash sketches in a pool, MinHashLSH with its own bands, candidates checked by estimate.
 
-Its documentation advises a faster hash function than the default SHA-1, lean sketches for storage, and
-filtering what a query returns with `MinHash.jaccard`.
+Its documentation advises a faster hash function than the default SHA-1, lean sketches for storage, and filtering what a
+query returns with `MinHash.jaccard`.
 """
 
 import numpy as np

@@ -1,9 +1,9 @@
 """datatrove: its four MinHash steps with LocalPipelineExecutor and spaCy's blank English tokenizer.
 
-The pipeline shares work out by file, so the input is first split into one file a core, equal in bytes.
-Numbers are left as they are (by default every number becomes 0, and tables of figures become duplicates).
-17 buckets of 15 hashes are what datasketch and text-dedup choose for 0.8 with 256 hashes; the default, 14
-of 8, is as fast but its threshold is 0.72.
+The pipeline shares work out by file, so the input is first split into one file a core, equal in bytes. Numbers are left
+as they are (by default every number becomes 0, and tables of figures become duplicates). 17 buckets of 15 hashes are
+what datasketch and text-dedup choose for 0.8 with 256 hashes; the default, 14 of 8, is as fast but its threshold is
+0.72.
 """
 
 import shutil

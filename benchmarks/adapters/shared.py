@@ -1,8 +1,8 @@
 """What the adapters share: arguments, rows, and word shingles for the peers that take tokens.
 
-An adapter is run as ``python ADAPTER INPUT OUTPUT THRESHOLD``: it reads the Parquet file INPUT (columns id
-and text), removes near-duplicates with one peer, writes the rows that stay to OUTPUT and prints one line
-of JSON: {"settings": how the peer was set up}.
+An adapter is run as ``python ADAPTER INPUT OUTPUT THRESHOLD``: it reads the Parquet file INPUT (columns id and text),
+removes near-duplicates with one peer, writes the rows that stay to OUTPUT and prints one line of JSON: {"settings": how
+the peer was set up}.
 """
 
 import json

@@ -62,8 +62,7 @@ class RemoteIndex:
     """An index behind HTTP. Made by `connect`; threads may share it, and wait for each other.
 
     Unlike `Index.add`, `add` sends items a few hundred at a time: after an error, the items before the bad one have
-    been
-    added.
+    been added.
     """
 
     def __init__(self, url: str, key: str | None = None, timeout: float = 60.0) -> None:

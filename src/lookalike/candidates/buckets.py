@@ -20,8 +20,8 @@ def group_keys(keys: UInt64) -> Buckets:
     """Buckets of the indices that share a key with another, ascending within each.
 
     The upper bits of a key and its index are packed in one word. Only as many bytes of the keys are sorted as are
-    needed
-    to distinguish most of them; different keys that agree in these bytes are then separated by their remaining bits.
+    needed to distinguish most of them; different keys that agree in these bytes are then separated by their remaining
+    bits.
 
     Examples
     --------

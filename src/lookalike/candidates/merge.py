@@ -1,9 +1,8 @@
 """Divide, compute, merge: pairs counted by element, with disk between the steps.
 
 (element, set) rows are grouped by element and paired, and the pairs are counted. DuckDB does the work: it spills to
-disk
-what does not fit in memory. Elements that occur once are dropped first; pairs ruled out by their sizes alone
-are not counted. Identical sets are left to the caller.
+disk what does not fit in memory. Elements that occur once are dropped first; pairs ruled out by their sizes alone are
+not counted. Identical sets are left to the caller.
 """
 
 from __future__ import annotations

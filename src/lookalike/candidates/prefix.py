@@ -1,10 +1,9 @@
 """Candidates by rare elements, for items in oversize buckets. This is exact: no similar pair is lost.
 
 Boilerplate puts thousands of different items in one bucket. Comparing them all is quadratic, and splitting the bucket
-by
-more rows would lose pairs. Instead, the elements of each set are put in one fixed order, rare ones first. Two sets of
-sizes n and m that share at least o elements share one of the first n - o + 1 of one set and the first m - o + 1 of the
-other. Boilerplate is common, so it comes last and produces no candidates.
+by more rows would lose pairs. Instead, the elements of each set are put in one fixed order, rare ones first. Two sets
+of sizes n and m that share at least o elements share one of the first n - o + 1 of one set and the first m - o + 1 of
+the other. Boilerplate is common, so it comes last and produces no candidates.
 """
 
 from __future__ import annotations

@@ -62,8 +62,7 @@ class VectorSample:
         """The sum of a weight of each pair over the whole collection.
 
         Sums usually grow with the square of the number of vectors, but only linearly if similar vectors are next to
-        each
-        other in the input. The sample shows which: its sum is four or two times that of its first half.
+        each other in the input. The sample shows which: its sum is four or two times that of its first half.
         """
         half = self.sampled // 2
         whole, first = float(weights.sum()), float(weights[: half * (half - 1) // 2].sum())

@@ -27,8 +27,7 @@ class JointAdditions:
     """Adds items together that arrive while others are written; a call returns when its own item is on disk.
 
     The first thread to arrive is the leader: it adds all waiting items and wakes their threads. The first of the
-    threads
-    that have arrived meanwhile becomes the next leader.
+    threads that have arrived meanwhile becomes the next leader.
 
     Examples
     --------

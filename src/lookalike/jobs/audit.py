@@ -40,8 +40,7 @@ def audit(run: Run[Settings], corpus: Corpus, sample_size: int) -> dict[str, Any
     Returns
     -------
     The entry "audit" of run.json: sample, pairs, found, recall, interval, predicted (for pairs of these similarities)
-    and
-    wanted.
+    and wanted.
     """
     matching = run.settings.matching
     filled = np.flatnonzero(corpus.counts)

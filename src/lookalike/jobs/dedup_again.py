@@ -1,8 +1,7 @@
 """Repeat a finished dedup run at a higher threshold or with another keep rule, without comparing the text again.
 
 The similar pairs come from the saved pair graph (matching/pair_graph.py). Only the items of large parts, and the rows
-to
-be written, are read again.
+to be written, are read again.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 The number of a cluster stays with most of its records. If several clusters merge, the number of the one with the most
 records is kept (ties: the smallest number). If a cluster is split, the part with the most of its records keeps the
-number
-(ties: the part with the first record). New clusters get numbers that were never used.
+number (ties: the part with the first record). New clusters get numbers that were never used.
 """
 
 from __future__ import annotations
@@ -129,8 +128,7 @@ def _deciding_links(found: Linked, records: LaterRecords, kinds: Int64) -> Int64
     """The link that explains the change of each record: its position among the candidates, or -1.
 
     This is its best link; for a record that joined a cluster, the best one to a record that was there before. Records
-    of a
-    cluster that merged with another have the best link from their old cluster to a record outside it.
+    of a cluster that merged with another have the best link from their old cluster to a record outside it.
     """
     places = np.flatnonzero(found.chosen)
     places = places[np.argsort(found.score[places], kind="stable")]

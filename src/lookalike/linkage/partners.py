@@ -1,8 +1,8 @@
 """Candidate pairs of texts: for each record, the records with which it shares most of what is rare.
 
 Blocking keys find values that are nearly equal, but two shops describe a product in different words. Common trigrams
-have
-long posting lists and carry little information, so the rare trigrams of each record are read first, within a budget.
+have long posting lists and carry little information, so the rare trigrams of each record are read first, within a
+budget.
 """
 
 from __future__ import annotations
@@ -30,8 +30,7 @@ NEAREST = 3
 """Partners looked up within a table, to measure chance."""
 LARGE = 20_000
 """In larger tables, only a sample is looked up: a search among so many records has to be thorough, since the lead over
-the
-next best partner is meaningless if that partner is not found."""
+the next best partner is meaningless if that partner is not found."""
 SAMPLED = 2_000
 """The size of the sample; its nearest partners are looked up as well."""
 DISTINCT = 0.2

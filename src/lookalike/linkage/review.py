@@ -25,8 +25,7 @@ def review_pairs(found: Linked, left: RecordTable, right: RecordTable | None, co
     """At most `count` candidate pairs to label: ids, an empty column match, weight, and the fields of both records.
 
     `weight` is the number of candidate pairs that a pair represents, so that figures weighted by it hold for all
-    doubtful
-    pairs and links.
+    doubtful pairs and links.
     """
     places, weight = draw_pairs(found, count)
     ends = found.candidates.left[places], found.candidates.right[places]

@@ -89,8 +89,7 @@ def nearest_vectors(
     """For each vector in `asked`, the k nearest vectors in `among`, excluding itself; exactly.
 
     With `bounded`, only vectors that reach the measure's threshold count. With `together`, vectors that are searched
-    for
-    among themselves are all processed together, which takes `about_bytes` of memory and half of the time.
+    for among themselves are all processed together, which takes `about_bytes` of memory and half of the time.
     """
     sign = 1.0 if measure.is_distance else -1.0
     limit = sign * float(measure.threshold) if bounded else np.inf

@@ -2,8 +2,7 @@
 
 For connected parts with few pairs, all similar pairs are listed with their overlap, and nothing needs to be compared
 again. For parts that may have too many pairs, the buckets are saved. The choice depends only on the sets of the part,
-so
-a run with less memory, which compares large parts in blocks, saves the same graph.
+so a run with less memory, which compares large parts in blocks, saves the same graph.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Matrix products of blocks of vectors, and bounds on the score of each pair.
 
 The score of two vectors is their cosine, or minus half their squared distance; `kernels/nearest.py` uses it. Vectors
-are
-scaled so that none is longer than 1, so products cannot overflow.
+are scaled so that none is longer than 1, so products cannot overflow.
 """
 
 from __future__ import annotations
@@ -74,9 +73,8 @@ class Scaling:
         """The vectors first..last-1, with bounds that allow for the errors of their products.
 
         The error of a sum of n rounded products is at most n/2 * eps times the sum of their absolute values. The rest
-        of
-        (n + 32) * eps covers rounding of the vectors, the bounds and their sums. Underflow loses less than the smallest
-        normal number.
+        of (n + 32) * eps covers rounding of the vectors, the bounds and their sums. Underflow loses less than the
+        smallest normal number.
         """
         scaled, squares = np.empty((last - first) * self._dimension, self.dtype), np.empty(last - first)
         begins = self._begins[first:last]

@@ -54,10 +54,8 @@ def refine(found: Comparable, matching: MatchSettings, limit: int = OVERSIZE) ->
     """Replace buckets of more than `limit` sets by buckets of rare elements; every similar pair still shares one.
 
     Buckets of brute force, which compares everything anyway, and of vectors, which have no elements, are left alone.
-    For
-    measures whose threshold does not bound the Jaccard similarity, all elements count as rare. Also returns what to
-    report:
-    for a part that is cut into blocks, each block once; nothing for exact methods.
+    For measures whose threshold does not bound the Jaccard similarity, all elements count as rare. Also returns what to
+    report: for a part that is cut into blocks, each block once; nothing for exact methods.
     """
     large = oversize(found.buckets, limit)
     if not large.any() or matching.method == "brute" or found.kind:

@@ -45,8 +45,7 @@ def near_pairs(
     """Every pair that reaches the threshold, by comparing all with all, block by block.
 
     A matrix product shows which pairs may reach it; these are measured one by one. With `earlier`, only pairs of a
-    vector
-    below this number and one that is not. With `first`, the part that an earlier call has completed is omitted.
+    vector below this number and one that is not. With `first`, the part that an earlier call has completed is omitted.
     """
     if kind.scalar == "bits":
         yield from near_bit_strings(kind, measure, rows, earlier, workers, first)

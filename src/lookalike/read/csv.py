@@ -1,9 +1,8 @@
 """CSV and TSV with a header: RFC 4180 quoting, including newlines inside quotes.
 
 Rows are separated by the rules of Arrow and Python, so that a row can be kept unchanged: a quote at the start of a
-field
-opens it, an odd number of quotes closes it, any other quote is a plain character, and a newline outside quotes ends a
-row.
+field opens it, an odd number of quotes closes it, any other quote is a plain character, and a newline outside quotes
+ends a row.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Parquet files, a slice of a row group at a time.
 
 Pages must be decoded from the start of their row group, so the slices of a group share one decoder, which any thread
-can
-advance. Slices that it passes are stored for the blocks that still need them.
+can advance. Slices that it passes are stored for the blocks that still need them.
 """
 
 from __future__ import annotations

@@ -168,8 +168,7 @@ def cut_pieces(
     """Cut a text into pieces of about `nbytes`, each ending where a row ends; a longer row is a piece by itself.
 
     `rows_end` returns where the last complete row of a piece ends, or 0. `find_end` creates a function that receives
-    one
-    row piece by piece and returns where it ends in a piece, or 0 if it continues.
+    one row piece by piece and returns where it ends in a piece, or 0 if it continues.
     """
     rest, at = b"", 0
     while more := rest or stream.read(nbytes):

@@ -1,10 +1,8 @@
 """Send keys from the tasks that read items to the tasks that join them into buckets.
 
 A row of this shuffle holds all keys of one part of the input for one partition. Items are identified by part and row.
-No
-task holds a long run of equal keys (boilerplate) as a whole: a part sends one item to represent its items in such a
-run,
-and writes the others, which are connected to that item, to a piece of its own.
+No task holds a long run of equal keys (boilerplate) as a whole: a part sends one item to represent its items in such a
+run, and writes the others, which are connected to that item, to a piece of its own.
 """
 
 from __future__ import annotations
@@ -157,8 +155,7 @@ def load_buckets(table: pa.Table, part_starts: Int64, place_of: Int32) -> tuple[
     """The buckets of a piece, and which of them belong to long runs.
 
     Members are places. Copies have the place of the first item with their tokens, so an item may represent a run even
-    if
-    it is a copy. Each place appears once, and buckets of a single place are dropped.
+    if it is a copy. Each place appears once, and buckets of a single place are dropped.
     """
     names, heads = (to_numpy(column.combine_chunks()) for column in table.columns)
     items = part_starts[names >> ROW_BITS] + (names & ((1 << ROW_BITS) - 1))

@@ -1,8 +1,7 @@
 """Files that tasks leave in the shared work folder: pieces of work, written atomically, and errors.
 
 A task may run twice, concurrently or in sequence. Each attempt writes under a name of its own and renames the piece
-when
-it is complete. Both have the same bytes.
+when it is complete. Both have the same bytes.
 """
 
 from __future__ import annotations

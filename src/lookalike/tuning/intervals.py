@@ -35,8 +35,7 @@ def grouped_interval(found: Int64, draws: Int64) -> tuple[float, float]:
 
     Draws of one group tend to be found or missed together, so they are worth fewer independent draws. The variance
     between groups gives this effective number, and the interval is computed for it. With few groups, or a few large
-    ones,
-    that variance is uncertain: Student's quantile replaces the normal one.
+    ones, that variance is uncertain: Student's quantile replaces the normal one.
 
     Examples
     --------

@@ -2,8 +2,8 @@
 
 Each further row removes false candidates and misses more pairs; each further band does the reverse. So a plan has as
 many rows as the target recall allows with the hash functions available. It depends on nothing else: batch jobs and an
-index of any size use the same plan. Where rounding could decide, integers do, so the plan is the same on every
-machine. Nothing here knows how signatures are made or compared.
+index of any size use the same plan. Where rounding could decide, integers do, so the plan is the same on every machine.
+Nothing here knows how signatures are made or compared.
 """
 
 from __future__ import annotations

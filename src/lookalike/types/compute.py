@@ -1,9 +1,8 @@
 """Arrow's compute functions, as in `pyarrow.compute`, each created when it is first used.
 
 Importing `pyarrow.compute` generates signatures and documentation for three hundred functions, which takes longer than
-a
-small job. Arrow's methods that import it, such as `Array.take` and `Array.cast`, cost the same. The functions here have
-the same names, arguments and results:
+a small job. Arrow's methods that import it, such as `Array.take` and `Array.cast`, cost the same. The functions here
+have the same names, arguments and results:
 
 >>> import pyarrow as pa
 >>> from lookalike.types import compute

@@ -56,8 +56,7 @@ def list_pairs(
     """Yield the pairs of sets that share a bucket and are similar enough, as they are found, ordered by the later set.
 
     The parameters are those of lookalike.cluster.keepers.decide. With `earlier`, only pairs of a set before this number
-    and
-    one from it on are listed. `room` is the number of pairs that a thread collects before it returns them.
+    and one from it on are listed. `room` is the number of pairs that a thread collects before it returns them.
     """
     count = len(sets[0])
     graph = (

@@ -2,8 +2,7 @@
 
 A piece is a named Arrow file. It is written under a temporary name, flushed and renamed, and only then recorded in
 `manifest.jsonl` with its length and checksum. Before a piece is deleted, it is recorded as dropped. The first line of
-the
-manifest identifies the run (options and inputs): pieces of another run are never used.
+the manifest identifies the run (options and inputs): pieces of another run are never used.
 
 Stages save pieces at intervals: a piece is *due* some seconds after the last one, or after the start.
 """

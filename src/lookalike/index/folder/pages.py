@@ -66,8 +66,7 @@ class Pages:
         """Free everything if too much is in memory; called before more is read.
 
         If the number of places to be read is known, the system is asked for the actual size only when the reads since
-        the
-        last time may have been many.
+        the last time may have been many.
         """
         if self.plenty:
             return

@@ -35,8 +35,7 @@ from lookalike.write.locks import FileLock
 
 LOG_BYTES, LOG_RECORDS, LOG_ITEMS = 8 << 20, 2048, 4096
 """From this size on, the log becomes a segment: it is read whenever the index is opened, and its buckets are not
-refined,
-so a query may have to be compared with all its items."""
+refined, so a query may have to be compared with all its items."""
 RUNS = 100
 """Batch jobs that are remembered."""
 RETRIES = 20

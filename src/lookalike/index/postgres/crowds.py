@@ -2,8 +2,7 @@
 
 The row of the table `index` has the keys of the buckets that were large at the last `create` or `compact`, and the
 frequency of their elements. Every item with such a key, even one added later, has its rare elements in the table
-`rare`.
-Queries must use the same frequencies, so these have a generation number.
+`rare`. Queries must use the same frequencies, so these have a generation number.
 """
 
 from __future__ import annotations

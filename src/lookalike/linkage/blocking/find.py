@@ -4,8 +4,7 @@ The hashes are: the values of each field, exact and coarse; the values of two an
 value of one field is too common; neighbours in the order of a field; and minhash bands over the shingles of each field,
 of the fields of each group, and of the whole record. Each step estimates the pairs per blocking key, then takes the
 cheapest blocks within the budget (budget.py). The other blocks are left to a finer hash or skipped, and the report says
-so. Nothing here knows how similar two records
-are.
+so. Nothing here knows how similar two records are.
 """
 
 from __future__ import annotations
@@ -86,8 +85,7 @@ def default_budget(records: int, two_tables: bool = False) -> int:
     """The default for the largest number of pairs: 100 per record for small tables, 15 for millions.
 
     Between these, the budget is smaller for two tables than for one, in which a record can have several copies. A
-    larger
-    budget found no further matches (docs/log.md).
+    larger budget found no further matches (docs/log.md).
 
     Examples
     --------

@@ -51,8 +51,7 @@ def cluster_by_majority(
     between them are matches. The two clusters whose pairs have the greatest mean probability are joined first; this is
     repeated until none can be joined. So each cluster is connected by links, and no two clusters that may be joined are
     left. Ties between means are broken by the best match between the clusters: by its bits, then by its items. The
-    order of
-    the matches does not matter.
+    order of the matches does not matter.
 
     Parameters
     ----------
@@ -101,8 +100,7 @@ def _parts(first: Int32, left: Numbers, right: Numbers, part: int) -> list[Int64
     """The matches within each component of more than three items that links connect; about `part` at a time.
 
     Components of three are always clusters: after two items are joined, one of their two pairs with the third is a
-    link,
-    and one half is enough.
+    link, and one half is enough.
     """
     within = first[left] == first[right]
     within &= np.bincount(first, minlength=len(first))[first[left]] > 3

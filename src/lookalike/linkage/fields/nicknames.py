@@ -75,8 +75,7 @@ class Nicknames:
         """The column with each name replaced by the first name of its group, so that values of one group become equal.
 
         A name in several groups has several first names, so there is one column per lane of groups. In each column,
-        values
-        without a name of these groups, and values that equal no other value, count as missing.
+        values without a name of these groups, and values that equal no other value, count as missing.
         """
         lists = pc.split_pattern(column.values, " ")
         starts, names = _starts(lists), self._number(lists.flatten())

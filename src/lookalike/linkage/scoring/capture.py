@@ -31,10 +31,9 @@ def estimate_recall(groups: UInt8, probability: Float64) -> tuple[float, float, 
     """The share of all true matches that are among the candidates, with a 95% confidence interval.
 
     Ideally, two groups of hashes search independently; matches that neither finds may still be found by the other
-    hashes.
-    The estimate is the number found, divided by Chapman's estimate of the total. For the interval, each group's own
-    recall (the share of the other's matches that it finds) is taken at its lower and at its upper bound. That gives the
-    mean number of matches missed by both; the number itself follows a Poisson distribution.
+    hashes. The estimate is the number found, divided by Chapman's estimate of the total. For the interval, each group's
+    own recall (the share of the other's matches that it finds) is taken at its lower and at its upper bound. That gives
+    the mean number of matches missed by both; the number itself follows a Poisson distribution.
 
     If the groups find and miss the same matches (a record with errors in every field is hard for both), the estimate
     and its interval are too high; separate fields for each group are the best remedy without labels. If the groups have

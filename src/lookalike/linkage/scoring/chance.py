@@ -4,10 +4,9 @@ Between two tables, a match is usually the best partner of both its records. Rec
 too: the nearest of the wrong ones. Such partners can be observed *within* each table, where (nearly) no two records are
 the same entity. But records of one table are written in a similar way, and one table may be larger or more verbose than
 the other, so scores within and between tables cannot be compared. The *lead* can: by how much the best partner is
-better
-than the next best ones. (If the tail of the scores is exponential, the lead depends neither on their level nor on the
-number of records.) So the leads within the tables are added to the next best partners between them, which are hardly
-ever matches.
+better than the next best ones. (If the tail of the scores is exponential, the lead depends neither on their level nor
+on the number of records.) So the leads within the tables are added to the next best partners between them, which are
+hardly ever matches.
 """
 
 from __future__ import annotations
@@ -156,12 +155,10 @@ def judge_partners(
     """The probability that each of these pairs, which are each other's best partners, is a match.
 
     Partners by chance score like those within the tables, moved to the level of other pairs between them. Two facts
-    limit
-    their number. First, a record has such a partner only if it has no match, or a less similar one, and the same holds
-    for
-    the partner: n + m free records of two tables have nm / (n + m) pairs of mutual best partners, and n records of one
-    table
-    have n / 4. Second, at the scores where chance produces most of its pairs, it produces no more than are observed.
+    limit their number. First, a record has such a partner only if it has no match, or a less similar one, and the same
+    holds for the partner: n + m free records of two tables have nm / (n + m) pairs of mutual best partners, and n
+    records of one table have n / 4. Second, at the scores where chance produces most of its pairs, it produces no more
+    than are observed.
 
     Parameters
     ----------
@@ -173,8 +170,8 @@ def judge_partners(
         The number of records in each table.
     lead
         The share of pairs by chance that beat a match and have a lead over the next best. If the next best one is
-        itself
-        the best of the wrong partners, they have no lead; if that is hidden, they have one. Which holds is unknown.
+        itself the best of the wrong partners, they have no lead; if that is hidden, they have one. Which holds is
+        unknown.
 
     Examples
     --------
@@ -267,9 +264,8 @@ def judge_alone(left: Int32, right: Int32, score: Float64, records: int) -> tupl
     """Which pairs of one table are each other's best partners, and the probability that each of those is a match.
 
     In one table, the best partners that remain after those pairs are set aside show which partners records with a match
-    have
-    by chance. For a record without a match, they are only its second choice: the best is better, by about twice the
-    difference between second and third (as in every exponential tail), once for each of the two records.
+    have by chance. For a record without a match, they are only its second choice: the best is better, by about twice
+    the difference between second and third (as in every exponential tail), once for each of the two records.
 
     Examples
     --------

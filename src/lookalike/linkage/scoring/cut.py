@@ -76,8 +76,7 @@ def _balanced_cut(scores: Scores, note: Note) -> Cut:
     """The score at which the expected F1 of the links is greatest.
 
     If texts cannot distinguish a match from other products of its series, few pairs reach a probability of one half. A
-    pair
-    increases the expected F1 if its probability is more than half of the F1.
+    pair increases the expected F1 if its probability is more than half of the F1.
     """
     assert scores.probability is not None
     assert isinstance(scores.scoring, WordWeights)

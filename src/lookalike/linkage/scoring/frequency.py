@@ -53,8 +53,7 @@ def frequency_beyond(spare: Float64, records: int, equal: float) -> Float64:
     """The probability that another record has the value that two records share, from the number of others that have it.
 
     The two records themselves do not count: if they match, they share the value for a single reason. A value that no
-    third
-    record has counts as occurring half a time, or as rarely as agreement in general if that is rarer.
+    third record has counts as occurring half a time, or as rarely as agreement in general if that is rarer.
 
     Parameters
     ----------

@@ -1,10 +1,9 @@
 """The share of valid matches, estimated from a field that is not part of the score (in the book, a creation date).
 
 True matches differ little in the field, by d_match on average; random pairs by d_random. If a fraction f of the pairs
-at some score is valid, these pairs differ by f d_match + (1 - f) d_random on average; so
-their observed mean difference x gives f = (d_random - x) / (d_random - d_match). No labels are needed. The same holds
-for any function of the difference, so
-large differences are capped: an error in the year then counts no more than a random pair.
+at some score is valid, these pairs differ by f d_match + (1 - f) d_random on average; so their observed mean difference
+x gives f = (d_random - x) / (d_random - d_match). No labels are needed. The same holds for any function of the
+difference, so large differences are capped: an error in the year then counts no more than a random pair.
 
 Assumption: the field is independent of the score, both among matches and among non-matches.
 """
@@ -175,8 +174,7 @@ def validate(
         The same for random pairs that could have been candidates.
     sure
         bool[pairs]: pairs assumed valid, from which the mean difference of matches is estimated; by default those with
-        the
-        highest scores.
+        the highest scores.
     matching
         The mean difference of matches, if known; 0 gives the book's (d_random - x) / d_random, a lower bound of the
         true fraction.

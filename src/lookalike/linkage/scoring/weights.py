@@ -180,8 +180,7 @@ def fit_weights(
         The number of levels of each field.
     pairs
         The number of all pairs of records, candidates or not. Without it, the candidates are treated as all pairs,
-        which is correct only if they were chosen independently of
-        the fields.
+        which is correct only if they were chosen independently of the fields.
     names
         The names of the fields, for notes.
     dependent
