@@ -79,7 +79,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("path", PAGES, ids=name)
 @pytest.mark.usefixtures("folder")
-def test_examples_run_as_they_stand(path):
+def test_examples_run_unchanged(path):
     page = Page(path.read_text("utf-8"))
     page.run()
     assert page.wrong == []

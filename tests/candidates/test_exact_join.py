@@ -128,7 +128,7 @@ def test_same_pairs_in_the_same_order_whatever_the_threads_and_chunks(way, measu
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_chunks_that_come_out_of_order_lose_nothing(way):
+def test_chunks_out_of_order_lose_nothing(way):
     def backwards(function, given):
         return reversed([function(one) for one in reversed(list(given))])
 

@@ -41,7 +41,7 @@ def test_a_file_that_is_read_is_not_replaced(cli, tmp_path, command, how):
     assert target.read_bytes() == content
 
 
-def test_a_file_beside_the_output_is_not_replaced(cli, tmp_path):
+def test_a_file_next_to_the_output_is_not_replaced(cli, tmp_path):
     (tmp_path / "p.csv.rejected.jsonl").write_bytes(ROWS + b"{\n")
     skipping = ["-o", "p.csv", "--on-error", "skip"]
     for command in ("pairs", "neighbors"):

@@ -28,7 +28,7 @@ ROWS[".ndjson"] = ROWS[".jsonl"]
 
 @pytest.mark.parametrize("compression", ["", ".gz", ".zst"])
 @pytest.mark.parametrize("suffix", ROWS)
-def test_rows_of_every_text_format_stay_as_they_were(cli, tmp_path, suffix, compression):
+def test_rows_of_every_text_format_are_unchanged(cli, tmp_path, suffix, compression):
     head, first, copy, other = ROWS[suffix]
     name = f"a{suffix}{compression}"
     (tmp_path / name).write_bytes(pack(head + first + copy + other, compression))
@@ -108,7 +108,7 @@ def test_items_are_taken_in_the_order_given(cli, tmp_path):
     assert removed(tmp_path / "sorted", "file", "kept_file") == [("z.txt", "a.txt")]
 
 
-def test_types_of_parquet_columns_stay(cli, tmp_path):
+def test_types_of_parquet_columns_are_unchanged(cli, tmp_path):
     when = datetime.datetime(2024, 2, 29, 12, 30, tzinfo=datetime.UTC)
     columns = {
         "id": pa.array([10, 11, 12, 13], pa.uint16()),

@@ -11,7 +11,7 @@ from lookalike.engine import settings
 SETS = "1 2 3 4\n1 2 3 5\n\n7 8\n8 7\n1 2 3 4 5 6\n"
 
 
-def test_the_indexes_that_are_named_are_those_that_there_are():
+def test_the_named_indexes_are_those_that_exist():
     assert set(settings.INDEXES) == set(exact.INDEXES)
 
 

@@ -49,7 +49,7 @@ def test_the_columns_of_parquet(cli, letters, tmp_path):
     assert (schema.field("similarity").type, schema.field("rank").type) == (pa.float64(), pa.int64())
 
 
-def test_without_a_file_they_go_to_standard_output(cli, letters, tmp_path):
+def test_without_a_file_results_go_to_standard_output(cli, letters, tmp_path):
     done = cli("neighbors", *letters, "-k", "1", "--quiet")
     assert done.rows() == [COLUMNS, *[[a, b, f"{value:g}", "1"] for a, b, value, rank in ROWS if rank == 1]]
     assert done.err == ""

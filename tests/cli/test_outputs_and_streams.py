@@ -212,7 +212,7 @@ def test_lost_standard_output_is_an_error(news, command):
     assert "No space left" in done.err
 
 
-def test_a_stream_that_takes_little_at_a_time_gets_all():
+def test_a_stream_that_accepts_little_at_a_time_gets_everything():
     class Slow(io.RawIOBase):
         got = b""
 

@@ -39,7 +39,7 @@ def test_the_columns_of_parquet_and_json(cli, letters, tmp_path):
     assert list(json.loads((tmp_path / "pairs.jsonl").read_text().splitlines()[0])) == COLUMNS
 
 
-def test_without_a_file_they_go_to_standard_output(cli, letters, tmp_path):
+def test_without_a_file_results_go_to_standard_output(cli, letters, tmp_path):
     done = cli("pairs", *letters)
     assert done.rows() == [COLUMNS, *[[left, right, f"{value:g}"] for left, right, value in ROWS]]
     assert names(tmp_path) == ["letters.jsonl"]

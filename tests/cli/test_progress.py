@@ -138,7 +138,7 @@ def test_bytes_are_counted_by_stage(cli, tmp_path):
     assert moved["joining bands"]["written"] < 100_000
 
 
-def test_bytes_add_up_and_are_left_out_where_nobody_counts(tmp_path, monkeypatch):
+def test_bytes_add_up_and_are_omitted_if_not_counted(tmp_path, monkeypatch):
     progress = Progress()
     for _ in range(2):
         with progress.stage("writing"):

@@ -49,7 +49,7 @@ def test_records_follow_the_schema(arguments, monkeypatch, capfd):
     assert [error.message for record in records for error in validator.iter_errors(record)] == []
 
 
-def test_the_schema_says_nothing_twice():
+def test_the_schema_has_no_duplicates():
     def unique(pairs):
         assert len(dict(pairs)) == len(pairs), pairs
         return dict(pairs)

@@ -61,7 +61,7 @@ def test_input_that_certainly_does_not_fit_is_refused_before_anything_is_read(tm
     assert [found.name for found in tmp_path.iterdir()] == ["many.parquet"]
 
 
-def test_a_full_disk_is_feared_before_it_is_met(tmp_path, monkeypatch) -> None:
+def test_a_disk_that_may_become_full_is_reported_in_advance(tmp_path, monkeypatch) -> None:
     said = []
     monkeypatch.setattr(Progress, "say", lambda _, text: said.append(text))
     monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(0, 0, 10))

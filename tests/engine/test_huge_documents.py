@@ -126,7 +126,7 @@ def test_a_document_of_500_mb(scratch, form, kind, memory):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMATS)
-def test_ten_documents_of_500_mb_one_after_the_other(scratch, form):
+def test_ten_documents_of_500_mb_in_sequence(scratch, form):
     texts = [huge_text("repeated" if seed % 2 else "english", 500_000_000, seed) for seed in range(10)]
     path = write_input(scratch, form, [*SMALL, *texts])
     del texts

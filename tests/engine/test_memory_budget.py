@@ -191,6 +191,6 @@ def test_sizes_that_make_no_sense_are_refused(wrong):
         parse_memory(wrong)
 
 
-def test_the_default_is_half_of_what_there_is():
+def test_the_default_is_half_of_the_memory():
     assert parse_memory(None) == max(512 << 20, machine_memory() // 2)
     assert la.dedup(["a"], memory="3GiB").run["options"]["memory_bytes"] == 3 << 30

@@ -23,7 +23,7 @@ def run_without(code: str, *arguments: str | Path) -> subprocess.CompletedProces
     return subprocess.run([sys.executable, "-c", program, *map(str, arguments)], capture_output=True, text=True)
 
 
-def test_a_run_without_them(tmp_path: Path) -> None:
+def test_a_run_without_unix_modules(tmp_path: Path) -> None:
     text = "one two three four five six seven eight"
     (tmp_path / "in.txt").write_text(f"{text}\n{text}\nanother text of some six words\n")
     code = """

@@ -142,7 +142,7 @@ def test_work_can_go_to_another_folder(tmp_path, source, monkeypatch):
     assert list(elsewhere.iterdir()) == []
 
 
-def test_files_that_nothing_vouches_for_are_not_taken_for_ours(tmp_path, source, monkeypatch):
+def test_unrecorded_files_in_the_work_folder_are_not_used(tmp_path, source, monkeypatch):
     """A killed run can leave files in its work folder that were not yet recorded as complete."""
     with monkeypatch.context() as patch:
         stop_after(patch, 1)
@@ -175,7 +175,7 @@ def test_a_changed_input_is_refused(tmp_path, source, monkeypatch):
         dedup_to_folder([source], tmp_path / "out", settings, resume=True)
 
 
-def test_a_lost_piece_is_made_again(tmp_path, source, monkeypatch):
+def test_a_lost_piece_is_computed_again(tmp_path, source, monkeypatch):
     settings = parse(on_error="skip")
     dedup_to_folder([source], tmp_path / "calm", settings)
     with monkeypatch.context() as patch:

@@ -21,7 +21,7 @@ def filled(folder: Path) -> WorkFolder:
     return work
 
 
-def test_pieces_come_back_as_they_were(tmp_path: Path) -> None:
+def test_pieces_are_returned_unchanged(tmp_path: Path) -> None:
     filled(tmp_path / "work")
     again = WorkFolder(tmp_path / "work", IDENTITY, resume=True)
     assert again.reused == ["one.arrow", "two.arrow"]

@@ -83,7 +83,7 @@ def test_constructions_of_cells(edge):
     assert abs(agree.sum() - 600 * expected) <= 5 * math.sqrt(600 * expected * (1 - expected))
 
 
-def test_there_is_no_more_room_than_the_choices_need():
+def test_no_more_choices_are_stored_than_needed():
     items = np.random.default_rng(1).normal(size=(50, 5))
     assert Cells(1.0, 3).hash(items, 4).buckets.shape == (4, 50, 1)
     assert Cells(1.0, 3, edge=0.5).hash(items, 4).buckets.shape == (4, 50, 8)

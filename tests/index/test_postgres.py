@@ -191,7 +191,7 @@ def end_connections(database):
         )
 
 
-def test_lost_connections_are_made_again(database):
+def test_lost_connections_are_replaced(database):
     place = database.new_index()
     with la.Index.create(place, ["a b c d e f"], threshold=0.5) as index:
         reader = la.Index.open(place, read_only=True)

@@ -153,7 +153,7 @@ def test_grouped_additions_survive_a_close(tmp_path):
         assert len(index) == 20
 
 
-def test_single_items_that_wait_are_as_good_as_added(tmp_path):
+def test_queued_single_items_count_as_added(tmp_path):
     la.Index.create(tmp_path / "index", [{"id": "a", "text": "old text"}], threshold=0.5, shingle="word:1").close()
     with la.Index.open(tmp_path / "index", durability="batch") as index:
         told = [index.add([{"id": id, "text": text}]) for id, text in (("a", "x y"), ("b", "x z"), ("a", "p q"))]

@@ -36,7 +36,7 @@ def change(index, rounds, compact_every):
             index.add([{"id": "x", "text": "alpha beta gamma delta"}, {"id": "0-0", "text": "x"}], on_conflict="error")
 
 
-def test_many_threads_ask_while_one_changes(place):
+def test_many_threads_query_while_one_changes(place):
     done = threading.Event()
     rows = [{"id": f"base-{n}", "text": "alpha beta gamma delta"} for n in range(GROUP)]
     with la.Index.create(place, rows, threshold=0.5, shingle="word:1") as index, ThreadPoolExecutor(4) as pool:

@@ -88,7 +88,7 @@ def test_exact_methods_find_what_brute_force_finds(texts, measure, data):
 
 @given(small_texts, small_texts, st.booleans())
 @settings(max_examples=60)
-def test_reference_items_stay_and_remove(texts, reference, brute):
+def test_reference_items_are_kept_and_remove_others(texts, reference, brute):
     sets = [shingles(text, "word:1") for text in reference + texts]
     result = la.dedup(
         texts, reference=reference, shingle="word:1", threshold=0.5, threads=1,
@@ -312,7 +312,7 @@ def test_bad_columns_are_named():
         la.dedup(["a"], out="somewhere")
 
 
-def test_nothing_in_nothing_out():
+def test_empty_input_gives_empty_output():
     result = la.dedup([])
     assert result.run["counts"]["items"] == 0
     assert result.kept.num_rows == result.removed.num_rows == result.clusters.num_rows == 0

@@ -79,7 +79,7 @@ def test_dedup_from_equals_a_new_run(tmp_path, finished, size, options, asked):
 
 
 @pytest.mark.parametrize("size", [-1, 1, 10_000])
-def test_by_bands_the_same_question_has_the_same_answer(tmp_path, source, size):
+def test_by_bands_the_same_query_has_the_same_answer(tmp_path, source, size):
     settings = Settings.parse(on_error="skip", recall=0.7, hashes=64)
     saved = DedupOptions(pairs_per_set=size)
     dedup_to_folder([source], tmp_path / "out", settings, saved)
@@ -91,7 +91,7 @@ def test_by_bands_the_same_question_has_the_same_answer(tmp_path, source, size):
     assert result(tmp_path / "again2") == result(tmp_path / "cramped") == result(tmp_path / "out")
 
 
-def test_overlaps_are_remembered_too(tmp_path, source):
+def test_overlaps_are_saved_too(tmp_path, source):
     common = {"method": "brute", "measure": "overlap", "on_error": "skip"}
     dedup_to_folder([source], tmp_path / "out", Settings.parse(**common, threshold=20))
     dedup_again(tmp_path / "out", tmp_path / "again", threshold=60)

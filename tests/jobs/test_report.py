@@ -72,7 +72,7 @@ def check_stages(tree, record):
     assert f"{show_bytes(record['peak_memory_bytes'])} of memory" in tree.css_first("#run").text()
 
 
-def test_the_page_says_the_numbers_of_the_run(finished):
+def test_the_page_shows_the_numbers_of_the_run(finished):
     tree, _ = read(finished / "out" / "report.html")
     record = json.loads((finished / "out" / "run.json").read_text())
     counts, audit, rows = record["counts"], record["audit"], tables_of(tree)
@@ -403,7 +403,7 @@ def test_pairs_and_links_have_pages_in_python(tmp_path):
             write(tmp_path / "mine.html")
 
 
-def test_pairs_have_a_page_beside_their_file(finished, tmp_path):
+def test_pairs_have_a_page_next_to_their_file(finished, tmp_path):
     arguments = [
         "pairs",
         str(finished / "in.jsonl"),
@@ -440,7 +440,7 @@ def test_pairs_have_a_page_beside_their_file(finished, tmp_path):
     assert len(again.css("svg.graph")) == min(6, int(again.css(".tile b")[2].text()))
 
 
-def test_the_page_of_links_says_the_numbers_of_the_run(tmp_path):
+def test_the_page_of_links_shows_the_numbers_of_the_run(tmp_path):
     draw = np.random.default_rng(5)
     words = ["".join(draw.choice(list("aeioulnrst"), 6)) for _ in range(200)]
     rows = [f"{words[n]} {words[n + 90]},{n % 17} {words[3 * n % 200]} road,{5551000 + 37 * n}" for n in range(100)]

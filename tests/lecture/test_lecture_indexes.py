@@ -38,7 +38,7 @@ def test_strings_indexed_under_their_first_symbols():
     assert symbols(buckets_to_probe("cdef", FIFTH, "prefix")) == "c"
 
 
-def test_s_and_t_share_a_bucket_but_their_places_say_that_they_differ():
+def test_s_and_t_share_a_bucket_but_their_positions_show_that_they_differ():
     s, t = "acdefghijk", "bcdefghijk"
     assert symbols(buckets_of(s, TENTH, "prefix")) == "ac"
     assert symbols(buckets_of(t, TENTH, "prefix")) == "bc"

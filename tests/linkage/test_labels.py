@@ -76,7 +76,7 @@ def test_words_are_refined():
     assert row["score"] == pytest.approx(total)
 
 
-def test_points_are_judged_and_stay(people, labels):
+def test_labels_evaluate_points_without_changing_them(people, labels):
     left, right, _ = people
     plain, judged = (la.link(left, right, FIELDS, scoring="points", labels=some, **OPTIONS) for some in (None, labels))
     assert judged.links.equals(plain.links)
@@ -212,7 +212,7 @@ def test_a_record_with_itself(people):
         la.link(people[0], fields=FIELDS, labels=[{"left": "l3", "right": "l3", "match": 1}], threads=1)
 
 
-def test_few_labels_say_so(people):
+def test_few_labels_are_reported(people):
     left, right, _ = people
     result = la.link(left, right, FIELDS, labels=[{"left": "l0", "right": "r0", "match": 0}], **OPTIONS)
     assert any("too few candidates are labelled" in note for note in result.run["notes"])

@@ -133,7 +133,7 @@ def test_names_that_are_exchanged_keep_their_level():
         assert gone.run["weights"] == old.run["weights"]
 
 
-def test_a_chain_of_days_ends_like_one_day(people):
+def test_adding_day_by_day_equals_adding_at_once(people):
     whole = one_table(people)
     first = la.link(whole[:350], fields=FIELDS, threads=1)
     second = la.link(whole[350:450], against=first, threads=1)
@@ -235,7 +235,7 @@ def test_clusters_that_new_records_connect():
     }  # fmt: skip
 
 
-def test_clusters_that_become_one():
+def test_clusters_that_merge():
     """Of merged clusters the one with most records keeps its number; changes name the link across."""
     after = number_clusters(np.array([0, 0, 0, 0, 0, 0]), np.array([4, 4, 2, 2, 2, -1]), 5)
     assert (after[0].tolist(), after[1]) == ([2] * 6, 5)

@@ -206,7 +206,7 @@ def test_one_partner_each(twins, method):
         assert len(rights) - len(set(rights)) >= 50
 
 
-def test_auto_takes_the_best_where_nearly_all_have_one(twins):
+def test_auto_links_one_to_one_if_nearly_all_records_have_one_match(twins):
     left, right = twins
     fewer = left.slice(0, 610)  # ten doubles
     result = la.link(fewer, right, FIELDS)
@@ -214,7 +214,7 @@ def test_auto_takes_the_best_where_nearly_all_have_one(twins):
     assert len(set(result.links["right"].to_pylist())) == len(result.links)
 
 
-def test_the_best_in_all_is_worth_no_less_than_the_best_first(twins):
+def test_the_optimal_total_is_at_least_the_greedy_one(twins):
     worth = {}
     for method in ("optimal", "greedy"):
         result = la.link(*twins, FIELDS, one_to_one=method, probability=0.01)
@@ -310,7 +310,7 @@ def test_too_few_records_are_reported():
     assert any("too few to estimate" in note for note in result.run["notes"])
 
 
-def test_pairs_are_counted_and_drawn_as_there_are():
+def test_pairs_are_counted_and_drawn_from_all_pairs():
     for left, right in [(5, None), (1, None), (0, None), (4, 3), (4, 0), (0, 3)]:
         sides = TableSizes(left, right)
         every = (
@@ -448,7 +448,7 @@ class _Parser(html.parser.HTMLParser):
         assert self.open.pop() == tag
 
 
-def test_the_folder_holds_the_same_and_a_report(people, linked, tmp_path):
+def test_the_folder_has_the_same_results_and_a_report(people, linked, tmp_path):
     left, right, _ = people
     pq.write_table(left, tmp_path / "left.parquet")
     pq.write_table(right, tmp_path / "right.parquet")

@@ -54,7 +54,7 @@ def linked(copies):
     return la.link(copies, fields=FIELDS, threads=2)
 
 
-def test_every_link_is_within_a_cluster_and_holds_it_together(linked):
+def test_every_link_is_within_a_cluster_and_connects_it(linked):
     cluster = dict(zip(linked.clusters["id"].to_pylist(), linked.clusters["cluster"].to_pylist()))
     pairs = pairs_of(linked.links)
     assert all(cluster[a] == cluster[b] for a, b in pairs)
@@ -78,7 +78,7 @@ def test_threads_do_not_matter(copies, linked):
 
 
 @pytest.mark.parametrize("options", [{"probability": 0.99}, {"probability": 0.1}, {"scoring": "points"}])
-def test_only_clusters_with_the_majority_against_them_stay_apart(copies, options):
+def test_only_clusters_with_a_majority_against_them_stay_separate(copies, options):
     """Pairs that are matches more likely than not speak for a cluster, also where links must be surer than that."""
     found = link_in_run(copies, None, LinkSettings.parse(FIELDS, threads=2, **options))
     left, right = found.candidates.left, found.candidates.right

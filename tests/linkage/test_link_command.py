@@ -134,7 +134,7 @@ def test_one_to_one(cli, tables, tmp_path, method):
     assert done.json()["options"]["one_to_one"] == method
 
 
-def test_one_to_one_alone_is_the_best_in_all(cli, tables):
+def test_one_to_one_without_a_value_means_optimal(cli, tables):
     done = cli("link", *tables, "-o", "links", *FIELDS, "--json", "--one-to-one")
     assert done.code == 0, done.err
     assert done.json()["options"]["one_to_one"] == "optimal"

@@ -166,7 +166,7 @@ def test_names_that_changed_places_are_found(monkeypatch):
 
 
 @pytest.mark.parametrize("scoring", ["weights", "points"])
-def test_where_no_names_changed_places_nothing_is_different(monkeypatch, scoring):
+def test_without_exchanged_names_nothing_is_different(monkeypatch, scoring):
     tables = make_people(1)
     result = la.link(*tables, FIELDS, scoring=scoring)
     monkeypatch.setattr(link_scoring, "insert_exchanged", lambda *_, **__: [])

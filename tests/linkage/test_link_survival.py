@@ -92,7 +92,7 @@ def test_pieces_of_a_killed_run_are_used_only_by_the_same_run(cli, tables, tmp_p
     assert "seed changed" in done.err
 
 
-def test_damaged_pieces_are_made_again(cli, tables, calm, tmp_path):
+def test_damaged_pieces_are_computed_again(cli, tables, calm, tmp_path):
     out = tmp_path / "out"
     assert end_when(tables, out, 2, signal.SIGKILL) == -9
     for piece in (tmp_path / ".out.partial/work").glob("*.arrow"):

@@ -53,7 +53,7 @@ def test_what_normalised_means():
     assert np.cos(doubled).mean() > 0
 
 
-def test_parts_of_it_can_be_left_out():
+def test_parts_of_the_normalisation_can_be_skipped():
     prints = draw_prints(3)
     same = normalise(prints, centre=False, scale="none", rotation="none")
     assert furthest(prints, same) < 1e-9

@@ -58,7 +58,7 @@ def test_matches_are_written_by_the_name_of_the_file(cli, people, tmp_path, suff
         assert [list(map(str, json.loads(line).values())) for line in lines] == ROWS
 
 
-def test_everybody_among_all_the_others(cli, people, tmp_path):
+def test_each_item_is_searched_among_all_others(cli, people, tmp_path):
     rows = np.random.default_rng(1).normal(100, 10, (30, 6)).round(2)
     rows[9] = rows[4] + 0.01
     np.save(tmp_path / "all.npy", rows)
@@ -172,7 +172,7 @@ def test_a_broken_template_is_named(cli, prints, tmp_path):
     assert "cut.fmr: byte 8: " in done.err
 
 
-def test_the_doors_of_python_do_the_same(cli, people, prints, tmp_path):
+def test_the_python_functions_do_the_same(cli, people, prints, tmp_path):
     (tmp_path / "more").mkdir()
     write_people(tmp_path / "more" / "p.csv", np.random.default_rng(1).normal(100, 10, (30, 6)).round(2)[3:4], ["p"])
     found = la.faces(tmp_path / "more" / "p.csv", tmp_path / "gallery.csv", id="name", encoding="latin-1")

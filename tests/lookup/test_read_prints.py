@@ -67,7 +67,7 @@ def test_bad_tables_are_named(tmp_path):
         read_prints(["-"])
 
 
-def test_templates_come_back_as_they_were_written(tmp_path):
+def test_templates_are_read_back_as_written(tmp_path):
     prints = draw_prints(3)
     path = tmp_path / "fingers.fmr"
     path.write_bytes(write_template(prints))

@@ -73,7 +73,7 @@ def test_blocks_find_the_same_pairs_as_comparing_all(width, count, seed, ones, d
 
 
 @pytest.mark.parametrize("earlier", [0, 400])
-def test_a_killed_search_is_continued_where_it_was(earlier):
+def test_a_killed_search_resumes_where_it_stopped(earlier):
     bits = copies(1000, 100, seed=3)
     bits[::3, 10:] = bits[0, 10:]  # a large bucket, cut into tasks
     whole = search(bits, 4, earlier, blocks=True, room=5000)

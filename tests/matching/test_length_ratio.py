@@ -185,7 +185,7 @@ def test_the_audit_counts_pairs_of_similar_length_only(tmp_path, source):
     assert audit_folder(tmp_path / "out", len(TEXTS), Progress())["pairs"] == 2 * wanted
 
 
-def test_the_command_line_takes_it_and_does_not_change_it_afterwards(tmp_path, source, capfd, monkeypatch):
+def test_the_command_line_accepts_the_ratio_and_from_cannot_change_it(tmp_path, source, capfd, monkeypatch):
     call = caller(capfd, monkeypatch)
     first = call("dedup", source, "-o", tmp_path / "out", "--shingle", "word:2", "--length-ratio", "2/3", "--json")
     assert first.json()["options"]["length_ratio"] == "2/3"

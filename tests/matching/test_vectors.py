@@ -77,7 +77,7 @@ THRESHOLDS = {"cosine": 0.985, "euclidean": 0.8, "hamming": 8}
 
 
 @pytest.mark.parametrize("measure", MEASURES)
-def test_all_with_all_finds_every_pair_with_its_value(measure):
+def test_comparing_all_finds_every_pair_with_its_value(measure):
     rows = near_copies(measure, 700, seed=3)
     values = values_of(measure, rows)
     got = found_by(la.pairs(rows, measure=measure, threshold=THRESHOLDS[measure], recall=1))
@@ -201,7 +201,7 @@ def test_tune_prints_the_plan_that_every_job_uses(measure, count, tmp_path):
     assert pairs_of_files([tmp_path / "rows.npy"], settings, tmp_path, Progress())[1]["plan"] == plan
 
 
-def test_auto_compares_all_with_all_where_no_plan_reaches_the_recall():
+def test_auto_compares_all_pairs_if_no_plan_reaches_the_recall():
     bits = near_copies("hamming", 200, seed=1)
     options = {"measure": "hamming", "threshold": 370, "hashes": 8}
     assert plan_of(bits, **options)[0].matching.method == "brute"

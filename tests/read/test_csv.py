@@ -34,7 +34,7 @@ cells = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=
     st.sampled_from([16, 100, 9999]),
     st.sampled_from([".csv", ".tsv"]),
 )
-def test_any_rows_come_back(
+def test_any_rows_are_returned_unchanged(
     tmp_path: Path, rows: list[tuple[str, ...]], end: str, quoting: Any, nbytes: int, suffix: str
 ) -> None:
     out = io.StringIO(newline="")
@@ -92,7 +92,7 @@ def test_a_quote_that_is_never_closed(tmp_path: Path) -> None:
         features(source)
 
 
-def test_quotes_that_are_not_as_they_should_be(tmp_path: Path) -> None:
+def test_malformed_quotes(tmp_path: Path) -> None:
     # counting quotes alone would take the first two rows for one
     data = b'id,text\n1,x"\n"2",y\n3,"z"z\n'
     source = source_of(tmp_path, data)

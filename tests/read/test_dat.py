@@ -34,7 +34,7 @@ def source_of(folder: Path, data: bytes, name: str = "in.dat", **options: Any) -
     st.sampled_from([5, 64, 9999]),
     st.sampled_from(["", ".gz", ".zst"]),
 )
-def test_any_sets_come_back(tmp_path, rows, gap, end, nbytes, suffix):
+def test_any_sets_are_returned_unchanged(tmp_path, rows, gap, end, nbytes, suffix):
     data = "".join(gap.join(map(str, row)) + end for row in rows).encode()
     source = source_of(tmp_path, data, "in.dat" + suffix, limits=ReadLimits(block_bytes=nbytes))
     assert features(source) == rows

@@ -144,7 +144,7 @@ def test_urls(memory: fsspec.AbstractFileSystem) -> None:
     assert [one.kept_path for one in open_inputs(["memory://data/*.parquet"], limits=SMALL)] == ["a.parquet"]
 
 
-def test_a_url_that_goes_away(memory: fsspec.AbstractFileSystem) -> None:
+def test_a_url_that_disappears(memory: fsspec.AbstractFileSystem) -> None:
     (source,) = open_inputs(["memory://data/b.jsonl"])
     memory.rm("/data/b.jsonl")
     with pytest.raises(BadDataError, match="was removed while it was read"):

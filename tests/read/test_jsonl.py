@@ -44,7 +44,9 @@ objects = st.fixed_dictionaries(
     st.sampled_from(["\n", "\r\n"]),
     st.sampled_from([16, 200, 9999]),
 )
-def test_any_rows_come_back(tmp_path: Path, rows: list[Any], ascii_only: bool, end: str, nbytes: int) -> None:
+def test_any_rows_are_returned_unchanged(
+    tmp_path: Path, rows: list[Any], ascii_only: bool, end: str, nbytes: int
+) -> None:
     data = "".join(json.dumps(row, ensure_ascii=ascii_only) + end for row in rows).encode()
     source = source_of(tmp_path, data, limits=ReadLimits(block_bytes=nbytes, few_rows=2))
     assert features(source) == [row["text"] for row in rows]

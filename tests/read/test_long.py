@@ -79,7 +79,7 @@ def test_lines_of_text(tmp_path: Path, encoding: str, last: str) -> None:
     assert stored_bytes(source) == data
 
 
-def test_a_long_row_is_let_go_of_and_read_again(tmp_path: Path) -> None:
+def test_a_long_row_is_released_and_read_again(tmp_path: Path) -> None:
     source = source_of(tmp_path, "in.txt", b"".join(b"%d" % n * 300 + b"\n" for n in range(4)))
     blocks = list(source.blocks())
     assert all(isinstance(block, LongBlock) and not block.piece.data for block in blocks)

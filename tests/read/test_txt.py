@@ -30,7 +30,7 @@ lines = st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\n\r\u
     st.sampled_from([3, 64, 9999]),
     st.sampled_from(["", ".gz", ".zst"]),
 )
-def test_any_lines_come_back(
+def test_any_lines_are_returned_unchanged(
     tmp_path: Path, rows: list[str], end: str, encoding: str, nbytes: int, suffix: str
 ) -> None:
     data = "".join(row + end for row in rows).encode(encoding)

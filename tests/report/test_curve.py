@@ -102,7 +102,7 @@ def test_the_same_plan_gives_the_same_bytes(tmp_path, suffix):
     assert first != other
 
 
-def test_svg_is_well_formed_and_says_neither_when_nor_with_what(tmp_path):
+def test_svg_is_well_formed_without_date_and_software(tmp_path):
     path = plot_curve(tune(), tmp_path / "plan.svg")
     root = ElementTree.parse(path).getroot()
     assert root.tag.endswith("svg")

@@ -25,7 +25,7 @@ def problem(answer, status):
     return found["detail"]
 
 
-def test_one_question_a_list_and_lines_have_the_same_answers(server):
+def test_one_query_a_list_and_lines_have_the_same_answers(server):
     question = {"text": ROSE, "k": 5}
     (first, second) = server.post("/v1/query", question).json()["matches"]
     assert first == {"id": "rose", "similarity": 1.0, "text": ROSE}
@@ -150,7 +150,7 @@ def test_ids_that_are_not_utf8_are_refused(server):
     assert problem(server.call("GET", "/v1/items?id=%ff"), 422)
 
 
-def test_a_body_that_does_not_come_is_given_up(server):
+def test_a_body_that_does_not_arrive_times_out(server):
     with socket.create_connection((server.host, server.port)) as half:
         kind = "Content-Type: application/json\r\nContent-Length: 99"
         head = f"POST /v1/query HTTP/1.1\r\nHost: localhost\r\n{kind}\r\n\r\n{{"
@@ -231,7 +231,7 @@ def test_metrics_and_request_ids_are_reported(server):
     assert {"/v1/items", "/v1/query", "/v1/compare", "/v1/items/{id}", "/v1/stats"} <= described["paths"].keys()
 
 
-def test_of_similar_items_at_the_same_time_one_is_added(tmp_path):
+def test_only_one_of_concurrent_similar_items_is_added(tmp_path):
     with Serving(make_index(tmp_path / "index", {})) as server:
 
         def add(number):
@@ -301,7 +301,7 @@ def test_invalid_http_is_answered_with_a_problem(server):
         assert b"application/problem+json" in got
 
 
-def test_a_head_that_does_not_come_is_given_up(server):
+def test_a_request_head_that_does_not_arrive_times_out(server):
     assert talk(server, b"GET / HTTP/1.1\r\nHost: loc").startswith(b"HTTP/1.1 408")  # after 2 seconds here
 
 

@@ -121,7 +121,7 @@ def test_a_signal_finishes_requests_in_progress(tmp_path):
         assert all(f"slow{number}" in index for number in range(10))
 
 
-def test_a_load_balancer_sees_that_it_stops(tmp_path):
+def test_a_load_balancer_sees_that_the_server_is_stopping(tmp_path):
     index = make_index(tmp_path / "index")
     with Serving(index, "--drain-delay", 60) as server:
         server.process.send_signal(signal.SIGTERM)

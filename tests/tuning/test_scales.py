@@ -188,7 +188,7 @@ def test_descriptions_speak_of_distances_where_they_are():
     assert "One hash agrees on a pair of similarity 0.8 with probability 0.6667." in tune(measure="dice").describe()
 
 
-def test_the_lectures_rule_goes_by_the_chance_of_one_hash():
+def test_the_rule_of_thumb_uses_the_probability_of_one_hash():
     for measure, options in MEASURES.items():
         plan = lecture_plan(hashes=128, measure=measure, **options)
         p = one_hash(measure, plan.threshold, plan.threshold)

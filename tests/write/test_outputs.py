@@ -87,7 +87,7 @@ def test_a_failed_overwrite_leaves_the_old_output(tmp_path: Path) -> None:
     assert names(tmp_path) == ["out", "out/kept", "out/kept/a.txt", "out/run.json"]
 
 
-def test_the_old_output_comes_back_where_renaming_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_old_output_is_restored_if_renaming_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with OutputFolder(tmp_path / "out") as folder:
         fill(folder, "old")
     rename = Path.rename

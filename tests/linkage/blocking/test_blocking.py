@@ -226,7 +226,7 @@ def test_words_among_numbers_are_not_coarsened():
 
 
 @given(st.lists(st.tuples(values, values), max_size=9), st.lists(st.booleans(), min_size=9, max_size=9))
-def test_keys_of_values_agree_as_values_do(rows, chosen):
+def test_keys_are_equal_exactly_if_values_are(rows, chosen):
     columns = [make_column(f"f{n}", "code", [row[n] for row in rows]) for n in (0, 1)]
     keys = value_hash(columns, 0, np.array(chosen[: len(rows)], np.bool_)).keys[0]().tolist()
     plain = [row if all(row) and take else None for row, take in zip(rows, chosen)]

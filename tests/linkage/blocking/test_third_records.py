@@ -59,7 +59,7 @@ def worn_copies(people: int, copies: int) -> tuple[pa.Table, list[int]]:
     return pa.Table.from_pylist([{name: f"{name} {row[name] * 7919 % 1000}" for name in FIELDS} for row in values]), of
 
 
-def test_worn_records_of_an_entity_are_compared_through_others(monkeypatch):
+def test_damaged_records_of_an_entity_are_compared_through_others(monkeypatch):
     table, of = worn_copies(300, 10)
 
     def count() -> tuple[int, int]:

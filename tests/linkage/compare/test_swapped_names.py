@@ -81,7 +81,7 @@ def test_examples():
     assert random.tolist() == [[2, 2, 8], [0, 0, 7]]
 
 
-def test_where_no_candidate_changed_names_nothing_changes():
+def test_without_exchanged_names_among_candidates_nothing_changes():
     """Random pairs that did are left alone."""
     columns = [column_of("given", "person", ["a", "b"]), column_of("surname", "person", ["b", "a"])]
     levels, random = np.array([[7], [7]], np.int8), np.array([[7], [7]], np.int8)

@@ -93,7 +93,7 @@ def test_larger_graphs_as_defined(seed):
 
 
 @given(one_table, cuts)
-def test_links_hold_each_cluster_together_and_no_join_is_left(graph, cut):
+def test_links_connect_each_cluster_and_no_join_is_left(graph, cut):
     left, right, bits = arrays_of(graph)
     found = cluster_by_majority(left, right, bits, ITEMS, cut)
     kept = (bits >= cut) & (found[left] == found[right])
@@ -143,12 +143,12 @@ def test_pairs_of_one_table_do_not_count_against_a_cluster_of_two():
     assert max(map(len, clusters_of(cluster_by_majority(left, right, bits, 6)))) == 3
 
 
-def test_matches_below_the_cut_speak_for_a_cluster_but_do_not_begin_one():
+def test_matches_below_the_cut_support_a_cluster_but_do_not_start_one():
     left, right, bits = np.array([0, 1, 0, 3]), np.array([1, 2, 2, 4]), np.array([6.0, 6.0, 1.0, 1.0])
     assert cluster_by_majority(left, right, bits, 5, cut=3.0).tolist() == [0, 0, 0, 3, 4]
 
 
-def test_clusters_without_a_link_across_stay_apart():
+def test_clusters_without_a_link_between_them_stay_separate():
     """Item 2 matches both 0 and 1, but its only link, with 3, is refused."""
     pairs = {(0, 1): 6.0, (0, 2): 1.0, (1, 2): 1.0, (2, 3): 3.0, (1, 3): 3.0}
     graph = pairs | dict.fromkeys(combinations(range(3, 7), 2), 6.0)
@@ -156,7 +156,7 @@ def test_clusters_without_a_link_across_stay_apart():
     assert cluster_by_majority(*arrays_of(graph), 7).tolist() == [0, 0, 0, 3, 3, 3, 3]
 
 
-def test_records_that_move_from_list_to_list_are_forgotten_where_they_were():
+def test_records_that_move_between_lists_leave_the_old_one():
     """64 items are joined two and two, then four and four, and so on; each brings a hundred leaves along."""
     inside = np.triu_indices(64, 1)
     leaves = np.arange(64, 64 + 6400)

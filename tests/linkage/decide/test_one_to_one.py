@@ -180,7 +180,7 @@ def test_unassignable_input_is_refused(right, worth, method, says):
 
 
 @given(st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=12))
-def test_clusters_hang_together(pairs):
+def test_clusters_are_connected(pairs):
     near = defaultdict(set)
     for a, b in pairs:
         near[a].add(b)

@@ -34,7 +34,7 @@ def test_probabilities_count_as_parts_of_matches():
     assert recall == pytest.approx(0.98, abs=0.01)
 
 
-def test_searches_that_miss_the_same_make_it_too_high():
+def test_searches_that_miss_the_same_matches_overestimate_the_recall():
     """The assumption, said in the docstring: a fifth that is hard for both stays unseen."""
     draw = np.random.default_rng(3)
     easy = search(draw, 8_000, 0.95, 0.95, 0.0)

@@ -159,7 +159,7 @@ def test_no_text_can_inject_markup(text: str) -> None:
 
 
 @given(HOSTILE.filter(lambda text: 0 < len(text) < 100))
-def test_texts_come_back_as_given(text: str) -> None:
+def test_texts_are_returned_unchanged(text: str) -> None:
     # A parser ends lines by \n alone, and what HTML cannot hold is replaced.
     shown = re.sub("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]", "\ufffd", text)
     root = read(
@@ -375,7 +375,7 @@ def test_the_summary_states_the_findings_and_their_source() -> None:
     assert "--validate" not in said["Next steps"]
 
 
-def test_summary_of_a_run_that_knows_little_does_not_pretend() -> None:
+def test_the_summary_of_a_run_without_estimates_claims_nothing() -> None:
     report = replace(FULL, source_of_precision=MODEL_ALONE, converged=False, recall=None, links=0, tables=[("a", 1)])
     said = summary(report)
     assert "a (1 record) with itself" in said["Compared"]
