@@ -8,9 +8,9 @@ results/rivals.json.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import random
-import shutil
 import sys
 import tempfile
 from collections.abc import Callable
@@ -55,6 +55,7 @@ RIVALS = {
         "sparse", "sets", "sets-search", 1.0, ("SetSimilaritySearch",)
     ),
     "2,000 files, rensa": Rival("files", "files", "files-rensa", 1.0, ("rensa",)),
+    "2,000 files, gaoya": Rival("files", "files", "files-gaoya", 1.0, ("gaoya",)),
     "link 100,000 x 100,000 people, splink": Rival("people", "link", "splink", 1.0, ("splink", "pandas", "pyarrow")),
 }
 
@@ -116,14 +117,15 @@ MAKERS: dict[str, Callable[[Path], None]] = {
     "sparse": make_sparse,
     "files": lambda folder: write_files(folder / "files", 2000),
 }
+OUTPUTS = itertools.count()
 INPUTS = {"sets": "sparse.dat", "sets-search": "sparse.dat", "table-written": "pairs.parquet"}
 """What a job inside a process reads, if not an array."""
 
 
 def program(job: str, python: str | Path, folder: Path) -> list[str | Path] | None:
     """The command of a job that is a whole program; None for one inside a process."""
-    tables, out = [folder / "left.parquet", folder / "right.parquet"], folder / "out"
-    shutil.rmtree(out, ignore_errors=True)
+    tables = [folder / "left.parquet", folder / "right.parquet"]
+    out = folder / f"out-{next(OUTPUTS)}"  # see small.py: nothing is deleted meanwhile
     exact = ["--method", "exact", "--threshold", "0.9", "--overwrite"]
     programs: dict[str, list[str | Path]] = {
         "link": [LOOKALIKE, "link", *tables, "-o", out, "--fields", "name,address,postcode,phone", "--quiet"],
@@ -133,6 +135,7 @@ def program(job: str, python: str | Path, folder: Path) -> list[str | Path] | No
         ],
         "files": [LOOKALIKE, "dedup", folder / "files", "-o", out, "--quiet"],
         "files-rensa": [python, HERE / "adapters" / "files_rensa.py", folder / "files", out],
+        "files-gaoya": [python, HERE / "adapters" / "files_gaoya.py", folder / "files", out],
     }  # fmt: skip
     return programs.get(job)
 

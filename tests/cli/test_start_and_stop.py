@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from calling import COPY, FOX, IDEAS, LOOKALIKE, RIVER, kept, names, process, removed, start, wait_for
@@ -51,11 +53,14 @@ print([name for name in {HEAVY} if name in sys.modules], file=sys.stderr)
 def test_small_jobs_do_not_wait_for_pandas(tmp_path):
     """Arrow imports it at the first chance, and that takes longer than the job."""
     (tmp_path / "a.txt").write_text("one two\none two\nthree\n")
+    texts = [f"{FOX} {os.urandom(100).hex()}" for _ in range(500)]  # so much that threads are started
+    pq.write_table(pa.table({"text": texts}), tmp_path / "b.parquet")
     code = f"""
 import os, sys
 from lookalike.cli.main import run
 os.chdir({str(tmp_path)!r})
-for words in ("pairs a.txt", "neighbors a.txt", "dedup a.txt -o out", "audit out", "index create seen a.txt",
+for words in ("pairs a.txt", "dedup b.parquet -o kept --threads 2", "neighbors a.txt", "dedup a.txt -o out",
+              "audit out", "index create seen a.txt",
               "index add seen a.txt --if-new", "index query seen a.txt", "index stats seen", "index remove seen 0",
               "index compact seen", "index check seen", "dedup a.txt --reference seen -o new"):
     assert run(words.split()) == 0, words

@@ -28,7 +28,7 @@ INDEXES = (*LEVELS, "best")
 """The indexes: those of the book, and our fastest."""
 ENCODED = 4
 """Pieces per thread when sets are encoded: sets with many elements of their own are finished sooner."""
-CHUNK_ELEMENTS = 1 << 16
+CHUNK_ELEMENTS = 1 << 17
 """The least number of elements of a piece: handing one to a thread costs as much as probing a few thousand."""
 PREPARE, PREPARE_SHORT, PROBE, MEET = 14.0, 4.0, 7.0, 2.0
 """Nanoseconds (one thread, measured on baskets): to prepare an element, the same for short sets, to probe one, and for
@@ -48,7 +48,7 @@ class JoinSizes:
     """Up to this many elements in total, masks and threads cost more than they save. (Below 1 ms either way.)"""
     chunks: int = 64
     """The most pieces per thread, so that the last thread finishes soon after the others."""
-    alone: float = 1e7
+    alone: float = 3e6
     """Work of fewer nanoseconds is done by the calling thread: handing it to others takes as long."""
     pairs: int = 1 << 19
     """Pairs that a kernel collects, beyond those of one set, before it returns them."""

@@ -43,7 +43,7 @@ class ParallelGroups:
         self._encoders = encoders
         self._waiting: deque[tuple[Future[EncodedGroup], int]] = deque()
         """Row groups that are being encoded, each with its size."""
-        self._footer = encode_group(schema.empty_table(), schema, options).footer
+        self._footer = encode_group(pa.Table.from_batches([], schema), schema, options).footer
         file.write(MAGIC)
 
     def write_table(self, table: pa.Table, row_group_size: int) -> None:

@@ -47,7 +47,7 @@ class TextComparer:
 
     def _rarity(self, often: Int64, more: int) -> Float32:
         """For each element, ln of the number of records over the number that have it, with one and `more` added."""
-        rarity, used = np.zeros(len(often), np.float32), np.flatnonzero(often)
+        rarity, used = np.zeros(len(often), np.float32), often > 0
         rarity[used] = np.log((self._known + 1) / (often[used] + more))
         return rarity
 
@@ -71,9 +71,10 @@ class TextComparer:
             kernels.list_words(chars, offsets, known, indptr, ids, starts)
             often = np.zeros(kernels.WORDS, np.int64)
             kernels.count_elements(indptr, ids, self._records, often)
-            known = often > 0
+            found = ids[: indptr[-1]]
+            known[found] = often[found] > 0  # not `often > 0`: most words of the table do not occur
         ids = ids[: indptr[-1]].copy()
-        return indptr, ids, starts[: indptr[-1]].copy(), self._rarity(often, 0)[ids]
+        return indptr, ids, starts[: indptr[-1]].copy(), self._rarity(often[ids], 0)
 
     def compare(self, left: Int32 | Int64, right: Int32 | Int64, each: Mapper = map) -> Float32:
         """How similar each pair of records is: float32[pairs, FEATURES], 0 if a value is missing."""
