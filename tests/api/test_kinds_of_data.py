@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import lookalike as la
-from lookalike.errors import BadDataError, UsageError
+from lookalike.errors import BadDataError, LookalikeError, UsageError
 
 # Imported where they are used: collecting the tests would take a third longer.
 FORMS = {
@@ -201,3 +201,53 @@ def test_a_text_that_is_not_a_path_is_refused_with_advice(text):
     with pytest.raises(UsageError, match=r"no such file or folder; if it is a text, pass a list") as caught:
         la.pairs(text)
     assert len(str(caught.value)) < 150
+
+
+TWICE = pa.table([pa.array(["a b", "a b"])] * 2, names=["text", "text"])
+
+
+@pytest.mark.parametrize("call", [la.dedup, la.pairs, la.neighbors, la.sketch, la.faces, la.fingerprints])
+def test_columns_of_one_name_are_named(call):
+    with pytest.raises(LookalikeError, match="column 'text' occurs more than once; rename one of them"):
+        call(TWICE)
+
+
+@pytest.mark.parametrize("call", [la.faces, la.fingerprints])
+@pytest.mark.parametrize("data", [[{"x": 10**40}], pd.DataFrame({"x": [1j]}), pd.DataFrame({"x": [1, "a"]})])
+def test_what_cannot_be_a_table_is_one_line(call, data):
+    with pytest.raises(LookalikeError, match="data cannot be read as items: "):
+        call(data)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"shingle": 5}, "--shingle 5: write word:5"),
+        ({"keep": None}, "--keep must be text, not None"),
+        ({"column": 7}, "--column must be text, not 7"),
+        ({"column": "\ud800"}, "--column '\\\\ud800': contains half"),
+        ({"id": []}, r"--id must be text, not \[\]"),
+        ({"seed": 1.5}, "--seed must be a whole number, not 1.5"),
+        ({"hashes": "many"}, "--hashes must be a whole number, not 'many'"),
+        ({"audit": True}, "--audit must be a whole number, not True"),
+        ({"encoding": None}, "--encoding None is not known"),
+        ({"into": 3}, "into must be the path of an index, or an Index, not 3"),
+    ],
+)
+def test_options_of_a_wrong_type_are_one_line(options, said):
+    with pytest.raises(LookalikeError, match=said):
+        la.dedup(["a b"], **options)
+
+
+def test_numbers_of_numpy_are_numbers(tmp_path):
+    one = np.int64(64)
+    with la.Index.create(tmp_path / "index", hashes=one, seed=one, bag=np.bool_(True), recall=np.float64(0.5)) as index:
+        index.add(["a b c d e f"])
+    assert la.link([{"name": "Ann Lee"}, {"name": "Ann Lee"}], fields="name", seed=one).run["options"]["seed"] == 64
+    assert la.sketch(["a b c d e f"], seed=one).seed == 64
+
+
+@pytest.mark.parametrize("data", [5, None, b"a b", ["a"]])
+def test_shingles_are_those_of_a_text(data):
+    with pytest.raises(LookalikeError, match="shingles are those of one text"):
+        la.shingles(data)

@@ -184,8 +184,8 @@ def test_bits_that_are_none_are_refused():
     ("make", "message"),
     [
         (lambda: Hyperplanes(vectors="random"), "gaussian, signs"),
-        (lambda: Hyperplanes(seed=-1), "seed must be a whole number of at least 0"),
-        (lambda: Hyperplanes(seed=1.5), "seed must be a whole number of at least 0"),
+        (lambda: Hyperplanes(seed=-1), "seed must be a whole number from 0 to"),
+        (lambda: Hyperplanes(seed=1.5), "seed must be a whole number from 0 to"),
         (lambda: Lines(0), "width must be a number above 0"),
         (lambda: Lines(math.nan), "width must be a number above 0"),
         (lambda: Lines(direction="up"), "gaussian, unit"),

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -179,3 +180,9 @@ def test_a_damaged_graph_is_refused(tmp_path, source, name):
     with pytest.raises((BadDataError, UsageError), match=r"run dedup on the input again|contains no pair graph"):
         dedup_again(tmp_path / "out", tmp_path / "again")
     assert not (tmp_path / "again").exists()
+
+
+def test_a_run_without_items_can_be_repeated(tmp_path):
+    pq.write_table(pa.table({"text": pa.array([], pa.string())}), tmp_path / "none.parquet")
+    dedup_to_folder([tmp_path / "none.parquet"], tmp_path / "out", Settings.parse(method="lsh"), DedupOptions())
+    assert dedup_again(tmp_path / "out", tmp_path / "again", threshold=0.9)["counts"]["items"] == 0

@@ -12,6 +12,7 @@ from tests.support.catalogues import judge_products, make_products
 
 import lookalike as la
 from linking import f1, make_people, pairs_of
+from lookalike.errors import UsageError
 from lookalike.linkage.review import inclusion
 from lookalike.linkage.scoring.calibration import calibrate
 from lookalike.linkage.scoring.labels import Labels, divide, estimate_share, judge_links
@@ -217,3 +218,10 @@ def test_few_labels_are_reported(people):
     result = la.link(left, right, FIELDS, labels=[{"left": "l0", "right": "r0", "match": 0}], **OPTIONS)
     assert any("too few candidates are labelled" in note for note in result.run["notes"])
     assert result.run["labels"]["recall"] is None
+
+
+def test_labels_are_in_one_file(tmp_path):
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text("left,right,match\n0,1,1\n")
+    with pytest.raises(UsageError, match=r"--labels .*: 2 files; name one"):
+        la.link([{"name": "Ann Lee"}] * 2, fields="name", labels=tmp_path)

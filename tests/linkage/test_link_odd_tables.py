@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 import lookalike as la
@@ -80,3 +82,11 @@ def test_nested_values_are_not_a_field():
     lines = [[{**one, "offer": '{"price": 3}'} for one in side] for side in (left, right)]
     result = la.link(*lines, fields="all", threads=1)
     assert [one["left"] for one in result.run["options"]["fields"]] == ["title", "maker", "price"]
+
+
+def test_values_and_ids_of_extension_types():
+    texts = pa.ExtensionArray.from_storage(pa.json_(), pa.array(['"Ann Lee"', '"Ann Lee"', '"Bob Ray"']))
+    ids = pa.array(pd.arrays.IntervalArray.from_breaks([0, 1, 2, 3]))
+    found = la.link(pa.table({"name": texts, "id": ids}), fields="name", id="id").links.to_pylist()
+    first = found[0]  # of three records, the model can tell little about the others
+    assert (first["left"], first["right"]) == ({"left": 0, "right": 1}, {"left": 1, "right": 2})

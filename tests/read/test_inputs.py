@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -131,6 +132,13 @@ def memory() -> fsspec.AbstractFileSystem:
     pq.write_table(pa.table({"text": ["p"] * 5}), out)
     system.pipe("/data/a.parquet", out.getvalue())
     return system
+
+
+@pytest.mark.parametrize("url", ["zip://a.jsonl::{}/a.zip", "github://", "ftp://127.0.0.1:1/x"])
+def test_what_a_file_system_raises_is_bad_data(tmp_path: Path, url: str) -> None:
+    (tmp_path / "a.zip").write_bytes(b"no archive")
+    with pytest.raises(BadDataError, match=f"{re.escape(url.format(tmp_path))}: cannot be read: "):
+        open_inputs([url.format(tmp_path)])
 
 
 def test_urls(memory: fsspec.AbstractFileSystem) -> None:

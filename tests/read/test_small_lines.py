@@ -19,6 +19,7 @@ def test_lines(tmp_path, data):
         (".", UsageError, "this is a folder"),
         ("a\0b", UsageError, "cannot be read: embedded null byte"),
         ("x" * 300, UsageError, "cannot be read: File name too long"),
+        ("/dev/zero", UsageError, "this is a device; name a file"),
         ("binary", BadDataError, "not UTF-8 .* save it as UTF-8"),
     ],
 )

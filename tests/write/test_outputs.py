@@ -224,11 +224,15 @@ def test_whole_files(tmp_path: Path) -> None:
 def test_output_files_are_checked_beforehand(tmp_path: Path) -> None:
     (tmp_path / "old.csv").write_text("")
     (tmp_path / "folder.csv").mkdir()
+    (tmp_path / "link.csv").symlink_to("absent.csv")
+    os.mkfifo(tmp_path / "pipe.csv")
     assert output_file(tmp_path / "new.CSV") == tmp_path / "new.CSV"
     assert output_file(tmp_path / "old.csv", overwrite=True) == tmp_path / "old.csv"
     for name, says in (
         ("old.csv", "already exists"),
         ("folder.csv", "is a folder"),
+        ("link.csv", "already exists"),
+        ("pipe.csv", "is not a file"),
         ("a.xls", "must end in .parquet"),
     ):
         with pytest.raises(UsageError, match=says):

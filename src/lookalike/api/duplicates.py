@@ -150,6 +150,8 @@ def dedup(
     )
     options = DedupOptions.parse(method, keep, policy, audit)
     with JobIndexes(settings) as indexes:
+        if not isinstance(into, str | Path | Index | None):
+            raise UsageError(f"into must be the path of an index, or an Index, not {into!r}")
         destination = None if into is None else indexes.into(into.store if isinstance(into, Index) else into)
         references = _references(reference, indexes)
         if out is None:

@@ -17,6 +17,7 @@ from lookalike.lookup.prints import Prints
 from lookalike.lookup.read_numbers import Measurements, measurements_in, read_measurements
 from lookalike.lookup.read_prints import PRINTS, as_prints, prints_in, read_prints
 from lookalike.read import looks_like_paths
+from lookalike.read.columns import check_column
 from lookalike.read.tables import as_table
 from lookalike.types import strings_to_arrow
 
@@ -239,15 +240,18 @@ def _prints(data: Any, place: str, encoding: str) -> tuple[Prints, pa.Array | No
         return prints, strings_to_arrow(prints.names)
     if has_columns(data):
         table = as_table(data, "minutiae")
-        prints = prints_in(_columns(table), place)
+        prints = prints_in(_columns(table, place), place)
         named = any(name.lower() in PRINTS for name in table.column_names)
         return prints, strings_to_arrow(prints.names) if named else None
     items = list(data)
     if not items or not all(map(has_columns, items)):
         return as_prints(items), None
     tables = [as_table(one, "minutiae") for one in items]
-    return Prints.joined([prints_in(_columns(one), f"print {number}") for number, one in enumerate(tables)]), None
+    places = [f"print {number}" for number in range(len(tables))]
+    return Prints.joined([prints_in(_columns(one, where), where) for one, where in zip(tables, places)]), None
 
 
-def _columns(table: pa.Table) -> dict[str, pa.ChunkedArray]:
+def _columns(table: pa.Table, place: str) -> dict[str, pa.ChunkedArray]:
+    for name in table.column_names:
+        check_column(name, place, table.column_names)
     return {name: table[name] for name in table.column_names}

@@ -185,9 +185,9 @@ def sketch(
     blocks = (block for source in open_sources(data, column, encoding) for block in source.blocks())
     with Workers(count_threads(threads)) as workers:
         values = workers.map(
-            lambda block: sketch_features(block.items(wanted).features, shingling, seed, hashes), blocks
+            lambda block: sketch_features(block.items(wanted).features, shingling, family.seed, hashes), blocks
         )
-        parts = [Signatures(part, METHODS[0], seed) for part in values]
+        parts = [Signatures(part, METHODS[0], family.seed) for part in values]
     return merge(parts) if parts else family.signatures(as_sets([], column))
 
 

@@ -9,6 +9,7 @@ import importlib
 import os
 import sys
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -51,6 +52,14 @@ class Interrupted(Exception):  # noqa: N818
     """Stands for an interrupt, its cause, on the way through click, which would print an empty line for it."""
 
 
+@contextlib.contextmanager
+def _interrupts_hidden() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise Interrupted from error
+
+
 class LazyGroup(click.Group):
     """Knows the commands by name and imports one only to run it, so that `--help` responds at once."""
 
@@ -65,12 +74,15 @@ class LazyGroup(click.Group):
         command: click.Command = importlib.import_module(f"lookalike.cli.{cmd_name}").command
         return command
 
+    def make_context(self, *given: Any, **extra: Any) -> click.Context:
+        """Parse the options before the command."""
+        with _interrupts_hidden():
+            return super().make_context(*given, **extra)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
-        try:
+        with _interrupts_hidden():
             return super().invoke(ctx)
-        except KeyboardInterrupt as error:
-            raise Interrupted from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """A line per command, without importing it."""
@@ -108,6 +120,8 @@ def main(arguments: list[str] | None = None) -> None:
     stopping.remove_temporary()  # folders that `os._exit`, or a signal at a bad moment, would leave behind
     with contextlib.suppress(AttributeError, OSError, ValueError):
         sys.stderr.flush()
+    if "fsspec.implementations.cached" in sys.modules:
+        sys.exit(code)  # its copies of files go when the interpreter shuts down
     # Everything is written and closed. An orderly shutdown of the interpreter and LLVM takes a tenth of a second,
     # which matters for a small job.
     os._exit(code)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from dataclasses import replace
 from fractions import Fraction
@@ -67,9 +68,11 @@ class ItemSettings:
         9
         """
         one_of("on-error", on_error, ("stop", "skip"))
+        for name, value in (("column", column), ("id", "" if id is None else id)):
+            check_text(name, value)
         try:
             "".encode(encoding)
-        except (LookupError, UnicodeError):
+        except (LookupError, TypeError, UnicodeError):
             raise UsageError(f"--encoding {encoding!r} is not known; try utf-8, latin-1 or utf-16") from None
         shingling = Shingling.parse(shingle, bag=bag, language=language)
         return cls(column, id, shingling, on_error == "skip", encoding)
@@ -125,7 +128,7 @@ class MatchSettings:
         26
         """
         one_of("method", method, METHODS)
-        check_seed(seed)
+        seed, hashes = check_seed(seed), whole_number("hashes", hashes)
         if not 0 < recall <= 1:
             raise UsageError(f"--recall must be above 0 and at most 1, not {recall}; try 0.99")
         wanted = Measure.parse(measure, threshold)
@@ -246,10 +249,35 @@ def _parse_ratio(value: float | str | Fraction | None) -> Fraction:
     return ratio
 
 
-def check_seed(seed: int) -> None:
+def check_seed(seed: int) -> int:
     """Refuse a seed that does not fit 64 bits."""
-    if not 0 <= seed < 1 << 64:
+    number = whole_number("seed", seed)
+    if not 0 <= number < 1 << 64:
         raise UsageError(f"--seed must be from 0 to 2^64 - 1, not {seed}")
+    return number
+
+
+def whole_number(name: str, value: int) -> int:
+    """The value as Python's own integer, which NumPy's are not.
+
+    Examples
+    --------
+    >>> whole_number("hashes", np.int64(64))
+    64
+    """
+    if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
+        raise UsageError(f"--{name} must be a whole number, not {value!r}")
+    return operator.index(value)
+
+
+def check_text(name: str, value: str) -> None:
+    """Refuse a value that is not text, or that no file can contain."""
+    if not isinstance(value, str):
+        raise UsageError(f"--{name} must be text, not {value!r}")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"--{name} {value!r}: contains half of a surrogate pair") from None
 
 
 def one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
@@ -277,6 +305,7 @@ def parse_keep(keep: str) -> tuple[str, str | None]:
     >>> parse_keep("longest"), parse_keep("max:score")
     (('longest', None), ('max', 'score'))
     """
+    check_text("keep", keep)
     match = re.fullmatch(r"(max|min):(.+)", keep, re.DOTALL)
     if match:
         return match[1], match[2]

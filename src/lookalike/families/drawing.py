@@ -12,7 +12,7 @@ from lookalike.types import Float64
 
 
 def check_seed(seed: int) -> int:
-    """Check that a seed is a whole number of at least 0.
+    """Check that a seed is a whole number of at most 64 bits.
 
     Examples
     --------
@@ -23,8 +23,8 @@ def check_seed(seed: int) -> int:
         number = operator.index(seed)
     except TypeError:
         number = -1
-    if number < 0:
-        raise UsageError(f"seed must be a whole number of at least 0, not {seed!r}")
+    if not 0 <= number < 1 << 64:
+        raise UsageError(f"seed must be a whole number from 0 to 2^64 - 1, not {seed!r}")
     return number
 
 

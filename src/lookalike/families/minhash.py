@@ -13,6 +13,7 @@ import numpy as np
 
 from lookalike.errors import BadDataError, ResourceError, UsageError
 from lookalike.families.base import Family, Hashed
+from lookalike.families.drawing import check_seed
 from lookalike.kernels import minhash as kernels
 from lookalike.kernels.sets import distinct_rows, hash_integers, hash_strings
 from lookalike.types import NOWHERE, Sets, Signatures, UInt32, UInt64
@@ -52,7 +53,7 @@ class MinHash(Family):
             raise UsageError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
         if not 1 <= hashes <= 65536:
             raise UsageError(f"hashes must be from 1 to 65536, not {hashes}")
-        self.hashes, self.seed, self.method = hashes, seed, method
+        self.hashes, self.seed, self.method = hashes, check_seed(seed), method
 
     @staticmethod
     def collision(similarity: float) -> float:

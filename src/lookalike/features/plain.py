@@ -5,6 +5,7 @@ The kernels give the same shingles as 64-bit hashes; jobs use only those.
 
 from __future__ import annotations
 
+from lookalike.errors import UsageError
 from lookalike.features.shingles import Shingling
 from lookalike.features.stopwords import stop_words
 from lookalike.features.unicode import folding_table
@@ -84,7 +85,7 @@ def shingles(
     Raises
     ------
     UsageError
-        If there is no such kind of shingle or no such language.
+        If there is no such kind of shingle or no such language, or the text is not a str.
 
     Examples
     --------
@@ -95,6 +96,8 @@ def shingles(
     >>> sorted(shingles("Get vaccinated, they said", "word:2"))
     ['get vaccinated', 'they said', 'vaccinated they']
     """
+    if not isinstance(text, str):
+        raise UsageError(f"text is a {type(text).__name__}; shingles are those of one text, a str")
     listed = _list_shingles(text, Shingling.parse(shingle, bag=bag, language=language))
     if not bag:
         return set(listed)

@@ -46,13 +46,15 @@ class Shingling:
     @classmethod
     def parse(cls, spec: str, *, bag: bool = False, language: str = "en") -> Shingling:
         """Read `word:5`, `char:9` or `stopword:3`."""
+        if not isinstance(spec, str):
+            raise UsageError(f"--shingle {spec!r}: write word:5, char:9 or stopword:3")
         kind, colon, width = spec.partition(":")
         if kind not in KINDS or not colon or not width.isascii() or not width.isdigit():
             raise UsageError(f"--shingle {spec!r}: write word:5, char:9 or stopword:3")
         if not 1 <= int(width) <= LARGEST_WIDTH:
             raise UsageError(f"--shingle {spec!r}: the number must be from 1 to {LARGEST_WIDTH}")
         stop_words(language)  # an unknown language is reported now, not after reading
-        return cls(kind, int(width), bag, language)
+        return cls(kind, int(width), bool(bag), language)
 
     def arguments(self) -> tuple[Any, ...]:
         """The arguments of the kernels: kind, width, bag, folding table, stop words."""

@@ -17,6 +17,8 @@ from lookalike.write import OutputFolder
 
 
 def _folder(place: str | Path) -> Path:
+    if not isinstance(place, str | Path):
+        raise UsageError(f"the path of the index must be text or a Path, not {place!r}")
     if not os.fspath(place):
         raise UsageError("the path of the index is the empty string; name a folder")
     return Path(place)

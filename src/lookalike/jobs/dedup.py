@@ -21,7 +21,7 @@ from lookalike.engine.progress import Progress
 from lookalike.engine.resume import open_output, report_reused
 from lookalike.engine.run import Run, open_run
 from lookalike.engine.run_record import add_publishing, describe_run
-from lookalike.engine.settings import POLICIES, Settings, one_of, parse_keep
+from lookalike.engine.settings import POLICIES, Settings, one_of, parse_keep, whole_number
 from lookalike.errors import UsageError
 from lookalike.jobs.dedup_into import adding_kept, finish_committed
 from lookalike.jobs.dedup_plan import DedupPlan, plan_files, plan_sources
@@ -62,6 +62,7 @@ class DedupOptions:
         """
         parse_keep(keep)
         one_of("policy", policy, POLICIES)
+        audit = whole_number("audit", audit)
         if audit < 0:
             raise UsageError(f"--audit must be 0 or more, not {audit}")
         if method == "merge":

@@ -78,7 +78,7 @@ class SavedGraph:
 
     def column(self, name: str) -> Int64:
         """A column of numbers of the items."""
-        return to_numpy(self.items.column(name))
+        return to_numpy(pc.cast(self.items.column(name), pa.int64()))  # of no items, a column may have no type
 
     def ids(self, items: Int64) -> pa.Array:
         """The ids of some items."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.errors import BadDataError
+from lookalike.errors import BadDataError, UsageError
 from lookalike.linkage.scoring.labels import Labels
 from lookalike.linkage.tables import RecordTable, read_records
 from lookalike.read import looks_like_paths, open_data, open_inputs
@@ -30,7 +30,10 @@ def read_labels(
     Rows without a label are skipped. Errors name the row, counted from 1 without the header.
     """
     if looks_like_paths(given):
-        [source] = open_inputs([given] if isinstance(given, str | Path) else given, encoding=encoding)
+        sources = open_inputs([given] if isinstance(given, str | Path) else given, encoding=encoding)
+        if len(sources) != 1:
+            raise UsageError(f"--labels {given}: {len(sources)} files; name one")
+        source = sources[0]
     else:
         source = open_data(given, COLUMNS[0])
         source.name = "labels"

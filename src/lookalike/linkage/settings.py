@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lookalike.engine.execution import Execution
-from lookalike.engine.settings import check_seed
+from lookalike.engine.settings import check_seed, check_text
 from lookalike.errors import UsageError
 from lookalike.linkage.fields.nicknames import Nicknames, read_nicknames
 from lookalike.linkage.fields.spec import ALL, Field, parse_fields, parse_names
@@ -69,7 +69,9 @@ class LinkSettings:
             raise UsageError(f"--scoring must be one of {', '.join(SCORINGS)}, not {scoring!r}")
         if one_to_one not in ASSIGNMENTS:
             raise UsageError(f"--one-to-one must be one of {', '.join(ASSIGNMENTS)}, not {one_to_one!r}")
-        check_seed(seed)
+        seed = check_seed(seed)
+        for name, column in (("id", id), ("validate", validate)):
+            check_text(name, "" if column is None else column)
         validating = set() if validate is None else set(parse_names(validate))
         if validating & ({one.left for one in named} | {one.right for one in named}):
             raise UsageError(

@@ -80,9 +80,9 @@ class RecordTable:
             ascending = pc.less(self.ids.slice(0, last), self.ids.slice(1))
             if pc.all(ascending, min_count=0).as_py():  # the usual case
                 return 0
-        if pa.types.is_nested(kind):  # Arrow cannot compare lists
-            return len(self.ids) - len(set(map(repr, self.ids.to_pylist())))
         ids = self.ids.storage if isinstance(self.ids, pa.ExtensionArray) else self.ids  # such as UUIDs
+        if pa.types.is_nested(ids.type):  # Arrow cannot compare lists
+            return len(ids) - len(set(map(repr, ids.to_pylist())))
         return len(ids) - len(pc.unique(ids))
 
 

@@ -127,7 +127,10 @@ def plan_faces(
         raise UsageError(f"functions must be from 1 to {MOST_FUNCTIONS}, not {functions}")
     if tolerances is None:
         tolerances = scales * (3 * noise if close is None else close)
-    limits: Float64 = np.broadcast_to(np.asarray(tolerances, np.float64), measurements).copy()
+    limits: Float64 = np.asarray(tolerances, np.float64)
+    if limits.size not in (1, measurements):
+        raise UsageError(f"tolerances must be one number, or one for each of the {measurements} measurements")
+    limits = np.broadcast_to(limits.ravel(), measurements).copy()
     threshold = _default_threshold(values, limits) if threshold is None else threshold
     if not 1 <= threshold <= measurements:
         raise UsageError(f"threshold must be from 1 to {measurements}, the number of measurements, not {threshold}")

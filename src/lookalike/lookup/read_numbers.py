@@ -110,6 +110,8 @@ def measurements_in(
     >>> found.names, found.values.tolist()
     (['height', 'weight'], [[170.0, 60.0], [180.0, 77.5]])
     """
+    for name in table.column_names:
+        check_column(name, place, table.column_names)
     given = {name: table[name] for name in table.column_names}
     chosen = list(_choose(given, place, id, list(columns), list(without)) if names is None else names)
     return Measurements(_ids(given, id, place, len(table)), chosen, _matrix(given, chosen, place))

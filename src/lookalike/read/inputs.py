@@ -287,11 +287,11 @@ def _find_url(given: str, how: Finding) -> Iterator[InputFile]:
             yield InputFile(_remote(system, path, path.rsplit("/", 1)[-1], given), given, False)
         else:
             raise UsageError(f"{given}: no such file or folder")
+    except UsageError:
+        raise
     except (ImportError, ValueError) as error:
-        if isinstance(error, UsageError):
-            raise
         raise UsageError(f"{given}: {first_line(error)}") from error
-    except OSError as error:
+    except Exception as error:  # each kind of file system has its own
         raise BadDataError(f"{given}: cannot be read: {first_line(error)}") from error
 
 

@@ -58,12 +58,9 @@ def open_data(data: Any, column: str, limits: ReadLimits = READ_LIMITS) -> Table
     >>> [len(block.items(Wanted("text"))) for block in source.blocks()]
     [2]
     """
-    try:
-        source = TableSource(as_table(data, column), column, limits)
-        source.holds_vectors = isinstance(data, np.ndarray) and data.dtype.kind != "O"
-        return source
-    except (pa.ArrowException, TypeError, OverflowError) as error:
-        raise UsageError(f"data cannot be read as items: {error}; accepted: {ACCEPTED}") from error
+    source = TableSource(as_table(data, column), column, limits)
+    source.holds_vectors = isinstance(data, np.ndarray) and data.dtype.kind != "O"
+    return source
 
 
 def as_table(data: Any, column: str) -> pa.Table:
@@ -74,7 +71,10 @@ def as_table(data: Any, column: str) -> pa.Table:
     >>> as_table([{"id": 1, "text": "a"}], "text").column_names
     ['id', 'text']
     """
-    return without_views(_as_table(data, column))
+    try:
+        return without_views(_as_table(data, column))
+    except (pa.ArrowException, TypeError, OverflowError) as error:
+        raise UsageError(f"data cannot be read as items: {error}; accepted: {ACCEPTED}") from error
 
 
 def _as_table(data: Any, column: str) -> pa.Table:
@@ -208,6 +208,9 @@ class TableSource:
         """The names of the columns."""
         return list(self.table.column_names)
 
+    def _columns(self) -> Iterator[tuple[str, pa.ChunkedArray]]:
+        return zip(self.table.column_names, self.table.columns)
+
     def layout(self) -> Layout:
         """A Parquet file of the same schema."""
         return Layout("table", b"", "zstd", self.table.schema, None)
@@ -223,8 +226,7 @@ class TableSource:
     def blocks(self) -> Iterator[Block]:
         """Slices of about the same number of rows."""
         rows = self.table.num_rows
-        known = self._column in self.table.column_names
-        nbytes = self.table.column(self._column).nbytes if known else self.nbytes
+        nbytes = sum(column.nbytes for name, column in self._columns() if name == self._column) or self.nbytes
         step = max(1, -(-rows // max(1, -(-nbytes // self.limits.block_bytes))))
         for index, start in enumerate(range(0, rows, step)):
             table = self.table.slice(start, step)

@@ -367,7 +367,9 @@ def output_file(path: str | Path, suffixes: tuple[str, ...] = TABLE_SUFFIXES, ov
         raise UsageError(f"{found}: the file name must end in {', '.join(suffixes)}")
     if found.is_dir():
         raise UsageError(f"{found}: is a folder; choose a file name")
-    if found.exists() and not overwrite:
+    if found.exists() and not found.is_file():
+        raise UsageError(f"{found}: is not a file; choose another name")
+    if os.path.lexists(found) and not overwrite:
         raise UsageError(f"{found}: already exists; choose another name or use --overwrite")
     return found
 

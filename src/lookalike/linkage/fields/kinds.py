@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.linkage.fields.dates import ORDERS, REAL, find_order, iso_dates
-from lookalike.linkage.fields.normalise import STREET_WORDS, strip_texts, write_strings
+from lookalike.linkage.fields.normalise import STREET_WORDS, can_be_numbered, strip_texts, write_strings
 from lookalike.types import compute as pc
 from lookalike.types import to_arrow
 
@@ -181,7 +181,7 @@ def recognise(name: str, values: pa.Array | pa.ChunkedArray) -> tuple[str, str]:
     >>> recognise("surname", pa.array(["Smith", "O'Brien", "van der Berg", "Zoë"]))[0]
     'person'
     """
-    distinct = pc.unique(values) if not pa.types.is_nested(values.type) else values
+    distinct = pc.unique(values) if can_be_numbered(values.type) else values
     distinct = distinct.combine_chunks() if isinstance(distinct, pa.ChunkedArray) else distinct
     sample = take_sample(write_strings(distinct, f"column {name}"), len(values) - values.null_count)
     return recognise_sample(name, sample)

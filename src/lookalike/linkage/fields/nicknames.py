@@ -134,6 +134,8 @@ def read_nicknames(source: str | Path) -> Nicknames:
     >>> next(group for group in known.groups if group[0] == "william")
     ('william', 'bill', 'billy', 'will', 'willie', 'willy', 'liam')
     """
+    if not isinstance(source, str | Path):
+        raise UsageError(f"--nicknames must be the name of a list or a file, not {source!r}")
     path = LISTS.get(str(source), Path(source))
     if not path.exists():
         known = ", ".join(LISTS)

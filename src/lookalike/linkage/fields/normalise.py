@@ -125,6 +125,8 @@ def write_strings(values: pa.Array, place: str) -> pa.Array:
     >>> write_strings(pa.array([60302.0, None]), "column zip").to_pylist()
     ['60302', None]
     """
+    if isinstance(values.type, pa.BaseExtensionType):  # such as JSON
+        values = values.storage
     kind = values.type
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         values = pc.binary_join(_cast(values, pa.list_(pa.large_string()), place), text_scalar(" "))
@@ -139,6 +141,11 @@ def write_strings(values: pa.Array, place: str) -> pa.Array:
     elif pa.types.is_dictionary(kind):
         values = values.dictionary_decode()
     return _cast(values, pa.large_string(), place)
+
+
+def can_be_numbered(kind: pa.DataType) -> bool:
+    """Whether Arrow can find the distinct values of a column as it is; otherwise, of its values as strings."""
+    return not (pa.types.is_nested(kind) or pa.types.is_dictionary(kind) or isinstance(kind, pa.BaseExtensionType))
 
 
 def _cast(values: pa.Array, kind: pa.DataType, place: str) -> pa.Array:

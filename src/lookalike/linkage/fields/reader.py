@@ -17,7 +17,14 @@ from lookalike.errors import BadDataError, UsageError
 from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.fields.dates import ORDERS
 from lookalike.linkage.fields.kinds import SAMPLE, ValueSample, recognise_sample, take_sample
-from lookalike.linkage.fields.normalise import CONVENTIONAL, find_convention, normalise, strip_texts, write_strings
+from lookalike.linkage.fields.normalise import (
+    CONVENTIONAL,
+    can_be_numbered,
+    find_convention,
+    normalise,
+    strip_texts,
+    write_strings,
+)
 from lookalike.linkage.fields.spec import Field
 from lookalike.types import Int32, Mapper, to_arrow, to_numpy
 from lookalike.types import compute as pc
@@ -64,7 +71,7 @@ class _Encoded(NamedTuple):
 def _encode(side: tuple[str, pa.ChunkedArray]) -> _Encoded:
     place, values = side
     rows = len(values) - values.null_count
-    if pa.types.is_nested(values.type) or pa.types.is_dictionary(values.type):
+    if not can_be_numbered(values.type):
         whole = values.combine_chunks() if len(values) else pa.nulls(0, values.type)
         values = pa.chunked_array([write_strings(whole, place)])
     if pa.types.is_string(values.type) or pa.types.is_binary(values.type):
