@@ -84,6 +84,24 @@ def test_globs(tree: Path) -> None:
     assert lines.layout().kind == "lines"
 
 
+def test_a_recursive_glob_follows_no_links_to_folders(tmp_path: Path) -> None:
+    for name in ("sub", ".hidden"):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name / "x.jsonl", LINE)
+    for name in ("one", "sub/two", "sub/three"):
+        (tmp_path / name).symlink_to(tmp_path)  # glob.glob would find 2^40 paths
+    (tmp_path / "linked.jsonl").symlink_to("sub/x.jsonl")
+    for pattern, wanted in (
+        ("**", ["linked.jsonl", "sub/x.jsonl"]),
+        ("**/*.jsonl", ["linked.jsonl", "sub/x.jsonl"]),
+        ("**/sub/**/x.jsonl", ["sub/x.jsonl"]),
+        ("s*/**", ["sub/x.jsonl"]),
+        ("one/sub/*.jsonl", ["one/sub/x.jsonl"]),
+    ):
+        found = [source.name for source in open_inputs([f"{tmp_path}/{pattern}"])]
+        assert found == [f"{tmp_path}/{name}" for name in wanted], pattern
+
+
 def test_a_name_with_magic_in_it(tmp_path: Path) -> None:
     write(tmp_path / "a[1].jsonl", LINE)
     assert features(open_inputs([tmp_path / "a[1].jsonl"])[0]) == ["t"]

@@ -144,11 +144,11 @@ def regular_stamp(path: Path) -> tuple[int, int] | None:
 def match(pattern: str, how: Finding) -> Iterator[Found]:
     """What a glob matches, sorted, with folders that it should have searched but could not read.
 
-    With `**`, earlier outputs are skipped, as in a folder.
+    With `**`, earlier outputs are skipped and links to folders are not followed, as in a folder.
     """
     root = _literal_root(pattern)
     earlier: dict[Path, bool] = {}
-    for name in sorted(glob.glob(pattern, recursive=True)):
+    for name in sorted(_expand(pattern)):
         path = Path(name)
         inside = [one for one in path.parents if root in one.parents] if "**" in pattern else []
         for parent in inside:
@@ -157,10 +157,27 @@ def match(pattern: str, how: Finding) -> Iterator[Found]:
         if not any(earlier[parent] for parent in inside):
             yield Found(path)
     for parent in Path(pattern).parents:
-        folders = glob.glob(f"{parent}{os.sep}", recursive=True)
-        for name in sorted(folders):
+        for name in sorted(filter(os.path.isdir, _expand(str(parent)))):
             if not os.access(name, os.R_OK | os.X_OK):
                 yield Found(Path(name), error="Permission denied")
+
+
+def _expand(pattern: str) -> set[str]:
+    """The paths that a glob matches. Python's own follows links below `**`, which can lead back to the same folder."""
+    parts = Path(pattern).parts
+    if "**" not in parts:
+        return set(glob.glob(pattern))
+    at = parts.index("**")
+    found: set[str] = set()
+    for top in _expand(str(Path(*parts[:at]))) if at else [""]:
+        for here, folders, files in os.walk(top or "."):
+            folders[:] = [name for name in folders if name[0] != "."]
+            folder = here if top else here[2:]
+            if parts[at + 1 :]:
+                found |= _expand(os.path.join(glob.escape(folder), *parts[at + 1 :]))
+            else:
+                found |= {os.path.join(folder, name) for name in ("", *folders, *files) if name[:1] != "."}
+    return found - {""}
 
 
 def _literal_root(pattern: str) -> Path:
