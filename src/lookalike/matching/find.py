@@ -21,6 +21,8 @@ from lookalike.engine.stores.digests import Digests
 from lookalike.matching.batches import Candidates, FindOptions, plan_batches
 from lookalike.types import Bool, Buckets, Int32, to_arrow, to_numpy
 
+FEW_ITEMS = 1 << 13
+"""The bands of fewer items are joined in less time than threads take to hand them over."""
 COPIES = "copies.arrow"
 """The piece of work that lists items with the same sequence of tokens."""
 
@@ -108,7 +110,8 @@ def join_bands(run: Run[Settings], digests: Digests, place_of: Int32, ranges: in
                 yield band, low, high
 
     parts: list[Buckets] = []
-    for part in run.workers.map(join, jobs()):
+    each = run.workers.map if len(place_of) > FEW_ITEMS else map
+    for part in each(join, jobs()):
         parts.append(part)
         if len(parts) == ranges:
             store.add(concatenate(parts))

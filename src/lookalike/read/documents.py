@@ -5,6 +5,8 @@ Consecutive files form one source, so that ten thousand small files cost little.
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -74,6 +76,36 @@ def decode(raw: bytes, encoding: str) -> str:
     return text.removeprefix("\ufeff")
 
 
+class Turns:
+    """Lets one thread read files while others work on what they have read, as long as files come from memory.
+
+    Python runs one thread at a time and hands over at every call of the system. With two threads that open, read and
+    close small files, handing over takes as long as all the rest (0.12 s for 2,000 files, with one thread 0.06 s). If a
+    thread mostly waits for the disk or the network, the others read too.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._waits = False
+        """Whether reading files means waiting for them."""
+        self._begun = threading.local()
+
+    def __reduce__(self) -> tuple[type[Turns], tuple[()]]:
+        return Turns, ()  # in another process, other threads take turns
+
+    def __enter__(self) -> None:
+        self._begun.held = not self._waits
+        if self._begun.held:
+            self._lock.acquire()
+        self._begun.at = time.perf_counter(), time.thread_time()
+
+    def __exit__(self, *_: object) -> None:
+        wall, processor = self._begun.at
+        self._waits = time.perf_counter() - wall > 2 * (time.thread_time() - processor)
+        if self._begun.held:
+            self._lock.release()
+
+
 class DocumentsSource:
     """Consecutive files of the input, each of them an item."""
 
@@ -92,6 +124,7 @@ class DocumentsSource:
         self.first_block = 0
         """The number of the first block, if the files are only some of an input."""
         self._items: Int64 | None = None
+        self.turns = Turns()
 
     def column_names(self) -> Sequence[str]:
         """One column."""
@@ -153,14 +186,15 @@ class DocumentBlock:
         texts: list[str | bytearray] = []
         rejected: list[Rejected] = []
         bad: list[int] = []
-        for number in numbers:
-            try:
-                texts.append(self._text(self.files[number]))
-            except BadDataError as error:
-                if not wanted.skip_errors:
-                    raise
-                rejected.append(self._rejected(self.files[number], error))
-                bad.append(number)
+        with self.source.turns:
+            for number in numbers:
+                try:
+                    texts.append(self._text(self.files[number]))
+                except BadDataError as error:
+                    if not wanted.skip_errors:
+                        raise
+                    rejected.append(self._rejected(self.files[number], error))
+                    bad.append(number)
         if rows is None:
             self.source.rejected_rows[self.index] = np.array(bad, np.int64)
         features = _column(texts)
@@ -226,7 +260,11 @@ def _column(texts: Sequence[str | bytearray]) -> pa.Array:
 
 def _read(file: File, compressed: bool = False) -> bytes:
     """All of a file, checked to be unchanged since it was found."""
-    with file.reading(), file.open() if compressed else file.open_decompressed() as opened:
-        raw: bytes = opened.read()
+    with file.reading():
+        if compressed or file.compression is None:
+            raw = file.read()
+        else:
+            with file.open_decompressed() as opened:
+                raw = opened.read()
     file.check_unchanged()
     return raw

@@ -19,6 +19,9 @@ from lookalike.types.frozen import frozen
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 """Suffixes of compressed text, and Arrow's name of the compression."""
 
+READ_BYTES = 1 << 20
+"""How much is read at a time of a file that is not as long as it was."""
+
 
 @frozen
 class File:
@@ -66,12 +69,30 @@ class File:
             if self.system is None:
                 return pa.OSFile(os.fsencode(self.path), "rb")
             return pa.PythonFile(self.system.open(self.path, "rb"), mode="r")
-        except FileNotFoundError as error:
-            raise BadDataError(
-                f"{self.name}: was removed while it was read; run again with the file in place"
-            ) from error
         except OSError as error:
-            raise UsageError(f"{self.name}: cannot be opened: {error}") from error
+            raise self._not_opened(error) from error
+
+    def _not_opened(self, error: OSError) -> LookalikeError:
+        if isinstance(error, FileNotFoundError):
+            return BadDataError(f"{self.name}: was removed while it was read; run again with the file in place")
+        return UsageError(f"{self.name}: cannot be opened: {error}")
+
+    def read(self) -> bytes:
+        """All stored bytes; a small local file is read in half the time that it takes with `open`."""
+        if self.system is not None:
+            with self.open() as opened:
+                return bytes(opened.read())
+        try:
+            handle = os.open(self.path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        except OSError as error:
+            raise self._not_opened(error) from error
+        try:
+            found = os.read(handle, self.nbytes + 1)
+            while len(found) != self.nbytes and (more := os.read(handle, READ_BYTES)):
+                found += more
+            return found
+        finally:
+            os.close(handle)
 
     def open_decompressed(self) -> pa.NativeFile:
         """The bytes from the start, decompressed on the fly."""
