@@ -20,7 +20,14 @@ ROSE = TEXTS["rose"]
 READ, WRITE = "r" * 20, "w" * 20
 
 
-def test_it_refuses_to_start_unsafely(tmp_path):
+@pytest.fixture
+def refused(cli, monkeypatch):
+    """What `serve` answers if it does not start, in this process; if it starts, the test fails."""
+    monkeypatch.setattr("uvicorn.Server.run", lambda *_: pytest.fail("it started"))
+    return lambda *arguments: cli("serve", *arguments)
+
+
+def test_it_refuses_to_start_unsafely(refused, tmp_path):
     index = make_index(tmp_path / "index")
     (tmp_path / "keys").write_text("# none\nread short ann\n")
     for arguments, said in (
@@ -28,7 +35,7 @@ def test_it_refuses_to_start_unsafely(tmp_path):
         ((index, "--keys", tmp_path / "keys"), "line 2"),
         ((tmp_path / "nothing",), "is not an index"),
     ):
-        done = process("serve", *arguments)
+        done = refused(*arguments)
         assert (done.code, said in done.err) == (2, True), done.err
 
 
@@ -196,7 +203,7 @@ def test_pages_of_an_allowed_site_may_ask(tmp_path):
         assert server.post("/v1/items", {"text": "a"}, Origin="https://evil.example").status == 403
 
 
-def test_https(tmp_path):
+def test_https(refused, tmp_path):
     import ssl
     import urllib.request
 
@@ -208,7 +215,7 @@ def test_https(tmp_path):
         trusted.check_hostname = False
         with urllib.request.urlopen(f"{server.url}/healthz", context=trusted, timeout=20) as answer:
             assert answer.status == 200
-    assert "--tls-cert" in process("serve", tmp_path / "index", "--tls-cert", key, "--tls-key", key).err
+    assert "--tls-cert" in refused(tmp_path / "index", "--tls-cert", key, "--tls-key", key).err
 
 
 def test_the_client_answers_as_the_index_does(tmp_path):
@@ -269,11 +276,11 @@ def test_a_database_can_be_served(database):
         assert server.stop() == 0
 
 
-def test_a_run_is_reviewed(tmp_path):
+def test_a_run_is_reviewed(cli, refused, tmp_path):
     lines = [{"id": id, "text": text} for id, text in TEXTS.items()]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     out = tmp_path / "out"
-    assert process("dedup", tmp_path / "in.jsonl", "-o", out, "--threshold", "0.6").code == 0
+    assert cli("dedup", tmp_path / "in.jsonl", "-o", out, "--threshold", "0.6").code == 0
     with Serving("--run", out) as server:
         assert server.call("GET", "/v1/review").json()["groups"] == 1
         listed = server.call("GET", "/v1/review/groups?sort=size").json()
@@ -300,19 +307,19 @@ def test_a_run_is_reviewed(tmp_path):
         ("rose", "unsure"),
         ("roses", "remove"),
     ]
-    assert "run.json is missing" in process("serve", "--run", make_index(tmp_path / "index")).err
+    assert "run.json is missing" in refused("--run", make_index(tmp_path / "index")).err
     (out / "removed.parquet").write_bytes(b"PAR1")
-    done = process("serve", "--run", out)
+    done = refused("--run", out)
     assert (done.code, done.err.count("\n")) == (3, 1)
     assert done.err.startswith(f"lookalike: --run {out}: damaged or edited (")
 
 
-def test_links_are_reviewed(tmp_path):
+def test_links_are_reviewed(cli, tmp_path):
     (tmp_path / "a.csv").write_text("id,name,city\na1,John Smith,Boston\na2,Mary Jones,Denver\na3,Ann Lee,Reno\n")
     (tmp_path / "b.csv").write_text("id,name,city\nb1,Jon Smith,Boston\nb2,Mary Jones,Denver\nb9,Zed Quill,Austin\n")
     out = tmp_path / "out"
     options = ("--fields", "name,city", "--scoring", "points", "-o", out)
-    assert process("link", tmp_path / "a.csv", tmp_path / "b.csv", *options).code == 0
+    assert cli("link", tmp_path / "a.csv", tmp_path / "b.csv", *options).code == 0
     with Serving("--run", out) as server:
         assert server.call("GET", "/v1/review").json()["threshold"] == 150  # three quarters of the points
         listed = server.call("GET", "/v1/review/groups").json()
