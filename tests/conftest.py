@@ -16,7 +16,8 @@ settings.load_profile("lookalike")
 gc.disable()
 
 if "PYTEST_XDIST_WORKER" in os.environ:
-    # The other processors are busy with other tests: one thread, unless a test asks for more, takes half of the time.
+    # Other tests keep the other processors busy: one thread unless a test asks for more. Two take as long for a small
+    # run, and half as much processor time again.
     os.sched_getaffinity = lambda _: {0}
 
 
