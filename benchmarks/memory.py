@@ -93,6 +93,13 @@ def write_gzip(path: Path, texts: Iterator[str]) -> None:
         out.writelines(json.dumps({"id": number, "text": text}) + "\n" for number, text in enumerate(texts))
 
 
+def write_zstd(path: Path, texts: Iterator[str]) -> None:
+    """Lines of JSON, compressed as one frame."""
+    with pa.CompressedOutputStream(str(path), "zstd") as out:
+        for number, text in enumerate(texts):
+            out.write(json.dumps({"id": number, "text": text}).encode() + b"\n")
+
+
 def write_csv(path: Path, texts: Iterator[str]) -> None:
     """A CSV file."""
     with path.open("w", newline="") as out:
@@ -119,6 +126,7 @@ FORMATS: dict[str, tuple[str, Callable[[Path, Iterator[str]], None]]] = {
     "parquet one": ("in.parquet", lambda path, texts: write_parquet(path, texts, 1 << 40)),
     "jsonl": ("in.jsonl", write_jsonl),
     "jsonl.gz": ("in.jsonl.gz", write_gzip),
+    "jsonl.zst": ("in.jsonl.zst", write_zstd),
     "csv": ("in.csv", write_csv),
     "txt": ("in.txt", write_txt),
     "folder": ("in", write_folder),

@@ -281,6 +281,17 @@ def test_an_interrupted_run_leaves_its_pieces(tmp_path: Path, error: type[BaseEx
     assert (tmp_path / ".out.partial/work/digests-000000.arrow").exists()
 
 
+def test_a_disk_that_is_full_from_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> int:
+        raise OSError(errno.ENOSPC, "full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        with pytest.raises(ResourceError, match="no space left"), OutputFolder(tmp_path / "new/out"):
+            pass
+    assert names(tmp_path) == []
+
+
 CALLS = ("mkdir", "open", "rename", "replace", "unlink", "rmdir", "fsync", "write", "stat", "lstat")
 
 

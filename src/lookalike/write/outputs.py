@@ -117,7 +117,7 @@ class OutputFolder:
                 self._made = [parent for parent in self.path.parents if not parent.exists()]
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 self._take()
-        except KeyboardInterrupt as error:
+        except BaseException as error:
             self.__exit__(type(error), error, None)
             raise
         return self._partial
