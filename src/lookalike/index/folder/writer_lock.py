@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -30,7 +31,8 @@ def take_lock(path: Path) -> FileLock:
     except LockedError as error:
         raise UsageError(f"{path}: another process is writing to it{_holder(path / LOCK)}; {error}") from None
     since = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    lock.describe(json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": since}).encode())
+    with suppress(OSError):  # on a full disk, others are not told who holds the lock
+        lock.describe(json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": since}).encode())
     return lock
 
 
