@@ -26,3 +26,17 @@ class ResourceError(LookalikeError, RuntimeError):
     """Not enough disk space or memory."""
 
     exit_code = 4
+
+
+def interrupt_behind(error: BaseException) -> KeyboardInterrupt | None:
+    """The interrupt during which an error was raised: interrupted, `shutil.rmtree` can close a file twice.
+
+    Examples
+    --------
+    >>> interrupt_behind(OSError("Bad file descriptor")) is None
+    True
+    """
+    found: BaseException | None = error
+    while found is not None and not isinstance(found, KeyboardInterrupt):
+        found = found.__context__
+    return found

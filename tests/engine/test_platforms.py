@@ -98,3 +98,11 @@ def test_a_lock_that_a_killed_run_left(tmp_path: Path) -> None:
     done = run_without(code, tmp_path / "out")
     assert done.stdout.split() == ["removed", "written"], done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="counted elsewhere")
+def test_the_peak_is_not_that_of_the_process_before():
+    peak = "from lookalike.engine.usage import peak_memory_bytes; print(peak_memory_bytes())"
+    code = f"import os, sys; held = b'x' * (400 << 20); os.execv(sys.executable, [sys.executable, '-c', {peak!r}])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert 10 << 20 < int(done.stdout) < 300 << 20

@@ -292,7 +292,7 @@ def test_a_disk_that_is_full_from_the_start(tmp_path: Path, monkeypatch: pytest.
     assert names(tmp_path) == []
 
 
-CALLS = ("mkdir", "open", "rename", "replace", "unlink", "rmdir", "fsync", "write", "stat", "lstat")
+CALLS = ("mkdir", "open", "rename", "replace", "unlink", "rmdir", "fsync", "write", "close", "stat", "lstat")
 
 
 def interrupt_at(monkeypatch: pytest.MonkeyPatch, number: int, after: bool) -> Callable[[], bool]:

@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from lookalike.cli import stopping
-from lookalike.cli.terminal import complain, describe_usage
+from lookalike.cli.terminal import complain, complaints, describe_usage
 from lookalike.errors import LookalikeError, ResourceError, UsageError
 from lookalike.version import __version__
 
@@ -116,7 +116,7 @@ def main(arguments: list[str] | None = None) -> None:
         stopping.ignore_signals()
     except KeyboardInterrupt as error:  # in the last moment
         stopping.ignore_signals()
-        code = _report_interrupt(error)
+        code = stopping.exit_code(error) if complaints else _report_interrupt(error)  # an error is one line
     stopping.remove_temporary()  # folders that `os._exit`, or a signal at a bad moment, would leave behind
     with contextlib.suppress(AttributeError, OSError, ValueError):
         sys.stderr.flush()
@@ -154,6 +154,10 @@ def run(arguments: list[str] | None = None) -> int:
     except SystemExit:  # how click handles a broken pipe
         return 0
     except OSError as error:
+        if isinstance(
+            error.__context__, KeyboardInterrupt
+        ):  # an interrupted system call was not the only thing to fail
+            return _report_interrupt(error.__context__)
         complain(f"{error.filename or 'standard output'}: {error.strerror or error}")
         return ResourceError.exit_code if error.errno in NO_SPACE else UsageError.exit_code
     return 0

@@ -23,8 +23,13 @@ def printable(text: str) -> str:
     return _UNSAFE.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text)
 
 
+complaints: list[str] = []
+"""The errors that were written."""
+
+
 def complain(message: str) -> None:
     """Write an error as one line on stderr."""
+    complaints.append(message)
     click.echo(f"lookalike: {printable(message)}", err=True)
 
 

@@ -88,8 +88,8 @@ class FileLock:
         """Release the lock; does nothing if it is not held."""
         if self._handle is None:
             return
-        os.close(self._handle)
-        self._handle = None
+        handle, self._handle = self._handle, None
+        os.close(handle)
         if _fcntl is None and _msvcrt is None:
             self.path.unlink(missing_ok=True)
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeGuard
 
-from lookalike.errors import ResourceError, UsageError
+from lookalike.errors import ResourceError, UsageError, interrupt_behind
 from lookalike.types import KEPT, RUN_FILE, parse_record
 from lookalike.write.flushing import MANY_FILES, flush, flush_tree
 from lookalike.write.locks import FileLock, LockedError
@@ -309,9 +309,12 @@ def _despite_interrupt(action: Callable[[], None]) -> None:
     """Do what must be done even if a signal comes meanwhile, and what can be done twice."""
     try:
         action()
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, OSError) as error:
+        stopped = interrupt_behind(error)
+        if stopped is None:
+            raise
         action()
-        raise
+        raise stopped from None
 
 
 def _empty(folder: Path, but: set[str]) -> None:
