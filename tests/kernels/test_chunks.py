@@ -1,4 +1,4 @@
-"""A long text is worked on in chunks: the outcome must be, bit for bit, that of the text in one piece."""
+"""Long texts are processed in chunks: the result must be, bit for bit, that of the text in one piece."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def as_arrays(texts):
 
 
 def outcomes(texts, shingling, chunk):
-    """Keys, counts, prints, signatures, and the sets by their ends and elements."""
+    """Keys, counts, prints and signatures; then the sets, by their ends and elements."""
     arguments = (*as_arrays(texts), *shingling.arguments())
     values = np.empty((len(texts), 20), np.uint32)
     minhash.sketch_texts(*arguments, np.uint64(1), values, chunk)
@@ -74,7 +74,7 @@ def test_texts_of_several_real_chunks(kind, text):
 
 @given(st.lists(st.integers(0, 2**64 - 2), max_size=200), st.integers(1, 9), st.booleans())
 def test_sorting_with_room_for_a_group(values, room, narrow):
-    values = [value >> 56 for value in values] if narrow else values  # all in one group, which has no room
+    values = [value >> 56 for value in values] if narrow else values  # all in one group, which does not fit
     array = np.array([7, *values, 9], np.uint64)
     group, work = np.empty(room, np.uint64), np.empty(sorting_capacity(room), np.uint64)
     end = sort_distinct_stretch(array, 1, len(array) - 1, group, work)

@@ -1,4 +1,4 @@
-"""Code in memory: images, filled in by hand, do what llvmlite's linker does."""
+"""Loaded code: images, filled in by hand, behave as if linked by llvmlite."""
 
 import ctypes
 import struct

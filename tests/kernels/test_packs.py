@@ -1,4 +1,4 @@
-"""Packs of object code: what is loaded, what is refused, and that it computes what Numba computes."""
+"""Packs of object code: which are loaded, which are rejected, and that they compute the same as Numba."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.skipif(MODE != "pack", reason="kernels are compiled by 
 
 
 def run(code, **environment):
-    """What a new Python process prints."""
+    """Run code in a new Python process, and return what it prints."""
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, **environment}, check=False
     )
@@ -64,7 +64,7 @@ def names_of(unit):
 
 
 def test_every_kernel_has_a_pack_for_each_signature():
-    # not the example in a docstring, which is known if that was run in this process
+    # except the example in a docstring, which is known if it has been run in this process
     units = [unit for unit in provide.all_units() if not unit.startswith("compile.")]
     assert len(units) > 150
     for unit in units:
@@ -76,11 +76,11 @@ def test_every_kernel_has_a_pack_for_each_signature():
 @pytest.mark.skipif(cpu.target() not in cpu.BASELINES, reason="code of other processors has other sizes")
 def test_kernels_are_optimised_with_what_is_inlined():
     _, code = files.read(files.find("words.fold_characters.0", cpu.target()))
-    assert len(code) < 3000  # about 2,450; 3,920 if only its functions are optimised, each by itself
+    assert len(code) < 3000  # about 2,450; 3,920 if only its functions are optimised, each on its own
 
 
 def test_the_kernels_that_a_kernel_calls_are_known_before_it_is_built():
-    """They are built first on a machine without packs; the packs themselves say which they really are."""
+    """They are built first on a machine without packs; the packs themselves record which they really are."""
     unit = "minhash.digest_texts.0"
     load.open_call(unit, dict.fromkeys(names_of(unit), REQUIRED))
     called = set(load._headers[unit]["calls"])
@@ -89,7 +89,7 @@ def test_the_kernels_that_a_kernel_calls_are_known_before_it_is_built():
 
 
 def test_kernels_imported_elsewhere_can_run():
-    """Functions that are inlined into kernels are plain Python here: they must not be called from outside."""
+    """Functions inlined into kernels are plain Python here: they must not be called from outside."""
     for path in SOURCE.rglob("*.py"):
         if path.parent.name in ("kernels", "pack"):
             continue
@@ -178,7 +178,7 @@ def test_names_defaults_and_subclasses_are_understood(tmp_path):
 
 
 def test_arrays_with_gaps_where_they_are_allowed():
-    levels = np.array([[0, 1, 1], [2, 0, 2]], np.int8).T  # a row for each field, seen as a column
+    levels = np.array([[0, 1, 1], [2, 0, 2]], np.int8).T  # one row per field, seen as a column
     counts = np.zeros((2, 3), np.int64)
     tally.count_levels(levels, counts)
     assert counts.tolist() == [[1, 2, 0], [1, 0, 2]]

@@ -19,7 +19,7 @@ from lookalike.kernels.pack import cpu, provide
 
 ROOT = Path(__file__).parents[2]
 OTHER_NUMBA = "0.63.1"
-"""Not the one that is pinned."""
+"""Not the pinned version."""
 WITHOUT_NUMBA = (
     "import sys; sys.modules['numba'] = None; from lookalike.cli.main import run; sys.exit(run(sys.argv[1:]))"
 )
@@ -32,11 +32,11 @@ for command in json.loads(sys.argv[1]):
     if code := run(command):
         sys.exit(f"{command} ended with {code}")
 """
-"""Several commands in one process: kernels are built, or compiled by Numba, once for all of them."""
+"""Several commands in one process, so that kernels are built, or compiled by Numba, once for all of them."""
 
 
 def lookalike(folder, *arguments, code=WITHOUT_NUMBA, python=sys.executable, **environment):
-    """Run a command in a folder, in a process of its own."""
+    """Run a command in a folder, in a separate process."""
     done = subprocess.run(
         [str(python), "-c", code, *map(str, arguments)],
         cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True,
@@ -99,7 +99,7 @@ COMMANDS = (
 
 
 def results(folder, before="import sys; sys.modules['numba'] = None", python=sys.executable, **environment):
-    """Every file that the commands write, but for times."""
+    """All files that the commands write, without times."""
     folder.mkdir()
     write_inputs(folder)
     for path in folder.iterdir():
@@ -135,16 +135,16 @@ def test_results_do_not_depend_on_the_version_of_numba(tmp_path):
 
 
 def _other_numba(folder):
-    """A Python with another Numba and llvmlite, and for the rest what is installed here."""
+    """A Python with another Numba and llvmlite, and otherwise with what is installed here."""
     venv.create(folder, with_pip=True)
     python = folder / "bin" / "python"
     install = [python, "-m", "pip", "install", "--quiet", f"numba=={OTHER_NUMBA}", f"numpy=={np.__version__}"]
     if subprocess.run(list(map(str, install)), capture_output=True).returncode:
-        install[-1] = "numpy"  # the newest that this Numba knows
+        install[-1] = "numpy"  # the newest that this Numba supports
         done = subprocess.run(list(map(str, install)), capture_output=True, text=True)
         if done.returncode:
             pytest.skip(f"Numba {OTHER_NUMBA} cannot be installed: {done.stderr[-200:]}")
     places = {sysconfig.get_paths()[name] for name in ("purelib", "platlib")}
     (own,) = (folder / "lib").glob("python*/site-packages")
-    (own / "rest.pth").write_text("\n".join(sorted(places)) + "\n")  # after what it has itself
+    (own / "rest.pth").write_text("\n".join(sorted(places)) + "\n")  # after its own packages
     return python

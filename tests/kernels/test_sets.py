@@ -70,7 +70,7 @@ def test_needed_overlap_is_the_first_that_holds(measure, n, m, threshold):
 
 
 def test_needed_overlap_of_huge_sets_and_long_decimals():
-    # 0.999999999 of sets of two thousand million: far beyond what 64-bit squares can hold
+    # 0.999999999 of sets of two billion: far more than 64-bit squares can hold
     n, threshold = 2_000_000_000, Fraction(999_999_999, 1_000_000_000)
     needed = kernels.needed_overlap(kernels.COSINE, threshold.numerator, threshold.denominator, n, n)
     assert needed == 1_999_999_998

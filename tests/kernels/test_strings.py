@@ -1,4 +1,4 @@
-"""Strings by number of character, against rapidfuzz: of every length, script and kind of error."""
+"""Strings of character numbers, compared with rapidfuzz: all lengths, scripts and kinds of errors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ALPHABETS = ("ab", "abcdefgh 0123", "aé漢語🙂 ")
 
 @st.composite
 def two_texts(draw, most):
-    """Two texts; the second is often the first with some characters changed, moved or left out."""
+    """Two texts; the second is often the first with some characters changed, moved or removed."""
     alphabet = draw(st.sampled_from(ALPHABETS))
     one = draw(st.text(alphabet, min_size=1, max_size=most))
     if draw(st.booleans()):
@@ -72,9 +72,9 @@ def compared(one: str, other: str) -> list[float]:
 @example(("a" * 256 + "b" * 300, "b" * 300))
 @example(("a" * 256 + "b" * 300, "b" * 200))
 @example(("a", "b"))
-@example(("b" * 63 + "a", "c" * 30 + "a" + "c" * 33))  # just beyond the window of Jaro
-@example(("b" * 61 + "abb", "c" * 30 + "a" + "c" * 33))  # just within
-@example(("abcdefghij", "abcdefwxyz"))  # reaches 0.8 by its first four characters only
+@example(("b" * 63 + "a", "c" * 30 + "a" + "c" * 33))  # just outside the window of Jaro
+@example(("b" * 61 + "abb", "c" * 30 + "a" + "c" * 33))  # just inside
+@example(("abcdefghij", "abcdefwxyz"))  # reaches 0.8 only by its first four characters
 def test_similarities_are_those_of_rapidfuzz(texts):
     one, other = texts
     found = compared(one, other)
@@ -88,7 +88,7 @@ def test_similarities_are_those_of_rapidfuzz(texts):
         assert found[0] == longest
         if len(other) <= 64:
             assert found[2] == pytest.approx(close, abs=1e-12)
-            if close >= 0.8:  # what cannot reach it may be 0, what does may not
+            if close >= 0.8:  # below 0.8 the result may be 0, otherwise not
                 assert found[6] > 0
 
 

@@ -1,4 +1,4 @@
-"""Counts of candidate pairs against NumPy's own."""
+"""Counts of candidate pairs, compared with NumPy's."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def test_values_between_edges_are_counted(values, edges, weighted):
     weights = np.cos(values)
     counts, sums = np.zeros(len(edges) - 1, np.int64), np.zeros(len(edges) - 1)
     tally(values, weights if weighted else np.empty(0), edges, counts, sums)
-    inside = values < edges[-1]  # NumPy counts the last edge in
+    inside = values < edges[-1]  # NumPy includes the last edge
     assert counts.tolist() == np.histogram(values[inside], edges)[0].tolist()
     expected = np.histogram(values[inside], edges, weights=weights[inside])[0]
     assert sums == pytest.approx(expected if weighted else np.zeros(len(sums)), abs=1e-9)

@@ -1,4 +1,4 @@
-"""The kernels that a first run compiles ahead of need are those that it calls."""
+"""The kernels that a first run compiles in advance are those that it calls."""
 
 from __future__ import annotations
 

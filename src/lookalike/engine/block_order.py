@@ -1,7 +1,7 @@
-"""The order in which blocks are worked on. Results come in input order; blocks that share a decoder are kept apart.
+"""The order in which blocks are processed. Results come in input order; blocks that share a decoder are kept apart.
 
-The blocks of a Parquet row group share a decoder, which one thread moves on at a time. So the blocks of several row
-groups take turns.
+The blocks of a Parquet row group share a decoder, which only one thread can advance at a time. So the blocks of several
+row groups take turns.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from lookalike.engine.workers import Workers, is_alone
 
 Made = TypeVar("Made")
 Job = tuple[Any, ...]
-"""Something to do with a block, which is one of the elements."""
+"""A task for a block, which is one of the elements."""
 
 
 def map_blocks(
     workers: Workers, function: Callable[[Any], Made], jobs: Iterable[Job], ahead: int, most: int
 ) -> Iterator[Made]:
-    """What the function makes of each job, in the order of the jobs.
+    """Apply the function to each job, and yield the results in the order of the jobs.
 
     Parameters
     ----------
     ahead
-        How many jobs may be in progress.
+        The largest number of jobs in progress.
     most
-        How many blocks may wait for their turn.
+        The largest number of blocks waiting for their turn.
 
     Examples
     --------
@@ -45,17 +45,17 @@ def map_blocks(
     expected = 0
     for number, made in workers.map(work, taking_turns, ahead):
         waiting[number] = made
-        del made  # the caller frees it before the next is waited for
+        del made  # so that it can be freed before the next one is waited for
         while expected in waiting:
             yield waiting.pop(expected)
             expected += 1
 
 
 def interleave(jobs: Iterable[Job], lanes: int, most: int) -> Iterator[Job]:
-    """The jobs with their numbers in front; those of up to `lanes` row groups take turns.
+    """Number the jobs and reorder them, so that those of up to `lanes` row groups take turns.
 
-    No job comes before one that is `most` or more places ahead of it in the order of the jobs. Jobs whose block belongs
-    to no row group, or must be alone in memory, stay in their place.
+    No job is moved in front of another that precedes it by `most` or more in the original order. Jobs whose block
+    belongs to no row group, or must be alone in memory, stay in place.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def interleave(jobs: Iterable[Job], lanes: int, most: int) -> Iterator[Job]:
 
 
 def _row_group(job: Job) -> object:
-    """The row group that a job needs a decoder for; None if there is none, or nothing may be decoded beside it."""
+    """The row group whose decoder a job needs; None if there is none, or if nothing may be decoded at the same time."""
     if is_alone(job):
         return None
     return next((group for part in job if (group := getattr(part, "group", None)) is not None), None)

@@ -1,4 +1,4 @@
-"""The compiled loops. They know NumPy arrays and scalars only, release the GIL, and keep no state.
+"""The compiled loops. They work on NumPy arrays and scalars only, release the GIL, and keep no state.
 
-`compile` says how they are written, `pack` how their machine code is made, kept and loaded.
+`compile` defines how they are written; `pack` builds, stores and loads their machine code.
 """

@@ -1,8 +1,8 @@
-"""How well pairs of records agree in one field: a kernel for each kind, with the levels of linkage/compare/levels.py.
+"""How well pairs of records agree in one field: one kernel per kind, with the levels of linkage/compare/levels.py.
 
-Each takes codes (int32[records]: the number of each record's value, -1 for none), left and right (records of the
-pairs), the first pair and the last, and fills out (int8[pairs]): 0 if a value is missing, 1 if both are the same.
-Strings are as in strings.py: value v is chars[offsets[v]:offsets[v + 1]].
+Each kernel takes codes (int32[records]: the number of each record's value, -1 if missing), left and right (the records
+of each pair), and the first and last pair. It fills out (int8[pairs]): 0 if a value is missing, 1 if both are equal.
+Strings are stored as in strings.py: value v is chars[offsets[v]:offsets[v + 1]].
 """
 
 import numpy as np
@@ -27,14 +27,14 @@ from lookalike.kernels.strings import (
 
 AT = ord("@")
 LONG_TEXTS = 2000
-"""Two texts with more characters in total are compared by their words."""
+"""Two texts with more characters than this in total are compared by their words."""
 LAST_DIGITS = 7
-"""Digits of a phone number without its area code."""
+"""The number of digits in a phone number without its area code."""
 
 
 @bare
 def look_ahead(codes, right, k, last, chars, offsets):
-    """Prefetch the data of the next pairs, one step for each; without it, most of the time is spent waiting."""
+    """Prefetch the data of upcoming pairs, one step per pair; without it, most of the time is spent waiting."""
     if k + 12 < last:
         fetch(codes, right[k + 12])
         fetch(offsets, codes[right[k + 8]])
@@ -46,7 +46,7 @@ def look_ahead(codes, right, k, last, chars, offsets):
 
 @bare
 def _plain_level(a, b):
-    """0 if a value is missing, 1 if both are the same, -1 if they have to be compared."""
+    """0 if a value is missing, 1 if both are equal, -1 if they have to be compared."""
     if a < 0 or b < 0:
         return 0
     return 1 if a == b else -1
@@ -54,9 +54,9 @@ def _plain_level(a, b):
 
 @bare
 def _turn_to(value, noted, chars, offsets, positions):
-    """Note the positions of a pattern's characters in place of the previous pattern's; return which are noted.
+    """Replace the recorded character positions of the previous pattern (`noted`) by those of a new one.
 
-    None are noted for a pattern that is too long.
+    Returns the pattern that is now recorded, or -1 if it is too long to be.
     """
     if noted >= 0:
         forget_positions(chars, offsets[noted], offsets[noted + 1], positions)
@@ -68,7 +68,7 @@ def _turn_to(value, noted, chars, offsets, positions):
 
 @bare
 def _jaro_winkler(chars, i, i_stop, j, j_stop, positions, noted, marks, least):
-    """Jaro-Winkler similarity in single precision, like its cuts; about 0 if it is below `least`."""
+    """Jaro-Winkler similarity in single precision, like its cutoffs; close to 0 if it is below `least`."""
     if noted and j_stop - j <= 64:
         similarity = jaro(chars, i, i_stop, j, j_stop, positions, least)
     else:
@@ -78,13 +78,13 @@ def _jaro_winkler(chars, i, i_stop, j, j_stop, positions, noted, marks, least):
 
 @bare
 def _is_shorter_inside(chars, i, i_stop, j, j_stop):
-    """Does the value with fewer words abbreviate the other?"""
+    """Whether the value with fewer words abbreviates the other."""
     spaces = 0
     for k in range(i, i_stop):
         spaces += chars[k] == 32
     for k in range(j, j_stop):
         spaces -= chars[k] == 32
-    # A text that was cut short may end with a space, after which there is no word: one more to spare.
+    # A truncated text may end with a space and no word after it, so allow for one extra.
     if spaces > 0:
         return is_abbreviated(chars, j, j_stop, i, i_stop, 1 + spaces)
     return is_abbreviated(chars, i, i_stop, j, j_stop, 1 - spaces)
@@ -92,7 +92,7 @@ def _is_shorter_inside(chars, i, i_stop, j, j_stop):
 
 @bare
 def _count_shared(indptr, words, a, b):
-    """Distinct words that two values share, and those with a digit; the number of each that the shorter one has."""
+    """Distinct words: how many two values share, and the smaller of their numbers; the same for words with digits."""
     i, i_stop, j, j_stop = indptr[a], indptr[a + 1], indptr[b], indptr[b + 1]
     fewer = min(i_stop - i, j_stop - j)
     shared, numerals, of_a, of_b = 0, U(0), U(0), U(0)
@@ -119,7 +119,7 @@ def _count_shared(indptr, words, a, b):
     C=("uint8", "uint32"),
 )
 def person_levels(codes, left, right, first, last, out, chars, offsets, indptr, words, positions, marks):
-    """Names: by Jaro-Winkler, words contained, abbreviated. `marks` is large enough for two values."""
+    """Names: by Jaro-Winkler, contained words and abbreviations. `marks` must be large enough for two values."""
     noted, current = -1, -1
     for k in range(first, last):
         look_ahead(codes, right, k, last, chars, offsets)
@@ -154,9 +154,9 @@ def _subsequence(chars, offsets, a, b, positions, noted, marks, least):
 def _alike(chars, ordered, offsets, a, b, positions, others, noted, marks, indptr, words, least, enough):
     """The longest common subsequence of two values, as they are or with their words sorted, whichever is longer.
 
-    Multiplied by 200, so that divided by both lengths it is a similarity in hundredths. About 0 if it is below `least`;
-    above `enough` it need not be exact. For long texts it is the share of words in common: the subsequence takes time
-    in proportion to the product of the lengths.
+    The length is multiplied by 200, so that dividing it by the sum of both lengths gives a similarity in percent. It is
+    close to 0 if it is below `least`, and need not be exact above `enough`. For long texts the result is the share of
+    common words instead, because finding the subsequence takes time proportional to the product of the lengths.
     """
     m, n = offsets[a + 1] - offsets[a], offsets[b + 1] - offsets[b]
     of_a, of_b = indptr[a + 1] - indptr[a], indptr[b + 1] - indptr[b]
@@ -181,9 +181,10 @@ def _alike(chars, ordered, offsets, a, b, positions, others, noted, marks, indpt
 def text_levels(
     codes, left, right, first, last, out, chars, offsets, indptr, words, ordered, positions, others, marks, by_numbers
 ):
-    """Texts: by edit similarity, and words shared or abbreviated; addresses (`by_numbers`) by words with digits first.
+    """Texts: by edit similarity and shared or abbreviated words; addresses (`by_numbers`) by words with digits first.
 
-    `positions` and `others` are for values as they are and with sorted words; `marks` is large enough for two values.
+    `positions` is for values as they are, `others` for values with sorted words; `marks` must be large enough for two
+    values.
     """
     noted, current = -1, -1
     for k in range(first, last):
@@ -203,7 +204,7 @@ def text_levels(
             contradicted = by_numbers and numerals != fewer_numerals
             if by_numbers:
                 least, enough = 85 if contradicted else 60, 85
-            else:  # words decide between the levels below
+            else:  # the words decide between the levels below
                 least, enough = 90 if shared == fewer else 75 if 2 * shared >= fewer else 55, 90
             alike = _alike(
                 chars, ordered, offsets, a, b, positions, others, noted >= 0, marks, indptr, words, least, enough
@@ -232,7 +233,7 @@ def text_levels(
 
 @bare_kernel("int32[], int32[], int32[], int64, int64, int8[], C[], int64[]", C=("uint8", "uint32"))
 def code_levels(codes, left, right, first, last, out, chars, offsets):
-    """Codes: by edits, and whether one begins with the other."""
+    """Codes: by number of edits, and by whether one is a prefix of the other."""
     for k in range(first, last):
         look_ahead(codes, right, k, last, chars, offsets)
         a, b = codes[left[k]], codes[right[k]]
@@ -251,7 +252,7 @@ def code_levels(codes, left, right, first, last, out, chars, offsets):
 
 @bare_kernel("int32[], int32[], int32[], int64, int64, int8[], C[], int64[]", C=("uint8", "uint32"))
 def phone_levels(codes, left, right, first, last, out, chars, offsets):
-    """Phones: by their last digits, and one edit."""
+    """Phone numbers: by their last digits, and by a single edit."""
     for k in range(first, last):
         look_ahead(codes, right, k, last, chars, offsets)
         a, b = codes[left[k]], codes[right[k]]
@@ -275,7 +276,7 @@ def _name_end(chars, start, stop):
 
 @bare_kernel("int32[], int32[], int32[], int64, int64, int8[], C[], int64[], uint64[], uint8[]", C=("uint8", "uint32"))
 def email_levels(codes, left, right, first, last, out, chars, offsets, positions, marks):
-    """E-mail addresses: by the name before the @, and edits."""
+    """E-mail addresses: by the name before the @, and by number of edits."""
     for k in range(first, last):
         look_ahead(codes, right, k, last, chars, offsets)
         a, b = codes[left[k]], codes[right[k]]
@@ -305,7 +306,7 @@ def email_levels(codes, left, right, first, last, out, chars, offsets, positions
     C=("uint8", "uint32"),
 )
 def date_levels(codes, left, right, first, last, out, chars, offsets, years, months, days, numbers):
-    """Dates: by edits of their digits (`chars`), by parts (0 if unknown), by days apart (`numbers`)."""
+    """Dates: by edits of their digits (`chars`), by parts (0 if unknown), and by days between them (`numbers`)."""
     for k in range(first, last):
         look_ahead(codes, right, k, last, chars, offsets)
         a, b = codes[left[k]], codes[right[k]]
@@ -313,7 +314,7 @@ def date_levels(codes, left, right, first, last, out, chars, offsets, years, mon
         if level < 0:
             i, i_stop, j, j_stop = offsets[a], offsets[a + 1], offsets[b], offsets[b + 1]
             y, m, d, y2, m2, d2 = years[a], months[a], days[a], years[b], months[b], days[b]
-            whole = i_stop - i > 4 and j_stop - j > 4  # the next year is not a typing error
+            whole = i_stop - i > 4 and j_stop - j > 4  # a neighbouring year is not a typing error
             if (y == y2 and d > 0 and d2 > 0 and d == m2 and m == d2) or (
                 whole and within_one_edit(chars, i, i_stop, j, j_stop) == 1
             ):
@@ -331,13 +332,13 @@ def date_levels(codes, left, right, first, last, out, chars, offsets, years, mon
 
 @bare_kernel("int32[], int32[], int32[], int64, int64, int8[], float64[]")
 def number_levels(codes, left, right, first, last, out, numbers):
-    """Numbers: by their difference relative to the larger."""
+    """Numbers: by their difference relative to the larger one."""
     for k in range(first, last):
         a, b = codes[left[k]], codes[right[k]]
         level = _plain_level(a, b)
         if level < 0:
             one, other = numbers[a], numbers[b]
             apart = abs(one - other) / max(abs(one), abs(other))
-            # Not a number, or infinite: NaN, which is neither above nor below any cut.
+            # If a number is NaN or infinite, this is NaN, which is neither above nor below any cutoff.
             level = 2 if apart <= 0.01 else 3 if apart <= 0.05 else 4 if apart <= 0.2 else 5
         out[k] = level

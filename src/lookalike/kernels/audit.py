@@ -1,4 +1,4 @@
-"""All similar pairs of a few sampled sets with any number of others, which are streamed once."""
+"""Find all similar pairs between a small sample of sets and any number of other sets, in one pass over the latter."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from lookalike.kernels.sets import needed_overlap
 
 @inlined
 def _home(keys, element):
-    """The position of an element in the table of keys, or the empty slot where it would go."""
+    """The slot of an element in the table of keys, or the empty slot where it would go."""
     at = np.int64(element & U(keys.size - 1))
     while keys[at] != LARGEST and keys[at] != element:
         at = (at + 1) & (keys.size - 1)
@@ -18,12 +18,12 @@ def _home(keys, element):
 
 @kernel("int64[], uint64[] -> (uint64[], int64[], int32[])")
 def index_sample(indptr, elements):
-    """An index from elements to the sampled sets that have them: (keys, starts, owners).
+    """Build an index from elements to the sampled sets that contain them: (keys, starts, owners).
 
     keys : uint64[slots]
-        Open addressing; LARGEST means empty.
+        An open-addressing table; LARGEST marks an empty slot.
     starts : int64[slots + 1]
-        The element keys[s] is in the sets owners[starts[s]:starts[s + 1]].
+        Element keys[s] is in the sets owners[starts[s]:starts[s + 1]].
     owners : int32[all elements]
     """
     slots = np.int64(8)
@@ -59,14 +59,14 @@ def _longer(values):
 
 @kernel("uint64[], int64[], int32[], int64[], int64[], uint64[], int64, int64, int64 -> (int32[], int64[], int64[])")
 def find_similar(keys, starts, owners, sample_sizes, indptr, elements, measure, num, den):
-    """The similar pairs (sampled set, row) of every sampled set with the rows of a batch.
+    """Find the similar pairs (sampled set, row) between all sampled sets and the rows of a batch.
 
-    For containment: the row in the sampled set, or vice versa.
+    For containment, either may be contained in the other.
 
     Returns
     -------
     (samples, rows, shared) : int32[pairs], int64[pairs], int64[pairs]
-        `shared` is the overlap.
+        `shared` is the overlap of each pair.
     """
     overlaps = np.zeros(sample_sizes.size, np.int64)
     touched = np.empty(sample_sizes.size, np.int32)

@@ -1,8 +1,8 @@
-"""The k best neighbours of one set, in a heap with the worst on top, compared in integers.
+"""The k best neighbours of one set, in a heap with the worst one on top; all comparisons use integers.
 
-For a set of size n, a neighbour is (overlap o, size m, rank in the input); of two equally similar ones, the one with
-the smaller rank is better. Jaccard and dice order neighbours by o / (n + m), cosine by o^2 / m, containment and overlap
-by o. Rows of the heap are int64 (overlap, size, rank, number of the set).
+For a set of size n, a neighbour is (overlap o, size m, rank in the input); of two equally similar neighbours, the one
+with the smaller rank is better. Jaccard and Dice order neighbours by o / (n + m), cosine by o^2 / m, containment and
+overlap by o. Each row of the heap is int64 (overlap, size, rank, number of the set).
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ from lookalike.kernels.sets import CONTAINMENT, COSINE, OVERLAP, needed_overlap
 
 @bare
 def _compare_products(a, b, c, d):
-    """-1, 0 or 1 as a * b is below, equal to or above c * d, exactly (up to 2^63 each)."""
+    """-1, 0 or 1 if a * b is below, equal to or above c * d; exact for factors up to 2^63."""
     high, other_high = multiply_high(U(a), U(b)), multiply_high(U(c), U(d))
     low, other_low = U(a) * U(b), U(c) * U(d)
     if high != other_high:
@@ -25,7 +25,7 @@ def _compare_products(a, b, c, d):
 
 @bare
 def compare(measure, n, overlap, m, other_overlap, other_m):
-    """-1, 0 or 1 as the first neighbour of a set of size n is less, equally or more similar than the other."""
+    """-1, 0 or 1 if the first neighbour of a set of size n is less, equally or more similar than the second."""
     if measure in (CONTAINMENT, OVERLAP):
         return np.int64(overlap > other_overlap) - np.int64(overlap < other_overlap)
     if measure == COSINE:
@@ -36,7 +36,7 @@ def compare(measure, n, overlap, m, other_overlap, other_m):
 
 @bare
 def _reaching(measure, n, m, overlap, other_m):
-    """The smallest overlap with which a set of size m is as similar as one of size `other_m` with `overlap`."""
+    """The smallest overlap that makes a set of size m as similar as one of size `other_m` with `overlap`."""
     if measure in (CONTAINMENT, OVERLAP):
         return overlap
     if measure == COSINE:
@@ -51,16 +51,16 @@ def _reaching(measure, n, m, overlap, other_m):
 
 @bare
 def entry_bar(rule, n, m, heap, filled):
-    """The overlap that a set of size m needs to enter the heap.
+    """The smallest overlap with which a set of size m enters the heap.
 
     Parameters
     ----------
     rule : (measure, num, den)
-        The threshold num / den; num 0: none.
+        The threshold is num / den; num = 0 means no threshold.
 
     Returns
     -------
-    (needed, tied) : the smallest overlap; whether it then ties with the worst, so that the rank decides
+    (needed, tied) : the smallest overlap, and whether it ties with the worst neighbour, so that the rank decides
     """
     measure, num, den = rule
     needed = np.int64(1)
@@ -87,7 +87,7 @@ def _swap(heap, i, j):
 
 @bare
 def _sink(measure, n, heap, filled):
-    """Move the top of the heap down to its place."""
+    """Move the top of the heap down to its correct position."""
     i = 0
     while 2 * i + 1 < filled:
         child = 2 * i + 1
@@ -101,7 +101,7 @@ def _sink(measure, n, heap, filled):
 
 @bare
 def put_in(measure, n, heap, filled, overlap, m, rank, number):
-    """Add a neighbour, replacing the worst if the heap is full; return the number of neighbours."""
+    """Add a neighbour, replacing the worst one if the heap is full; return the number of neighbours."""
     i = filled if filled < heap.shape[0] else 0
     heap[i, 0], heap[i, 1], heap[i, 2], heap[i, 3] = overlap, m, rank, number
     if filled == heap.shape[0]:
@@ -115,7 +115,7 @@ def put_in(measure, n, heap, filled, overlap, m, rank, number):
 
 @bare
 def take_out(measure, n, heap, filled, neighbours, overlaps, start):
-    """Empty the heap into neighbours[start:] and overlaps[start:], best first."""
+    """Move the contents of the heap to neighbours[start:] and overlaps[start:], best first."""
     while filled > 0:
         filled -= 1
         neighbours[start + filled], overlaps[start + filled] = heap[0, 3], heap[0, 0]

@@ -1,4 +1,4 @@
-"""Bit strings that agree in a block of their bits, and differ in few bits altogether."""
+"""Pairs of bit strings that agree in one block of bits and differ in few bits overall."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from lookalike.kernels.machine import count_ones
 
 @inlined
 def _agree_before(strings, one, other, masks, block):
-    """Whether two bit strings agree in a block before this one."""
+    """Whether two bit strings agree in a block before `block`."""
     for earlier in range(block):
         apart = np.uint64(0)
         for w in range(strings.shape[1]):
@@ -20,23 +20,23 @@ def _agree_before(strings, one, other, masks, block):
 
 @kernel("uint64[,], int32[], int64[], int64, int64, int64, int64, uint64[,], int64, int32[], int32[] -> int64")
 def near_in_buckets(strings, members, ends, first, last, before, most, masks, block, left, right):
-    """Pairs of bit strings of one bucket that differ in `most` bits or fewer, each in the first block it agrees in.
+    """Find pairs in a bucket that differ in at most `most` bits; report each only in the first block that agrees.
 
     Parameters
     ----------
     strings : uint64[strings, words]
     members : int32[places]
-        Bit strings by bucket, ascending in each.
+        Bit strings grouped by bucket, in ascending order within each.
     ends : int64[places]
-        Where the bucket of each place ends.
+        The end of the bucket that each place belongs to.
     first, last : int
-        Only members at these places are compared, with those after them in their bucket.
+        The range of places to process; each member is compared with those after it in its bucket.
     before : int
-        If above 0, only pairs of a bit string below it with one that is not.
+        If above 0, consider only pairs of a bit string below `before` and one that is not.
     masks : uint64[blocks, words]
-        The bits of each block; members agree in those of `block`.
+        The bits of each block; the members of a bucket agree in those of `block`.
     left, right : int32[room], filled
-        Enough for all pairs.
+        Must be large enough for all pairs.
     """
     written = 0
     for place in range(first, last):

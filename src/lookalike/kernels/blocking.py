@@ -1,7 +1,8 @@
-"""Blocking keys of records, and the pairs of their blocks: the candidate pairs of records.
+"""Blocking keys of records, and the candidate pairs that they produce.
 
-A record has at most one value per field, by number; -1 if there is none. A pair of records and the key that found it
-are packed in one word, (left | right | mark), so that one sort puts all keys that found a pair side by side.
+A record has at most one value per field, given by number; -1 if there is none. A pair of records and the key that found
+it are packed into one word, (left | right | mark), so that a single sort brings together all keys that found the same
+pair.
 """
 
 import numpy as np
@@ -14,29 +15,29 @@ from lookalike.kernels.strings import are_equal, comes_before
 NO_KEY = LARGEST
 """The key of a record without a value."""
 MARK_BITS = 12
-"""Bits of a word that say which key found the pair."""
+"""The number of bits of a word that identify the key that found the pair."""
 SEVERAL = 4
-"""Marks below this stand for several keys, and are the groups that these belong to; others stand for one key."""
+"""Marks below this are sets of groups, for pairs found by several keys; each other mark stands for one key."""
 PAD = ord(" ")
 HASHED = 1024
-"""Records whose keys are made together."""
+"""The number of records whose keys are computed together."""
 
 
 @inlined
 def _combine(key, number):
-    """Combine a key and a number to one key; NO_KEY is reserved."""
+    """Combine a key and a number into one key; never returns NO_KEY, which is reserved."""
     mixed = mix(key * U(0x9E3779B97F4A7C15) + U(number))
     return mixed if mixed != U(0xFFFFFFFFFFFFFFFF) else U(0)
 
 
 @kernel("int32[,], bool[], uint64[]")
 def value_keys(codes, chosen, keys):
-    """One key of the values of several fields; NO_KEY if one is missing or the record was not chosen.
+    """Combine the values of several fields into one key; NO_KEY if one is missing or the record is not chosen.
 
     Parameters
     ----------
     codes : int32[fields, records]
-    chosen : bool[records], or of size 0: all
+    chosen : bool[records], or of size 0 for all records
     keys : uint64[records]
     """
     for record in range(codes.shape[1]):
@@ -52,7 +53,7 @@ def value_keys(codes, chosen, keys):
 
 @kernel("uint32[,], int64, int64, uint64[]")
 def slot_keys(values, first, rows, keys):
-    """One key of `rows` slots of each signature, from slot `first` on, continuing at the start.
+    """Combine `rows` slots of each signature into one key, from slot `first` on, wrapping around at the end.
 
     Parameters
     ----------
@@ -72,11 +73,11 @@ def slot_keys(values, first, rows, keys):
 
 @kernel("uint64[], int32[], bool[], uint64[]")
 def spread_keys(signature_keys, codes, chosen, keys):
-    """The key of each record's signature (its number in `codes`, -1 for none); NO_KEY if it was not chosen.
+    """Give each record the key of its signature (by number in `codes`, -1 if none); NO_KEY if it is not chosen.
 
     Parameters
     ----------
-    chosen : bool[records], or of size 0: all
+    chosen : bool[records], or of size 0 for all records
     keys : uint64[records]
     """
     for record in range(codes.size):
@@ -88,9 +89,9 @@ def spread_keys(signature_keys, codes, chosen, keys):
 
 @inlined
 def list_shingles(data, start, end, width, padded, ends, elements, at):
-    """Write the shingles of data[start:end], with a space before and after it, to elements[at:]; return where it ended.
+    """Write the shingles of data[start:end], padded with one space on each side, to elements[at:]; return the new end.
 
-    `padded` (uint8) and `ends` (int64) have at least two more entries than bytes.
+    `padded` (uint8) and `ends` (int64) must have at least two more entries than there are bytes.
     """
     length = end - start
     padded[0] = padded[length + 1] = PAD
@@ -98,14 +99,14 @@ def list_shingles(data, start, end, width, padded, ends, elements, at):
         padded[i + 1] = data[start + i]
     characters = 0
     for i in range(length + 2):
-        if padded[i] & 0xC0 != 0x80:  # not inside a character of several bytes
+        if padded[i] & 0xC0 != 0x80:  # not a continuation byte
             ends[characters] = i
             characters += 1
     ends[characters] = length + 2
     for first in range(max(1, characters - width + 1)):
         state = U(0)
         for i in range(ends[first], ends[min(first + width, characters)]):
-            if i - ends[first] == 8:  # more bytes than a word holds
+            if i - ends[first] == 8:  # more bytes than fit in a word
                 state = mix(state)
             state = state << U(8) ^ U(padded[i])
         elements[at] = np.uint32(mix(state) >> U(32))
@@ -115,20 +116,20 @@ def list_shingles(data, start, end, width, padded, ends, elements, at):
 
 @kernel("int32[], uint8[], int64[], int64, uint64, uint8[], int64[], uint32[], uint32[,]")
 def lower_slots(codes, data, offsets, width, seed, padded, ends, elements, least):
-    """Lower every slot of each record to the least hash of the shingles of its value.
+    """Lower every slot of each record to the smallest hash of the shingles of its value.
 
-    Called for one field after the other. Shingles of different fields are not distinguished, so that swapped names
-    still agree. The sets are small, so one hash function per slot, many slots in one instruction, is faster than one
-    that fills all slots; and recomputing shingles is faster than storing them.
+    This is called once per field. Shingles of different fields are not distinguished, so that records with swapped
+    names still agree. The sets are small, so one hash function per slot, computed for many slots per instruction, is
+    faster than a single one that fills all slots; and recomputing shingles is faster than storing them.
 
     Parameters
     ----------
     codes : int32[records]
-        The value of each record; -1 for none.
+        The value of each record; -1 if there is none.
     data, offsets
         The values.
     padded, ends, elements : uint8, int64, uint32
-        At least three more entries than the longest value has bytes.
+        Each needs at least three more entries than the longest value has bytes.
     least : uint32[records, slots]
     """
     slots = least.shape[1]
@@ -145,7 +146,7 @@ def lower_slots(codes, data, offsets, width, seed, padded, ends, elements, least
         start, stop = offsets[codes[record]], offsets[codes[record] + 1]
         count = list_shingles(data, start, stop, width, padded, ends, elements, 0)
         for i in range(count):
-            # A multiplication puts all bits of an element into the upper ones, which decide.
+            # The multiplication carries all bits of an element into the upper ones, which decide.
             element = elements[i]
             for b in range(slots):
                 least[record, b] = min(least[record, b], np.uint32((element ^ flips[b]) * factors[b]))
@@ -153,7 +154,7 @@ def lower_slots(codes, data, offsets, width, seed, padded, ends, elements, least
 
 @kernel("uint32[,], int64, uint32[,]")
 def store_slots(least, first, values):
-    """Write the slots of some records, from record `first` on, to uint32[slots, records]."""
+    """Copy the slots of consecutive records, starting with record `first`, to uint32[slots, records]."""
     for b in range(least.shape[1]):
         for record in range(least.shape[0]):
             values[b, first + record] = least[record, b]
@@ -161,7 +162,7 @@ def store_slots(least, first, values):
 
 @inlined
 def _below(members, start, stop, split):
-    """The number of members[start:stop], ascending, below `split`."""
+    """How many of the ascending members[start:stop] are below `split`."""
     count = 0
     while start + count < stop and members[start + count] < split:
         count += 1
@@ -170,7 +171,7 @@ def _below(members, start, stop, split):
 
 @kernel("int64[], int32[], int64, bool, int64[]")
 def count_block_pairs(starts, members, split, crossing, costs):
-    """The number of pairs of each block: int64[blocks]; with `crossing`, only those of a left and a right record."""
+    """Count the pairs of each block, int64[blocks]; if `crossing`, only those of a left and a right record."""
     for b in range(starts.size - 1):
         size = starts[b + 1] - starts[b]
         if crossing:
@@ -187,7 +188,7 @@ def _pack(left, right, bits, mark):
 
 @kernel("int64[], int32[], int64[], int64, int64, bool, int64, int64, uint64[]")
 def fill_block_pairs(starts, members, costs, most, split, crossing, bits, mark, words):
-    """Write the pairs of the blocks with at most `most` pairs; `words` has exactly the length needed."""
+    """Write the pairs of all blocks with at most `most` pairs; `words` must have exactly the required length."""
     at = 0
     for b in range(starts.size - 1):
         if costs[b] > most:
@@ -202,7 +203,7 @@ def fill_block_pairs(starts, members, costs, most, split, crossing, bits, mark, 
 
 @kernel("int32[], int64, int64, bool -> int64[]")
 def count_window_pairs(order, window, split, crossing):
-    """The number of pairs in `order` at most 1, 2, ... positions apart: int64[window]."""
+    """Count the pairs in `order` that are at most 1, 2, ... positions apart: int64[window]."""
     counts = np.zeros(window, np.int64)
     for i in range(order.size):
         for apart in range(1, min(window, order.size - 1 - i) + 1):
@@ -215,7 +216,7 @@ def count_window_pairs(order, window, split, crossing):
 
 @kernel("int32[], int64, int64, bool, int64, int64, uint64[]")
 def fill_window_pairs(order, window, split, crossing, bits, mark, words):
-    """Write the pairs that count_window_pairs counts."""
+    """Write the pairs counted by `count_window_pairs`."""
     at = 0
     for i in range(order.size):
         for apart in range(1, min(window, order.size - 1 - i) + 1):
@@ -227,11 +228,11 @@ def fill_window_pairs(order, window, split, crossing, bits, mark, words):
 
 @kernel("uint64[], int64, uint64[]")
 def merge_runs(words, filled, new):
-    """Merge sorted words[:filled] and sorted `new` in words[:filled + new.size], in place, from the end."""
+    """Merge sorted words[:filled] and sorted `new` into words[:filled + new.size], in place, from the end."""
     i, j = filled - 1, new.size - 1
     for at in range(filled + new.size - 1, -1, -1):
         if j < 0:
-            break  # the rest is in place
+            break  # the rest is already in place
         if i >= 0 and words[i] > new[j]:
             words[at] = words[i]
             i -= 1
@@ -242,13 +243,13 @@ def merge_runs(words, filled, new):
 
 @kernel("uint64[], uint8[] -> int64")
 def merge_words(words, groups):
-    """Merge sorted words of the same pair, in place; return how many are left.
+    """Merge the sorted words of each pair into one, in place; return the number of words left.
 
     Parameters
     ----------
     words : uint64[...], sorted
     groups : uint8[marks]
-        The groups of each mark, as bits.
+        The groups of each mark, as a bit set.
     """
     kept = 0
     i = 0
@@ -268,7 +269,7 @@ def merge_words(words, groups):
 
 @kernel("uint64[], int64, uint8[], int32[], int32[], uint8[], int64[]")
 def unpack_words(words, bits, groups, left, right, found, only):
-    """Merged words as pairs: left, right (int32), the groups that found each (uint8); count the pairs of each mark."""
+    """Unpack words to left, right (int32) and the groups that found each pair (uint8); count the pairs of each mark."""
     mask = (U(1) << U(bits)) - U(1)
     for i in range(words.size):
         mark = words[i] & U(0xFFF)
@@ -280,7 +281,7 @@ def unpack_words(words, bits, groups, left, right, found, only):
 
 @kernel("uint8[], int64[], int64, uint64[]")
 def eight_bytes(data, offsets, skip, keys):
-    """Eight bytes of each text, after an offset, as a number that sorts as they do: uint64[texts]."""
+    """Eight bytes of each text, from position `skip` on, as a number with the same sort order: uint64[texts]."""
     for text in range(offsets.size - 1):
         key = U(0)
         for i in range(8):
@@ -291,7 +292,7 @@ def eight_bytes(data, offsets, skip, keys):
 
 @kernel("int64[], uint64[], uint8[], int64[]")
 def order_ties(order, keys, data, offsets):
-    """Sort texts that are in order of their keys by bytes, then by number, in place."""
+    """Sort texts with equal keys by their bytes, then by number, in place; `order` is already sorted by key."""
     start = 0
     while start < order.size:
         stop = start + 1
@@ -312,7 +313,7 @@ def _precedes(one, other, data, offsets):
 
 @inlined
 def _sink(order, start, hole, last, data, offsets):
-    """Move the text at `hole` of a heap down until none below it comes after it."""
+    """Move the text at `hole` down the heap until no text below it sorts after it."""
     text = order[start + hole]
     child = 2 * hole + 1
     while child < last:

@@ -1,11 +1,11 @@
-"""UTF-8 as characters: which occur, how many each text has, and the number of each."""
+"""UTF-8 as characters: which ones occur, how many each text has, and their numbers."""
 
 from lookalike.kernels.compile import bare, kernel
 
 
 @bare
 def _decode(data, i):
-    """The code point of the character at byte i of valid UTF-8, and where the next one begins."""
+    """The code point of the character at byte i of valid UTF-8, and the position of the next one."""
     lead = data[i]
     if lead < 0x80:
         return lead + 0, i + 1
@@ -18,7 +18,7 @@ def _decode(data, i):
 
 @kernel("uint8[], int64[], bool[]")
 def find_characters(data, ends, found):
-    """Mark the code points that occur: bool[0x110000]."""
+    """Mark the code points that occur, in bool[0x110000]."""
     i = ends[0]
     while i < ends[ends.size - 1]:
         code, i = _decode(data, i)
@@ -27,18 +27,18 @@ def find_characters(data, ends, found):
 
 @kernel("uint8[], int64[], int64[]")
 def count_characters(data, ends, offsets):
-    """Where each text begins if every character takes one position: int64[texts + 1]."""
+    """The position of each text if every character takes one place: int64[texts + 1]."""
     at = 0
     for text in range(ends.size - 1):
         offsets[text] = at
         for i in range(ends[text], ends[text + 1]):
-            at += (data[i] & 0xC0) != 0x80  # not inside a character of several bytes
+            at += (data[i] & 0xC0) != 0x80  # not a continuation byte
     offsets[ends.size - 1] = at
 
 
 @kernel("uint8[], int64[], uint32[], int64[], C[]", C=("uint8", "uint32"))
 def number_characters(data, ends, numbers, offsets, chars):
-    """Write the number of each character (`numbers`, by code point)."""
+    """Replace each character by its number, given by code point in `numbers`."""
     for text in range(ends.size - 1):
         i, at = ends[text], offsets[text]
         while i < ends[text + 1]:

@@ -1,20 +1,20 @@
-"""How close measurements are: components within their tolerance, and a finer distance for ties."""
+"""How close measurements are: the number of components within tolerance, and a distance to break ties."""
 
 from lookalike.kernels.compile import kernel
 
 
 @kernel("float64[,], float64[,], float64[], float64[], int64[], int64[], int64[], float64[]")
 def count_close(probes, gallery, tolerances, scales, left, right, scores, distances):
-    """Score pairs of a probe and a member of the gallery.
+    """Score pairs of a probe and a gallery member.
 
     Parameters
     ----------
     probes : float64[p, m]
     gallery : float64[g, m]
     tolerances : float64[m]
-        A component is close if the difference is at most this.
+        A component is close if the absolute difference is at most this.
     scales : float64[m]
-        The divisors of the differences, for the finer distance.
+        The divisors of the differences in the distance.
     left, right : int64[n]
         The pairs.
     scores : int64[n]

@@ -1,13 +1,13 @@
 """How kernels are written and run.
 
-A `kernel` is a loop over arrays that callers run on threads: compiled by Numba, without the GIL, with NumPy's rules for
-division. It names the types that it is compiled for, as `pack.signature` describes. The other decorators are for the
-functions that kernels are made of. What they give depends on where they run:
+A `kernel` is a loop over arrays that callers run on threads: it is compiled by Numba, releases the GIL, and follows
+NumPy's rules for division. It declares the types that it is compiled for, as described in `pack.signature`. The other
+decorators are for the functions that kernels are made of. What the decorators return depends on the environment:
 
 - Usually a kernel is loaded from a *pack* of object code (`lookalike.kernels.pack`), and Numba is not imported.
-- A process that builds a pack compiles them.
-- With LOOKALIKE_KERNELS=numba, Numba compiles each kernel when it is first called, as it does for any function. That is
-  how bounds are checked: NUMBA_BOUNDSCHECK=1 implies it.
+- A process that builds a pack compiles the kernels.
+- With LOOKALIKE_KERNELS=numba, Numba compiles each kernel when it is first called, like any other function. This makes
+  it possible to check bounds: NUMBA_BOUNDSCHECK=1 implies it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MODE = _mode()
 
 
 def kernel(*signatures: str, **variables: tuple[str, ...]) -> Callable[[Function], Function]:
-    """Make a kernel of a function, for the given types of arguments.
+    """Turn a function into a kernel for the given types of arguments.
 
     Examples
     --------
@@ -44,10 +44,10 @@ def kernel(*signatures: str, **variables: tuple[str, ...]) -> Callable[[Function
 
 
 def bare_kernel(*signatures: str, **variables: tuple[str, ...]) -> Callable[[Function], Function]:
-    """Make a kernel that allocates no array and calls only `bare` functions: it counts no references.
+    """Make a kernel without reference counting: it must not allocate arrays, and may call only `bare` functions.
 
-    Numba counts a reference for every array passed to a function, inlined or not, with an atomic instruction on which
-    threads wait for each other. In a kernel of many small functions that took half of the time.
+    Numba counts a reference for every array passed to a function, inlined or not, with an atomic instruction that makes
+    threads wait for each other. In a kernel made of many small functions, that took half of the time.
     """
     return _kernel(signatures, variables, {"_nrt": False})
 
@@ -58,27 +58,27 @@ def part(function: Function) -> Function:
 
 
 def inlined(function: Function) -> Function:
-    """Compile a small function that is inlined into the kernels that use it."""
+    """Compile a small function that is inlined into the kernels that call it."""
     return _compiled(function, forceinline=True)
 
 
 def bare(function: Function) -> Function:
-    """Compile a small function that is inlined into a bare kernel; it can allocate no array."""
+    """Compile a small function that is inlined into bare kernels; it must not allocate arrays."""
     return _compiled(function, forceinline=True, _nrt=False)
 
 
 def bare_part(function: Function) -> Function:
-    """Compile a function that bare kernels call; it can allocate no array."""
+    """Compile a function that bare kernels call; it must not allocate arrays."""
     return _compiled(function, _nrt=False)
 
 
 def unchecked(function: Function) -> Function:
-    """Compile a function whose bounds are never checked: a check would keep its loop from being vectorised."""
+    """Compile a function without bounds checks in any mode: they would keep its loop from being vectorised."""
     return _compiled(function, boundscheck=False)
 
 
 def by_type(choose: Callable[..., Function]) -> Callable[[Function], Function]:
-    """Let the types of the arguments choose which function stands for another; inlined."""
+    """Choose the implementation of a function by the types of its arguments; it is inlined."""
 
     def decorate(function: Function) -> Function:
         if MODE != "pack":
@@ -91,7 +91,7 @@ def by_type(choose: Callable[..., Function]) -> Callable[[Function], Function]:
 
 
 def intrinsic(function: Function) -> Function:
-    """Make a function of machine instructions, written as LLVM code."""
+    """Define a function as machine instructions, written in LLVM code."""
     if MODE == "pack":
         return function
     from numba.extending import intrinsic as numba_intrinsic

@@ -1,4 +1,4 @@
-"""Crowded buckets of an index: of their many items, only those are found that share a rare element."""
+"""Large buckets of an index: of their many items, only those that share a rare element are found."""
 
 from lookalike.kernels.compile import inlined, kernel
 from lookalike.kernels.sets import needed_overlap
@@ -7,7 +7,7 @@ from lookalike.kernels.sorting import first_from
 
 @inlined
 def _next_shape(at, end, members, places, sizes):
-    """The first entry after `at` with another set size or position; entries are sorted by both."""
+    """The first entry after `at` with a different set size or position; entries are sorted by both."""
     size, place = sizes[members[at]], places[at]
     step = 1
     while at + step < end and sizes[members[at + step]] == size and places[at + step] == place:
@@ -22,7 +22,7 @@ def _next_shape(at, end, members, places, sizes):
 
 @inlined
 def _shares_bucket(i, item, starts, ends, numbers, limit):
-    """Whether one of the large buckets of the item asked has an item; numbers ascend in each bucket."""
+    """Whether `item` is in one of the large buckets of queried item i; numbers ascend within each bucket."""
     for band in range(starts.shape[0]):
         if ends[band, i] - starts[band, i] > limit:
             at = first_from(numbers[band], starts[band, i], ends[band, i], item)
@@ -39,39 +39,40 @@ def collect_rare(
     rows, firsts, asked_places, run_starts, run_ends, members, places, sizes,
     indptr, starts, ends, numbers, limit, measure, num, den, first, left, right,
 ):  # fmt: skip
-    """The items that share a large bucket and a rare element with those asked, from row `first` on, as room allows.
+    """Find the items that share a large bucket and a rare element with the queried ones, from row `first` on.
 
-    If a rare element is the first that two sets have in common, at positions p and q of their orders, they share at
-    most min(n - p, m - q) elements; items for which that is too little are left out.
+    Stops when `left` and `right` are full. If a rare element is the first that two sets have in common, at positions p
+    and q of their orders, the sets share at most min(n - p, m - q) elements; items for which that is too few are left
+    out.
 
     Parameters
     ----------
     rows : int64[r]
-        Items asked that are in large buckets.
+        The queried items that are in large buckets.
     firsts : int64[r + 1]
-        Where the rare elements of each begin.
+        Where the rare elements of each row begin.
     asked_places : int32[s]
-        The position of each of these elements in the order of its set.
+        The position of each rare element in the order of its set.
     run_starts, run_ends : int64[1, s]
-        The entries of each of these elements.
+        The range of entries of each rare element.
     members, places : int32[1, e], uint16[e]
-        The item of each entry, and the position of the element in its order; sorted by set size and position.
+        The item of each entry, and the position of the element in the item's order; sorted by set size and position.
     sizes : int32[items]
         The set size of each item of the segment.
     indptr : int64[n + 1]
-        The sets asked.
+        The sets of the queried items.
     starts, ends, numbers : int64[bands, n], int64[bands, n], int32[bands, count]
-        The buckets of the items asked, and the items in them.
+        The buckets of the queried items, and the items in them.
     limit : int64
-        A bucket with more items is large.
+        A bucket with more items than this is large.
     measure, num, den : int64
         The measure and its threshold.
     left, right : int64[room]
-        Receive the item asked and the item found; a pair can be listed several times.
+        Receive the queried item and the item found; a pair may be listed more than once.
 
     Returns
     -------
-    (stopped, filled) : the first row that is not done, and the number of pairs
+    (stopped, filled) : the first row that is not finished, and the number of pairs
     """
     filled = 0
     for r in range(first, rows.size):

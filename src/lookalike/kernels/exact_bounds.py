@@ -1,8 +1,8 @@
-"""Bounds from set sizes alone: which sizes can be partners, and how long their prefixes are.
+"""Bounds from set sizes alone: which sizes can be partners, and how long the prefixes have to be.
 
-Sets are sorted by size, and sets of one size are a *class*. A set is probed against earlier ones, so of a pair the
-indexed set is the smaller (or equal). Every bound here follows from one fact: the smallest overlap that a pair needs
-never falls when one of the sets grows.
+Sets are sorted by size, and the sets of one size form a *class*. A set is probed against earlier ones, so the indexed
+set of a pair is never the larger. Every bound here follows from one fact: the smallest overlap that a pair needs never
+decreases when one of the sets grows.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from lookalike.kernels.sets import CONTAINMENT, DICE, JACCARD, OVERLAP, cosine_h
 
 @inlined
 def reaches(measure, num, den, smaller, larger, overlap):
-    """Is `overlap` enough for sets of these sizes? needed_overlap <= overlap, without a division."""
+    """Whether `overlap` suffices for sets of these sizes: needed_overlap <= overlap, without a division."""
     if measure == JACCARD:
         return num * (smaller + larger) <= (num + den) * overlap
     if measure == DICE:
@@ -31,7 +31,7 @@ def size_classes(indptr):
 
     Parameters
     ----------
-    indptr : int64[sets + 1], with differences that never fall
+    indptr : int64[sets + 1], with differences that never decrease
 
     Returns
     -------
@@ -59,9 +59,9 @@ def size_classes(indptr):
 def bound_classes(measure, num, den, sizes):
     """For each class, the smallest class of a partner, and the prefix lengths for indexing and probing.
 
-    Two sets that share at least o elements share one among the first n - o + 1 of a set of n. An indexed set meets
-    its own size or larger ones, so o is that of two sets of its size; a probing set meets smaller ones, down to the
-    smallest that can be a partner at all.
+    Two sets that share at least o elements share one among the first n - o + 1 of a set of size n. An indexed set meets
+    sets of its own size or larger, so its o is that of two sets of its size; a probing set meets smaller ones, down to
+    the smallest that can be a partner at all.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def bound_classes(measure, num, den, sizes):
     Returns
     -------
     lowest, indexed, probing : int64[classes]
-        lowest[c] is c + 1 if class c has no partner, not even itself.
+        lowest[c] is c + 1 if class c has no partners, not even itself.
     """
     lowest, indexed, probing = np.empty_like(sizes), np.empty_like(sizes), np.empty_like(sizes)
     low = 0
@@ -86,7 +86,7 @@ def bound_classes(measure, num, den, sizes):
 
 @kernel("int64, int64, int64, int64[], int64[], int64, int64, int64, int64[], int64[], int64[], int64[]")
 def bound_partners(measure, num, den, sizes, starts, c, low, places, needed, spare, ends, allowed):
-    """Bounds on the partners of a probing set of class c; the same for all sets of the class.
+    """Bounds on the partners of a probing set of class c; they are the same for all sets of the class.
 
     Parameters
     ----------
@@ -94,12 +94,12 @@ def bound_partners(measure, num, den, sizes, starts, c, low, places, needed, spa
     low : the smallest class of a partner, at most c
     places : length of the probing prefix
     needed, spare : int64[classes]
-        For each class from `low` to c: the overlap needed, and how many elements may be in only one of the two.
+        For each class from `low` to c: the overlap needed, and how many elements may be in only one of the two sets.
     ends : int64[places or more]
-        If position p of the probing set is the first shared one, partners are below this set: at most size - p
-        elements are shared. Never rises.
+        If position p of the probing set is the first shared one, all partners come before this set, because at most
+        size - p elements are shared. Never increases.
     allowed : int64[places or more]
-        The largest `spare` among those partners. (`spare` itself can fall by one from a size to the next.)
+        The largest `spare` among those partners. (`spare` itself can decrease by one from one size to the next.)
     """
     size = sizes[c]
     overlap = needed_overlap(measure, num, den, sizes[low], size)
@@ -119,7 +119,7 @@ def bound_partners(measure, num, den, sizes, starts, c, low, places, needed, spa
 
 @inlined
 def _largest_so_far(spare, low, places, allowed):
-    """Turn the class in `allowed` (never rising with the place) into the largest `spare` from `low` to it."""
+    """Replace each class in `allowed` (never increasing with the place) by the largest `spare` from `low` up to it."""
     largest, partner = np.int64(-1), low
     for back in range(places):
         place = places - 1 - back
@@ -131,7 +131,7 @@ def _largest_so_far(spare, low, places, allowed):
 
 @kernel("int64, int64, int64, int64[], int64, int64, int64, uint32[]")
 def bound_probers(measure, num, den, sizes, c, highest, places, limits):
-    """The largest class of a probing set if position p of an indexed set of class c is the first shared one.
+    """The largest class of a probing set, if position p of an indexed set of class c is the first shared one.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""Sets as bit masks: 64 consecutive tokens are one machine word, so that an overlap is a few bit counts.
+"""Sets as bit masks: 64 consecutive tokens share one machine word, so that an overlap takes a few bit counts.
 
-Tokens are numbered by frequency, and those of equal frequency by first occurrence, so that neighbours in a text share
-words. Tokens that occur in a single set are left out and counted: they can match nothing.
+Tokens are numbered by frequency, and those of equal frequency by first occurrence, so that neighbouring tokens of a
+text tend to share words. Tokens that occur in a single set are left out and only counted: they cannot match anything.
 """
 
 import numpy as np
@@ -10,19 +10,19 @@ from lookalike.kernels.compile import inlined, kernel
 from lookalike.kernels.hashing import U
 
 NONE = np.uint32(0xFFFFFFFF)
-"""No word, no set: larger than any valid number."""
+"""No word, or no set: larger than any valid number."""
 SMALLEST_SIGNATURE, LARGEST_SIGNATURE = 4, 64
-"""Words of a signature; powers of two. Larger ones did not help."""
+"""The number of words in a signature, a power of two. Larger signatures did not help."""
 INLINE_WORDS = 2
-"""Words of the signatures stored in the postings, for short sets."""
+"""The number of words in the signatures that are stored in the postings, for short sets."""
 SIGNATURE_BITS = 2
-"""Bits of a signature for each element of the set."""
+"""The number of signature bits per element of the set."""
 u32 = np.uint32
 
 
 @inlined
 def word_of(token, singles):
-    """The word that holds a token."""
+    """The word that contains a token."""
     return u32(u32(token - singles) >> u32(6))
 
 
@@ -34,9 +34,9 @@ def count_words(indptr, tokens, singles, first, last, alone, words):
     ----------
     indptr : int64[sets + 1]
     tokens : uint32[...], ascending in each set
-    singles : uint32, tokens below it occur in a single set
+    singles : uint32; tokens below it occur in a single set
     alone : uint32[sets]
-        Receives the number of such tokens of each set; they come first.
+        Receives the number of such tokens in each set; they come first.
     words : int64[sets + 1]
         words[i + 1] receives the number of words of set i.
     """
@@ -61,7 +61,7 @@ def fill_words(indptr, tokens, singles, first, last, alone, masks):
     Parameters
     ----------
     masks : (starts int64[sets + 1], words uint32[...], bits uint64[...])
-        Set i has words[starts[i]:starts[i + 1]], ascending; `bits` has the tokens of each word.
+        Set i has words[starts[i]:starts[i + 1]], ascending; `bits` holds the tokens of each word.
     """
     starts, words, bits = masks
     for i in range(first, last):
@@ -80,13 +80,14 @@ def fill_words(indptr, tokens, singles, first, last, alone, masks):
 
 @kernel("int64[], uint32[], uint32, int64, int64, uint32[], uint64[]")
 def sign_short(indptr, tokens, singles, first, last, alone, signs):
-    """Sign sets first..last-1 that are too short for words of their own to pay.
+    """Compute the signatures of sets first..last-1, which are too short for words of their own to pay off.
 
     Parameters
     ----------
     indptr, tokens, singles, alone : as in count_words
     signs : uint64[INLINE_WORDS * sets]
-        Receives the signature of each set: bit t mod 128 is the parity of its tokens t, as `fold_words` would make it.
+        Receives the signature of each set: bit t mod 128 is the parity of its tokens t, as `fold_words` would compute
+        it.
     """
     for i in range(first, last):
         even, odd, lonely = U(0), U(0), 0
@@ -104,7 +105,7 @@ def sign_short(indptr, tokens, singles, first, last, alone, signs):
 
 @kernel("int64[] -> int64[]")
 def place_signatures(indptr):
-    """Where the signature of each set starts, int64[sets + 1]: longer ones for larger sets."""
+    """Where the signature of each set starts, int64[sets + 1]: larger sets have longer signatures."""
     sets = indptr.size - 1
     starts = np.empty(sets + 1, np.int64)
     total = np.int64(0)
@@ -122,8 +123,8 @@ def place_signatures(indptr):
 def fold_words(starts, words, bits, i, folded, at, size):
     """XOR the words of set i into folded[at:at + size], which must be zero; `size` is a power of two.
 
-    Elements that share a bit can hide a difference but never create one: two signatures differ in at most as many bits
-    as there are elements in only one of the sets.
+    Elements that share a bit can hide a difference but never create one: two signatures differ in no more bits than
+    there are elements in only one of the sets.
     """
     for k in range(starts[i], starts[i + 1]):
         folded[at + np.int64(words[k] & u32(size - 1))] ^= bits[k]

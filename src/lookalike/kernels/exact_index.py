@@ -1,7 +1,7 @@
-"""Posting lists: for each token (of each side) the sets that have it in their prefix, in order.
+"""Posting lists: for each token (on each side), the sets that have it in their prefix, in order.
 
-A list is owners[starts[l]:], up to NONE. Position 0 holds the empty list. With sides, the lists of side 1 follow those
-of side 0, so that a probing set examines only lists of the other side.
+A list is owners[starts[l]:] up to NONE. Position 0 holds the empty list. With two sides, the lists of side 1 follow
+those of side 0, so that a probing set only scans lists of the other side.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ def shelf_of(sides, i, other, span):
 
 @kernel("int64, int64, (int64[], uint32[], uint32, bool[]), uint32[], int64[], uint32[], int64, uint32[]")
 def count_postings(first, last, sets, class_of, indexed, alone, span, counts):
-    """Count the postings of sets first..last-1 in each list.
+    """Count the postings of sets first..last-1, per list.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def count_postings(first, last, sets, class_of, indexed, alone, span, counts):
     class_of : uint32[sets]
     indexed : int64[classes], prefix lengths
     alone : uint32[sets] or uint32[0]
-        The number of leading tokens of each set without a list, if known.
+        The number of leading tokens of each set that have no list, if known.
     counts : uint32[lists], added to
     """
     indptr, tokens, singles, sides = sets
@@ -43,7 +43,7 @@ def count_postings(first, last, sets, class_of, indexed, alone, span, counts):
 
 @kernel("uint32[,], uint32[] -> int64")
 def place_lists(counts, starts):
-    """Turn counts into positions: where each list starts, and where in it each part begins to write.
+    """Turn counts into positions: where each list starts, and where in it each part starts to write.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def place_lists(counts, starts):
 
     Returns
     -------
-    the number of positions, including the ends of lists
+    the number of positions, including the terminators of the lists
     """
     place = np.int64(1)
     for token in range(starts.size):
@@ -81,8 +81,8 @@ def fill_postings(first, last, measure, num, den, sets, classes, indexed, alone,
     alone, signs : as in exact_encode.sign_short
     cursors : uint32[lists], advanced
     index : (owners uint32[...], limits uint32[...], places uint32[...], signatures uint64[...])
-        Each posting receives its set; the largest class of a probing set that can be a partner if this is the first
-        shared token; the position in the set; the signature of the set. Arrays of size 0 are skipped.
+        Receives, for each posting: its set; the largest class of a probing set that can be a partner if this is the
+        first shared token; the position in the set; the signature of the set. Arrays of size 0 are skipped.
     """
     indptr, tokens, singles, sides = sets
     class_of, sizes, lowest = classes
@@ -128,7 +128,7 @@ def _working_room(first, last, class_of, indexed):
 
 @kernel("int64, int64, uint32[], uint32[], uint32[]")
 def end_lists(first, last, starts, ends, owners):
-    """Close lists first..last-1, and the empty one, with NONE; `ends` are the last part's cursors."""
+    """Terminate lists first..last-1, and the empty one, with NONE; `ends` are the cursors of the last part."""
     owners[0] = NONE
     for token in range(first, last):
         if starts[token] != u32(0):
@@ -137,9 +137,9 @@ def end_lists(first, last, starts, ends, owners):
 
 @kernel("int64, int64, uint32[], uint32[], uint8[]")
 def mark_contained(first, last, starts, owners, contained):
-    """Mark each of lists first..last-1 that is contained in the previous one: a scan of that one makes it redundant.
+    """Mark those of lists first..last-1 that are contained in the previous one: once it is scanned, they are redundant.
 
-    Shingles of copied text form such runs.
+    Shingles of copied text form runs of such lists.
 
     Parameters
     ----------

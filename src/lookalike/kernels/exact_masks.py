@@ -1,10 +1,10 @@
-"""The fast join: candidates are filtered by signatures, and overlaps counted 64 tokens at a time.
+"""The fast join: it filters candidates by their signatures, and counts overlaps 64 tokens at a time.
 
 There are two ways to collect candidates. For short sets, each posting holds a signature, so that most sets are never
 read (probe_inline). For long sets, the sets encountered are marked, and lists contained in the list just scanned are
-skipped (probe_marked). No array is reassigned and no tuple returned in the loops: either costs many times the work
-itself. The loop over a prefix is part of each kernel, not a function: in a function that large, numba keeps counting
-references to 14 arrays (seen in the assembly), which cost 150 ns per probing set.
+skipped (probe_marked). The loops never reassign an array or return a tuple: either would cost many times the work
+itself. The loop over a prefix is part of each kernel and not a function: in a function of that size, Numba keeps
+counting references to 14 arrays (as the assembly shows), which costs 150 ns per probing set.
 """
 
 import numpy as np
@@ -21,9 +21,9 @@ from lookalike.kernels.sorting import first_from, largest
 
 @inlined
 def _verify(i, count, candidates, starts, words, bits, class_of, needed, table, written, left, right, overlaps):
-    """Count the overlap of set i with each candidate; write those with the overlap needed, and return the new end.
+    """Compute the overlap of set i with each candidate, and write those with the overlap needed; return the new end.
 
-    `table` holds the words of set i by number while they are compared, and zeros before and after.
+    During the comparison `table` holds the words of set i, by number; before and after, it is all zeros.
     """
     for k in range(starts[i], starts[i + 1]):
         table[words[k]] = bits[k]
@@ -32,7 +32,7 @@ def _verify(i, count, candidates, starts, words, bits, class_of, needed, table, 
         overlap = np.int64(0)
         for k in range(starts[other], starts[np.int64(other) + 1]):
             overlap += count_ones(table[words[k]] & bits[k])
-        # always written, and kept if similar enough: there is no branch to predict
+        # always write the pair, and advance only if it is similar enough: no branch to predict
         left[written], right[written], overlaps[written] = other, i, overlap
         written += np.int64(overlap >= needed[class_of[other]])
     for k in range(starts[i], starts[i + 1]):
@@ -42,7 +42,7 @@ def _verify(i, count, candidates, starts, words, bits, class_of, needed, table, 
 
 @inlined
 def _verify_tokens(i, count, candidates, indptr, tokens, singles, alone, class_of, needed, table, written, out):
-    """The same for short sets, token by token: they share few words."""
+    """Like `_verify`, token by token, for short sets: they share few words."""
     left, right, overlaps = out
     for k in range(indptr[i] + np.int64(alone[i]), indptr[i + 1]):
         token = u32(tokens[k] - singles)
@@ -62,7 +62,7 @@ def _verify_tokens(i, count, candidates, indptr, tokens, singles, alone, class_o
 
 @inlined
 def _skip_below(owners, at, least):
-    """The first position from `at` on whose owner is at least `least`; every list ends with NONE."""
+    """The first position from `at` on with an owner of at least `least`; every list ends with NONE."""
     while owners[at] < least:
         at = u32(at + u32(1))
     return at
@@ -72,7 +72,7 @@ def _skip_below(owners, at, least):
 def _list_unmarked(at, end, mark, own_class, owners, limits, marks, candidates, count):
     """Append the owners from `at` on that are below `end`, new, and possible partners; return where the scan stopped.
 
-    Appends without a branch; `count[0]` is the number of candidates.
+    Uses no branch to append; `count[0]` is the number of candidates.
     """
     listed = count[0]
     other = owners[at]
@@ -88,7 +88,7 @@ def _list_unmarked(at, end, mark, own_class, owners, limits, marks, candidates, 
 
 @inlined
 def _fold(i, signature_starts, signatures, folded):
-    """The signature of set i at each length: the one of w words is folded[w:2 * w]."""
+    """Fold the signature of set i to every length: the one of w words is folded[w:2 * w]."""
     start = signature_starts[i]
     width = signature_starts[i + 1] - start
     for word in range(width):
@@ -102,7 +102,7 @@ def _fold(i, signature_starts, signatures, folded):
 
 @inlined
 def _thin(i, count, candidates, class_of, alone, spare, signature_starts, signatures, folded):
-    """Keep the candidates whose signatures differ in no more bits than the sets may in elements; return how many.
+    """Keep the candidates whose signatures differ in no more bits than the sets may in elements; return their number.
 
     A candidate is no larger than set i, so its signature is no longer.
     """
@@ -133,7 +133,7 @@ def _thin(i, count, candidates, class_of, alone, spare, signature_starts, signat
     "uint32[], uint8[]), (uint32[], uint32[], uint64[]), (int32[], int32[], int32[]), int64[], int64[]"
 )
 def probe_marked(first, last, rule, sets, classes, alone, masks, prints, index, room, out, state, counts):
-    """Find the earlier partners of sets first..last-1, or of fewer if `out` could overflow; for long sets.
+    """Find the earlier partners of sets first..last-1, for long sets; stops early if `out` could overflow.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def probe_marked(first, last, rule, sets, classes, alone, masks, prints, index, 
     alone, masks : as in exact_encode
     prints : (starts int64[sets + 1], signatures uint64[...])
     index : (cursors uint32[lists], owners uint32[...], limits uint32[...], contained uint8[lists])
-    room : (marks uint32[sets], candidates uint32[sets + 1], table uint64[words], zeros)
+    room : (marks uint32[sets], candidates uint32[sets + 1], table uint64[words], all zeros)
     """
     measure, num, den = rule
     indptr, tokens, singles, sides = sets
@@ -163,7 +163,7 @@ def probe_marked(first, last, rule, sets, classes, alone, masks, prints, index, 
         if written + i - low > left.size:
             break
         count[0] = 0
-        if low < i and np.int64(alone[i]) < probing[c]:  # otherwise no token of its prefix is in another set
+        if low < i and np.int64(alone[i]) < probing[c]:  # otherwise no token of its prefix occurs in another set
             if c != before:
                 before = c
                 bound_partners(measure, num, den, sizes, starts, c, lowest[c], probing[c], needed, spare, ends, allowed)
@@ -171,7 +171,7 @@ def probe_marked(first, last, rule, sets, classes, alone, masks, prints, index, 
             for place in range(np.int64(alone[i]), probing[c]):
                 token = u32(u32(tokens[indptr[i] + place] - singles) + shelf)
                 if contained[token] != 0 and u32(token - u32(1)) == scanned:
-                    scanned = token  # its list is contained in one just scanned
+                    scanned = token  # its list is contained in the one just scanned
                     continue
                 at = cursors[token]
                 if at == u32(0):
@@ -204,9 +204,10 @@ def _list_alike(
     at, end, most, lonely, mark, own_class, first_word, second_word, signatures, owners, limits, marks, class_of, alone,
     spare, candidates, count
 ):  # fmt: skip
-    """Append the owners at positions `at` to `end` that pass all filters, the signature first; return how many.
+    """Append the owners at positions `at` to `end` that pass all filters; return the new number of candidates.
 
-    Few pass the signature, which is stored beside the posting and may differ in at most `most` bits.
+    The signature is checked first, because few pass: it is stored with the posting and may differ in at most `most`
+    bits.
     """
     for k in range(at, end):
         differing = count_ones(signatures[2 * k] ^ first_word) + count_ones(signatures[2 * k + 1] ^ second_word)
@@ -226,14 +227,14 @@ def _list_alike(
     "uint64[]), (uint32[], uint32[], uint64[]), (int32[], int32[], int32[]), int64[], int64[]"
 )
 def probe_inline(first, last, rule, sets, classes, alone, signs, index, room, out, state, counts):
-    """Find the earlier partners of sets first..last-1, or of fewer if `out` could overflow; for short sets.
+    """Find the earlier partners of sets first..last-1, for short sets; stops early if `out` could overflow.
 
     Parameters
     ----------
     rule, sets, classes, alone, room, out, state, counts : as in probe_marked
     signs : as in exact_encode.sign_short
     index : (cursors, stops uint32[lists], owners, limits uint32[...], signatures uint64[INLINE_WORDS times as many])
-        Stops advance to the first posting that is not earlier than the probing set.
+        `stops` advance to the first posting that is not earlier than the probing set.
     """
     measure, num, den = rule
     indptr, tokens, singles, sides = sets

@@ -1,6 +1,6 @@
-"""The join with the filters of the book, set against set: by length, prefix, position and suffix length.
+"""The join with the filters from the book, comparing sets directly: by length, prefix, position and suffix length.
 
-Nothing but the posting lists is prepared, so this is also the fastest way for few sets.
+It prepares nothing but the posting lists, so it is also the fastest method for few sets.
 """
 
 import numpy as np
@@ -13,19 +13,20 @@ from lookalike.kernels.sets import needed_overlap, overlap_at_least
 from lookalike.kernels.sorting import largest
 
 BY_LENGTH, BY_PREFIX, BY_POSITION, BY_SUFFIX = 0, 1, 2, 3
-"""The filters that are applied."""
+"""The last filter to apply; those before it apply too."""
 POSTINGS, PREFIX, POSITION, SUFFIX, SIGNATURE, FOUND = 0, 1, 2, 3, 4, 5
-"""Positions in `counts`: postings examined, pairs left after each filter, pairs found."""
+"""Positions in `counts`: postings scanned, pairs left after each filter, pairs found."""
 NEXT, WRITTEN = 0, 1
 """Positions in the `state` of a probing kernel: the next set, and the number of pairs written."""
 
 
 @inlined
 def position_holds(measure, num, den, size, place, other_place):
-    """Can a set that first shares `place` of a probing set at its own `other_place` be a partner, whatever its size?
+    """Whether two sets whose first shared token is at these places can be similar, whatever the size of the other set.
 
-    At most size - place elements are shared. The best possible partner has exactly as many from its position on (but
-    is no larger than the probing set): a smaller one shares fewer, a larger one needs more.
+    `place` is that of the probing set. At most size - place elements are shared. The best possible partner has exactly
+    that many from its position on (but is no larger than the probing set): a smaller one shares fewer, and a larger one
+    needs more.
     """
     other = min(size, size - place + other_place)
     return reaches(measure, num, den, other, size, min(size - place, other - other_place))
@@ -51,10 +52,10 @@ def _compare_listed(
     i, c, low, last, shelf, level, measure, num, den, indptr, tokens, singles, class_of, sizes, ends, needed,
     cursors, owners, places, marks, written, left, right, overlaps, counts
 ):  # fmt: skip
-    """Compare set i with the sets that share a token of its prefix and pass the filters; return the pairs written.
+    """Compare set i with the sets that share a prefix token and pass the filters; return the number of pairs written.
 
-    The first token that leads to a set is the first that the two share, since the prefixes of both are complete up to
-    there. So nothing before it needs to be compared.
+    The first token that leads to another set is the first that the two share, since the prefixes of both are complete
+    up to that point. So nothing before it has to be compared.
     """
     size, start, stop = sizes[c], indptr[i], indptr[i + 1]
     for place in range(last):
@@ -92,7 +93,7 @@ def _compare_listed(
 
 @inlined
 def sets_span(cursors, sides):
-    """The number of lists per side."""
+    """The number of posting lists per side."""
     return cursors.size // 2 if sides.size > 0 else cursors.size
 
 
@@ -102,17 +103,17 @@ def sets_span(cursors, sides):
     "int64[], int64[]"
 )
 def probe_plain(first, last, level, rule, sets, classes, index, marks, out, state, counts):
-    """Find the earlier partners of sets first..last-1, or of fewer if `out` could overflow.
+    """Find the earlier partners of sets first..last-1; stops early if `out` could overflow.
 
     Parameters
     ----------
     level : BY_LENGTH, BY_PREFIX, BY_POSITION or BY_SUFFIX
     rule : (measure, num, den)
     sets : (indptr int64[sets + 1], tokens uint32[...], singles uint32, sides bool[sets] or bool[0])
-    classes : (class_of uint32[sets], sizes, starts, lowest, probing, all int64[classes]; starts one more)
+    classes : (class_of uint32[sets], sizes, starts, lowest, probing, all int64[classes]; starts has one more)
     index : (cursors uint32[lists], owners uint32[...], places uint32[...])
-        Cursors advance past sets that are too small for any later one.
-    marks : uint32[sets], with no value from first + 1 to last
+        Cursors advance past sets that are too small for all later probing sets.
+    marks : uint32[sets], not containing any value from first + 1 to last
     out : (left, right, overlaps), int32[sets or more]
     state : int64[2], receives NEXT and WRITTEN
     counts : int64[6], added to

@@ -1,6 +1,6 @@
-"""Folding and token classes by table: what each code point becomes, and the kind of the result.
+"""Folding and token classes from a table: what each code point becomes, and the kind of the result.
 
-The table is built by features/unicode.py; its layout is described here because kernels read it.
+The table is built by features/unicode.py; its layout is described here because the kernels read it.
 
 pages    uint16[0x1100]     code point >> 8 -> row of `entries`
 entries  uint32[rows, 256]  low 3 bits: the kind; for MAPPED: bits 3-7 how many, bits 8-31 where in `pool`
@@ -12,20 +12,20 @@ import numpy as np
 from lookalike.kernels.compile import inlined
 
 GAP = 0
-"""Between tokens."""
+"""A gap between tokens."""
 WORD = 1
 """Part of a token."""
 OWN = 2
 """A token of its own (scripts written without spaces)."""
 DROPPED = 3
-"""Nothing remains of it: it neither belongs to a token nor ends one."""
+"""Disappears: it neither belongs to a token nor ends one."""
 MAPPED = 4
 """Becomes one or more other code points."""
 
 
 @inlined
 def size_at(data, i, end):
-    """The number of bytes of the UTF-8 sequence at data[i]; 0 if it is truncated or invalid."""
+    """The length in bytes of the UTF-8 sequence at data[i]; 0 if it is truncated or invalid."""
     lead = np.int64(data[i])
     size = np.int64(0)
     if lead < 0x80:
@@ -41,7 +41,7 @@ def size_at(data, i, end):
 
 @inlined
 def code_at(data, i, size):
-    """The code point of a sequence of 1 to 4 bytes; a space for a broken one (size 0) or one out of range."""
+    """The code point of a sequence of 1 to 4 bytes; a space if it is broken (size 0) or out of range."""
     lead = np.int64(data[i])
     if size == 1:
         return lead
@@ -58,5 +58,5 @@ def code_at(data, i, size):
 
 @inlined
 def entry_of(pages, entries, code):
-    """The table's entry of a code point below 0x110000."""
+    """The table entry of a code point below 0x110000."""
     return np.int64(entries[pages[code >> 8], code & 0xFF])

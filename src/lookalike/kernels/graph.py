@@ -1,4 +1,4 @@
-"""The keepers, given the overlaps of all similar pairs: nothing is compared again."""
+"""Which items are kept, given the overlaps of all similar pairs; no sets are compared again."""
 
 from lookalike.kernels.compile import kernel
 from lookalike.kernels.sets import needed_overlap
@@ -6,7 +6,7 @@ from lookalike.kernels.sets import needed_overlap
 
 @kernel("int64[], int32[], int32[], int64[], int64, int64, int64, int64, bool[], int32[], int32[]")
 def settle_pairs(starts, others, overlaps, sizes, measure, num, den, fixed, asked, keeper, shared):
-    """In order of priority, the keeper of an item is the first earlier kept item that is similar enough.
+    """Find keepers in order of priority: the first earlier kept item that is similar enough.
 
     Parameters
     ----------
@@ -16,11 +16,11 @@ def settle_pairs(starts, others, overlaps, sizes, measure, num, den, fixed, aske
     sizes : int64[items]
         The sizes of the items' sets.
     fixed
-        The items before this one are kept.
+        Items before this one are always kept.
     asked : bool[items]
-        The items for which a keeper is sought.
+        The items to find a keeper for.
     keeper, shared : int32[items]
-        Receive the keeper and the overlap with it; unchanged if there is none.
+        Receive the keeper and the overlap with it; left unchanged if there is none.
     """
     for item in range(starts.size - 1):
         if not asked[item]:

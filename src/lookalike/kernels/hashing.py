@@ -1,7 +1,7 @@
-"""64-bit hashing: one mixing step, and the hash of a token, which both text paths compute alike.
+"""64-bit hashing: a mixing step, and the hash of a token, which is the same on both text paths.
 
-A token's bytes are taken eight at a time, the last word shifted to the top and its length mixed in, so that the fast
-path (words loaded from the text) and the table path (bytes appended one by one) give the same number.
+A token's bytes are taken eight at a time; the last word is shifted to the top, and the length is mixed in. That way the
+fast path (words loaded from the text) and the table path (bytes appended one by one) give the same number.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MULTIPLY_1 = np.uint64(0xD6E8FEB86659FD93)
 MULTIPLY_2 = np.uint64(0xFF51AFD7ED558CCD)
 LARGEST = np.uint64(0xFFFFFFFFFFFFFFFF)
-"""Means "empty" in tables of elements, and is therefore never an element."""
+"""Marks empty slots in tables of elements, and is therefore never an element."""
 
 
 @inlined
@@ -30,7 +30,7 @@ def mix(x):
 
 @inlined
 def spread(x):
-    """A cheaper `mix` for numbers that are already sums and products of hashes; one-to-one."""
+    """A cheaper `mix` for sums and products of hashes; one-to-one."""
     x ^= x >> U(32)
     x *= U(0xD6E8FEB86659FD93)
     return x ^ (x >> U(32))
@@ -38,21 +38,21 @@ def spread(x):
 
 @inlined
 def as_element(x):
-    """Turn the hash `x` into an element of a set; the largest number is reserved."""
+    """Turn the hash `x` into an element of a set, avoiding the largest number, which is reserved."""
     mixed = spread(x)
     return mixed if mixed != U(0xFFFFFFFFFFFFFFFF) else U(0)
 
 
 @inlined
 def absorb(state, word):
-    """Take eight bytes of a token into its hash."""
+    """Add eight bytes of a token to its hash."""
     state = (state ^ word) * U(0xFF51AFD7ED558CCD)
     return state ^ (state >> U(32))
 
 
 @inlined
 def finish(state, word, length):
-    """Take in the last one to eight bytes (at the low end of `word`) of a token of `length` bytes."""
+    """Add the last one to eight bytes (at the low end of `word`) of a token of `length` bytes."""
     word <<= U(56) - (U(length - 1) & U(7)) * U(8)
     return absorb(state ^ (U(length) * U(0x9E3779B97F4A7C15)), word)
 
@@ -61,7 +61,7 @@ def finish(state, word, length):
 def hash_ascii(data, start, end):
     """The hash of the ASCII letters and digits data[start:end], folded to lower case (bit 0x20 set).
 
-    Needs end + 7 <= data.size, since whole words are loaded.
+    Requires end + 7 <= data.size, since whole words are loaded.
     """
     fold = U(0x2020202020202020)
     state = U(0)
@@ -74,7 +74,7 @@ def hash_ascii(data, start, end):
 
 @kernel("uint8[], int64, int64 -> uint64")
 def hash_ascii_at_end(data, start, end):
-    """hash_ascii for a token near the end of the array: no byte at or after `end` is touched."""
+    """Like `hash_ascii`, for a token near the end of the array: does not read any byte from `end` on."""
     state, word = U(0), U(0)
     for i in range(start, end):
         if (i - start) & 7 == 0 and i > start:

@@ -1,4 +1,4 @@
-"""The loops of the persistent index: checksums, filters, looking up keys, and comparing items of two stores."""
+"""The loops of the persistent index: checksums, filters, key lookups, and comparisons between two stores."""
 
 import numpy as np
 
@@ -9,15 +9,15 @@ from lookalike.kernels.sets import common_at_least, needed_overlap
 from lookalike.kernels.sorting import first_from
 
 BLOCK_BYTES = 1 << 14
-"""Bytes of a file per checksum: what is read and checked to answer a question from a cold file."""
+"""The bytes of a file that share a checksum: the amount to read and check to answer a query from a cold file."""
 BLOCK_WORDS = BLOCK_BYTES // 8
 
 
 @part
 def _sum_of_block(words, block):
-    """The checksum of a block; the last one may be shorter.
+    """The checksum of a block; the last block may be shorter.
 
-    Every step is one-to-one in the word and in the sum so far, so that a change of one word never goes unnoticed.
+    Every step is one-to-one in the word and in the sum so far, so that a change of a single word is always detected.
     """
     start = block * BLOCK_WORDS
     end = min(start + BLOCK_WORDS, words.size)
@@ -30,21 +30,22 @@ def _sum_of_block(words, block):
 
 @kernel("uint64[], int64[], uint64[]")
 def sum_blocks(words, blocks, sums):
-    """The checksums (uint64[m]) of some blocks (int64[m]) of a file (uint64[n])."""
+    """Compute the checksums (uint64[m]) of some blocks (int64[m]) of a file (uint64[n])."""
     for i in range(blocks.size):
         sums[i] = _sum_of_block(words, blocks[i])
 
 
 @inlined
 def damaged_block(file, begin, size, start, end):
-    """The first damaged block of the values start..end of an array, -1 if there is none; checks each block only once.
+    """The first damaged block among values start..end of an array, or -1; each block is checked only once.
 
     Parameters
     ----------
     file : (uint64[n], uint64[blocks], bool[blocks])
-        Its words, the checksums of its blocks, and which of them are known to be good; empty if there is no file.
+        The words of the file, the checksums of its blocks, and which blocks are known to be good; empty if there is no
+        file.
     begin, size : int64
-        Where the array begins in the file, and the bytes of a value.
+        Where the array begins in the file, and the size of a value in bytes.
     """
     words, sums, good = file
     if good.size > 0 and end > start:
@@ -59,21 +60,21 @@ def damaged_block(file, begin, size, start, end):
 
 @kernel("int64[], int64[], int64, int64, bool[], int64[] -> int64")
 def unchecked_blocks(starts, ends, begin, size, good, found):
-    """The blocks of some stretches of an array that are not known to be good; as many as there is room for.
+    """List the blocks of some ranges of an array that are not known to be good, until `found` is full.
 
     Parameters
     ----------
     starts, ends : int64[n]
-        The stretches, counted in values.
+        The ranges, counted in values.
     begin, size : int64
-        Where the array begins in the file, and the bytes of a value.
+        Where the array begins in the file, and the size of a value in bytes.
     good : bool[blocks]
     found : int64[room]
-        Receives numbers of blocks; one may occur several times.
+        Receives block numbers, possibly with repeats.
 
     Returns
     -------
-    How many were found.
+    The number of blocks found.
     """
     count = np.int64(0)
     for i in range(starts.size):
@@ -91,7 +92,7 @@ def unchecked_blocks(starts, ends, begin, size, good, found):
 
 @inlined
 def _filter_place(key, band, size):
-    """The word of a key in the filter, and the bits that it sets there."""
+    """The word of the filter that belongs to a key, and the bits that the key sets there."""
     spread = mix(key + U(band + 1) * U(0x9E3779B97F4A7C15))
     bits = U(1) << (spread & U(63))
     bits |= U(1) << ((spread >> U(6)) & U(63))
@@ -102,7 +103,7 @@ def _filter_place(key, band, size):
 
 @kernel("uint64[], int64, uint64[]")
 def fill_filter(keys, band, words):
-    """Add the keys of a band to a filter: a Bloom filter in which all bits of a key are in one word."""
+    """Add the keys of a band to a Bloom filter that keeps all bits of a key in one word."""
     for i in range(keys.size):
         place, bits = _filter_place(keys[i], band, words.size)
         words[place] |= bits
@@ -121,7 +122,7 @@ def _first_above(values, low, high, key):
 
 @inlined
 def stretch_of(key, band, words, fences, step, count):
-    """Where a key can be in its band, by the filter and the fences alone: (start, end), (0, 0) if it is not there."""
+    """The range of a band that may contain a key, by filter and fences alone: (start, end), or (0, 0) if it cannot."""
     place, bits = _filter_place(key, band, words.size)
     if words[place] & bits != bits:
         return np.int64(0), np.int64(0)
@@ -134,7 +135,7 @@ def stretch_of(key, band, words, fences, step, count):
 
 @inlined
 def _run_end(values, at, high, key):
-    """Where the run of a key ends that can begin at `at`; most runs are short."""
+    """The end of the run of a key that starts at `at`, if it is there; most runs are short."""
     step = 1
     while at + step <= high and values[at + step - 1] == key:
         at += step
@@ -144,16 +145,16 @@ def _run_end(values, at, high, key):
 
 @inlined
 def run_of(key, keys, start, end):
-    """Where the run of a key is in a stretch of the sorted keys of its band: (start, end), equal if it is not there."""
+    """The run of a key within a range of the sorted keys of its band: (start, end), equal if the key is absent."""
     start = first_from(keys, start, end, key)
     return start, _run_end(keys, start, end, key)
 
 
 @inlined
 def guessed_run_of(key, keys, start, end, fences, step):
-    """run_of, from the place where the key should be: keys are evenly distributed hashes.
+    """Like `run_of`, starting at the expected position of the key: keys are evenly distributed hashes.
 
-    In a stretch of 2,048 keys the guess is some 20 keys off, so that two or three lines of memory are read, not eight.
+    In a range of 2,048 keys the guess is off by about 20 keys, so that two or three cache lines are read, not eight.
     """
     if end <= start:
         return start, start
@@ -180,23 +181,23 @@ def guessed_run_of(key, keys, start, end, fences, step):
 
 @kernel("uint64[,], bool[], int64, uint64[], uint64[,], int64, int64, int64[,], int64[,]")
 def locate_keys(asked, there, first_band, words, fences, step, count, starts, ends):
-    """Where the runs of keys can be in their bands, by the filter and the fences alone.
+    """Find the ranges of the bands that may contain the keys, judging by the filter and the fences alone.
 
     Parameters
     ----------
     asked : uint64[bands, n]
     there : bool[n]
-        Items that are not are in no bucket.
+        Items for which this is False are in no bucket.
     first_band : int64
-        The number of the first of these bands in the filter.
+        The number of the first of these bands within the filter.
     words : uint64[w]
         The filter.
     fences : uint64[bands, f]
-        Every `step`-th key of each band, from the first.
+        Every `step`-th key of each band, starting with the first.
     count : int64
-        Keys per band.
+        The number of keys per band.
     starts, ends : int64[bands, n]
-        Receive the stretch of the band to search; nothing for a key that is not there.
+        Receive the range of the band to search, which is empty for a key that is not there.
     """
     for band in range(asked.shape[0]):
         row = fences[band]
@@ -210,19 +211,19 @@ def locate_keys(asked, there, first_band, words, fences, step, count, starts, en
 
 @kernel("uint64[,], uint64[,], int64, int64[,], int64[,] -> int64")
 def narrow_runs(asked, keys, limit, starts, ends):
-    """From the stretches in which keys can be to the runs in which they are.
+    """Narrow the ranges that may contain a key down to the run of that key.
 
     Parameters
     ----------
     asked : uint64[bands, n]
     keys : uint64[bands, count]
-        Sorted in each band.
+        Sorted within each band.
     starts, ends : int64[bands, n]
-        From `locate_keys`; receive the run of each key, with `ends` 0 for a key that is not there.
+        From `locate_keys`; receive the run of each key. `ends` is 0 for a key that is not there.
 
     Returns
     -------
-    How many of the runs are longer than `limit`.
+    The number of runs longer than `limit`.
     """
     large = np.int64(0)
     for band in range(asked.shape[0]):
@@ -239,7 +240,7 @@ def narrow_runs(asked, keys, limit, starts, ends):
 
 @kernel("int64, int64[,], int64[,], int32[,], int64, int64[], int64[] -> (int64, int64)")
 def collect_found(first, starts, ends, numbers, limit, left, right):
-    """The items of a segment that share a key with those asked, from item `first` on, until there is no more room.
+    """List the items of a segment that share a key with the queried ones, from item `first` on, until there is no room.
 
     Parameters
     ----------
@@ -248,13 +249,13 @@ def collect_found(first, starts, ends, numbers, limit, left, right):
     numbers : int32[bands, count]
         The item of each key.
     limit : int64
-        Longer runs are left out.
+        Longer runs are skipped.
     left, right : int64[room]
-        Receive the item asked and the item found; a pair that shares several keys is listed as often.
+        Receive the queried item and the item found; a pair is listed once for every key that it shares.
 
     Returns
     -------
-    (stopped, filled) : the first item that is not done, and the number of pairs
+    (stopped, filled) : the first item that is not finished, and the number of pairs
     """
     filled = np.int64(0)
     for i in range(first, starts.shape[1]):
@@ -285,11 +286,11 @@ def insert_keys(keys, there, first, last, heads, nexts):
     ----------
     keys : uint64[items, bands]
     there : bool[items, bands]
-        Keys that are not there are left out.
+        Keys for which this is False are skipped.
     heads : int32[slots]
-        A power of two; the latest entry of each slot, item * bands + band, or -1.
+        The length is a power of two; the latest entry of each slot, item * bands + band, or -1.
     nexts : int32[items * bands]
-        The entry before.
+        The previous entry of the same slot.
     """
     bands = keys.shape[1]
     for item in range(first, last):
@@ -303,7 +304,7 @@ def insert_keys(keys, there, first, last, heads, nexts):
 
 @kernel("uint64[,], bool[], int64, int64, uint64[,], int32[], int32[], int64[], int64[] -> (int64, int64)")
 def collect_entries(asked, there, first_band, first, keys, heads, nexts, left, right):
-    """The items of a hash table that share a key with those asked; as `collect_found`."""
+    """List the items of a hash table that share a key with the queried ones; otherwise like `collect_found`."""
     bands = keys.shape[1]
     filled = np.int64(0)
     for i in range(first, asked.shape[1]):
@@ -328,7 +329,7 @@ def collect_entries(asked, there, first_band, first, keys, heads, nexts, left, r
 
 @kernel("int64[], int64[], int64[], uint64[], int64[], uint64[], int64, int64, int64, int64[]")
 def overlaps_across(left, right, left_indptr, left_elements, right_indptr, right_elements, measure, num, den, overlaps):
-    """The overlap of pairs of sets of two collections; -1 for a pair below the threshold num/den."""
+    """Compute the overlaps of pairs of sets from two collections; -1 for a pair below the threshold num/den."""
     for pair in range(left.size):
         i, i_end = left_indptr[left[pair]], left_indptr[left[pair] + 1]
         j, j_end = right_indptr[right[pair]], right_indptr[right[pair] + 1]
@@ -338,7 +339,7 @@ def overlaps_across(left, right, left_indptr, left_elements, right_indptr, right
 
 @kernel("int64[], int64[], bool[]")
 def keep_first(earlier, later, kept):
-    """Keep, in order, what is similar to nothing kept before; pairs are sorted by `later`."""
+    """Keep, in order, the items that are similar to none kept before; pairs are sorted by `later`."""
     for pair in range(earlier.size):
         if kept[earlier[pair]]:
             kept[later[pair]] = False

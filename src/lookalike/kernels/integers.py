@@ -1,4 +1,4 @@
-"""Lines of integers, separated by spaces, read from raw bytes."""
+"""Parse lines of integers, separated by spaces, from raw bytes."""
 
 import numpy as np
 
@@ -18,13 +18,13 @@ def parse_integers(data, ends, values, offsets, bad):
     ----------
     data : uint8[bytes]
     ends : int64[rows]
-        Row i is data[ends[i - 1]:ends[i]], including its line end.
+        Row i is data[ends[i - 1]:ends[i]], including the end of the line.
     values : int64[...]
-        Receives the numbers; half the number of bytes plus one is always enough.
+        Receives the numbers; half the number of bytes plus one is always long enough.
     offsets : int64[rows + 1]
-        Receives where the numbers of each row begin; a bad row has none.
+        Receives where the numbers of each row begin; an invalid row has none.
     bad : int64[rows]
-        Receives 0, or the position (from 1) in the row of the invalid byte.
+        Receives 0, or the position (from 1) of the invalid byte in the row.
     """
     written = np.int64(0)
     start = np.int64(0)

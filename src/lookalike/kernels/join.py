@@ -1,9 +1,9 @@
 """From buckets of items to verified pairs, and to keepers.
 
-Items are numbered by priority, so 'earlier' means 'smaller'. An item is in several *buckets*; bucket b is
-members[starts[b]:starts[b + 1]], of which the first fills[b] entries are in use, in ascending order.
-Item i's set is elements[begins[i]:ends[i]]. A `ratio` (numerator, denominator) limits the candidates in a bucket
-to items with shorter / longer >= ratio; (0, 1) is no limit.
+Items are numbered by priority, so "earlier" means "smaller". An item can be in several *buckets*; bucket b is
+members[starts[b]:starts[b + 1]], of which the first fills[b] entries are in use, in ascending order. Item i's set is
+elements[begins[i]:ends[i]]. A `ratio` (numerator, denominator) restricts the candidates in a bucket to items with
+shorter / longer >= ratio; (0, 1) means no restriction.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ COMPARED, MATCHED = 0, 1
 
 @kernel("S, int64, int64 -> uint64[]", S=("uint64[]", "uint64[..]"))
 def pack_keys(keys, index_bits, key_bits):
-    """The upper `key_bits` of each key above the key's index, in one array."""
+    """Pack the upper `key_bits` of each key above its index, in one word per key."""
     packed = np.empty(keys.size, np.uint64)
     for i in range(keys.size):
         packed[i] = (keys[i] >> U(64 - key_bits) << U(index_bits)) | U(i)
@@ -30,16 +30,16 @@ def pack_keys(keys, index_bits, key_bits):
 
 @kernel("uint64[], int64, S, int64[], int64[] -> (int64, int64)", S=("uint64[]", "uint64[..]"))
 def group_runs(packed, index_bits, keys, members, ends):
-    """Scan sorted (upper key bits | index) words; keep the buckets with two or more members.
+    """Scan sorted (upper key bits | index) words, and keep the buckets with two or more members.
 
-    Equal upper bits form a run; whole keys decide, since a run can hold a few keys that differ in the lower bits.
+    Equal upper bits form a run. Whole keys decide, since a run can contain a few keys that differ in the lower bits.
 
     Parameters
     ----------
     packed : uint64[n], sorted
     keys : uint64[n]
     members : int64[n]
-        Receives the indices, bucket by bucket, ascending within each.
+        Receives the indices, bucket by bucket, in ascending order within each.
     ends : int64[n]
         Receives the end of each bucket in `members`.
 
@@ -67,7 +67,7 @@ def _split_run(run, mask, keys, members, ends, buckets, filled):
     for k in range(run.size):
         members[first + k] = np.int64(run[k] & mask)
         uniform &= keys[members[first + k]] == keys[members[first]]
-    if not uniform:  # order by whole key; stable, so indices stay ascending
+    if not uniform:  # order by whole key; the sort is stable, so indices stay ascending
         for i in range(first + 1, first + run.size):
             index = members[i]
             j = i
@@ -91,10 +91,10 @@ def _split_run(run, mask, keys, members, ends, buckets, filled):
 
 @kernel("int64[], int32[], S, int64[]", S=("uint64[]", "uint64[..]"))
 def first_with_print(starts, members, second, first):
-    """Within buckets of equal first halves, point each member at the first whose second half is equal too."""
+    """In buckets of equal first halves, point each member to the first one whose second half is also equal."""
     for b in range(starts.size - 1):
         for k in range(starts[b], starts[b + 1]):
-            for j in range(starts[b], k):  # ends at once except for chance agreements of the first half
+            for j in range(starts[b], k):  # stops at once, unless first halves agree by chance
                 if second[members[j]] == second[members[k]]:
                     first[members[k]] = members[j]
                     break
@@ -102,9 +102,9 @@ def first_with_print(starts, members, second, first):
 
 @kernel("int64[], int32[], int32[] -> (int64[], int32[])")
 def renumber_buckets(starts, members, number):
-    """Renumber the members; drop those without a number (-1) and the buckets left with fewer than two.
+    """Renumber the members; drop those without a number (-1), and buckets left with fewer than two members.
 
-    Numbers rise with the members, so buckets stay in order.
+    Numbers ascend with the members, so buckets stay in order.
     """
     new_members = np.empty(members.size, np.int32)
     new_starts = np.zeros(starts.size, np.int64)
@@ -125,7 +125,7 @@ def renumber_buckets(starts, members, number):
 
 @kernel("int64[], int32[], int64 -> (int64[], int32[])")
 def buckets_by_item(starts, members, items):
-    """Turn bucket -> members into item -> buckets (int64[items + 1], int32[...])."""
+    """Invert bucket -> members to item -> buckets (int64[items + 1], int32[...])."""
     item_starts = np.zeros(items + 1, np.int64)
     for k in range(members.size):
         item_starts[members[k] + 1] += 1
@@ -142,14 +142,14 @@ def buckets_by_item(starts, members, items):
 
 @inlined
 def _alike_in_length(left, right, ratio, begins, ends):
-    """Is the shorter set long enough to be a candidate? Sizes and terms below 2^31 stay inside 64 bits."""
+    """Whether the shorter set is long enough to be a candidate. Sizes and terms below 2^31 do not overflow 64 bits."""
     left_size, right_size = ends[left] - begins[left], ends[right] - begins[right]
     return min(left_size, right_size) * ratio[1] >= ratio[0] * max(left_size, right_size)
 
 
 @inlined
 def _earlier(item, lowest, graph, begins, ends, mark, found):
-    """The distinct candidates m in the item's buckets with lowest <= m < item, ascending, in `found`."""
+    """Collect in `found` the distinct candidates m from the item's buckets with lowest <= m < item, ascending."""
     item_starts, item_buckets, starts, fills, members, ratio = graph
     count = 0
     for p in range(item_starts[item], item_starts[item + 1]):
@@ -193,10 +193,10 @@ def _overlap_by_type(left, right, measure, num, den, begins, ends, elements):  #
 def _overlap(left, right, measure, num, den, begins, ends, elements):
     """The overlap of two items if they are similar enough (for containment: left in right), otherwise -1.
 
-    For vectors it is 0, for bit strings the number of bits in which they differ: the type of the elements and the
-    measure decide what is compared.
+    For vectors the result is 0, for bit strings the number of bits that differ: the type of the elements and the
+    measure determine what is compared.
     """
-    raise NotImplementedError  # compiled code has one of the two above
+    raise NotImplementedError  # compiled code calls one of the two above
 
 
 @kernel(
@@ -205,7 +205,7 @@ def _overlap(left, right, measure, num, den, begins, ends, elements):
     E=("uint64", "float32", "float64"),
 )
 def find_keepers(items, lowest, graph, sets, measure, num, den, mark, found, keeper, overlaps, counts):
-    """For each of `items`, the first similar member m of its buckets with lowest <= m < item.
+    """For each of `items`, find the first similar member m of its buckets with lowest <= m < item.
 
     Parameters
     ----------
@@ -213,9 +213,9 @@ def find_keepers(items, lowest, graph, sets, measure, num, den, mark, found, kee
     graph : (item_starts, item_buckets, starts, fills, members, ratio)
     sets : (begins, ends, elements)
     mark : int32[all items], with no value equal to an item's number
-    found : int32[all items], to work in
+    found : int32[all items], a work array
     keeper, overlaps : int32[all items]
-        keeper[item] receives the member's number, overlaps[item] the overlap; unchanged if there is none.
+        keeper[item] receives the number of the member, overlaps[item] the overlap; left unchanged if there is none.
     counts : int64[2], added to
     """
     begins, ends, elements = sets
@@ -238,9 +238,9 @@ def find_keepers(items, lowest, graph, sets, measure, num, den, mark, found, kee
     E=("uint64", "float32", "float64"),
 )
 def settle_block(first, last, fixed, asked, graph, sets, measure, num, den, mark, found, keeper, overlaps, counts):
-    """Decide items first..last-1 in order, given their keepers in earlier blocks; list those that are kept.
+    """Decide items first..last-1 in order, given their keepers in earlier blocks; add kept items to their buckets.
 
-    Items below `fixed` are kept whatever they resemble; a keeper is sought only for items that are `asked` for.
+    Items below `fixed` are always kept; keepers are only searched for items with `asked` set.
     """
     item_starts, item_buckets, starts, fills, members, _ = graph
     one = np.empty(1, np.int64)
@@ -262,10 +262,10 @@ def settle_block(first, last, fixed, asked, graph, sets, measure, num, den, mark
     E=("uint64", "float32", "float64"),
 )
 def find_pairs(first, last, graph, sets, measure, num, den, mark, found, left, right, overlaps, counts):
-    """All similar pairs of items first..last-1 with earlier members of their buckets.
+    """Find all similar pairs of items first..last-1 with earlier members of their buckets.
 
-    For containment each direction that holds is a pair of its own, left contained in right. Stops early
-    when `left` is nearly full; returns (next item, pairs written).
+    For containment, each direction that holds is a pair of its own, with left contained in right. Stops early when
+    `left` is nearly full; returns (next item, pairs written).
     """
     begins, ends, elements = sets
     written = 0
@@ -274,7 +274,7 @@ def find_pairs(first, last, graph, sets, measure, num, den, mark, found, left, r
         count = _earlier(item, 0, graph, begins, ends, mark, found)
         if written + 2 * count > left.size:
             for c in range(count):
-                mark[found[c]] = -1  # the item is processed again
+                mark[found[c]] = -1  # the item will be processed again
             break
         counts[COMPARED] += count
         for c in range(count):
@@ -299,10 +299,11 @@ def find_pairs(first, last, graph, sets, measure, num, den, mark, found, left, r
     E=("uint64", "float32", "float64"),
 )
 def find_pairs_of_band(first, last, starts, members, earlier, sets, measure, num, den, left, right, counts):
-    """All similar pairs of the members at first..last-1 with those before them in their bucket.
+    """Find all similar pairs of the members at first..last-1 with those before them in their bucket.
 
-    For buckets that have no member in common, as those of one band. With `earlier` above 0, only pairs of an item below
-    it and one from it on. Stops early when `left` is nearly full; returns (next position, pairs written).
+    For buckets without common members, such as those of one band. If `earlier` is above 0, only pairs of an item below
+    it and one that is not are considered. Stops early when `left` is nearly full; returns (next position, pairs
+    written).
     """
     begins, ends, elements = sets
     written = 0
@@ -333,12 +334,12 @@ def find_pairs_of_band(first, last, starts, members, earlier, sets, measure, num
     E=("uint64", "float32", "float64"),
 )
 def connect_buckets(starts, members, ratio, sets, measure, num, den, parent, left, right, overlaps, counts):
-    """Join the clusters that have a similar pair in a bucket; pairs within one cluster are not compared.
+    """Join clusters that have a similar pair in a bucket; pairs within the same cluster are not compared.
 
-    For containment, either direction joins.
+    For containment, either direction suffices.
 
-    `parent` as in kernels/unionfind.py; left, right, overlaps receive the pairs that joined two clusters,
-    fewer than there are items. Returns their number.
+    `parent` is as in kernels/unionfind.py; left, right and overlaps receive the pairs that joined two clusters, which
+    are always fewer than the items. Returns their number.
     """
     begins, ends, elements = sets
     written = 0

@@ -1,22 +1,22 @@
-"""Single machine instructions that numba does not offer: unaligned loads, byte masks, bit counts.
+"""Single machine instructions that Numba does not offer: unaligned loads, byte masks, bit counts.
 
-None of them checks bounds: the caller must know that the bytes exist.
+They do not check bounds: the caller must ensure that the bytes exist.
 """
 
 from typing import Any
 
 from lookalike.kernels.compile import MODE, intrinsic
 
-if MODE != "pack":  # what follows runs only where kernels are compiled
+if MODE != "pack":  # the rest runs only where kernels are compiled
     from llvmlite import ir
     from numba.core import cgutils, types
 
     I8, I64 = ir.IntType(8), ir.IntType(64)
 
 LANES = 8
-"""The 64-bit numbers of an AVX-512 register. Sums take two registers at a time, on every processor."""
+"""The number of 64-bit numbers in an AVX-512 register. Sums use two registers at a time, on every processor."""
 BLOCK = 64
-"""The bytes that one mask covers: the bits of a machine word, and one AVX-512 register."""
+"""The number of bytes that a mask covers: the bits of a machine word, and the bytes of an AVX-512 register."""
 
 
 def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any) -> Any:
@@ -26,7 +26,7 @@ def _pointer(context: Any, builder: Any, array_type: Any, array: Any, index: Any
 
 @intrinsic
 def load_u64(typingctx: Any, array: Any, index: Any) -> Any:
-    """Eight bytes from `array[index:]` as one little-endian number. Needs index + 8 <= array.size."""
+    """Load eight bytes from `array[index:]` as a little-endian number. Requires index + 8 <= array.size."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         pointer = _pointer(context, builder, signature.args[0], *args)
@@ -51,9 +51,9 @@ def _splat(value: int) -> Any:
 
 @intrinsic
 def run_mask(typingctx: Any, array: Any, index: Any) -> Any:
-    """Bit i says that byte index + i is an ASCII letter or digit, or part of a character beyond ASCII.
+    """Set bit i if byte index + i is an ASCII letter or digit, or part of a non-ASCII character.
 
-    Needs index + 64 <= array.size.
+    Requires index + 64 <= array.size.
     """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -69,7 +69,7 @@ def run_mask(typingctx: Any, array: Any, index: Any) -> Any:
 
 @intrinsic
 def high_mask(typingctx: Any, array: Any, index: Any) -> Any:
-    """Bit i says that byte index + i is part of a character beyond ASCII. Needs index + 64 <= array.size."""
+    """Set bit i if byte index + i is part of a non-ASCII character. Requires index + 64 <= array.size."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         block = _load_block(context, builder, signature, args)
@@ -80,7 +80,7 @@ def high_mask(typingctx: Any, array: Any, index: Any) -> Any:
 
 @intrinsic
 def trailing_zeros(typingctx: Any, word: Any) -> Any:
-    """The number of trailing zero bits; `word` must not be zero."""
+    """Count the trailing zero bits of `word`, which must not be zero."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
@@ -102,7 +102,7 @@ def multiply_high(typingctx: Any, left: Any, right: Any) -> Any:
 
 @intrinsic
 def count_ones(typingctx: Any, word: Any) -> Any:
-    """The number of one bits of a word."""
+    """Count the one bits of a word."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.ctpop(args[0])
@@ -112,7 +112,7 @@ def count_ones(typingctx: Any, word: Any) -> Any:
 
 @intrinsic
 def fetch(typingctx: Any, array: Any, index: Any) -> Any:
-    """Prefetch the cache line of `array[index]`; any index is allowed."""
+    """Prefetch the cache line of `array[index]`; the index may be out of bounds."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         data = cgutils.create_struct_proxy(signature.args[0])(context, builder, args[0]).data
@@ -127,7 +127,7 @@ def fetch(typingctx: Any, array: Any, index: Any) -> Any:
 
 @intrinsic
 def multiply_add(typingctx: Any, left: Any, right: Any, total: Any) -> Any:
-    """Left * right + total, rounded once, so that every processor gives the same number."""
+    """Left * right + total with a single rounding, so that every processor gives the same result."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return _fused(builder, *args)
@@ -137,9 +137,9 @@ def multiply_add(typingctx: Any, left: Any, right: Any, total: Any) -> Any:
 
 @intrinsic
 def sums_of_products(typingctx: Any, elements: Any, left: Any, right: Any, size: Any) -> Any:
-    """The sums of x * y, x * x and y * y over two stretches of an array of floats, in 64 bits.
+    """Compute the sums of x * y, x * x and y * y over two ranges of an array of floats, in 64 bits.
 
-    The order of the sums depends on `size` alone: lane by lane, then the lanes, then the rest one by one.
+    The order of summation depends on `size` alone: first within each lane, then across lanes, then the rest one by one.
     """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -151,7 +151,7 @@ def sums_of_products(typingctx: Any, elements: Any, left: Any, right: Any, size:
 
 @intrinsic
 def sum_of_squares(typingctx: Any, elements: Any, left: Any, right: Any, size: Any) -> Any:
-    """The sum of (x - y)^2 over two stretches of an array of floats, in the same order."""
+    """Compute the sum of (x - y)^2 over two ranges of an array of floats, in the same order."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         def difference(x: Any, y: Any) -> Any:
@@ -173,7 +173,7 @@ def _fused(builder: Any, left: Any, right: Any, total: Any) -> Any:
 
 
 def _sum(context: Any, builder: Any, signature: Any, args: Any, products: Any, count: int) -> list[Any]:
-    """Add up `count` products of the values of two stretches; `products` makes them from two values."""
+    """Sum `count` products of the values of two ranges; `products` computes them from two values."""
     elements, left, right, size = args
     item = context.get_data_type(signature.args[0].dtype)
     double = ir.DoubleType()

@@ -1,13 +1,14 @@
-"""Clusters by majority: two are joined if at least half of the pairs across them are matches, the best first.
+"""Clusters by majority: two are joined if at least half of the pairs between them are matches, the best first.
 
-Match k joins items left[k] and right[k]; matches are numbered from the best, and the first ones are links. The matches
-between two clusters are summed in one *record*, which has the number of one of them, so that the clusters of record
-k are always those of left[k] and right[k]. A table finds the record of two clusters; each cluster lists its records.
+Match k connects items left[k] and right[k]; matches are numbered from the best, and the first ones are links. The
+matches between two clusters are summed in one *record*, which is numbered after one of them, so that the clusters of
+record k are always those of left[k] and right[k]. A table maps two clusters to their record; each cluster lists its
+records.
 
 The next record to join is the one with the greatest mean share. Joining lowers means, except when two records become
-one. So the heap may hold means that are too large: they are corrected when they reach the top. A record is corrected
-only while matches are half of its pairs, and so at most about as often as it has matches: the total is about n log n
-steps, however long the chains are.
+one. So the heap may contain means that are too large: they are corrected when they reach the top. A record is corrected
+only while at least half of its pairs are matches, and thus at most about as often as it has matches: the total is about
+n log n steps, no matter how long the chains are.
 """
 
 import numpy as np
@@ -22,7 +23,7 @@ EMPTY = -1
 
 @bare
 def _key(a, b):
-    """Two clusters as one number, whichever comes first."""
+    """Two clusters as one number, in either order."""
     return np.int64(min(a, b)) << 32 | np.int64(max(a, b))
 
 
@@ -33,7 +34,7 @@ def _home(keys, key):
 
 @bare_part
 def _slot(keys, key):
-    """The position of a key in the table, or the free slot where it belongs."""
+    """The slot of a key in the table, or the free slot where it belongs."""
     at = _home(keys, key)
     while keys[at] != EMPTY and keys[at] != key:
         at = (at + 1) & (keys.size - 1)
@@ -42,7 +43,7 @@ def _slot(keys, key):
 
 @bare_part
 def _forget(keys, records, key):
-    """Remove a key from the table; keys displaced by it move up."""
+    """Remove a key from the table, and move up the keys that it displaced."""
     hole = _slot(keys, key)
     at = hole
     while True:
@@ -68,7 +69,7 @@ def _swap(means, matches, i, j):
 
 @bare_part
 def _push(heap, filled, mean, match):
-    """Add a record, named by its best match, to the heap, whose best record is on top."""
+    """Add a record, identified by its best match, to the heap, which has the best record on top."""
     means, matches = heap
     i = filled[0]
     means[i], matches[i] = mean, match
@@ -96,7 +97,7 @@ def _drop_top(heap, filled):
 
 @bare
 def _across(sizes, a, b):
-    """The number of pairs between two clusters; with two tables, only those across the tables."""
+    """The number of pairs between two clusters; with two tables, only pairs across the tables count."""
     size, lefts, two_tables = sizes
     if two_tables:
         return lefts[a] * (size[b] - lefts[b]) + (size[a] - lefts[a]) * lefts[b]
@@ -117,7 +118,7 @@ def _append(lists, cluster, node):
 
 @bare_part
 def _start(left, right, share, links, sums, lists, table):
-    """Make a record of each match, and leave out those that repeat an earlier one."""
+    """Create a record for each match, except those that repeat an earlier one."""
     votes, total, best, queued = sums
     keys, records = table
     for k in range(left.size):
@@ -133,7 +134,7 @@ def _start(left, right, share, links, sums, lists, table):
 
 @bare
 def _combine(j, k, across, links, sums, heap, filled):
-    """Merge record k into j; both lead from the joined clusters to the same other one."""
+    """Merge record k into j; both connect the joined clusters to the same other cluster."""
     votes, total, best, queued = sums
     votes[j] += votes[k]
     total[j] += total[k]
@@ -142,14 +143,14 @@ def _combine(j, k, across, links, sums, heap, filled):
     votes[k] = 0
     mean = total[j] / across
     if best[j] < links and 2 * np.int64(votes[j]) >= across and mean >= queued[j]:
-        # One of the two was not waiting (it had no link, or was refused) and has made the other better.
+        # One of the two was not queued (it had no link, or was rejected), and has improved the other.
         queued[j] = mean
         _push(heap, filled, mean, best[j])
 
 
 @bare_part
 def _join(a, b, left, right, links, parent, sizes, sums, lists, table, heap, filled):
-    """Join two clusters; the records of the one with fewer move to the other."""
+    """Join two clusters; the records of the one with fewer records move to the other."""
     first, _, length, after = lists
     keys, records = table
     votes = sums[0]
@@ -181,30 +182,32 @@ def _join(a, b, left, right, links, parent, sizes, sums, lists, table, heap, fil
     "float64[]), (int32[], int32[], int32[], int32[]), (int64[], int32[]), (float64[], int32[]), int64[]"
 )
 def join_by_majority(left, right, share, links, parent, sizes, sums, lists, table, heap, filled):
-    """Join the items of each cluster in `parent`; any item of a cluster can be its root.
+    """Join the items of each cluster in `parent`; the root of a cluster can be any of its items.
 
     Parameters
     ----------
     left, right : int32[matches]
         Items; left[k] and right[k] differ.
     share : int64[matches]
-        What each match adds to the mean, positive, not rising.
+        What each match contributes to the mean: positive, never increasing.
     links
-        The number of links, which are the first matches; clusters are joined only if there is a link across.
+        The number of links, which are the first matches; clusters are joined only if there is a link between them.
     parent : int32[items]
-        Initially each item its own parent.
+        Initially, each item is its own parent.
     sizes : (int64[items], int64[items], bool)
-        Ones; how many of them are in the left table (0 or 1); are there two tables, so that pairs of one do not count?
+        All ones; whether each item is in the left table (0 or 1); whether there are two tables, so that pairs within
+        one do not count.
     sums : (int32[matches], int64[matches], int32[matches], float64[matches])
-        Work arrays: for each record, the number of its matches, their shares, the best, and its mean in the heap.
+        Work arrays. For each record: its number of matches, their total share, its best match, and its mean in the
+        heap.
     lists : (int32[items], int32[items], int32[items], int32[2 * matches])
-        First (-1), last (any), length (0), next (any): of the lists of records.
+        The lists of records, with initial values: first (-1), last (any), length (0), next (any).
     table : (int64[a power of two above matches], int32[as many])
-        Keys (-1) and records.
+        Keys (initially -1) and records.
     heap : (float64[2 * matches], int32[2 * matches])
         Work arrays for means and matches.
     filled : int64[1]
-        0; the number of entries of the heap in use.
+        The number of heap entries in use, initially 0.
     """
     votes, total, best, queued = sums
     keys, records = table
@@ -212,7 +215,7 @@ def join_by_majority(left, right, share, links, parent, sizes, sums, lists, tabl
     _start(left, right, share, links, sums, lists, table)
     coming = 0
     while coming < links or filled[0] > 0:
-        # Links wait in their own order; only corrected records are in the heap.
+        # Links are taken in their own order; only corrected records are in the heap.
         if filled[0] == 0 or (
             coming < links
             and (share[coming] > means[0] or (np.float64(share[coming]) == means[0] and coming < matches[0]))
@@ -227,7 +230,7 @@ def join_by_majority(left, right, share, links, parent, sizes, sums, lists, tabl
             continue
         k = np.int64(records[_slot(keys, _key(a, b))])
         if queued[k] != mean:
-            continue  # another record has replaced this one
+            continue  # another record has replaced it
         across = _across(sizes, a, b)
         if 2 * np.int64(votes[k]) < across:
             queued[k] = -1.0
@@ -240,7 +243,7 @@ def join_by_majority(left, right, share, links, parent, sizes, sums, lists, tabl
 
 @bare_kernel("int32[], int32[]")
 def name_by_first(parent, first):
-    """first[item] = the smallest item of its cluster, for parents whose root is any item."""
+    """first[item] = the smallest item of its cluster, for parents whose root can be any item."""
     for i in range(parent.size):
         first[i] = -1
     for i in range(parent.size):

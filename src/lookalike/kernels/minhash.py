@@ -1,4 +1,4 @@
-"""Signatures of sets: Fast Similarity Sketching, universal hashing, and the keys of their bands."""
+"""Signatures of sets (Fast Similarity Sketching and universal hashing), and the keys of their bands."""
 
 import numpy as np
 
@@ -15,10 +15,10 @@ MERSENNE = np.uint64((1 << 61) - 1)
 
 
 TURNS = 4
-"""One hash of an element serves this many rounds, rotated by 16 bits for each."""
+"""The number of rounds that share one hash of an element; it is rotated by 16 bits for each."""
 
 PATIENCE = 8
-"""Rounds after which 2 slots distinct elements leave a slot empty in one of 35,000 cases: slots e^-16."""
+"""The number of rounds after which 2 slots distinct elements leave a slot empty in 1 of 35,000 cases: slots e^-16."""
 
 
 @inlined
@@ -31,7 +31,7 @@ def _hash_in_round(element, salt):
 
 @inlined
 def _offer(h, i, slots, sketch):
-    """Offer an element's hash of round i to its slot: the upper half chooses the slot, the lower is the value."""
+    """Offer an element's hash of round i to its slot: the upper half selects the slot, the lower half is the value."""
     b = np.int64(((h >> U(32)) * U(slots)) >> U(32))
     sketch[b] = min(sketch[b], (U(i) << U(32)) | (h & U(0xFFFFFFFF)))
 
@@ -78,7 +78,7 @@ def _rounds_of_many(elements, count, seed, slots, sketch, rounds):
 
 @inlined
 def _rounds_of_few(elements, count, seed, slots, sketch, rounds):
-    """_rounds_of_many for few elements: several rounds between checks."""
+    """Like `_rounds_of_many`, for few elements: it runs several rounds between checks."""
     look = max(np.int64(1), 64 // count)
     empty = slots
     i = 0
@@ -95,20 +95,20 @@ def _rounds_of_few(elements, count, seed, slots, sketch, rounds):
 def fast_similarity_sketch(elements, count, seed, slots, sketch):
     """Fill sketch[:slots] with the smallest (round, value) of each slot.
 
-    Round i sends every element to one slot with a value; rounds continue until no slot is empty. Slots still empty
-    after about `slots` rounds are filled by one round of all elements each. Several rounds take their slots and values
-    from different bits of one hash: that is as good as new hashes, since all that matters is that elements are treated
-    alike, so that every element of the union is equally likely to win a slot.
+    Round i assigns every element to one slot, with a value; rounds continue until no slot is empty. Slots that are
+    still empty after about `slots` rounds are each filled by one round of all elements. Several rounds take their slots
+    and values from different bits of one hash. That is as good as new hashes: all that matters is that elements are
+    treated alike, so that every element of the union is equally likely to win a slot.
 
-    Rounds after the last empty slot is filled change nothing, so it does not matter how often that is checked: after
-    every round for many elements, after several for few. For the same reason the sketch of a union is, slot by slot,
-    the smaller of two sketches.
+    Once no slot is empty, further rounds change nothing, so it does not matter how often this is checked: after every
+    round for many elements, after several rounds for few. For the same reason, the sketch of a union is the slot-wise
+    minimum of the two sketches.
     """
     for b in range(slots):
         sketch[b] = LARGEST
     if count == 0 or slots == 0:
         return
-    rounds = (slots + TURNS - 1) // TURNS * TURNS  # the same for many and few: both must see the same rounds
+    rounds = (slots + TURNS - 1) // TURNS * TURNS  # must not depend on the number of elements
     if count >= 2 * slots:
         empty = _rounds_of_many(elements, count, seed, slots, sketch, rounds)
     else:
@@ -119,9 +119,9 @@ def fast_similarity_sketch(elements, count, seed, slots, sketch):
 
 @inlined
 def sketch_listed(elements, count, seed, slots, sketch, work):
-    """fast_similarity_sketch of elements that may repeat, and are reordered; `work` as for sort_distinct.
+    """Compute `fast_similarity_sketch` of elements that may repeat; reorders them. `work` is as for `sort_distinct`.
 
-    A text of one word repeated a million times must not take hundreds of rounds of a million equal elements.
+    Without it, a text that repeats one word a million times would take hundreds of rounds of a million equal elements.
     """
     if count >= 2 * slots and slots > PATIENCE:
         for b in range(slots):
@@ -134,7 +134,7 @@ def sketch_listed(elements, count, seed, slots, sketch, work):
 
 @part
 def _fill_the_rest(elements, count, seed, slots, sketch):
-    """One round of all elements for each slot that is still empty."""
+    """Run one round of all elements for each slot that is still empty."""
     for b in range(slots):
         if sketch[b] == LARGEST:
             salt = mix(seed + U(2 * slots + b) * U(0x9E3779B97F4A7C15))
@@ -145,10 +145,10 @@ def _fill_the_rest(elements, count, seed, slots, sketch):
 
 @kernel("int64[], uint64[], uint64, uint32[,]")
 def sketch_sets(indptr, elements, seed, values):
-    """Fast Similarity Sketches of sets: values (uint32[sets, slots]) receive the low half of each slot.
+    """Compute the Fast Similarity Sketches of sets: values (uint32[sets, slots]) receives the low half of each slot.
 
-    The low half is the winner's own hash value: equal if the same element won, otherwise with a probability of about
-    2^-32. The sketch of an empty set has the largest number in every slot.
+    The low half is the winner's own hash value: it is equal if the same element won, and otherwise with a probability
+    of about 2^-32. The sketch of an empty set has the largest number in every slot.
     """
     slots = values.shape[1]
     sketch = np.empty(slots, np.uint64)
@@ -161,7 +161,7 @@ def sketch_sets(indptr, elements, seed, values):
 
 @inlined
 def _hash_universal(a, b, x):
-    """(a x + b) mod 2^61 - 1 for a, b, x below it."""
+    """(a x + b) mod 2^61 - 1, for a, b and x below 2^61 - 1."""
     prime = U(0x1FFFFFFFFFFFFFFF)
     low, high = a * x, multiply_high(a, x)
     total = (low & prime) + ((low >> U(61)) | (high << U(3)))
@@ -172,7 +172,7 @@ def _hash_universal(a, b, x):
 
 @kernel("int64[], uint64[], uint64[], uint64[], uint32[,]")
 def universal_sets(indptr, elements, multipliers, offsets, values):
-    """Minhash by universal hashing: the smallest (a x + b) mod p over the set, per (a, b)."""
+    """Minhash by universal hashing: for each (a, b), the smallest (a x + b) mod p over the set."""
     hashes = values.shape[1]
     smallest = np.empty(hashes, np.uint64)
     for row in range(indptr.size - 1):
@@ -187,7 +187,7 @@ def universal_sets(indptr, elements, multipliers, offsets, values):
 
 @inlined
 def _band_key(sketch, first, rows, band):
-    """One 64-bit bucket key of the rows sketch[first : first + rows]."""
+    """The 64-bit bucket key of the rows sketch[first : first + rows]."""
     key = U(band)
     for j in range(first, first + rows):
         key = mix(key * U(0x9E3779B97F4A7C15) + (sketch[j] & U(0xFFFFFFFF)))
@@ -196,7 +196,7 @@ def _band_key(sketch, first, rows, band):
 
 @kernel("uint32[,], int64, int64 -> uint64[,]")
 def band_keys(values, bands, rows):
-    """The bucket keys of signatures: uint64[bands, items]."""
+    """Compute the bucket keys of signatures: uint64[bands, items]."""
     keys = np.empty((bands, values.shape[0]), np.uint64)
     sketch = np.empty(values.shape[1], np.uint64)
     for item in range(values.shape[0]):
@@ -209,7 +209,7 @@ def band_keys(values, bands, rows):
 
 @inlined
 def _print_of(tokens, place):
-    """Two sums over (position, hash) of tokens, the first of them at `place` in the text."""
+    """Two sums over (position, hash) of tokens, the first of which is at position `place` of the text."""
     one, other = U(0), U(0)
     for i in range(tokens.size):
         at = U(place + i) * U(0x9E3779B97F4A7C15)
@@ -226,7 +226,7 @@ def sketch_text(
     """Sketch one text, chunk by chunk; sketch and part are uint64[slots], found is uint64[3].
 
     found[0] receives the number of shingles; found[1:], if `want_print`, two sums over (position, hash) of the tokens:
-    equal sequences agree, others with a probability of 2^-128.
+    equal sequences have equal sums; different ones do with a probability of 2^-128.
     """
     found[0], found[1], found[2] = U(0), U(0), U(0)
     at, carried, place, seen = start, np.int64(0), np.int64(NOTHING), np.int64(0)
@@ -260,9 +260,9 @@ def sketch_text(
 def _sketch_each(
     data, offsets, kind, width, bag, folding, stop_words, seed, slots, rows, chunk, keys, counts, prints, values
 ):  # fmt: skip
-    """Sketch texts one by one; of keys, counts with prints, and values, those that are not empty are filled.
+    """Sketch texts one by one; of keys, counts with prints, and values, fill those that are not empty.
 
-    Arguments one by one: a tuple of arrays, unpacked for each text, made short texts a tenth slower.
+    The arguments are passed individually: unpacking a tuple of arrays for each text made short texts a tenth slower.
     """
     chunk = chunk_size(bag, chunk)
     edge, tokens, elements, work = work_space(data, offsets, kind, width, chunk)
@@ -283,7 +283,7 @@ def _sketch_each(
 
 @kernel("uint8[], int64[], int64, int64, bool, (uint16[], uint32[,], uint32[]), uint64[], uint64, uint32[,], int64")
 def sketch_texts(data, offsets, kind, width, bag, folding, stop_words, seed, values, chunk=CHUNK_BYTES):
-    """Signatures of texts in one pass: values (uint32[texts, slots]) as sketch_sets gives them."""
+    """Compute the signatures of texts in one pass: values (uint32[texts, slots]) is as in `sketch_sets`."""
     keys, counts, prints = np.empty((0, 0), np.uint64), np.empty(0, np.int64), np.empty((2, 0), np.uint64)
     _sketch_each(
         data, offsets, kind, width, bag, folding, stop_words, seed, values.shape[1], 0, chunk, keys, counts, prints,
@@ -296,7 +296,7 @@ def sketch_texts(data, offsets, kind, width, bag, folding, stop_words, seed, val
     "-> (uint64[,], int64[], uint64[,])"
 )
 def digest_texts(data, offsets, kind, width, bag, folding, stop_words, seed, bands, rows, chunk=CHUNK_BYTES):
-    """What a job keeps of each text: bucket keys, number of shingles and fingerprint, in one pass.
+    """Compute what a job stores of each text in one pass: bucket keys, number of shingles, and fingerprint.
 
     A text longer than `chunk` bytes is processed in chunks, so that it needs no more memory than a short one.
 
@@ -304,9 +304,9 @@ def digest_texts(data, offsets, kind, width, bag, folding, stop_words, seed, ban
     -------
     keys : uint64[bands, texts]
     counts : int64[texts]
-        Shingles, including repeats; 0 for an empty item.
+        The number of shingles, including repeats; 0 for an empty item.
     prints : uint64[2, texts]
-        Equal for texts with the same sequence of tokens, whose sets are therefore equal.
+        Equal for texts with the same sequence of tokens, and hence with equal sets.
     """
     texts = offsets.size - 1
     keys, counts, prints = (
@@ -323,7 +323,7 @@ def digest_texts(data, offsets, kind, width, bag, folding, stop_words, seed, ban
 
 @kernel("int64[], uint64[], uint64, int64, int64 -> uint64[,]")
 def key_sets(indptr, elements, seed, bands, rows):
-    """The bucket keys of sets: uint64[bands, sets]."""
+    """Compute the bucket keys of sets: uint64[bands, sets]."""
     sets = indptr.size - 1
     sketch = np.empty(bands * rows, np.uint64)
     keys = np.empty((bands, sets), np.uint64)
@@ -337,7 +337,7 @@ def key_sets(indptr, elements, seed, bands, rows):
 
 @kernel("int64[], uint64[], uint64, int64, int64 -> (uint64[,], int64[], uint64[,])")
 def digest_sets(indptr, elements, seed, bands, rows):
-    """digest_texts for existing sets: (keys, counts, prints), with fingerprints of the sets themselves."""
+    """Like `digest_texts`, for given sets: (keys, counts, prints), with fingerprints of the sets themselves."""
     keys = key_sets(indptr, elements, seed, bands, rows)
     return keys, indptr[1:] - indptr[:-1], fingerprint_sets(indptr, elements)
 
@@ -347,7 +347,7 @@ def digest_sets(indptr, elements, seed, bands, rows):
     "-> (int64[], uint64[], uint64[,])"
 )
 def key_texts(data, offsets, kind, width, bag, folding, stop_words, seed, bands, rows, chunk=CHUNK_BYTES):
-    """The sets of texts, and their bucket keys: (indptr, elements, keys) of shingle_texts and key_sets."""
+    """Compute the sets of texts and their bucket keys: (indptr, elements, keys) of `shingle_texts` and `key_sets`."""
     every = np.arange(offsets.size - 1)
     indptr, elements = shingle_texts(data, offsets, every, kind, width, bag, folding, stop_words, chunk)
     return indptr, elements, key_sets(indptr, elements, seed, bands, rows)

@@ -1,8 +1,9 @@
-"""The nearest vectors of many vectors, and the pairs near enough, from matrix products.
+"""The nearest vectors of many vectors, and the pairs that are near enough, from matrix products.
 
-The score of two vectors is their product minus a half of each one's square (nothing for the cosine): the higher, the
-nearer. Products are rounded. The score lies between product - high - high and product - low - low, where `low` and
-`high` of each vector allow for all errors; only vectors that may matter by these bounds are measured exactly.
+The score of two vectors is their product minus half of each one's square (or just the product, for the cosine): the
+higher, the nearer. Products are rounded. The score lies between product - high - high and product - low - low, where
+`low` and `high` of each vector account for all errors; only vectors that may matter by these bounds are measured
+exactly.
 """
 
 import math
@@ -16,12 +17,12 @@ from lookalike.kernels.sets import EUCLIDEAN
 from lookalike.kernels.vectors import cosine_at, distance_at
 
 SMALLEST_SQUARE, LARGEST_SQUARE = 1e-290, 1e290
-"""Vectors with a square outside of this have no direction that can be trusted: they are always measured."""
+"""Vectors with a square outside this range have no reliable direction: they are always measured."""
 
 
 @kernel("int64, int64[], F[], float64[], float64, L[], float64[]", F=("float32", "float64"), L=("float32", "float64"))
 def scale_rows(measure, begins, elements, centre, scale, scaled, squares):
-    """Vectors as matrix products take them: of length 1 for the cosine; otherwise (vector - centre) * scale.
+    """Prepare vectors for matrix products: scaled to length 1 for the cosine, otherwise (vector - centre) * scale.
 
     Parameters
     ----------
@@ -47,16 +48,16 @@ def scale_rows(measure, begins, elements, centre, scale, scaled, squares):
 
 @kernel("L[], L[], L[], bool, int32[], int32[] -> int64", L=("float32", "float64"))
 def list_likely(products, row_lows, column_lows, same, rows, columns):
-    """The places of products that may be of pairs near enough; returns how many there are.
+    """List the positions of products whose pairs may be near enough; return how many there are.
 
     Parameters
     ----------
     products : float[rows * columns]
     row_lows, column_lows : float[rows], float[columns]
-        The `low` of each vector; `row_lows` with the lowest score that counts added.
+        The `low` of each vector; `row_lows` also includes the lowest score that counts.
     same : bool
-        Rows and columns are the same vectors: only places below the diagonal count.
-    rows, columns : int32[room], filled as far as there is room
+        Whether rows and columns are the same vectors, so that only positions below the diagonal count.
+    rows, columns : int32[room], filled as far as they reach
     """
     count, room = 0, rows.size
     for i in range(row_lows.size):
@@ -80,7 +81,7 @@ def list_likely(products, row_lows, column_lows, same, rows, columns):
 
 @inlined
 def _push(far, number, k, values, numbers, counts, row):
-    """Insert a vector among the k nearest; of equally near ones, the first in input order comes first."""
+    """Insert a vector into the k nearest; equally near vectors are in input order."""
     at = counts[row]
     if at == k:
         if far > values[row, k - 1] or (far == values[row, k - 1] and number > numbers[row, k - 1]):
@@ -96,7 +97,7 @@ def _push(far, number, k, values, numbers, counts, row):
 
 @inlined
 def _settle(measure, limit, vectors, own, state, row):
-    """Measure the vectors noted for a row that may still be among its nearest, and forget the others."""
+    """Measure the vectors noted for a row that may still be among its nearest, and drop the others."""
     begins, elements, size = vectors
     scores, numbers, uppers, noted, values, nearest, counts = state
     k = values.shape[1]
@@ -115,7 +116,7 @@ def _settle(measure, limit, vectors, own, state, row):
 
 @inlined
 def _raise(scores, row, score):
-    """Put a score in the place of the lowest of a row's scores, which are in ascending order."""
+    """Replace the lowest of a row's scores, which are in ascending order."""
     at = 0
     while at + 1 < scores.shape[1] and scores[row, at + 1] < score:
         scores[row, at] = scores[row, at + 1]
@@ -125,7 +126,7 @@ def _raise(scores, row, score):
 
 @part
 def _note(measure, limit, vectors, own, number, upper, lower, state, row):
-    """Note a vector that may be among the nearest of another, `own`."""
+    """Note a vector that may be among the nearest of `own`."""
     scores, numbers, uppers, noted, _, _, _ = state
     if math.isfinite(lower) and lower > scores[row, 0]:
         _raise(scores, row, lower)
@@ -151,26 +152,26 @@ def _note(measure, limit, vectors, own, number, upper, lower, state, row):
     F=("float32", "float64"),
 )
 def note_nearest(measure, limit, vectors, products, rows, columns, needs, both, same, of_rows, of_columns):
-    """Note which vectors of a block may be among the nearest of which vectors of another.
+    """Note which vectors of one block may be among the nearest of which vectors of another.
 
     Parameters
     ----------
     limit : float
-        Farther vectors do not count: minus the cosine, or the distance.
+        More distant vectors do not count: minus the cosine, or the distance.
     vectors : (int64[], float[], int64)
-        Where each vector begins, all numbers, and the numbers of a vector.
+        Where each vector begins, all values, and the number of values per vector.
     products : float[rows * columns]
     rows, columns : (int64, float[rows], float[rows])
         The number of the first vector, and `low` and `high` of each.
     needs : float[columns]
-        Working space.
+        A work array.
     both, same : bool
-        Whether rows are also noted for the columns; whether both are the same vectors.
-    of_rows, of_columns : of each vector
+        Whether rows are also noted for the columns; whether rows and columns are the same vectors.
+    of_rows, of_columns : for each vector
         scores float[vectors, k]: the highest lower bounds of scores so far, in ascending order;
-        numbers, uppers int32, float[vectors, room]: those noted, and upper bounds of their scores;
-        noted int64[vectors]: how many;
-        values, nearest float64, int64[vectors, k]: the nearest of those that were measured; counts int64[vectors].
+        numbers, uppers int32, float[vectors, room]: the vectors noted, and upper bounds of their scores;
+        noted int64[vectors]: how many were noted;
+        values, nearest float64, int64[vectors, k]: the nearest of those measured; counts int64[vectors].
     """
     first_row, row_lows, row_highs = rows
     first_column, column_lows, column_highs = columns
@@ -205,21 +206,21 @@ def note_nearest(measure, limit, vectors, products, rows, columns, needs, both, 
     F=("float32", "float64"),
 )
 def settle_nearest(measure, limit, vectors, first, state):
-    """Measure what was noted for vectors first, first + 1, ...: their nearest are then known."""
+    """Measure the vectors noted for vectors first, first + 1, ...: this determines their nearest."""
     for row in range(state[3].size):
         _settle(measure, limit, vectors, first + row, state, row)
 
 
 @kernel("uint64[,], int64, int64, int64, int64, float64, float64[,], int64[,], int64[]")
 def push_nearest_bits(strings, first, last, other, end, limit, values, numbers, counts):
-    """Add bit strings other..end-1 to the nearest of first..last-1, if they are among them.
+    """Add those of bit strings other..end-1 that are among the nearest of first..last-1.
 
     Parameters
     ----------
     limit : float
-        Those that differ in more bits do not count.
+        Bit strings that differ in more bits do not count.
     values, numbers, counts : float64[asked, k], int64[asked, k], int64[asked]
-        The nearest ones so far, nearest first; counts[i] of them.
+        The nearest found so far, nearest first; counts[i] of them.
     """
     k = values.shape[1]
     for i in range(first, last):

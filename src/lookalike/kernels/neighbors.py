@@ -1,12 +1,12 @@
-"""The k nearest sets of each set, exactly: posting lists scanned from rare to common, pruned by the best so far.
+"""The exact k nearest sets of each set: posting lists are scanned from rare to common, pruned by the best so far.
 
-Sets are those of `types.Numbered`: in order of size (those of one size in input order), tokens by ascending frequency.
-A posting list holds the sets with one token, in order of size, within a size by the token's position in the set, and
-within that in input order. A set first met at position p of the n tokens of the probing set, where the token has
-position q among its own m, shares at most min(n - p, m - q) tokens. So of each size the head of the list is enough, and
-the scan ends when n - p tokens are too few.
+Sets are those of `types.Numbered`: ordered by size (sets of one size in input order), with tokens by ascending
+frequency. A posting list holds the sets that contain a token, ordered by size, then by the token's position in the set,
+then by input order. If a set is first met at position p of the n tokens of the probing set, where the token has
+position q among the set's own m tokens, the two share at most min(n - p, m - q) tokens. So for each size it is enough
+to read the head of the list, and the scan ends when n - p tokens are too few.
 
-Tokens below `singles` occur in a single set: they have no list.
+Tokens below `singles` occur in a single set and have no list.
 """
 
 import numpy as np
@@ -19,20 +19,20 @@ from lookalike.kernels.sets import needed_overlap
 from lookalike.kernels.sorting import first_from
 
 SIGN_WORDS = 2
-"""64-bit words of a signature: bit t mod 128 is the parity of the number of tokens t in the set."""
+"""The number of 64-bit words in a signature: bit t mod 128 is the parity of the number of tokens t in the set."""
 VERIFY_COST = 8
-"""Comparing two sets costs about as much as this many steps of counting; with signatures, most are never compared."""
+"""The cost of comparing two sets, in steps of counting; with signatures, most are never compared."""
 
 
 @kernel("int64[], uint32[], int64 -> (int64[], uint32[], uint64[])")
 def encode_sets(indptr, tokens, singles):
-    """Sets as 64-bit masks of consecutive tokens, so that an overlap is a few bit counts.
+    """Encode sets as 64-bit masks of consecutive tokens, so that an overlap takes a few bit counts.
 
     Returns
     -------
     starts : int64[sets + 1]
     words : uint32[...]
-        Token // 64 of each mask.
+        The number token // 64 of each mask.
     masks : uint64[...]
     """
     starts = np.zeros(indptr.size, np.int64)
@@ -59,7 +59,7 @@ def encode_sets(indptr, tokens, singles):
 
 @kernel("int64[], uint32[] -> uint64[,]")
 def sign_sets(indptr, tokens):
-    """The signature of each set, uint64[sets, SIGN_WORDS]: two differ in at most as many bits as the sets in tokens."""
+    """Sign each set, uint64[sets, SIGN_WORDS]: signatures differ in no more bits than the sets differ in tokens."""
     signs = np.zeros((indptr.size - 1, SIGN_WORDS), np.uint64)
     for i in range(indptr.size - 1):
         for k in range(indptr[i], indptr[i + 1]):
@@ -69,13 +69,13 @@ def sign_sets(indptr, tokens):
 
 @kernel("int64[], uint32[], int64, int64, bool[], int64[] -> (int64[], uint32[], uint32[])")
 def list_postings(indptr, tokens, distinct, singles, indexed, first_of_size):
-    """The posting lists of the sets that are `indexed`.
+    """Build the posting lists of the sets that are `indexed`.
 
     Parameters
     ----------
     indexed : bool[sets]
     first_of_size : int64[largest + 2]
-        The first set with at least this many tokens.
+        The first set with at least that many tokens.
 
     Returns
     -------
@@ -105,7 +105,7 @@ def list_postings(indptr, tokens, distinct, singles, indexed, first_of_size):
 
 @bare
 def _group_end(numbers, low, high, border):
-    """Where the sets below `border` end, close to low."""
+    """Where the sets below `border` end, searching upwards from `low`."""
     step = np.int64(1)
     while low + step < high and numbers[low + step] < border:
         low += step
@@ -115,7 +115,7 @@ def _group_end(numbers, low, high, border):
 
 @bare
 def _group_begin(numbers, low, high, border):
-    """Where the sets from `border` on begin, close to high."""
+    """Where the sets from `border` on begin, searching downwards from `high`."""
     step = np.int64(1)
     while high - step > low and numbers[high - step] >= border:
         high -= step
@@ -125,7 +125,7 @@ def _group_begin(numbers, low, high, border):
 
 @bare
 def _next_position(positions, low, high):
-    """The first entry of a group after those with the same position as `low`."""
+    """The first entry of a group after those with the same position as entry `low`."""
     position, step = positions[low], np.int64(1)
     while low + step < high and positions[low + step] == position:
         low += step
@@ -135,7 +135,7 @@ def _next_position(positions, low, high):
 
 @bare
 def _count_masks(other, sets, table):
-    """The number of tokens of another set that are in the table."""
+    """The number of tokens of another set that are in the table, from its masks."""
     word_starts, words, masks = sets[2], sets[3], sets[4]
     overlap = np.int64(0)
     for k in range(word_starts[other], word_starts[other + 1]):
@@ -145,7 +145,7 @@ def _count_masks(other, sets, table):
 
 @bare
 def _count_tokens(other, sets, table):
-    """The same, token by token: for a small set that is one cache line instead of two or three."""
+    """Like `_count_masks`, token by token: for a small set, that reads one cache line instead of two or three."""
     indptr, tokens = sets[0], sets[1]
     overlap = U(0)
     for k in range(indptr[other], indptr[other + 1]):
@@ -155,12 +155,12 @@ def _count_tokens(other, sets, table):
 
 @bare
 def _scan_group(at, end, n, m, left, stamp, own, sets, index, rule, work, filled):
-    """Examine the sets of one size m in a list; `left` tokens of the probing set remain."""
+    """Scan the sets of one size m in a list; `left` tokens of the probing set remain."""
     numbers, positions, signs, ranks = index[1], index[2], index[3], sets[5]
     mark, table, heap = work[0], work[3], work[4]
     signed = signs.size > 0
     needed, tied = entry_bar(rule, n, m, heap, filled)
-    spread = n + m - 2 * needed  # the most elements in which the sets may differ
+    spread = n + m - 2 * needed  # the largest number of elements in which the sets may differ
     while at < end and left >= needed and m - np.int64(positions[U(at)]) >= needed:
         if signed and count_ones(own[0] ^ signs[U(2 * at)]) + count_ones(own[1] ^ signs[U(2 * at + 1)]) > spread:
             at += 1
@@ -184,7 +184,7 @@ def _scan_group(at, end, n, m, left, stamp, own, sets, index, rule, work, filled
 
 @bare
 def _walk_list(token, n, left, stamp, own, sets, index, rule, work, filled):
-    """Scan one list, from the size of the probing set upwards, then downwards: similar sizes are the most similar."""
+    """Scan a list from the size of the probing set upwards, then downwards: sets of similar size come first."""
     indptr, first_of_size, starts, numbers, heap = sets[0], sets[6], index[0], index[1], work[4]
     low, high = starts[token], starts[np.int64(token) + 1]
     middle = first_from(numbers, low, high, first_of_size[n])
@@ -197,10 +197,10 @@ def _walk_list(token, n, left, stamp, own, sets, index, rule, work, filled):
         m = indptr[some + 1] - indptr[some]
         needed = entry_bar(rule, n, m, heap, filled)[0]
         if upwards and needed > left:
-            at = high  # larger sets need at least as much
+            at = high  # larger sets need at least as large an overlap
             continue
         if not upwards and needed > m:
-            break  # smaller sets have even fewer
+            break  # smaller sets have even fewer tokens
         begin = at if upwards else _group_begin(numbers, low, at, first_of_size[m])
         end = _group_end(numbers, at, high, first_of_size[m + 1]) if upwards else at
         filled = _scan_group(begin, end, n, m, left, stamp, own, sets, index, rule, work, filled)
@@ -210,9 +210,9 @@ def _walk_list(token, n, left, stamp, own, sets, index, rule, work, filled):
 
 @bare
 def _count_lists(first, last, n, stamp, sets, index, rule, work, filled):
-    """Count the tokens that every set not yet seen shares with tokens[first:last], and offer all of these sets.
+    """Count the tokens that each unseen set shares with tokens[first:last], and offer all of these sets to the heap.
 
-    Sets skipped before are counted too low; even their true overlap would not get them in.
+    For sets skipped before, the count is too low; but even their true overlap would not get them into the heap.
     """
     indptr, tokens, ranks, starts, numbers = sets[0], sets[1], sets[5], index[0], index[1]
     mark, counts, touched, _, heap = work
@@ -249,15 +249,15 @@ def _postings(token, starts):
 
 @bare
 def _search(first, n, stamp, own, sets, index, rule, work):
-    """Fill the heap with the nearest sets of tokens[first:first + n]; return their number."""
+    """Fill the heap with the nearest sets of the set tokens[first:first + n]; return their number."""
     tokens, starts, heap = sets[1], index[0], work[4]
-    rest = np.int64(0)  # postings from here to the last token
+    rest = np.int64(0)  # postings from here up to the last token
     for k in range(first, first + n):
         rest += _postings(tokens[k], starts)
     cost = 1 if index[3].size > 0 else VERIFY_COST
     walk, last, filled, position = rest, n, np.int64(0), np.int64(0)
     while True:
-        # a set that shares only the tokens from here on is most similar if it has no others
+        # a set that shares only the tokens from here on is most similar if it contains no others
         while last > position and entry_bar(rule, n, n - last + 1, heap, filled)[0] > n - last + 1:
             last -= 1
             walk -= _postings(tokens[first + last], starts)
@@ -285,24 +285,24 @@ def _set_table(first, n, tokens, table, on):
     "int64[,]), int64[], uint32[], uint32[] -> (int64, int64)"
 )
 def find_nearest(at, probes, sets, index, rule, work, found, neighbours, overlaps):
-    """The nearest sets of probes[at:], until `neighbours` might overflow.
+    """Find the nearest sets of probes[at:], until `neighbours` might overflow.
 
     Parameters
     ----------
     probes : int64[...]
     sets : (indptr, tokens, word_starts, words, masks, ranks, first_of_size, set_signs)
-        The masks are needed if there are no signatures. ranks : int64[sets], positions in the input; set_signs :
+        The masks are needed only without signatures. ranks : int64[sets], positions in the input; set_signs :
         uint64[sets, SIGN_WORDS], or empty.
     index : (starts, numbers, positions, signs)
         As list_postings returns them; signs : uint64[SIGN_WORDS * entries], the signature of each entry, or empty.
-    rule : (measure, num, den), num 0: no threshold
+    rule : (measure, num, den); num = 0 means no threshold
     work : (mark, counts, touched, table, heap)
-        mark : uint32[sets], never a probe's number + 1; counts : uint32[sets], zero; touched : uint32[sets + 1];
+        mark : uint32[sets], without any probe's number + 1; counts : uint32[sets], zero; touched : uint32[sets + 1];
         table : uint64[distinct // 64 + 1], zero; heap : int64[k, 4]
     found : int64[probes]
         Receives the number of neighbours of each probe.
     neighbours, overlaps : uint32[k or more]
-        Receive them, best first.
+        Receive the neighbours, best first.
 
     Returns
     -------

@@ -1,14 +1,14 @@
 """Number the elements of sets by ascending frequency, partition by partition.
 
 Elements are distributed over *partitions* by their top bits, in input order, so that a partition's hash table fits in
-the second-level cache. There each distinct element gets an *id*: 0, 1, ... in the order of its first occurrence. The
-input is cut into *chunks* of whole sets for the threads; bounds[c, p] says where chunk c's share of partition p
-begins. Since ids rise with first occurrences, a second pass over the input with one cursor per partition distinguishes
-first occurrences from later ones without any table.
+the second-level cache. Within a partition, each distinct element gets an *id*: 0, 1, ... in order of first occurrence.
+The input is split into *chunks* of whole sets for the threads; bounds[c, p] is where chunk c's share of partition p
+begins. Since ids ascend with first occurrences, a second pass over the input with one cursor per partition can tell
+first occurrences from later ones without a table.
 
-`words` is the uint32 view of `spread`. Partition p lies at spread[start:end], of n elements; once it is numbered,
-words[2 start : 2 start + n] are the ids of its elements and words[2 start + n : ] its table by id: first how often
-each element occurs, then the class of that frequency, at last its number. Nothing else of that size is needed.
+`words` is the uint32 view of `spread`. Partition p is spread[start:end], with n elements. Once it is numbered, its ids
+are words[2 start : 2 start + n], and words[2 start + n : ] is its table by id: first the frequency of each element,
+then the class of that frequency, finally the element's number. No other array of that size is needed.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ FEW = 48
 
 @kernel("uint64[], int64, int64, int64, int64[]")
 def count_partitions(elements, begin, end, bits, counts):
-    """How many of elements[begin:end] have each value of their top `bits` bits, in counts (int64[2**bits], zeros)."""
+    """Count elements[begin:end] by their top `bits` bits, in counts (int64[2**bits], initially zero)."""
     shift = U(64 - bits)
     for i in range(begin, end):
         counts[np.int64(elements[i] >> shift)] += 1
@@ -43,7 +43,7 @@ def spread_elements(elements, begin, end, bits, cursors, spread):
 
 @inlined
 def _slot_bits(count):
-    """The bits of a table that `count` elements fill to at most three quarters."""
+    """The number of index bits of a hash table that `count` elements fill to at most three quarters."""
     bits = np.int64(3)
     while (np.int64(3) << bits) < 4 * count:
         bits += 1
@@ -52,7 +52,7 @@ def _slot_bits(count):
 
 @kernel("int64, int64, int64, uint64[], uint32[], int64[,], int64[,], bool[]")
 def number_partitions(first, last, bits, spread, words, bounds, fresh, used):
-    """Give the distinct elements of partitions first..last-1 their ids, and count how often each occurs.
+    """Assign ids to the distinct elements of partitions first..last-1, and count how often each occurs.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def number_partitions(first, last, bits, spread, words, bounds, fresh, used):
     words : uint32[2 * elements], the same memory; receives ids and counts
     bounds : int64[chunks + 1, partitions]
     fresh : int64[chunks + 1, partitions]
-        Receives the number of distinct elements of each partition before each chunk.
+        Receives the number of distinct elements in each partition before each chunk.
     used : bool[sets + 1]
         Receives True for every frequency that occurs; all threads write the same value.
     """
@@ -74,7 +74,7 @@ def number_partitions(first, last, bits, spread, words, bounds, fresh, used):
         start, end = bounds[0, p], bounds[chunks, p]
         table_bits = _slot_bits(end - start)
         mask = (np.int64(1) << table_bits) - 1
-        # Means "empty": its top bits are those of another partition, so no element here equals it.
+        # Marks an empty slot: its top bits are those of another partition, so no element here is equal to it.
         marker = ~(U(p) << U(64 - bits))
         for slot in range(mask + 1):
             keys[slot] = marker
@@ -92,7 +92,7 @@ def number_partitions(first, last, bits, spread, words, bounds, fresh, used):
                     counts[distinct] = 0
                     distinct += 1
                 counts[ids[at]] += np.uint32(1)
-                words[start + k] = ids[at]  # behind the part still to be read: start + k <= 2 k
+                words[start + k] = ids[at]  # never overtakes the reading position: start + k <= 2 k
         fresh[chunks, p] = distinct
         for k in range(distinct):
             words[start + end + k] = counts[k]
@@ -101,7 +101,7 @@ def number_partitions(first, last, bits, spread, words, bounds, fresh, used):
 
 @kernel("int64, uint32[], int64[,], int64[,], uint32[], int64[]")
 def count_classes(chunk, words, bounds, fresh, class_of, histogram):
-    """Turn the frequencies of the elements first seen in a chunk into classes, and count those.
+    """Replace the frequencies of the elements first seen in a chunk by their classes, and count these.
 
     Parameters
     ----------
@@ -120,9 +120,9 @@ def count_classes(chunk, words, bounds, fresh, class_of, histogram):
 
 @kernel("uint64[], int64, int64, int64, int64, uint32[], int64[,], int64[,], int64[]")
 def assign_numbers(elements, begin, end, bits, chunk, words, bounds, fresh, numbers):
-    """Number the elements first seen in elements[begin:end], a chunk, in that order within each class.
+    """Number the elements that first occur in elements[begin:end], a chunk, in that order within each class.
 
-    `numbers` (int64[classes]) holds the next number of each class for this chunk, and advances.
+    `numbers` (int64[classes]) is the next number of each class for this chunk, and advances.
     """
     shift = U(64 - bits)
     chunks = bounds.shape[0] - 1
@@ -131,7 +131,7 @@ def assign_numbers(elements, begin, end, bits, chunk, words, bounds, fresh, numb
         p = np.int64(elements[i] >> shift)
         k = cursors[p]
         cursors[p] = k + 1
-        if np.int64(words[k]) == ids[p]:  # new ids appear in order: this is its first occurrence
+        if np.int64(words[k]) == ids[p]:  # new ids appear in order, so this is the first occurrence
             at = tables[p] + ids[p]
             frequency_class = np.int64(words[at])
             words[at] = numbers[frequency_class]
@@ -151,7 +151,7 @@ def replace_ids(first, last, words, bounds):
 
 @inlined
 def _sort_tokens(buffer, other, count, passes, ends, tokens, at):
-    """Sort buffer[:count] into tokens[at:], by counting the values of 8 bits at a time."""
+    """Sort buffer[:count] into tokens[at:], by counting values 8 bits at a time."""
     if count <= FEW:
         insertion_sort(buffer, 0, count)
         for k in range(count):
@@ -180,12 +180,12 @@ def _sort_tokens(buffer, other, count, passes, ends, tokens, at):
 
 @kernel("int64[], uint64[], (int64, int64), int64, int64, uint32[], int64[,], int64, int64, int64[], uint32[]")
 def collect_tokens(indptr, elements, rows, bits, chunk, words, bounds, singles, passes, places, tokens):
-    """The numbers of the elements of each set of a chunk, ascending, at the set's new position.
+    """Write the numbers of the elements of each set of a chunk, ascending, at the set's new position.
 
     Parameters
     ----------
     rows : (first, last) row of the chunk
-    singles : numbers below this occur once. In a set they are ascending already: all first occur there.
+    singles : numbers below this occur once; in a set they are already ascending, since all of them first occur there
     passes : the number of bytes of the largest number
     places : int64[sets], where each set begins in `tokens`
     tokens : uint32[elements]
@@ -205,7 +205,7 @@ def collect_tokens(indptr, elements, rows, bits, chunk, words, bounds, singles, 
             k = cursors[p]
             cursors[p] = k + 1
             token = words[k]
-            # both are written, one of them counts: there is no branch to predict
+            # both are written, and one of them is kept: no branch to predict
             buffer[count] = token
             tokens[at] = token
             shared = np.int64(np.int64(token) >= singles)

@@ -1,6 +1,6 @@
-"""Pairs of distinct sets to pairs of all the items that have them.
+"""From pairs of distinct sets to pairs of all items that have these sets.
 
-Items with equal sets are listed in items[starts[place]:starts[place + 1]], ascending, for the place of the first.
+Items with equal sets are items[starts[place]:starts[place + 1]], ascending, where `place` is that of the first one.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from lookalike.kernels.compile import kernel
 
 @kernel("int64[], int64[], int64[], bool -> float64")
 def count_expanded(left, right, starts, directed):
-    """How many pairs of items the pairs (left[k], right[k]) of sets stand for; a float, for they can be many."""
+    """The number of pairs of items for the pairs (left[k], right[k]) of sets; a float, because it can be very large."""
     total = 0.0
     for k in range(left.size):
         mine, others = starts[left[k] + 1] - starts[left[k]], starts[right[k] + 1] - starts[right[k]]
@@ -23,21 +23,21 @@ def count_expanded(left, right, starts, directed):
 
 @kernel("int64[], int64[], float64[], int64[], int32[], bool, int64[], int32[..], int32[..], float64[..] -> int64")
 def expand_pairs(left, right, similarity, starts, items, directed, state, out_left, out_right, out_similarity):
-    """Every item that has the one set with every item that has the other, as many as there is room for.
+    """Pair every item of one set with every item of the other, until the output is full.
 
     A set paired with itself stands for the pairs of its own items. Unless `directed`, the smaller item is on the left.
 
     Parameters
     ----------
     state : int64[3]
-        Where to go on: pair of sets, item of its left set, item of its right set. Zeros to begin with; the first is
-        left.size when all is done.
+        Where to resume: pair of sets, item of its left set, item of its right set. Initially zeros; the first is
+        left.size when everything is done.
     out_left, out_right : int32[room]
     out_similarity : float64[room]
 
     Returns
     -------
-    How many were written.
+    The number of pairs written.
     """
     n = 0
     while state[0] < left.size:
@@ -69,7 +69,7 @@ def expand_pairs(left, right, similarity, starts, items, directed, state, out_le
 
 @kernel("int32[,], int64, int64, int32[,]")
 def order_rows(rows, column, most, ordered):
-    """Copy rows of four words in the order of a column, whose values are 0 to `most`; equal ones stay in order."""
+    """Copy rows of four words, sorted by a column with values 0 to `most`; rows with equal values keep their order."""
     ends = np.zeros(most + 2, np.int64)
     for i in range(rows.shape[0]):
         ends[rows[i, column] + 1] += 1

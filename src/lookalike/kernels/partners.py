@@ -11,7 +11,7 @@ def _offer(record, other, score, best, partner):
 
 @bare_kernel("int32[], int32[], float64[], float64[], int32[]")
 def find_best(left, right, score, best, partner):
-    """The greatest score of each record (float64[records]) and the partner it has that with (int32[records]).
+    """Find the highest score of each record (float64[records]) and the partner with that score (int32[records]).
 
     `partner` is -1 where a record has none yet. Of equal scores, the one with the first partner counts.
     """

@@ -1,4 +1,4 @@
-"""Prefixes of sets whose elements are put in order of rarity, for candidates/prefix.py."""
+"""Prefixes of sets whose elements are ordered by rarity, for candidates/prefix.py."""
 
 import numpy as np
 
@@ -8,17 +8,17 @@ from lookalike.kernels.sets import needed_overlap
 from lookalike.kernels.sorting import sort_stretch
 
 RARITY_BITS = 20
-"""A symbol has an element's rarity class in its upper bits, and the element's own upper bits below."""
+"""The upper bits of a symbol are the rarity class of an element; below are the upper bits of the element itself."""
 
 MOST_SHAPES = 4096
-"""With more distinct (size, position) in a bucket, checking all pairs of them costs more than it saves."""
+"""If a bucket has more distinct (size, position) pairs, comparing all of them costs more than it saves."""
 
 
 @kernel("int64[], int64[], int64[], uint64[] -> uint32[]")
 def count_elements(items, begins, ends, elements):
-    """Count how often elements occur in the items' sets, in a table of counters by their low bits.
+    """Count how often elements occur in the sets of the items, in a table indexed by their low bits.
 
-    Two elements can share a counter; any fixed order of the elements is correct, exact counts are merely faster.
+    Two elements can share a counter: any fixed order of the elements is correct; exact counts only make it faster.
     """
     total = np.int64(0)
     for k in range(items.size):
@@ -41,21 +41,21 @@ def _symbol(element, counters):
 
 @inlined
 def _prefix_length(size, floor_num, floor_den):
-    """Size - o + 1 for the smallest possible overlap o of a similar set: ceil(size floor)."""
+    """Size - o + 1, where o = ceil(size floor) is the smallest possible overlap with a similar set."""
     return size - max(np.int64(1), (size * floor_num + floor_den - 1) // floor_den) + 1
 
 
 @kernel("int64[], int64[], int64[], uint64[], uint32[], int64, int64 -> (int64[], uint64[], int32[])")
 def list_prefixes(items, begins, ends, elements, counters, floor_num, floor_den):
-    """The first symbols of each set in order of rarity.
+    """List the first symbols of each set in order of rarity.
 
-    Elements with the same symbol count as one: that can only add candidates.
+    Elements with the same symbol count as one, which can only add candidates.
 
     Returns
     -------
     starts : int64[items + 1]
     symbols : uint64[...], mixed so that they can serve as keys
-    places : int32[...], the position of each within its set's order
+    places : int32[...], the position of each symbol in the order of its set
     """
     starts = np.zeros(items.size + 1, np.int64)
     longest = np.int64(0)
@@ -94,10 +94,10 @@ def _distinct_shapes(shapes):
 
 @kernel("int64[], int64[], int64[], int64, int64, int64, int64 -> bool[]")
 def useful_entries(starts, sizes, places, limit, measure, num, den):
-    """Which members of a large bucket can be similar to any other member, by set size and position.
+    """Find the members of large buckets that can be similar to another member, by set size and position.
 
     If a symbol is the first that two sets have in common, at positions p and q, they share at most min(n - p, m - q)
-    elements. Buckets of up to `limit` members are left unchanged.
+    elements. In buckets of up to `limit` members, all count.
     """
     useful = np.ones(sizes.size, np.bool_)
     for b in range(starts.size - 1):

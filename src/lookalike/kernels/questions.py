@@ -1,6 +1,6 @@
-"""Questions to one part of an index: which items share a bucket, and how similar they are, each in one call.
+"""Queries to one part of an index: which items share a bucket, and how similar they are, each in a single call.
 
-The blocks of a file are checked when they are first read, here as well: a kernel stops at a damaged one.
+Blocks of a file are checked when they are first read, here too: a kernel stops at a damaged block.
 """
 
 import numpy as np
@@ -11,12 +11,12 @@ from lookalike.kernels.sets import common_at_least, needed_overlap
 from lookalike.kernels.sorting import sort_stretch
 
 DONE, FULL, CROWDED = -1, -2, -3
-"""Why a kernel stopped, if not at a damaged block: all is done, there is no more room, a bucket has too many items."""
+"""Why a kernel stopped, unless at a damaged block: it is done, the output is full, or a bucket has too many items."""
 
 
 @inlined
 def _each_once(values, start, end):
-    """Sort values[start:end] and drop repeats; returns the new end."""
+    """Sort values[start:end] and drop repeats; return the new end."""
     sort_stretch(values, start, end)
     kept = start
     for at in range(start, end):
@@ -34,26 +34,26 @@ def collect_shared(
     asked, there, first_band, words, fences, step, keys, numbers, file, keys_begin, numbers_begin, limit, first, left,
     right,
 ):  # fmt: skip
-    """The items of a segment that share a key with those asked, from item `first` on, each pair once and in order.
+    """List the items of a segment that share a key with the queried ones, from item `first` on; sorted, no repeats.
 
     Parameters
     ----------
     asked, there, first_band, words, fences, step
         As for `locate_keys`.
     keys, numbers : uint64[bands, count], int32[bands, count]
-        Sorted keys of each band, and the item of each.
+        The sorted keys of each band, and the item of each key.
     file : (uint64[n], uint64[blocks], bool[blocks])
         As for `damaged_block`.
     keys_begin, numbers_begin : int64
         Where these arrays begin in the file.
     limit : int64
-        A bucket with more items is left to others.
+        Buckets with more items than this are not handled here.
     left, right : int64[room]
-        Receive the item asked and the item found.
+        Receive the queried item and the item found.
 
     Returns
     -------
-    (stopped, filled, why) : the first item that is not done, the number of pairs, and a damaged block, FULL, CROWDED
+    (stopped, filled, why) : the first item left to do, the number of pairs, and a damaged block, FULL, CROWDED
         or DONE
     """
     count = keys.shape[1]
@@ -93,12 +93,12 @@ def compare_found(
     left, right, asked_indptr, asked_elements, offsets, data, file, offsets_begin, data_begin, gone, base, measure, num,
     den, overlaps, sizes,
 ):  # fmt: skip
-    """Of pairs of an item asked and an item of a part, keep those that reach the threshold, with their overlap.
+    """Keep the pairs of a queried item and an item of a part that reach the threshold, with their overlap.
 
     Parameters
     ----------
     left, right : int64[n]
-        The pairs; those that stay are moved to the front.
+        The pairs; those that are kept are moved to the front.
     offsets, data : int64[items + 1], uint64[m]
         The sets of the part.
     file : (uint64[n], uint64[blocks], bool[blocks])
@@ -108,11 +108,11 @@ def compare_found(
     gone, base : bool[...], int64
         Item j of the part was removed if gone[base + j].
     overlaps, sizes : int64[n]
-        Receive the overlap, and the size of the set that was found.
+        Receive the overlap, and the size of the set found.
 
     Returns
     -------
-    (kept, why) : how many stay, and a damaged block or DONE
+    (kept, why) : the number of pairs kept, and a damaged block or DONE
     """
     kept = np.int64(0)
     for pair in range(left.size):

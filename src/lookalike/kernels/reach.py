@@ -1,26 +1,26 @@
-"""Which of many numbers reach one of two bounds, by vector instructions."""
+"""Which of many numbers reach one of two bounds, using vector instructions."""
 
 from typing import Any
 
 from lookalike.kernels.compile import MODE, intrinsic
 
-if MODE != "pack":  # what follows runs only where kernels are compiled
+if MODE != "pack":  # the rest runs only where kernels are compiled
     from llvmlite import ir
     from numba.core import cgutils, types
 
     I64 = ir.IntType(64)
 
 LANES = 16
-"""The numbers that one mask covers."""
+"""The number of values that a mask covers."""
 
 
 @intrinsic
 def reach_mask(
     typingctx: Any, values: Any, at: Any, lows: Any, needs: Any, index: Any, row_need: Any, row_low: Any
 ) -> Any:
-    """Bit i says that values[at + i] >= lows[index + i] + row_need, or >= needs[index + i] + row_low, or is NaN.
+    """Set bit i if values[at + i] >= lows[index + i] + row_need, or >= needs[index + i] + row_low, or is NaN.
 
-    LANES values of each array are loaded: the caller must know that they exist.
+    Loads LANES values of each array: the caller must ensure that they exist.
     """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Long rows of JSONL and CSV: where they end, where their long values are, and unescaping those in place.
+"""Long rows of JSONL and CSV: find where they end and where their long values are, and unescape these in place.
 
 Unescaping never makes text longer, so a value of any size needs no second buffer. UTF-8 is not checked here.
 """
@@ -9,16 +9,16 @@ from lookalike.kernels.compile import inlined, kernel
 
 QUOTE, BACKSLASH, NEWLINE = ord('"'), ord("\\"), ord("\n")
 QUOTED, ODD, CAN_OPEN, BEFORE = 0, 1, 2, 3
-"""The state of end_of_csv_row: inside quotes; inside an odd run of quotes, which may open a field; the last byte."""
+"""The state of `end_of_csv_row`: inside quotes; in an odd run of quotes; whether it may open a field; the last byte."""
 CONTROL, ESCAPE, SURROGATE = -1, -2, -3
-"""What unescape_json returns for a control character, an unknown escape, half of a surrogate pair."""
+"""The results of `unescape_json` for a control character, an unknown escape, and half of a surrogate pair."""
 
 
 @kernel("uint8[], int64, int64[,] -> int64")
 def find_json_strings(data, least, spans):
-    """Where the strings of at least `least` bytes begin and end, without their quotes; return their number.
+    """Find where the strings of at least `least` bytes begin and end, without their quotes; return their number.
 
-    `spans` is int64[data.size // least + 1, 2]. A string that is not closed does not count.
+    `spans` is int64[data.size // least + 1, 2]. A string without a closing quote does not count.
     """
     count, i = np.int64(0), np.int64(0)
     while i < data.size:
@@ -38,7 +38,7 @@ def find_json_strings(data, least, spans):
 
 @inlined
 def _hex_value(data, i, end):
-    """The value of the four hexadecimal digits data[i : i + 4]; -1 if they are not such digits."""
+    """The value of the four hexadecimal digits data[i : i + 4]; -1 if they are not all hexadecimal digits."""
     value = np.int64(0)
     if i + 4 > end:
         return np.int64(-1)
@@ -56,7 +56,7 @@ def _hex_value(data, i, end):
 
 @inlined
 def _plain_escape(byte):
-    """The byte that a backslash and this byte stand for; -1 if there is none."""
+    """The byte that is written as a backslash and this byte; -1 if there is none."""
     if byte in (QUOTE, BACKSLASH, ord("/")):
         return np.int64(byte)
     for escape, meant in ((ord("n"), 10), (ord("t"), 9), (ord("r"), 13), (ord("b"), 8), (ord("f"), 12)):
@@ -67,7 +67,7 @@ def _plain_escape(byte):
 
 @inlined
 def _write_utf8(data, out, code):
-    """Write a code point; return where the next one goes."""
+    """Write a code point as UTF-8; return the position after it."""
     if code < 0x80:
         data[out] = code
         return out + 1
@@ -81,7 +81,7 @@ def _write_utf8(data, out, code):
 
 @inlined
 def _escaped_code(data, i, end):
-    r"""The code point that \uXXXX at data[i] writes, or a surrogate pair of them; negative if there is none."""
+    r"""The code point of the escape \uXXXX at data[i], or of a surrogate pair of them; negative if there is none."""
     code = _hex_value(data, i + 2, end)
     if code < 0:
         return np.int64(ESCAPE)
@@ -97,7 +97,7 @@ def _escaped_code(data, i, end):
 
 @kernel("uint8[], int64, int64 -> int64")
 def unescape_json(data, start, end):
-    """Unescape the JSON string data[start:end] in place; return its new end, or what is wrong with it."""
+    """Unescape the JSON string data[start:end] in place; return its new end, or a code for what is wrong with it."""
     out = i = start
     while i < end:
         if data[i] != BACKSLASH:
@@ -120,9 +120,9 @@ def unescape_json(data, start, end):
 
 @kernel("uint8[], int64, int64[] -> int64")
 def end_of_csv_row(data, delimiter, state):
-    """Where the first row ends in `data`, 0 if it continues; the state (int64[4]) is that after the previous piece.
+    """The end of the first row in `data`, or 0 if it continues; `state` (int64[4]) carries over from the piece before.
 
-    A run of quotes counts if it is odd and is inside quotes or at the start of a field.
+    A run of quotes counts if its length is odd and it is inside quotes or at the start of a field.
     """
     for i in range(data.size):
         byte = np.int64(data[i])
@@ -142,9 +142,9 @@ def end_of_csv_row(data, delimiter, state):
 
 @kernel("uint8[], int64, int64, int64[,] -> int64")
 def find_csv_fields(data, delimiter, least, spans):
-    """Where the fields of one row with at least `least` bytes, including quotes, begin and end.
+    """Find where the fields of one row that have at least `least` bytes, including quotes, begin and end.
 
-    `spans` is int64[data.size // least + 1, 2]. Returns their number, or -1 if a quote is not closed.
+    `spans` is int64[data.size // least + 1, 2]. Returns the number of fields, or -1 if a quote is not closed.
     """
     count, start, quoted = np.int64(0), np.int64(0), False
     for i in range(data.size + 1):
@@ -160,13 +160,13 @@ def find_csv_fields(data, delimiter, least, spans):
 
 @kernel("uint8[], int64, int64 -> int64")
 def unescape_csv(data, start, end):
-    """Take the quotes off the field data[start:end] in place; return its new end."""
+    """Remove the quotes from the field data[start:end] in place; return its new end."""
     quoted = start < end and data[start] == QUOTE
     out, i = start, start + 1 if quoted else start
     while i < end:
         if quoted and data[i] == QUOTE:
             i += 1
-            quoted = i < end and data[i] == QUOTE  # two stand for one; after a single one, all is literal
+            quoted = i < end and data[i] == QUOTE  # two stand for one; after a single one, the rest is literal
             if not quoted:
                 continue
         data[out] = data[i]

@@ -1,4 +1,4 @@
-"""Sets of 64-bit elements: making them sorted and distinct, and intersecting them."""
+"""Sets of 64-bit elements: sorting them, removing repeats, and intersecting them."""
 
 import numpy as np
 
@@ -8,14 +8,14 @@ from lookalike.kernels.machine import multiply_high
 from lookalike.kernels.sorting import insertion_sort, sort_stretch
 
 JACCARD, DICE, COSINE, CONTAINMENT, OVERLAP = 0, 1, 2, 3, 4
-"""The numbers by which kernels know the measures of sets."""
+"""The codes of set measures in kernels."""
 ANGLE, EUCLIDEAN, HAMMING = 5, 6, 7
-"""The same for vectors (ANGLE by its cosine) and bit strings."""
+"""The codes of measures of vectors (ANGLE: the cosine) and bit strings."""
 
 
 @inlined
 def _power_of_two(count):
-    """The number of bits of the smallest power of two that is at least `count`."""
+    """The exponent of the smallest power of two that is at least `count`."""
     bits = np.int64(0)
     while (np.int64(1) << bits) < count:
         bits += 1
@@ -24,13 +24,13 @@ def _power_of_two(count):
 
 @kernel("int64 -> int64")
 def sorting_capacity(count):
-    """The length of the work array of sort_distinct and number_repeats for `count` elements."""
+    """The length of the work array that `sort_distinct` and `number_repeats` need for `count` elements."""
     return 4 * (np.int64(1) << _power_of_two(count)) + 2
 
 
 @part
 def _spread_by_top_bits(elements, count, bits, spread, ends):
-    """Copy elements[:count] to `spread`, grouped by their top `bits` bits; return the largest group."""
+    """Copy elements[:count] to `spread`, grouped by their top `bits` bits; return the size of the largest group."""
     shift = U(64 - bits)
     buckets = np.int64(1) << bits
     for b in range(buckets + 1):
@@ -53,8 +53,8 @@ def sort_distinct(elements, count, work):
     """Sort elements[:count] and drop repeats, in place; return how many remain.
 
     Elements are evenly distributed hashes, so their top bits give their approximate positions: one counting pass moves
-    them there, and a short insertion sort finishes. Large groups (an element repeated often) are sorted separately
-    first, so that no input takes quadratic time. `work` is uint64[sorting_capacity(count)].
+    them there, and a short insertion sort finishes the job. Large groups (frequently repeated elements) are first
+    sorted separately, so that no input takes quadratic time. `work` is uint64[sorting_capacity(count)].
     """
     if count > 1:
         bits = max(np.int64(1), _power_of_two(count))
@@ -92,7 +92,7 @@ def _permute_by_top_bits(values, start, end, bits, ends):
         while heads[b] < ends[b]:
             value = values[heads[b]]
             home = np.int64(value >> shift)
-            while home != b:  # move each value to its group and pick up the one it displaces
+            while home != b:  # move each value to its group, and continue with the one it displaces
                 values[heads[home]], value = value, values[heads[home]]
                 heads[home] += 1
                 home = np.int64(value >> shift)
@@ -105,7 +105,8 @@ def sort_distinct_stretch(values, start, end, group, work):
     """Sort values[start:end] and drop repeats, in place, with memory for a small group only; return the new end.
 
     `group` is uint64[...] and `work` uint64[sorting_capacity(group.size)]. Values are evenly distributed hashes:
-    grouped by their top bits, each group fits in `group`. One that does not (hardly possible) is sorted separately.
+    grouped by their top bits, each group fits into `group`. One that does not (which is very unlikely) is sorted
+    separately.
     """
     bits = max(np.int64(1), _power_of_two(end - start) - max(np.int64(0), _power_of_two(group.size) - 3))
     ends = np.empty(np.int64(1) << bits, np.int64)
@@ -133,7 +134,7 @@ def sort_distinct_stretch(values, start, end, group, work):
 def number_repeats(elements, count, work):
     """Turn a bag into a set: the j-th occurrence of an element becomes the element (element, j). Unordered.
 
-    `work` is uint64[sorting_capacity(count)]: open addressing, keys first and then their counts.
+    `work` is uint64[sorting_capacity(count)]: an open-addressing table, first the keys and then their counts.
     """
     slots = np.int64(2) << _power_of_two(count)
     keys, counts = work[:slots], work[slots:]
@@ -153,9 +154,9 @@ def number_repeats(elements, count, work):
 
 @kernel("int64[], uint64[] -> uint64[,]")
 def fingerprint_sets(indptr, elements):
-    """Two independent 64-bit sums over each distinct set, as uint64[2, sets].
+    """Compute two independent 64-bit sums over each set of distinct elements, as uint64[2, sets].
 
-    Equal sets agree; others differ except with a probability of 2^-128.
+    Equal sets have equal sums; different sets do with a probability of 2^-128.
     """
     prints = np.empty((2, indptr.size - 1), np.uint64)
     for row in range(indptr.size - 1):
@@ -177,7 +178,7 @@ def _longest_row(indptr):
 
 @kernel("int64[], uint64[] -> (int64[], uint64[])")
 def distinct_rows(indptr, elements):
-    """Sort rows of evenly distributed elements and drop repeats: (indptr, elements) of sets."""
+    """Sort rows of evenly distributed elements and drop repeats: returns (indptr, elements) of sets."""
     longest = _longest_row(indptr)
     work = np.empty(sorting_capacity(longest), np.uint64)
     row_elements = np.empty(longest, np.uint64)
@@ -196,7 +197,7 @@ def distinct_rows(indptr, elements):
 
 @kernel("int64[], uint64[]")
 def number_row_repeats(indptr, elements):
-    """number_repeats for every row, in place."""
+    """Apply `number_repeats` to every row, in place."""
     work = np.empty(sorting_capacity(_longest_row(indptr)), np.uint64)
     for row in range(indptr.size - 1):
         number_repeats(elements[indptr[row] : indptr[row + 1]], indptr[row + 1] - indptr[row], work)
@@ -204,7 +205,7 @@ def number_row_repeats(indptr, elements):
 
 @kernel("uint64[] -> uint64[]")
 def hash_integers(values):
-    """Integers (uint64) as elements of sets: evenly distributed, and one-to-one except for one value."""
+    """Hash integers (uint64) to elements of sets: evenly distributed, and one-to-one except for one value."""
     elements = np.empty(values.size, np.uint64)
     for i in range(values.size):
         elements[i] = as_element(mix(values[i] + U(0x9E3779B97F4A7C15)))
@@ -213,7 +214,7 @@ def hash_integers(values):
 
 @kernel("uint8[], int64[] -> uint64[]")
 def hash_strings(data, offsets):
-    """The strings data[offsets[i]:offsets[i + 1]], byte for byte, as elements of sets."""
+    """Hash the strings data[offsets[i]:offsets[i + 1]], byte for byte, to elements of sets."""
     elements = np.empty(offsets.size - 1, np.uint64)
     for i in range(offsets.size - 1):
         state, word, length = U(0), U(0), np.int64(0)
@@ -245,7 +246,7 @@ def cosine_holds(overlap, num, den, left_size, right_size):
 def needed_overlap(measure, num, den, left_size, right_size):
     """The smallest overlap at which the measure of two sets reaches num/den, in integers.
 
-    Sizes below 2^31 and num, den below 2^31 keep every product inside 64 (cosine: 128) bits.
+    If sizes, num and den are below 2^31, no product exceeds 64 (for cosine: 128) bits.
     """
     if measure == JACCARD:
         return max(1, _ceil_divide(num * (left_size + right_size), num + den))
@@ -266,13 +267,13 @@ def needed_overlap(measure, num, den, left_size, right_size):
 @inlined
 def common_at_least(left, i, i_end, right, j, j_end, needed):
     """|A & B| of the sorted sets left[i:i_end] and right[j:j_end], or -1 as soon as it is below `needed`."""
-    spare_i, spare_j = i_end - i - needed, j_end - j - needed  # what each side may leave unmatched
+    spare_i, spare_j = i_end - i - needed, j_end - j - needed  # how many elements each side may leave unmatched
     if spare_i < 0 or spare_j < 0:
         return np.int64(-1)
     overlap = np.int64(0)
     start_i, start_j = i, j
     while i < i_end and j < j_end:
-        # 32 steps between checks of the bounds: the steps themselves have no branch to predict
+        # 32 steps between checks of the bounds: the steps themselves contain no branch to predict
         stop = min(np.int64(32), i_end - i, j_end - j)
         for _ in range(stop):
             a, b = left[i], right[j]

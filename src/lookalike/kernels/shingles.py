@@ -1,4 +1,4 @@
-"""Texts to shingles: k consecutive tokens (or characters), hashed to one 64-bit element each."""
+"""From texts to shingles: k consecutive tokens (or characters), each hashed to one 64-bit element."""
 
 import numpy as np
 
@@ -9,12 +9,12 @@ from lookalike.kernels.sets import number_repeats, sort_distinct, sort_distinct_
 from lookalike.kernels.words import NOTHING, fold_characters, hash_tokens
 
 WORD_SHINGLES, CHAR_SHINGLES, STOPWORD_SHINGLES = 0, 1, 2
-"""The numbers by which kernels know the kinds of shingles."""
+"""The codes of the kinds of shingles in kernels."""
 
 
 @inlined
 def _windows(tokens, count, width, whole, out):
-    """Hash every `width` consecutive tokens by a polynomial; fewer tokens are one shingle if they are the `whole`."""
+    """Hash every `width` consecutive tokens with a polynomial; fewer form one shingle if they are the `whole` text."""
     base = U(0x9E3779B97F4A7C15)
     leaving = U(1)
     for _ in range(width):
@@ -36,7 +36,7 @@ def _windows(tokens, count, width, whole, out):
 
 @inlined
 def is_member(table, token):
-    """Is the token in the open-addressing `table` (its length a power of two, LARGEST means empty)?"""
+    """Whether the token is in the open-addressing `table` (its length is a power of two, LARGEST means empty)."""
     at = np.int64(token & U(table.size - 1))
     while table[at] != LARGEST:
         if table[at] == token:
@@ -47,7 +47,7 @@ def is_member(table, token):
 
 @inlined
 def _stopword_windows(tokens, count, width, stop_words, out):
-    """Each stop word with the width - 1 tokens after it."""
+    """Hash each stop word together with the width - 1 tokens after it."""
     base = U(0x9E3779B97F4A7C15)
     written = 0
     for i in range(count - width + 1):
@@ -67,20 +67,20 @@ def _stopword_windows(tokens, count, width, stop_words, out):
 def list_shingles(
     data, start, end, kind, width, bag, folding, stop_words, edge, tokens, carried, place, whole, elements, work
 ):
-    """Write the shingles of one text, or of a chunk of it, to `elements` in order, including repeats.
+    """Write the shingles of a text, or of a chunk of it, to `elements`, in order and including repeats.
 
     Parameters
     ----------
     carried
-        The number of tokens of the previous chunk at the front of `tokens` (for CHAR_SHINGLES, characters).
+        The number of tokens from the previous chunk at the front of `tokens` (for CHAR_SHINGLES, characters).
     place
-        What fold_characters returned for the previous chunk; NOTHING at the start of a text.
+        What `fold_characters` returned for the previous chunk; NOTHING at the start of a text.
     whole
-        Whether these are all the tokens of the text, so that fewer than `width` are one shingle.
+        Whether these are all the tokens of the text, so that fewer than `width` form one shingle.
 
     Returns
     -------
-    (number of shingles, number of tokens with those carried over, place)
+    (number of shingles, number of tokens including those carried over, place)
     """
     if kind == CHAR_SHINGLES:
         count, place = fold_characters(data, start, end, *folding, tokens[carried:], place)
@@ -98,13 +98,13 @@ def list_shingles(
 
 @kernel("bool, int64 -> int64")
 def chunk_size(bag, chunk):
-    """Bytes of a chunk; a bag numbers repeats over the whole text, which then is one chunk."""
+    """The size of a chunk in bytes; a bag numbers repeats across the whole text, which is then a single chunk."""
     return np.int64(1) << 62 if bag else np.int64(chunk)
 
 
 @kernel("uint8[], int64, int64, int64, int64, (uint16[], uint32[,], uint32[]) -> int64")
 def cut_chunk(data, start, end, kind, chunk, folding):
-    """The end of the chunk that begins at `start`, in a text longer than a chunk."""
+    """The end of the chunk that begins at `start`, in a text that is longer than a chunk."""
     if kind == CHAR_SHINGLES:
         return cut_between_characters(data, start, end, start + chunk)
     return cut_between_tokens(data, start, end, start + chunk, *folding)
@@ -112,7 +112,7 @@ def cut_chunk(data, start, end, kind, chunk, folding):
 
 @kernel("uint8[], int64[], int64, int64, int64 -> (uint8[], uint64[], uint64[], uint64[])")
 def work_space(data, offsets, kind, width, chunk):
-    """The work arrays of list_shingles, large enough for every chunk of the texts."""
+    """The work arrays of `list_shingles`, large enough for every chunk of the texts."""
     capacity = chunk_capacity(data, offsets, width, chunk, kind == CHAR_SHINGLES)
     return (
         np.empty(64, np.uint8),
@@ -124,7 +124,7 @@ def work_space(data, offsets, kind, width, chunk):
 
 @inlined
 def _with_room(found, used, more):
-    """The array, or a larger one with the same first `used` values, with space for `more`."""
+    """The array, or a larger one with the same first `used` values, with space for `more` values."""
     if used + more <= found.size:
         return found
     larger = np.empty(2 * found.size + more, np.uint64)
@@ -138,9 +138,9 @@ def _with_room(found, used, more):
     "-> (int64[], uint64[])"
 )
 def shingle_texts(data, offsets, rows, kind, width, bag, folding, stop_words, chunk=CHUNK_BYTES):
-    """The sets of the texts data[offsets[i]:offsets[i + 1]] for i in `rows`.
+    """Compute the sets of the texts data[offsets[i]:offsets[i + 1]] for i in `rows`.
 
-    A long text is processed in chunks of `chunk` bytes, so that it needs memory for its set and little more.
+    A long text is processed in chunks of `chunk` bytes, so that it needs little memory beyond that of its set.
 
     Returns
     -------
@@ -154,7 +154,7 @@ def shingle_texts(data, offsets, rows, kind, width, bag, folding, stop_words, ch
     for k in range(rows.size):
         length = offsets[rows[k] + 1] - offsets[rows[k]]
         expected += length + 2 if kind == CHAR_SHINGLES else length // 2 + 2
-    found = np.empty(expected, np.uint64)  # enough for ASCII; memory that is not written costs nothing
+    found = np.empty(expected, np.uint64)  # enough for ASCII; memory that is never written costs nothing
     for k in range(rows.size):
         at, end = offsets[rows[k]], offsets[rows[k] + 1]
         used, carried, place, chunks = indptr[k], np.int64(0), np.int64(NOTHING), np.int64(0)
@@ -191,7 +191,7 @@ def shingle_texts(data, offsets, rows, kind, width, bag, folding, stop_words, ch
 
 @kernel("uint8[], int64[], (uint16[], uint32[,], uint32[]) -> uint64[]")
 def hash_words(data, offsets, folding):
-    """The hash of the first token of each text; LARGEST for a text without tokens. For lists of stop words."""
+    """Hash the first token of each text; LARGEST for a text without tokens. Used for lists of stop words."""
     edge, tokens, _, _ = work_space(data, offsets, WORD_SHINGLES, 1, 1 << 62)
     hashes = np.empty(offsets.size - 1, np.uint64)
     for i in range(offsets.size - 1):

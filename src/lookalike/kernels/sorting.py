@@ -1,11 +1,11 @@
-"""Sorting and searching arrays and ranges of them. Numba's own sort takes seconds to compile."""
+"""Sort and search arrays or ranges of them. Numba's own sort takes seconds to compile."""
 
 import numpy as np
 
 from lookalike.kernels.compile import bare, inlined, kernel
 
 FEW = 24
-"""Up to this many values, an insertion sort is fastest."""
+"""Up to this many values, insertion sort is fastest."""
 
 
 @kernel("I[], int64, int64", I=("int32", "int64", "uint32", "uint64"))
@@ -22,7 +22,7 @@ def insertion_sort(values, start, end):
 
 @kernel("I[], int64, int64", I=("int32", "int64", "uint64"))
 def sort_stretch(values, start, end):
-    """Sort values[start:end] in n log n steps, whatever their order (heap sort)."""
+    """Sort values[start:end] in n log n steps, regardless of their order (heap sort)."""
     count = end - start
     if count <= FEW:
         insertion_sort(values, start, end)
@@ -30,10 +30,10 @@ def sort_stretch(values, start, end):
     first = count // 2
     last = count
     while last > 1:
-        if first > 0:  # build the heap: larger values above smaller ones
+        if first > 0:  # build the heap: no value is smaller than those below it
             first -= 1
             value = values[start + first]
-        else:  # take the largest off its top
+        else:  # take the largest value off the top
             last -= 1
             value = values[start + last]
             values[start + last] = values[start]
@@ -54,7 +54,7 @@ def sort_stretch(values, start, end):
 def sort_bits(words, other, first, passes):
     """Sort words by `passes` bytes, the lowest of which begins at bit `first`; words that agree keep their order.
 
-    From some thousand words on, a few passes over all of them (radix sort) are several times as fast as comparisons.
+    From a few thousand words on, a few passes over all of them (radix sort) are several times as fast as comparisons.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def sort_bits(words, other, first, passes):
     for p in range(passes):
         shift = np.uint64(first + 8 * p)
         if words.size and counts[p, (words[0] >> shift) & np.uint64(255)] == words.size:
-            continue  # all agree in this byte
+            continue  # all words agree in this byte
         before = 0
         for digit in range(256):
             here = counts[p, digit]
@@ -104,7 +104,7 @@ def first_from(values, low, high, least):
 
 @bare
 def largest(values):
-    """The largest of some numbers that are not negative; 0 if there are none."""
+    """The largest of several non-negative numbers; 0 if there are none."""
     found = np.int64(0)
     for i in range(values.size):
         found = max(found, np.int64(values[i]))
@@ -113,7 +113,7 @@ def largest(values):
 
 @inlined
 def twice_as_long(values):
-    """An array twice as long, with the same first values."""
+    """An array of twice the length that starts with the same values."""
     longer = np.empty(2 * values.size, values.dtype)
     for i in range(values.size):
         longer[i] = values[i]

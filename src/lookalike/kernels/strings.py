@@ -1,8 +1,8 @@
 """Similarity of two strings of character numbers, by matching characters, common subsequences and edits.
 
-A string is a range chars[start:stop]. If a pattern (the first of the two) is compared with many others, `positions`
-(uint64[alphabet]) has a bit for each position of a character in it: see `note_positions`. It fits patterns of up to 64
-characters; longer ones take several passes, or a plain loop.
+A string is a range chars[start:stop]. When a pattern (the first of the two) is compared with many others, `positions`
+(uint64[alphabet]) has, for each character, a bit for each of its positions in the pattern: see `note_positions`. That
+works for patterns of up to 64 characters; longer ones take several passes, or a simple loop.
 """
 
 from lookalike.kernels.compile import bare
@@ -12,7 +12,7 @@ from lookalike.kernels.machine import count_ones
 
 @bare
 def note_positions(chars, start, stop, positions):
-    """Note the positions of each character in a pattern of at most 64."""
+    """Record the positions of each character in a pattern of at most 64 characters."""
     for i in range(start, stop):
         positions[chars[i]] |= U(1) << U(i - start)
 
@@ -26,7 +26,7 @@ def forget_positions(chars, start, stop, positions):
 
 @bare
 def are_equal(chars, i, i_stop, j, j_stop):
-    """Are two strings the same?"""
+    """Whether two strings are equal."""
     if i_stop - i != j_stop - j:
         return False
     while i < i_stop and chars[i] == chars[j]:
@@ -37,7 +37,7 @@ def are_equal(chars, i, i_stop, j, j_stop):
 
 @bare
 def comes_before(chars, i, i_stop, j, j_stop):
-    """Does the first of two strings come before the second in the order of characters?"""
+    """Whether the first of two strings sorts before the second, by character numbers."""
     while i < i_stop and j < j_stop and chars[i] == chars[j]:
         i += 1
         j += 1
@@ -48,8 +48,8 @@ def comes_before(chars, i, i_stop, j, j_stop):
 def common_subsequence(chars, j, j_stop, positions):
     """The length of the longest common subsequence of a string and a pattern of at most 64 characters.
 
-    A bit of `left_open` is 0 if the subsequence grew at that position of the pattern; each character of the string
-    closes the lowest open position after the last closed one, for all lengths at once, by one addition.
+    A bit of `left_open` is 0 if the subsequence grew at that position of the pattern. Each character of the string
+    closes the lowest open position after the last closed one, for all lengths at once, with one addition.
     """
     left_open = ~U(0)
     for k in range(j, j_stop):
@@ -60,7 +60,7 @@ def common_subsequence(chars, j, j_stop, positions):
 
 @bare
 def _close(left_open, fitting, carry):
-    """One step of `common_subsequence` for 64 positions out of many, and what is carried to the next 64."""
+    """One step of `common_subsequence` for 64 of many positions, and the carry to the next 64."""
     total = left_open + fitting
     over = U(total < left_open)
     total += carry
@@ -69,7 +69,7 @@ def _close(left_open, fitting, carry):
 
 @bare
 def _count_closed(left_open, size):
-    """The closed ones among the first positions; `size` may be anything."""
+    """The number of closed positions among the first `size`, which may be negative or above 64."""
     if size <= 0:
         return 0
     return count_ones(~left_open if size >= 64 else ~left_open & ((U(1) << U(size)) - U(1)))
@@ -77,11 +77,11 @@ def _count_closed(left_open, size):
 
 @bare
 def long_common_subsequence(chars, i, i_stop, j, j_stop, positions, carries, least):
-    """The same of two strings of any length, by 256 characters of the pattern at a time; 0 if it is below `least`.
+    """Like `common_subsequence`, for strings of any length, 256 pattern characters at a time; 0 if below `least`.
 
     Four words of 64 positions take little longer than one: each waits only for its own previous step and for a carry.
-    `positions` (uint64[4 * alphabet]) must be empty, and is left empty; `carries` (uint8) is at least as long as the
-    string.
+    `positions` (uint64[4 * alphabet]) must be empty, and is left empty; `carries` (uint8) must be at least as long as
+    the string.
     """
     for k in range(j_stop - j):
         carries[k] = 0
@@ -110,12 +110,12 @@ def long_common_subsequence(chars, i, i_stop, j, j_stop, positions, carries, lea
 
 @bare
 def jaro(chars, i, i_stop, j, j_stop, positions, least):
-    """Jaro similarity of a pattern and a string of at most 64 characters each; 0 if Winkler's cannot be `least`."""
+    """Jaro similarity of a pattern and a string of at most 64 characters each; 0 if Winkler's cannot reach `least`."""
     m, n = i_stop - i, j_stop - j
     reach = max(0, max(m, n) // 2 - 1)
     taken, matched = U(0), U(0)
     for k in range(n):
-        # The window's bits: from k - reach on, up to k + reach.
+        # The bits of the window: from k - reach up to k + reach.
         near = ~U(0) if k + reach >= 63 else (U(1) << U(k + reach + 1)) - U(1)
         if k > reach:
             near &= ~U(0) << U(k - reach) if k - reach < 64 else U(0)
@@ -140,7 +140,7 @@ def jaro(chars, i, i_stop, j, j_stop, positions, least):
 
 @bare
 def long_jaro(chars, i, i_stop, j, j_stop, marks):
-    """Jaro similarity of two strings of any length; `marks` (uint8) is at least as long as both."""
+    """Jaro similarity of two strings of any length; `marks` (uint8) must be at least as long as both together."""
     m, n = i_stop - i, j_stop - j
     reach = max(0, max(m, n) // 2 - 1)
     for k in range(m + n):
@@ -166,7 +166,7 @@ def long_jaro(chars, i, i_stop, j, j_stop, marks):
 
 @bare
 def winkler(chars, i, i_stop, j, j_stop, similarity):
-    """Raise a Jaro similarity above 0.7 by the number of equal characters among the first four."""
+    """Raise a Jaro similarity above 0.7 according to the number of equal characters at the start, up to four."""
     if similarity <= 0.7:
         return similarity
     same = 0
@@ -177,7 +177,7 @@ def winkler(chars, i, i_stop, j, j_stop, similarity):
 
 @bare
 def within_one_edit(chars, i, i_stop, j, j_stop):
-    """Edits that turn one string into the other: 0, 1, or 2 for more; a swap of neighbours is one edit."""
+    """The number of edits between two strings: 0, 1, or 2 for more; a swap of neighbouring characters is one edit."""
     while i < i_stop and j < j_stop and chars[i] == chars[j]:
         i += 1
         j += 1
@@ -193,9 +193,9 @@ def within_one_edit(chars, i, i_stop, j, j_stop):
 
 @bare
 def within_two_edits(chars, i, i_stop, j, j_stop):
-    """Edits that turn one string into the other, no part edited twice: 0, 1, 2, or 3 for more.
+    """The number of edits between two strings, editing no part twice: 0, 1, 2, or 3 for more.
 
-    There must be an edit at the first difference: each kind is tried, and the rest may differ by one more.
+    There must be an edit at the first difference: each kind is tried, and the rest may contain one more.
     """
     if abs((i_stop - i) - (j_stop - j)) > 2:
         return 3
@@ -213,7 +213,7 @@ def within_two_edits(chars, i, i_stop, j, j_stop):
 
 @bare
 def next_space(chars, start, stop):
-    """Where the word that begins at `start` ends."""
+    """The end of the word that begins at `start`."""
     while start < stop and chars[start] != 32:
         start += 1
     return start
@@ -221,7 +221,7 @@ def next_space(chars, start, stop):
 
 @bare
 def one_begins_other(chars, i, i_stop, j, j_stop):
-    """Does one of two strings begin with the other?"""
+    """Whether one of two strings is a prefix of the other."""
     while i < i_stop and j < j_stop and chars[i] == chars[j]:
         i += 1
         j += 1
@@ -230,13 +230,13 @@ def one_begins_other(chars, i, i_stop, j, j_stop):
 
 @bare
 def is_abbreviated(chars, i, i_stop, j, j_stop, spare):
-    """Are all words of the first string in the second, in that order, each whole or cut short in either?
+    """Whether all words of the first string occur in the second, in order, each possibly truncated in either.
 
-    `spare` is at least the number of words that the second has more.
+    `spare` is at least the number of additional words in the second string.
     """
     while i < i_stop and j < j_stop and spare >= 0:
         i_end, j_end = next_space(chars, i, i_stop), next_space(chars, j, j_stop)
-        if one_begins_other(chars, i, i_end, j, j_end):  # the first that fits leaves the most for those that follow
+        if one_begins_other(chars, i, i_end, j, j_end):  # the first that fits leaves the most for the rest
             i = i_end + 1
         else:
             spare -= 1

@@ -1,4 +1,4 @@
-"""Counts over all candidate pairs of records, in one pass: by level of agreement, and by score."""
+"""Counts over all candidate pairs of records in one pass: by level of agreement, and by score."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from lookalike.kernels.compile import bare_kernel
 
 @bare_kernel("int8[..,..], int64[,]")
 def count_levels(levels, counts):
-    """Count the pairs with each level in each field, adding to `counts`.
+    """Count the pairs with each level in each field; adds to `counts`.
 
     Parameters
     ----------
@@ -21,16 +21,16 @@ def count_levels(levels, counts):
 
 @bare_kernel("float64[], float64[], float64[], int64[], float64[]")
 def tally(values, weights, edges, counts, sums):
-    """Count the values between two edges, and sum their weights; values beyond all edges are left out.
+    """Count the values in each interval between edges, and sum their weights; values outside all edges are ignored.
 
     Parameters
     ----------
     values, weights : float64
         As many weights as values, or no weights.
     edges : float64[bins + 1]
-        Ascending. The more evenly spaced they are, the faster it is.
+        In ascending order. The more evenly they are spaced, the faster this is.
     counts, sums : int64[bins], float64[bins]
-        From each edge up to the next, exclusive.
+        For each interval from an edge (inclusive) to the next (exclusive).
     """
     bins = counts.size
     low, high = edges[0], edges[bins]

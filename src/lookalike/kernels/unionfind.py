@@ -1,4 +1,4 @@
-"""Union-find: which items are connected."""
+"""Union-find: the clusters of connected items."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from lookalike.kernels.compile import inlined, kernel
 
 @inlined
 def root_of(parent, item):
-    """The smallest item of the cluster that `item` is in; halves the path on the way."""
+    """The smallest item in the cluster of `item`; halves the path to it."""
     while parent[item] != item:
         parent[item] = parent[parent[item]]
         item = parent[item]
@@ -16,9 +16,9 @@ def root_of(parent, item):
 
 @kernel("int32[], int32[], int32[], bool[]")
 def unite(parent, left, right, joined):
-    """Join left[k] with right[k] for all k in order; joined[k] receives whether that joined two clusters.
+    """Join left[k] with right[k] for all k in order; joined[k] receives whether this joined two clusters.
 
-    `parent` is int32[items], initially each item its own parent; the root of a cluster is its smallest item.
+    `parent` is int32[items]; initially, each item is its own parent. The root of a cluster is its smallest item.
     """
     for k in range(left.size):
         a, b = root_of(parent, np.int64(left[k])), root_of(parent, np.int64(right[k]))
@@ -31,16 +31,16 @@ def unite(parent, left, right, joined):
 
 @kernel("int32[]")
 def flatten(parent):
-    """Point every item straight at its root. Parents are smaller than their children."""
+    """Point every item directly to its root. Parents are smaller than their children."""
     for i in range(parent.size):
         parent[i] = parent[parent[i]]
 
 
 @kernel("int32[], int32[], int32[], int64[]")
 def towards_root(parent, left, right, via):
-    """Traverse a forest from its roots: via[item] = the pair that connects the item to its cluster, -1 for roots.
+    """Traverse a forest from its roots: via[item] is the pair that connects the item to its cluster, -1 for roots.
 
-    The pairs left[k], right[k] form a forest on the items; `parent` is flat.
+    The pairs left[k], right[k] form a forest of the items; `parent` is flat.
     """
     degree = np.zeros(parent.size + 1, np.int64)
     for k in range(left.size):

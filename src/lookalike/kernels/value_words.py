@@ -1,6 +1,6 @@
-"""The words of values, for comparisons that do not depend on their order: hashed, or in alphabetical order.
+"""The words of values, for comparisons that ignore their order: hashed, or sorted alphabetically.
 
-Strings are as in strings.py: value v is chars[offsets[v]:offsets[v + 1]].
+Strings are stored as in strings.py: value v is chars[offsets[v]:offsets[v + 1]].
 """
 
 import numpy as np
@@ -13,14 +13,14 @@ from lookalike.kernels.strings import comes_before, next_space
 
 @kernel("C[], int64[], int64[], uint64[]", C=("uint8", "uint32"))
 def hash_words(chars, offsets, indptr, words):
-    """The distinct words of each value, ascending by a hash whose lowest bit says whether the word has a digit.
+    """Hash the distinct words of each value, ascending; the lowest bit of a hash is 1 if the word contains a digit.
 
     Parameters
     ----------
     indptr : int64[values + 1]
-        Receives at indptr[v] where the words of value v begin.
+        indptr[v] receives where the words of value v begin.
     words : uint64
-        Large enough for all words.
+        Must be large enough for all words.
     """
     at = 0
     for value in range(offsets.size - 1):
@@ -47,7 +47,7 @@ def hash_words(chars, offsets, indptr, words):
 
 @kernel("C[], int64[], C[]", C=("uint8", "uint32"))
 def order_words(chars, offsets, ordered):
-    """The words of each value in alphabetical order, between single spaces as before."""
+    """Sort the words of each value alphabetically; they stay separated by single spaces."""
     starts, stops = np.empty(64, np.int64), np.empty(64, np.int64)
     for value in range(offsets.size - 1):
         start, stop = offsets[value], offsets[value + 1]

@@ -1,7 +1,7 @@
-"""The normal form of texts of a field: folded, words separated by single spaces, common words abbreviated.
+"""The normal form of field texts: folded, words separated by single spaces, common words abbreviated.
 
-Both kernels write to `out` only as far as it reaches and return the total number of bytes, so that a caller whose
-array was too short can call again. Texts seldom become longer: only if one character folds to several.
+Both kernels write to `out` only as far as it reaches, and return the total number of bytes, so that a caller whose
+array was too short can call again. Texts seldom become longer: only if a character folds to several.
 """
 
 import numpy as np
@@ -12,20 +12,20 @@ from lookalike.kernels.words import encode, piece_of, pieces_of
 
 SPACE = 32
 LETTER_BITS = 5
-"""Bits per letter of a word in its key, from 1 for a, so that the key implies the length of the word."""
+"""Bits per letter in the key of a word; a is 1, so that the key also determines the length of the word."""
 LONGEST_WORD = 12
-"""The most letters of a word with a key of 64 bits."""
+"""The largest number of letters in a word that has a key of 64 bits."""
 
 
 @inlined
 def _is_apostrophe(code):
-    """O'Brien is also written OBrien, and the mark in many ways."""
+    """Whether this is an apostrophe: O'Brien is also written OBrien, and the mark has many forms."""
     return (code == 0x27) | (code == 0x60) | (code == 0xB4) | (code == 0x2BC) | (code == 0x2019)
 
 
 @inlined
 def _put(out, at, code):
-    """Write a character if there is room; return the position after it."""
+    """Write a character if there is space; return the position after it."""
     packed, count = encode(code)
     if at + count <= out.size:
         for k in range(count):
@@ -35,7 +35,7 @@ def _put(out, at, code):
 
 @kernel("uint8[], int64[], uint16[], uint32[,], uint32[], uint8[], int64[] -> int64")
 def fold_words(data, offsets, pages, entries, pool, out, ends):
-    """Fold texts, with single spaces between words and none around them; apostrophes vanish.
+    """Fold texts, with single spaces between words and none around them; apostrophes are dropped.
 
     Parameters
     ----------
@@ -54,14 +54,14 @@ def fold_words(data, offsets, pages, entries, pool, out, ends):
     for text in range(offsets.size - 1):
         i, end = offsets[text], offsets[text + 1]
         begin = at
-        gap = False  # is there a gap after the last word?
+        gap = False  # whether there is a gap after the last word
         while i < end:
             byte = np.int64(data[i])
             if byte < 0x80:
                 lower = byte | 0x20 if byte >= 0x40 else byte
                 i += 1
                 if 97 <= lower <= 122 or 48 <= byte <= 57:
-                    # not a function, since numba counts a reference for each array passed: five times as slow
+                    # not a function, since Numba would count a reference for each array passed: five times as slow
                     if gap and at > begin:
                         if at < room:
                             out[at] = SPACE
@@ -94,7 +94,7 @@ def fold_words(data, offsets, pages, entries, pool, out, ends):
 
 @bare
 def _find(keys, key):
-    """The position of a key in ascending keys; -1 if it is not there."""
+    """The index of a key in ascending `keys`; -1 if it is not there."""
     low, high = np.int64(0), np.int64(keys.size)
     while low < high:
         middle = (low + high) // 2
@@ -107,7 +107,7 @@ def _find(keys, key):
 
 @bare
 def _copy(data, start, end, out, at):
-    """Write bytes if there is room; return the position after them."""
+    """Write bytes if there is space; return the position after them."""
     if at + end - start <= out.size:
         for k in range(end - start):
             out[at + k] = data[start + k]
@@ -124,9 +124,9 @@ def replace_words(data, offsets, keys, by, by_offsets, out, ends):
         UTF-8, words between single spaces.
     offsets : int64[texts + 1]
     keys : int64[words], ascending
-        The words, of at most LONGEST_WORD letters a to z: LETTER_BITS for each, the first one highest.
+        The words, each of at most LONGEST_WORD letters a to z: LETTER_BITS per letter, the first one highest.
     by, by_offsets : uint8[bytes], int64[words + 1]
-        The replacement of each.
+        The replacement of each word.
     out, ends
         As in fold_words.
     """

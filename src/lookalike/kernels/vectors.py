@@ -1,7 +1,8 @@
 """Vectors and bit strings: the similarity or distance of two, and the bucket keys of many.
 
-A vector is elements[begin:begin + size] (float32 or float64); a bit string is words of 64 bits. Sums are computed in
-64 bits, in an order that depends on the size alone, so that a pair has the same value wherever it is compared.
+A vector is elements[begin:begin + size] (float32 or float64); a bit string is an array of 64-bit words. Sums are
+computed in 64 bits, in an order that depends on the size alone, so that a pair always has the same value, wherever it
+is compared.
 """
 
 import math
@@ -14,27 +15,27 @@ from lookalike.kernels.machine import count_ones, multiply_add, sum_of_squares, 
 from lookalike.kernels.sets import EUCLIDEAN
 
 LANES = 64
-"""Projections that are summed in parallel."""
+"""The number of projections that are summed in parallel."""
 FARTHEST = 2.0**62
-"""All buckets of a line from here on are one."""
+"""Beyond this, all buckets of a line are one."""
 
 
 @inlined
 def cosine_at(elements, left, right, size):
-    """The cosine of two vectors other than zero; exactly 1 if they are equal."""
+    """The cosine of two nonzero vectors; exactly 1 if they are equal."""
     across, one, other = sums_of_products(elements, left, right, size)
     return max(-1.0, min(1.0, across / math.sqrt(one * other)))
 
 
 @inlined
 def distance_at(elements, left, right, size):
-    """The Euclidean distance of two vectors."""
+    """The Euclidean distance between two vectors."""
     return math.sqrt(sum_of_squares(elements, left, right, size))
 
 
 @inlined
 def differing_bits(words, left, right, size):
-    """The Hamming distance of two bit strings of `size` words."""
+    """The Hamming distance between two bit strings of `size` words."""
     total = np.int64(0)
     for k in range(size):
         total += np.int64(count_ones(words[left + k] ^ words[right + k]))
@@ -43,7 +44,7 @@ def differing_bits(words, left, right, size):
 
 @kernel("int64, int64[], int64[], int64[], int64[], F[], float64[]", F=("float32", "float64"))
 def values_of(measure, left, right, begins, ends, elements, values):
-    """The cosine or distance of each pair of vectors left[k], right[k]."""
+    """Compute the cosine or distance of each pair of vectors left[k], right[k]."""
     for k in range(left.size):
         a, b = begins[left[k]], begins[right[k]]
         size = ends[left[k]] - a
@@ -55,7 +56,7 @@ def values_of(measure, left, right, begins, ends, elements, values):
 
 @kernel("int64[], int64[], int64[], int64[], uint64[], float64[]")
 def bit_distances_of(left, right, begins, ends, words, values):
-    """The Hamming distance of each pair of bit strings left[k], right[k]."""
+    """Compute the Hamming distance of each pair of bit strings left[k], right[k]."""
     for k in range(left.size):
         a, b = begins[left[k]], begins[right[k]]
         values[k] = differing_bits(words, a, b, ends[left[k]] - a)
@@ -63,7 +64,7 @@ def bit_distances_of(left, right, begins, ends, words, values):
 
 @kernel("int64[], uint64[] -> uint64[,]")
 def fingerprint_rows(indptr, words):
-    """Two independent 64-bit hashes of each row of words, as uint64[2, rows]; the order of the words matters."""
+    """Compute two independent 64-bit hashes of each row of words, as uint64[2, rows]; the order of words matters."""
     prints = np.empty((2, indptr.size - 1), np.uint64)
     for row in range(indptr.size - 1):
         first, second = U(indptr[row + 1] - indptr[row]), U(0)
@@ -76,7 +77,7 @@ def fingerprint_rows(indptr, words):
 
 @unchecked
 def _project(vectors, row, tiles, sums):
-    """sums[t * LANES + j] = the dot product of a row with column j of tile t; each summed in order."""
+    """sums[t * LANES + j] = the dot product of a row with column j of tile t; each is summed in order."""
     for t in range(tiles.shape[0]):
         room = sums[t * LANES : (t + 1) * LANES]
         room[:] = 0
@@ -88,7 +89,7 @@ def _project(vectors, row, tiles, sums):
 
 @kernel("float32[,], float32[,,], int64, uint64[,]")
 def sign_keys(vectors, tiles, rows, keys):
-    """Bucket keys of vectors: for each band, the sides of `rows` hyperplanes on which a vector lies.
+    """Compute bucket keys of vectors: for each band, on which side of `rows` hyperplanes a vector lies.
 
     Parameters
     ----------
@@ -109,13 +110,13 @@ def sign_keys(vectors, tiles, rows, keys):
 
 @kernel("float64[,], float64[,,], float64[], float64, int64, uint64[,]")
 def line_keys(vectors, tiles, offsets, width, rows, keys):
-    """Bucket keys of vectors: for each band, the buckets on `rows` lines in which a vector falls.
+    """Compute bucket keys of vectors: for each band, the buckets of `rows` lines that a vector falls into.
 
     Parameters
     ----------
     vectors : float64[items, dimension]
     tiles : float64[tiles, dimension, LANES], the lines, band by band
-    offsets : float64[bands * rows], shares of the width
+    offsets : float64[bands * rows], as fractions of the width
     keys : uint64[bands, items], filled
     """
     sums = np.empty(tiles.shape[0] * LANES, vectors.dtype)
@@ -131,7 +132,7 @@ def line_keys(vectors, tiles, offsets, width, rows, keys):
 
 @kernel("uint64[,], int64[], int64, uint64[,]")
 def bit_keys(words, positions, rows, keys):
-    """Bucket keys of bit strings: for each band, the bits at `rows` positions.
+    """Compute bucket keys of bit strings: for each band, the bits at `rows` positions.
 
     Parameters
     ----------
@@ -151,10 +152,10 @@ def bit_keys(words, positions, rows, keys):
 
 @kernel("uint64[,], int64, int64, int64, int64, int64[], int64[] -> (int64, int64)")
 def near_bits(words, first, last, before, most, left, right):
-    """Pairs of bit strings first..last-1 with earlier ones that differ in `most` bits or fewer.
+    """Find pairs of bit strings first..last-1 with earlier ones that differ in at most `most` bits.
 
-    With `before` above 0, only with those below it. Stops early if `left` might be too short for another one; returns
-    (next bit string, pairs written).
+    If `before` is above 0, only those below it count as earlier. Stops early if `left` might be too short for the next
+    bit string; returns (next bit string, pairs written).
     """
     written = 0
     i = first

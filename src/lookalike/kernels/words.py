@@ -1,9 +1,9 @@
-"""UTF-8 bytes to token hashes, and to folded characters.
+"""From UTF-8 bytes to token hashes, and to folded characters.
 
-ASCII takes the fast path: 64 bytes at a time become a mask of word bytes, and the edges of the mask are
-where tokens start and end. A *run* is a sequence of ASCII letters, digits and bytes beyond ASCII; only runs
-with bytes beyond ASCII go through the folding table, so text with a few accents stays fast. ASCII
-punctuation and space always end a token, so a run never depends on its neighbours.
+ASCII takes the fast path: 64 bytes at a time become a mask of word bytes, and tokens start and end at the edges of the
+mask. A *run* is a sequence of ASCII letters, digits and non-ASCII bytes; only runs with non-ASCII bytes go through the
+folding table, so text with a few accents remains fast. ASCII punctuation and space always end a token, so a run never
+depends on its neighbours.
 """
 
 import numpy as np
@@ -14,12 +14,12 @@ from lookalike.kernels.hashing import U, absorb, as_element, finish, hash_ascii,
 from lookalike.kernels.machine import BLOCK, high_mask, run_mask, trailing_zeros
 
 NOTHING, BETWEEN, INSIDE = 0, 1, 2
-"""The state of fold_characters: before the first token, between two, inside one."""
+"""The state of `fold_characters`: before the first token, between two tokens, inside a token."""
 
 
 @inlined
 def encode(code):
-    """The UTF-8 bytes of a code point, the first one lowest, and their number."""
+    """The UTF-8 bytes of a code point, the first one lowest, and how many there are."""
     if code < 0x80:
         return U(code), np.int64(1)
     if code < 0x800:
@@ -34,10 +34,10 @@ def encode(code):
 
 @inlined
 def _append(code, state, word, length):
-    """Take the UTF-8 bytes of a folded code point into a token's hash (state, pending word, length).
+    """Add the UTF-8 bytes of a folded code point to a token's hash (state, pending word, length).
 
-    The pending word holds the last one to eight bytes: a full one is taken in only when another byte follows,
-    since the last word belongs to finish().
+    The pending word holds the last one to eight bytes: a full word is added only when another byte follows, since the
+    last word is left to `finish`.
     """
     packed, count = encode(code)
     used = ((length - 1) & 7) + 1 if length > 0 else np.int64(0)
@@ -68,7 +68,7 @@ def pieces_of(entry):
 
 @inlined
 def hash_run(data, start, end, pages, entries, pool, tokens, count):
-    """Fold data[start:end] by table; append the hashes of its tokens to `tokens`, return the new count."""
+    """Fold data[start:end] with the table; append the hashes of its tokens to `tokens`, and return the new count."""
     state, word, length = U(0), U(0), np.int64(0)
     i = start
     while i < end:
@@ -99,7 +99,7 @@ def hash_run(data, start, end, pages, entries, pool, tokens, count):
 
 @part
 def _masks_at_end(data, i, end, edge):
-    """run_mask and high_mask of data[i:end] if fewer than 64 bytes are left in the array."""
+    """run_mask and high_mask of data[i:end], if fewer than 64 bytes are left in the array."""
     for k in range(BLOCK):
         edge[k] = data[i + k] if i + k < end else np.uint8(0)
     return run_mask(edge, 0), high_mask(edge, 0)
@@ -107,7 +107,7 @@ def _masks_at_end(data, i, end, edge):
 
 @part
 def _hash_block(data, i, runs, high, open_at, beyond, safe, pages, entries, pool, tokens, count):
-    """hash_tokens for a block with bytes beyond ASCII, or with a run that has some, or at the array's end."""
+    """`hash_tokens` for a block with non-ASCII bytes, or with a run that has some, or at the end of the array."""
     edges = runs ^ ((runs << U(1)) | (U(1) if open_at >= 0 else U(0)))
     seen = np.int64(0)  # bits of `high` below this belong to earlier runs
     while edges != U(0):
@@ -137,8 +137,8 @@ def hash_tokens(data, start, end, pages, entries, pool, edge, tokens):
     data : uint8[bytes]
         UTF-8. Broken sequences count as gaps; nothing outside data[start:end] is used.
     pages, entries, pool
-        The folding table, see kernels/folding.py. Passed one by one: unpacking a tuple counts a reference for
-        each array, which costs more than a word does.
+        The folding table, see kernels/folding.py. Passed individually: unpacking a tuple counts a reference for each
+        array, which costs more than hashing a word.
     edge : uint8[64]
         Work array.
     tokens : uint64[token_capacity(end - start, ...)]
@@ -146,10 +146,10 @@ def hash_tokens(data, start, end, pages, entries, pool, edge, tokens):
     """
     count = 0
     open_at = np.int64(-1)  # where the current run started, -1 between runs
-    beyond = False  # does the current run have bytes beyond ASCII?
+    beyond = False  # whether the current run has non-ASCII bytes
     for i in range(start, end + 1, BLOCK):
         runs, high = U(0), U(0)
-        safe = i + BLOCK + 8 <= data.size  # whole words and blocks can be loaded
+        safe = i + BLOCK + 8 <= data.size  # whether whole words and blocks can be loaded
         if safe:
             runs, high = run_mask(data, i), high_mask(data, i)
         elif i < end:
@@ -178,10 +178,10 @@ def hash_tokens(data, start, end, pages, entries, pool, edge, tokens):
 
 @kernel("uint8[], int64, int64, uint16[], uint32[,], uint32[], uint64[], int64 -> (int64, int64)")
 def fold_characters(data, start, end, pages, entries, pool, characters, place):
-    """Write the characters of the tokens of data[start:end] joined by single spaces, hashed one by one.
+    """Write the characters of the tokens of data[start:end], joined by single spaces, each hashed separately.
 
     `characters` is uint64[character_capacity(end - start, ...)]. `place` is NOTHING at the start of a text, and
-    otherwise the place returned for the part before. Returns (number of characters, place).
+    otherwise the place returned for the previous part. Returns (number of characters, place).
     """
     count = 0
     space = as_element(U(0x20) * U(0x9E3779B97F4A7C15))
@@ -207,14 +207,14 @@ def fold_characters(data, start, end, pages, entries, pool, characters, place):
 
 @inlined
 def token_capacity(length, high):
-    """The most tokens that `length` bytes can have, of which `high` are beyond ASCII.
+    """The largest number of tokens in `length` bytes, of which `high` are non-ASCII.
 
-    A run of ASCII gives at most one token per two bytes; beyond ASCII no code point gives more than two per byte.
+    A run of ASCII gives at most one token per two bytes; a non-ASCII code point gives at most two per byte.
     """
     return length // 2 + 2 * high + 2
 
 
 @inlined
 def character_capacity(length, high):
-    """The most characters, including spaces, that `length` bytes can have: eleven per byte beyond ASCII."""
+    """The largest number of characters, including spaces, from `length` bytes: eleven per non-ASCII byte."""
     return 2 * length + 11 * high + 2

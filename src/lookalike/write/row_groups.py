@@ -1,8 +1,8 @@
 """Row groups of a Parquet file, encoded several at a time.
 
-Arrow encodes and compresses the columns of a file on one thread. Here each row group becomes a file of its own in
-memory, on any thread; their bytes follow each other in the real file, and one footer is made of theirs. The result is
-the file that Arrow would write, byte for byte.
+Arrow encodes and compresses the columns of a file on one thread. Here each row group is first encoded as a separate
+file in memory, on any thread; then their bytes are appended to the real file, and their footers are merged into one.
+The result is the file that Arrow would write, byte for byte.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from lookalike.write.kept_file import Encoders
 
 MAGIC = b"PAR1"
 MOST_COLUMNS = 64
-"""With more columns, joining footers in Python would take as long as encoding small row groups."""
+"""With more columns, merging footers in Python would take as long as encoding small row groups."""
 
-# Numbers of fields in the Thrift definition of Parquet's metadata.
+# Field numbers in the Thrift definition of Parquet's metadata.
 _ROWS, _GROUPS = 3, 4
 _CHUNKS, _GROUP_START, _ORDINAL = 1, 5, 7
 _CHUNK_START, _CHUNK_FACTS = 2, 3
@@ -29,25 +29,25 @@ _PAGE_STARTS = (9, 10, 11)
 
 
 class EncodedGroup(NamedTuple):
-    """A row group as it is stored, and the footer of a file that has only this one."""
+    """A row group as stored, and the footer of a file that contains only this row group."""
 
     data: pa.Buffer
     footer: Fields
 
 
 class ParallelGroups:
-    """As much of `pq.ParquetWriter` as tables are written with."""
+    """The part of the interface of `pq.ParquetWriter` that is used to write tables."""
 
     def __init__(self, file: pa.NativeFile, schema: pa.Schema, options: dict[str, Any], encoders: Encoders) -> None:
         self._file, self._schema, self._options = file, schema, options
         self._encoders = encoders
         self._waiting: deque[tuple[Future[EncodedGroup], int]] = deque()
-        """Row groups that are being encoded, each with its size."""
+        """Row groups that are being encoded, each with its size in bytes."""
         self._footer = encode_group(pa.Table.from_batches([], schema), schema, options).footer
         file.write(MAGIC)
 
     def write_table(self, table: pa.Table, row_group_size: int) -> None:
-        """Add a row group, all of the table."""
+        """Add the whole table as one row group."""
         assert row_group_size == table.num_rows
         while self._waiting and self._is_full(table.nbytes):
             self._append()
@@ -85,7 +85,7 @@ def encode_group(table: pa.Table, schema: pa.Schema, options: dict[str, Any]) ->
 
 
 def add_group(footer: Fields, other: Fields, shift: int) -> None:
-    """Add the row group of another file, which is now stored so many bytes further on."""
+    """Add the row group of another file, which is now stored `shift` bytes further on."""
     groups = footer[_GROUPS].value
     for group in other[_GROUPS].value.value:
         _move(group, _GROUP_START, shift)
@@ -102,6 +102,6 @@ def add_group(footer: Fields, other: Fields, shift: int) -> None:
 
 
 def _move(fields: Fields, number: int, shift: int) -> None:
-    """Add to a position, if there is one: 0 stands for none."""
+    """Add to a position, unless it is missing: 0 also means missing."""
     if number in fields and fields[number].value:
         fields[number] = fields[number]._replace(value=fields[number].value + shift)

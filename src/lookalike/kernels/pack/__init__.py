@@ -1,7 +1,7 @@
-"""Kernels as object code: compiled by Numba once, loaded later without importing it.
+"""Kernels as object code: compiled once by Numba, and loaded later without importing it.
 
-A *pack* is one file for each kernel, signature and kind of processor. `build` writes it, `load` reads it, and
-`call` makes a Python function of it. See docs/decisions/0020-kernel-packs.md.
+A *pack* is one file per kernel, signature and kind of processor. `build` writes it, `load` reads it, and `call` makes a
+Python function of it. See docs/decisions/0020-kernel-packs.md.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _announce: Announce = _log
 
 
 def announce_with(announce: Announce) -> None:
-    """Use another way to say that kernels have to be compiled; the command line does."""
+    """Set how to announce that kernels have to be compiled; used by the command line."""
     global _announce
     _announce = announce
 
@@ -29,16 +29,16 @@ _expected: tuple[str, ...] = ()
 
 
 def expect(*jobs: str) -> None:
-    """Name the running job, as in `usual.txt`: if kernels have to be compiled, those that it needs come first."""
+    """Declare which job is running, as named in `usual.txt`: if kernels have to be compiled, its own come first."""
     global _expected
     _expected = jobs
 
 
 def expected() -> tuple[str, ...]:
-    """The job that is running, or nothing."""
+    """The running job, if it was declared."""
     return _expected
 
 
 def announce(text: str) -> None:
-    """Say that kernels have to be compiled."""
+    """Announce that kernels have to be compiled."""
     _announce(text)

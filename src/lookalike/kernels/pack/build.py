@@ -18,7 +18,7 @@ from typing import Any
 
 
 def build(unit: str, cpu: str, folder: Path) -> Path:
-    """Compile a kernel for one of its signatures; needs a process with the settings of `pack.cpu.numba_settings`."""
+    """Compile a kernel for one signature; the process must have the settings of `pack.cpu.numba_settings`."""
     import llvmlite.binding as llvm
     import numba
 
@@ -62,7 +62,7 @@ def build(unit: str, cpu: str, folder: Path) -> Path:
 
 
 def _called(whole: Any) -> list[str]:
-    """The units that a unit calls."""
+    """The other units that a unit calls."""
     names = [function.name for function in whole.functions if function.is_declaration]
     return sorted(name[len("lookalike.") : -len(".native")] for name in names if name.startswith("lookalike."))
 
@@ -86,7 +86,7 @@ _MATHEMATICS = {"log", "exp", "pow", "sqrt", "fma", "fmaf", "floor", "ceil", "lo
 
 
 def _check_symbols(library: Any, name: str) -> None:
-    """Refuse code that would call into Numba or Python."""
+    """Reject code that would call into Numba or Python."""
     needed = {function.name for function in library._final_module.functions if function.is_declaration}
     foreign = {symbol for symbol in needed if not symbol.startswith(("llvm.", "lookalike."))}
     foreign -= _PROVIDED | _MATHEMATICS
@@ -95,7 +95,7 @@ def _check_symbols(library: Any, name: str) -> None:
 
 
 def main() -> None:
-    """Build what the command line, or standard input, names."""
+    """Build the units given on the command line or standard input."""
     from lookalike.kernels.pack.thrifty import compile_only
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -119,4 +119,4 @@ if __name__ == "__main__":
         sys.exit(f"set {'LOOKALIKE_KERNELS'}=build, or use lookalike.kernels.pack.provide")
     main()
     sys.stdout.flush()
-    os._exit(0)  # nothing is left to do, and LLVM takes a while to say goodbye
+    os._exit(0)  # nothing is left to do, and LLVM takes a while to shut down

@@ -1,7 +1,7 @@
-"""From the address of a packed kernel to a Python function that checks its arguments and calls it without the GIL.
+"""Turn the address of a packed kernel into a Python function that checks arguments and calls it without the GIL.
 
-The arguments travel in one block of eight bytes each: a number as it is, an array as the address of the NumPy object,
-whose data, shape and strides the packed code reads (see `glue`). Results come back likewise.
+The arguments are passed in one block with eight bytes for each: numbers by value, arrays as the address of the NumPy
+object, whose data, shape and strides are read by the packed code (see `glue`). Results are returned the same way.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ Native = Callable[[bytes, Any], int]
 NATIVE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_char_p, ctypes.c_void_p)
 RELEASE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 REQUIRED = object()
-"""Stands for an argument without a default."""
+"""Marks an argument without a default."""
 _HEADER = object.__basicsize__
 _FORMATS = {"bool": "?7x", "float32": "f4x", "float64": "d", "uint64": "Q"}
 
 
 class Memory:
-    """Memory that a kernel allocated for a result; freed with the last array that uses it."""
+    """Memory that a kernel allocated for a result; it is freed with the last array that uses it."""
 
     __slots__ = ("__array_interface__", "_address", "_release")
 
@@ -38,14 +38,14 @@ class Memory:
 
 
 def make_call(name: str, parameters: Mapping[str, Any], takes: str, gives: str, native: Native, release: Any) -> Any:
-    """A Python function for one signature; it returns NotImplemented for arguments of other types.
+    """Make a Python function for one signature; it returns NotImplemented for arguments of other types.
 
     Parameters
     ----------
     parameters
-        The names of the arguments, each with its default, or `REQUIRED`.
+        The names of the arguments, each with its default or `REQUIRED`.
     takes, gives
-        Signatures of the arguments and of the result; `gives` is empty for a kernel without a result.
+        The signatures of the arguments and of the result; `gives` is empty for a kernel without a result.
     """
     kinds = parse(takes)
     lines, flat, checks = _unpacking(dict(zip(parameters, kinds, strict=True)))
@@ -80,7 +80,7 @@ def make_call(name: str, parameters: Mapping[str, Any], takes: str, gives: str, 
 
 
 def _unpacking(kinds: Mapping[str, Kind]) -> tuple[list[str], list[tuple[str, Scalar | Array]], list[str]]:
-    """Lines that take tuples apart, the names of their parts, and conditions on them."""
+    """Source lines that unpack tuples, the names of their parts, and conditions on them."""
     lines: list[str] = []
     flat: list[tuple[str, Scalar | Array]] = []
 
@@ -104,14 +104,14 @@ def _unpacking(kinds: Mapping[str, Kind]) -> tuple[list[str], list[tuple[str, Sc
 
 
 def _failed(status: int) -> Any:
-    """What a status other than 0 means: an array of another layout (from 1000 on), or no memory."""
+    """Handle a status other than 0: an array with another layout (1000 and above), or a lack of memory."""
     if status >= 1000:
         return NotImplemented
     raise MemoryError("a kernel could not allocate memory")
 
 
 class _Results:
-    """How Python objects are made of the block that a kernel filled."""
+    """How to make Python objects from the block that a kernel has filled."""
 
     def __init__(self, gives: str) -> None:
         self._kinds = parse(gives)
@@ -124,7 +124,7 @@ class _Results:
         self.layout = struct.Struct(layout)
 
     def lines(self) -> list[str]:
-        """The last lines of the function, which has the block as `_out`."""
+        """The last lines of the function, in which the block is `_out`."""
         if not self._kinds:
             return ["    return None"]
         names: list[str] = []
@@ -132,7 +132,7 @@ class _Results:
         return [f"    {', '.join(names)}, = _unpack(_out)", f"    return {made}"]
 
     def _make(self, kind: Kind, names: list[str]) -> str:
-        """The expression for a result; its values get names."""
+        """The expression for a result; appends the names of its values to `names`."""
         if isinstance(kind, Group):
             return f"({''.join(self._make(item, names) + ', ' for item in kind.items)})"
         count = 1 if isinstance(kind, Scalar) else 2 + 2 * kind.dimensions
@@ -149,7 +149,7 @@ class _Results:
 def _array_maker(release: Callable[[int], None]) -> Callable[..., Any]:
     def array(address: int, data: int, shape: tuple[int, ...], strides: tuple[int, ...] | None, typed: str) -> Any:
         view = {"shape": shape, "typestr": typed, "data": (data, False), "strides": strides, "version": 3}
-        if not address:  # a part of an argument: the caller's memory, which may not outlive it
+        if not address:  # part of an argument: it is the caller's memory, which may be freed earlier
             return np.asarray(Memory(0, _nothing, view)).copy()
         return np.asarray(Memory(address, release, view))
 
@@ -157,4 +157,4 @@ def _array_maker(release: Callable[[int], None]) -> Callable[..., Any]:
 
 
 def _nothing(address: int) -> None:
-    """Nothing to free."""
+    """Free nothing."""

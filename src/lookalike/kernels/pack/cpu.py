@@ -1,4 +1,4 @@
-"""Which processors packs are made for, and which of them this one is."""
+"""The kinds of processors that packs are made for, and which one this is."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from lookalike.errors import UsageError
 V3 = ("avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe")
 V4 = (*V3, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
 BASELINES = {"x86-64-v4": V4, "x86-64-v3": V3}
-"""The names of common kinds of processors and what they can do, the most able first. Packs of these are shipped."""
+"""Common kinds of processors and their features, the most capable first. Packs for these are shipped."""
 CHOICE = "LOOKALIKE_CPU"
-"""The environment variable that chooses another kind than the best, for tests: a baseline, or `native`."""
+"""The environment variable that selects another kind than the best, for tests: a baseline, or `native`."""
 
 
 @cache
 def target() -> str:
-    """The kind of processor to use kernels for."""
+    """The kind of processor whose kernels are used."""
     runnable = runnable_baselines()
     chosen = os.environ.get(CHOICE)
     if chosen and chosen != "native":
@@ -38,7 +38,7 @@ def target() -> str:
 
 
 def runnable_baselines() -> list[str]:
-    """The kinds of processors whose packs this one can run, the most able first."""
+    """The kinds of processors whose packs this one can run, the most capable first."""
     if sys.platform != "linux" or platform.machine() != "x86_64":
         return []
     features = _features()
@@ -46,7 +46,7 @@ def runnable_baselines() -> list[str]:
 
 
 def _features() -> set[str]:
-    """What this processor can do, and the system lets programs use, as Linux lists it."""
+    """The features of this processor that the system lets programs use, as listed by Linux."""
     try:
         with Path("/proc/cpuinfo").open() as file:
             line = next(line for line in file if line.startswith("flags"))

@@ -1,8 +1,8 @@
-"""Where packs are, and what they are called.
+"""Where packs are stored, and how they are named.
 
-A pack's name holds a digest of the sources that it was made from: of its own module, of every module of kernels that
-this one imports, directly or not, and of the code that makes packs. So an edit to any of them makes another name, and
-machine code of old sources is never found.
+The name of a pack contains a digest of its sources: its own module, every kernel module that this one imports, directly
+or indirectly, and the code that builds packs. An edit to any of them changes the name, so machine code of old sources
+is never found.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from typing import IO, Any
 
 KERNELS = Path(__file__).parent.parent
 SHIPPED = KERNELS / "packs"
-"""Packs that came with the package, or that `make install` built."""
+"""Packs that came with the package, or were built by `make install`."""
 CACHE = "LOOKALIKE_CACHE"
-"""The environment variable that names another folder for packs built on this machine."""
+"""The environment variable that sets another folder for packs built on this machine."""
 _IMPORTS = re.compile(r"^from lookalike\.kernels(?:\.(\w+))? import (.*)$", re.M)
 _MAKERS = (
     "compile.py",
@@ -32,7 +32,7 @@ _MAGIC = b"lookalike kernels 2\n"
 
 @cache
 def cache_folder() -> Path:
-    """The folder of packs built on this machine: the user's own, where nobody else can put code."""
+    """The folder for packs built on this machine; it belongs to the user, so that nobody else can put code there."""
     named = os.environ.get(CACHE)
     if named:
         return Path(named) / "kernels"
@@ -49,20 +49,20 @@ def cache_folder() -> Path:
 
 
 def _is_private(folder: Path) -> bool:
-    """Whether this user alone can write into a folder, so that its machine code can be trusted."""
+    """Whether only this user can write to a folder, so that the machine code in it can be trusted."""
     about = folder.stat()
     mine = not hasattr(os, "getuid") or about.st_uid == os.getuid()
     return mine and not about.st_mode & 0o022 and os.access(folder, os.W_OK)
 
 
 def modules() -> list[str]:
-    """The names of all modules that may have kernels."""
+    """The names of all modules that may contain kernels."""
     return sorted(path.stem for path in KERNELS.glob("*.py") if path.stem not in ("__init__", "compile"))
 
 
 @cache
 def _source(name: str) -> tuple[bytes, tuple[str, ...]]:
-    """A module's source and the modules of kernels that it imports."""
+    """The source of a module, and the kernel modules that it imports."""
     text = (KERNELS / f"{name}.py").read_bytes()
     imported = set()
     for module, names in _IMPORTS.findall(text.decode()):
@@ -82,7 +82,7 @@ def _with_imports(name: str) -> Iterator[str]:
 
 @cache
 def digest(module: str) -> str:
-    """A digest of everything that a module's machine code depends on, but for the processor."""
+    """A digest of everything that a module's machine code depends on, except for the processor."""
     total = hashlib.sha256()
     for maker in _MAKERS:
         total.update((KERNELS / maker).read_bytes())
@@ -92,7 +92,7 @@ def digest(module: str) -> str:
 
 
 def file_name(unit: str, cpu: str) -> str:
-    """The name of a unit's pack."""
+    """The file name of a unit's pack."""
     return f"{unit}.{digest(unit.partition('.')[0])}.{cpu}.pack"
 
 
@@ -106,7 +106,7 @@ def find(unit: str, cpu: str) -> Path | None:
 
 
 def try_lock(folder: Path) -> IO[str] | None:
-    """A lock on building packs in a folder, held until it is closed; None if another process has it."""
+    """Acquire a lock on building packs in a folder, held until closed; None if another process holds it."""
     folder.mkdir(parents=True, exist_ok=True)
     file = (folder / ".lock").open("w")
     try:
@@ -122,7 +122,7 @@ def try_lock(folder: Path) -> IO[str] | None:
 
 
 def write(path: Path, header: dict[str, Any], code: bytes) -> None:
-    """Write a pack: all of it appears at once. Packs of other sources of the unit are removed."""
+    """Write a pack atomically, and remove the unit's packs that were made from other sources."""
     text = json.dumps({**header, "sha256": hashlib.sha256(code).hexdigest()}).encode()
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}")
@@ -134,7 +134,7 @@ def write(path: Path, header: dict[str, Any], code: bytes) -> None:
 
 
 def read(path: Path) -> tuple[dict[str, Any], bytes] | None:
-    """The header and the code of a pack, or None if it is damaged."""
+    """Read the header and the code of a pack; None if it is damaged."""
     data = path.read_bytes()
     start = len(_MAGIC) + 8
     try:

@@ -1,9 +1,9 @@
-"""The code around packed kernels: from NumPy objects to a kernel's arguments, from its result back, and memory.
+"""The code around packed kernels: it converts NumPy objects to arguments, converts results back, and handles memory.
 
-Numba's arrays are structures of pointers and sizes. For each kernel a function is made here, as LLVM code, that takes
-one block of arguments and one for the results (see `call`), reads the fields of NumPy's array objects, whose layout is
-part of NumPy's binary interface, and calls the kernel. What kernels need to allocate arrays is here too: a few lines
-that do what Numba's runtime does, so that nothing of Numba is needed when a kernel runs.
+Numba's arrays are structures of pointers and sizes. For each kernel, this module generates a function in LLVM code that
+takes a block of arguments and a block for the results (see `call`), reads the fields of NumPy's array objects, whose
+layout is part of NumPy's binary interface, and calls the kernel. It also contains what kernels need to allocate arrays:
+a few lines that do the same as Numba's runtime, so that nothing of Numba is needed when a kernel runs.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from lookalike.kernels.pack.numba_types import items_of
 I8, I32, I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 POINTER = I8.as_pointer()
 WRONG_ARRAY = 1000
-"""The status for argument i that has the wrong layout is this plus i."""
+"""The status for a wrong layout of argument i is this plus i."""
 _DATA, _DIMENSIONS, _SHAPE, _STRIDES, _FLAGS = 0, 8, 16, 24, 48
-"""Where NumPy's array objects keep these, counted from the end of the header of every Python object."""
+"""The offsets of these fields in NumPy's array objects, counted from the end of the header of every Python object."""
 _CONTIGUOUS, _ALIGNED = 0x0001, 0x0100
 RELEASE = "lookalike_release"
 
@@ -93,7 +93,7 @@ class Compiled:
 
 
 def symbol_of(unit: str) -> str:
-    """The name of the glue of a unit."""
+    """The name of a unit's glue function."""
     return f"lookalike.{unit}"
 
 
@@ -103,14 +103,14 @@ def native_symbol(unit: str) -> str:
 
 
 def glue(kernel: Compiled) -> str:
-    """LLVM code around a kernel."""
+    """Generate the LLVM code around a kernel."""
     module = ir.Module(name="lookalike.glue")
     _Glue(module, kernel).write()
     return str(module)
 
 
 class _Glue:
-    """Writes the function for one kernel."""
+    """Generates the function for one kernel."""
 
     def __init__(self, module: ir.Module, kernel: Compiled) -> None:
         self._context = kernel.context
@@ -125,13 +125,13 @@ class _Glue:
         self._header = self._take(I64)
 
     def _forward(self, module: ir.Module, name: str) -> None:
-        """The kernel under a name that does not change, for other kernels."""
+        """Export the kernel under a fixed name, for other kernels."""
         function = ir.Function(module, self._callee.function_type, name=name)
         builder = ir.IRBuilder(function.append_basic_block("entry"))
         builder.ret(builder.call(self._callee, function.args, tail=True))
 
     def write(self) -> None:
-        """Fill the function."""
+        """Generate the body of the function."""
         builder, described = self._builder, self._description
         values = [self._argument(kind) for kind in described.argtypes]
         status, result = self._context.call_conv.call_function(

@@ -1,7 +1,7 @@
-"""Object code as an image: the bytes that have to be in memory, and where addresses have to be filled in.
+"""Object code as an image: the bytes to put into memory, and the places where addresses have to be filled in.
 
-Numba's object files for x86-64 hold code and constants, and refer to each by its whole address. So they can be laid
-out when a pack is built, and loading one is copying it and adding numbers (see `link`), which takes no linker.
+Numba's object files for x86-64 contain code and constants, and use absolute addresses. So they can be laid out when a
+pack is built; loading one then means copying it and adding numbers (see `link`), which takes no linker.
 """
 
 from __future__ import annotations
@@ -31,13 +31,14 @@ class _Section(NamedTuple):
 
 
 def make_image(code: bytes) -> tuple[bytes, dict[str, Any]] | None:
-    """The image of an object file, and what `link` has to know of it; None if it is not one for x86-64.
+    """Make the image of an object file, with what `link` has to know about it; None if it is not for x86-64.
 
     Returns
     -------
     tuple
         The image, and a dictionary: `defines` has the place of every symbol that it defines, `own` the places to which
-        the address of the image has to be added, and `other` by symbol those that need the address of that symbol.
+        the address of the image has to be added, and `other`, by symbol, the places that need the address of that
+        symbol.
     """
     if code[:6] != b"\x7fELF\x02\x01":
         return None
@@ -63,7 +64,7 @@ def _sections(code: bytes, start: int, count: int) -> list[_Section]:
 
 
 def _lay_out(code: bytes, sections: list[_Section]) -> tuple[bytearray, dict[int, int]]:
-    """Code and constants one after the other, and where each section is."""
+    """Put code and constants one after the other; also return where each section is."""
     image, places = bytearray(), {}
     for number, section in enumerate(sections):
         if section.flags & _WRITABLE and section.size:
@@ -101,7 +102,7 @@ def _refer(
     own: list[int],
     other: dict[str, list[int]],
 ) -> None:
-    """Fill in what is known of a reference, and note what is not."""
+    """Fill in what is known about a reference, and record what is not."""
     (name, section, value), (at, kind, addend) = symbol, reference
     if kind != _ABSOLUTE:
         raise ValueError(f"the code refers to {name or 'itself'} in a way ({kind}) that is not known")

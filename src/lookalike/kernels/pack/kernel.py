@@ -1,4 +1,4 @@
-"""A kernel as the rest of the package sees it: a function whose machine code is in packs."""
+"""A kernel as seen by the rest of the package: a function whose machine code is in packs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _lock = threading.Lock()
 
 
 class Kernel:
-    """A kernel, with a pack for each of its signatures, which is opened when a call needs it."""
+    """A kernel with one pack per signature, which is opened when a call needs it."""
 
     def __init__(self, function: Function, signatures: tuple[str, ...], variables: dict[str, tuple[str, ...]]) -> None:
         self.__wrapped__ = function
@@ -44,7 +44,7 @@ class Kernel:
         return self._call_any(arguments, named)
 
     def _call_any(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        """Open the packs that are not open yet; then try with the arrays inside subclasses such as memory maps."""
+        """Open the remaining packs; then try again with subclasses of arrays, such as memory maps, as plain arrays."""
         for call in self._opening():
             result = call(*arguments, **named)
             if result is not NotImplemented:
@@ -64,19 +64,19 @@ class Kernel:
         names = code.co_varnames[: code.co_argcount]
         parameters = dict.fromkeys(names, REQUIRED) | dict(zip(names[len(names) - len(defaults) :], defaults))
         for number, unit in enumerate(self.units):
-            with _lock:  # several threads may be here at once
+            with _lock:  # several threads may get here at once
                 if number == len(self._calls):
                     self._calls = [*self._calls, open_call(unit, parameters)]
             yield self._calls[number]
 
 
 def known_units(first_only: bool = False) -> list[str]:
-    """The names of the packs of all kernels in modules that have been imported; or the first of each kernel."""
+    """The names of the packs of all kernels in imported modules, or only the first of each kernel."""
     return [unit for kernel in _known for unit in (kernel.units[:1] if first_only else kernel.units)]
 
 
 def units_called_by(unit: str) -> list[str]:
-    """The first packs of the kernels that a kernel calls, directly or through functions that are inlined into it."""
+    """The first packs of the kernels that a kernel calls, directly or through functions inlined into it."""
     found: dict[str, None] = {}
     waiting = [kernel.__wrapped__ for kernel in _known if unit in kernel.units]
     seen = set(waiting)

@@ -1,7 +1,7 @@
-"""Put the code of packs into memory, and find its functions.
+"""Load the code of packs into memory, and find its functions.
 
-Images (see `image`) are copied and filled in here. Other object code, of other systems and processors, is left to
-llvmlite, whose import takes a tenth of the time of a small job.
+Images (see `image`) are copied and completed here. Other object code, for other systems and processors, is left to
+llvmlite; importing that takes a tenth of the time of a small job.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ Unit = tuple[dict[str, Any], bytes]
 """The header of a pack, and its code."""
 _ADDRESS = struct.Struct("<Q")
 _LINE = 64
-"""Images begin at multiples of this: no constant needs more."""
+"""Images begin at multiples of this; no constant needs a larger alignment."""
 
 
 class Linker(Protocol):
     """Holds the machine code of a process."""
 
     def add(self, units: list[Unit]) -> None:
-        """Add units; what they call is among them or has been added before."""
+        """Add units; everything that they call must be among them or have been added before."""
 
     def address(self, symbol: str) -> int:
         """The address of a function."""
 
 
 def linker_for(unit: Unit) -> Linker:
-    """What links units of this kind."""
+    """The linker for units of this kind."""
     return Images() if "image" in unit[0] else ObjectFiles()
 
 
 class Images:
-    """Images, copied into memory that can then be read and executed only."""
+    """Images, copied into memory that is then readable and executable, but not writable."""
 
     def __init__(self) -> None:
         self._addresses: dict[str, int] = {}
@@ -44,7 +44,7 @@ class Images:
         self._memory: list[mmap.mmap] = []
 
     def add(self, units: list[Unit]) -> None:
-        """Place all of them; then every address is known, and can be filled in."""
+        """Place all units first, so that every address is known, and then fill in the addresses."""
         starts, size = [], 0
         for _, code in units:
             starts.append(size)
@@ -71,7 +71,7 @@ class Images:
                 put(memory, start + place, (get(memory, start + place)[0] + address) % 2**64)
 
     def address(self, symbol: str) -> int:
-        """The address of a function of the images, or of the C library."""
+        """The address of a function in the images or in the C library."""
         if symbol not in self._addresses:
             found = ctypes.cast(getattr(self._library, symbol), ctypes.c_void_p).value
             self._addresses[symbol] = found or 0
@@ -90,7 +90,7 @@ class ObjectFiles:
         self._llvm, self._engine = llvm, llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
 
     def add(self, units: list[Unit]) -> None:
-        """Add object files, to be linked."""
+        """Add object files, which will be linked."""
         for _, code in units:
             self._engine.add_object_file(self._llvm.ObjectFileRef.from_data(code))
         self._engine.finalize_object()

@@ -1,4 +1,4 @@
-"""How kernels call each other: by name, so that each is compiled once, in its own module."""
+"""How kernels call each other: by name, so that each is compiled only once, in its own module."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _NOWHERE = 4096
 
 
 def linked(function: Callable[..., Any], signatures: list[str]) -> Any:
-    """What stands for a kernel in the code of other kernels: a call by name, of the signature that fits."""
+    """Make the stand-in for a kernel in the code of other kernels: a call by name, for the matching signature."""
     module = function.__module__.rpartition(".")[2]
     known = [signature_of(*split(text)) for text in signatures]
     symbols = [native_symbol(f"{module}.{function.__name__}.{number}") for number in range(len(known))]
     for symbol in symbols:
-        # Numba also links what it compiles, though nothing is run: any address will do.
+        # Numba also links what it compiles; as nothing is run, any address will do.
         llvm.add_symbol(symbol, _NOWHERE)
 
     def choose(context: Any, *arguments: Any) -> Any:

@@ -17,11 +17,11 @@ _lock = threading.RLock()
 _headers: dict[str, dict[str, Any]] = {}
 _builders: list[Any] = []
 _linkers: list[Linker] = []
-"""The one of this process, once there is code to link."""
+"""The linker of this process, once there is code to link."""
 
 
 def open_call(unit: str, parameters: Mapping[str, Any]) -> Callable[..., Any]:
-    """The Python function of a unit, whose pack is built first if there is none; `parameters` as for `make_call`."""
+    """Open the Python function of a unit, building its pack if it is missing; `parameters` as for `make_call`."""
     with _lock:
         new: list[Unit] = []
         header = _add(unit, new)
@@ -42,7 +42,7 @@ def _linker(unit: Unit) -> Linker:
 
 
 def _add(unit: str, new: list[Unit]) -> dict[str, Any]:
-    """The header of a unit; it, and those that it calls, are added to `new` if they are."""
+    """The header of a unit; if it is not loaded, add it and the units that it calls to `new`."""
     if unit not in _headers:
         header, code = _read(unit) or _built(unit)
         _headers[unit] = header
@@ -58,7 +58,7 @@ def _read(unit: str) -> tuple[dict[str, Any], bytes] | None:
 
 
 def _built(unit: str) -> tuple[dict[str, Any], bytes]:
-    """A unit that has to be built first, by this process or by another that is building already."""
+    """A unit that has to be built, by this process or by another one that is already building."""
     from lookalike.kernels.pack.usual import usual_units
 
     folder, start = files.cache_folder(), time.monotonic()
@@ -72,7 +72,7 @@ def _built(unit: str) -> tuple[dict[str, Any], bytes]:
 
 
 def _new_builder(unit: str) -> Any:
-    """Build a unit, and meanwhile others that are likely to be needed; None if another process is building."""
+    """Start to build a unit and others that are likely to be needed; None if another process is building."""
     from lookalike.kernels.pack.kernel import known_units, units_called_by
     from lookalike.kernels.pack.provide import Builder
     from lookalike.kernels.pack.usual import usual_units

@@ -1,4 +1,4 @@
-"""Types of signatures as Numba's types, and back."""
+"""Convert the types of signatures to Numba's types, and back."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lookalike.kernels.pack.signature import Array, Group, Kind, parse
 
 
 def to_numba(kind: Kind) -> Any:
-    """Numba's type for one of a signature."""
+    """The Numba type for a type of a signature."""
     if isinstance(kind, Group):
         return types.Tuple([to_numba(item) for item in kind.items])
     scalar = types.boolean if kind.name == "bool" else getattr(types, kind.name)
@@ -18,18 +18,18 @@ def to_numba(kind: Kind) -> Any:
 
 
 def signature_of(takes: str, gives: str) -> Any:
-    """Numba's signature for what a kernel takes and returns."""
+    """The Numba signature for the arguments and the result of a kernel."""
     result = to_numba(parse(gives)[0]) if gives else types.none
     return result(*(to_numba(kind) for kind in parse(takes)))
 
 
 def items_of(kind: Any) -> list[Any]:
-    """The types in a tuple."""
+    """The types of the items of a tuple."""
     return list(kind.types)
 
 
 def describe(kind: Any) -> str:
-    """The text of Numba's type, as in a signature."""
+    """A Numba type as text, as written in a signature."""
     if kind == types.none:
         return ""
     if isinstance(kind, types.BaseTuple):

@@ -24,7 +24,7 @@ from lookalike.kernels.pack.kernel import known_units, units_called_by
 
 
 class Builder:
-    """Builds packs in the background; those that somebody waits for come first. Closes a lock when it is done."""
+    """Builds packs in the background, those that someone is waiting for first. Closes the lock when it is done."""
 
     def __init__(self, units: Sequence[str], target: str, folder: Path, lock: IO[str] | None = None) -> None:
         self._waiting, self._lock = list(units), lock
@@ -45,16 +45,16 @@ class Builder:
         return self._working == 0
 
     def wait_for(self, unit: str, likely: Sequence[str] = ()) -> bool:
-        """Wait until a unit is built, and build likely ones meanwhile; False if this builder has ended without it.
+        """Wait for a unit, building likely ones in the meantime; return False if this builder has ended without it.
 
         Raises
         ------
         ResourceError
-            If something cannot be built: the message has what the compiler said.
+            If something cannot be built; the message contains the compiler's output.
         """
         with self._changed:
             waiting = set(self._waiting)
-            called = () if unit in likely else units_called_by(unit)  # which may guess wrong types
+            called = () if unit in likely else units_called_by(unit)  # which may guess the wrong types
             first = [other for other in (*called, *likely) if other in waiting]
             if unit not in self._under_way:
                 first.insert(0, unit)
@@ -73,7 +73,7 @@ class Builder:
             raise ResourceError(f"kernels could not be compiled: {self._failure}")
 
     def stop(self) -> None:
-        """Leave the rest for another time."""
+        """Stop building; what is missing is built another time."""
         with self._changed:
             self._waiting.clear()
         for process in self._processes:
@@ -131,14 +131,14 @@ def _start(target: str, folder: Path) -> subprocess.Popen[str]:
 
 
 def all_units() -> list[str]:
-    """The names of all packs there can be."""
+    """The names of all possible packs."""
     for module in files.modules():
         importlib.import_module(f"lookalike.kernels.{module}")
     return known_units()
 
 
 def main() -> None:
-    """Build what is missing, and say how long it took."""
+    """Build missing packs, and report how long it took."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     place = parser.add_mutually_exclusive_group()
     place.add_argument("--shipped", action="store_true", help="all baselines, inside the package")

@@ -1,7 +1,8 @@
-"""What a kernel takes and returns, written as text: "uint8[], int64[,], (uint64[], float64), bool -> int64".
+"""The types of a kernel's arguments and result, as text: "uint8[], int64[,], (uint64[], float64), bool -> int64".
 
-`uint8[]` is an array of one dimension, `int64[,]` of two, contiguous in memory; `uint64[..]` may have gaps between its
-values. Parentheses are a tuple. Upper-case letters stand for several types, of which each makes a kernel of its own.
+`uint8[]` is a one-dimensional array, `int64[,]` a two-dimensional one, both contiguous in memory; `uint64[..]` may have
+gaps between its values. Parentheses denote a tuple. An upper-case letter stands for several types, each of which makes
+a separate kernel.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _TOKEN = re.compile(r"\s*([a-z]+\d*)(\[[.,]*\])?|\s*([(),])")
 
 @dataclass(frozen=True)
 class Scalar:
-    """A number or truth value."""
+    """A number or Boolean."""
 
     name: str
 
@@ -43,7 +44,7 @@ Kind = Scalar | Array | Group
 
 
 def expand(texts: Sequence[str], variables: Mapping[str, Sequence[str]]) -> list[str]:
-    """Every signature that a text with variables stands for.
+    """List all signatures that texts with variables stand for.
 
     Examples
     --------
@@ -59,12 +60,12 @@ def expand(texts: Sequence[str], variables: Mapping[str, Sequence[str]]) -> list
 
 
 def count(texts: Sequence[str], variables: Mapping[str, Sequence[str]]) -> int:
-    """How many signatures `expand` gives."""
+    """The number of signatures that `expand` returns."""
     return len(texts) * math.prod(map(len, variables.values()))
 
 
 def split(text: str) -> tuple[str, str]:
-    """What a kernel takes, and what it returns, if anything.
+    """Split a signature into arguments and result; the result may be empty.
 
     Examples
     --------
@@ -76,7 +77,7 @@ def split(text: str) -> tuple[str, str]:
 
 
 def parse(text: str) -> tuple[Kind, ...]:
-    """The types in a signature.
+    """Parse the types of a signature.
 
     Examples
     --------
@@ -115,7 +116,7 @@ def _plain(name: str, dimensions: str) -> Kind:
 
 
 def flatten(kinds: Sequence[Kind]) -> Iterator[Scalar | Array]:
-    """The scalars and arrays of a signature, without the tuples around them."""
+    """The scalars and arrays of a signature, without the enclosing tuples."""
     for kind in kinds:
         if isinstance(kind, Group):
             yield from flatten(kind.items)

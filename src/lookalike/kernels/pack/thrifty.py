@@ -1,9 +1,9 @@
-"""Keep Numba from doing what packs do not need.
+"""Keep Numba from doing work that packs do not need.
 
-Numba prepares everything that it compiles to be run in the same process: each function, even one that is inlined into
-others, is optimised, becomes machine code and is linked. Packs need the LLVM code alone, which `optimize` and `build`
-turn into object code once for each kernel. Numba also makes new optimisation passes for each function, and for each
-that is only declared; and it computes the sizes of variables for a debugger, the variables that live in each block for
+Numba prepares everything that it compiles to run in the same process: each function, even one that is inlined into
+others, is optimised, translated to machine code, and linked. Packs only need the LLVM code, which `optimize` and
+`build` turn into object code once per kernel. Numba also creates new optimisation passes for each function, and for
+each that is only declared; and it computes the sizes of variables for debuggers, the live variables of each block for
 generators, and ufuncs for the sum of two integers.
 """
 
@@ -20,13 +20,13 @@ _LIBRARY = (
 )  # fmt: skip
 _GENERATOR = ("_add_module", "set_env", "_function_pass_manager")
 _optimizers: list[Any] = []
-"""What optimises a library, once `compile_only` has put it off."""
+"""What optimises a library, once `compile_only` has deferred it."""
 
 
 def compile_only() -> None:
-    """Let Numba stop at LLVM code in this process: nothing that it compiles from now on can be run.
+    """Make Numba stop at LLVM code in this process: nothing that it compiles from now on can be run.
 
-    A version of Numba with other insides is left as it is, and takes longer.
+    A version of Numba with different internals is left unchanged, and takes longer.
     """
     sys.modules.setdefault("colorama", None)  # type: ignore[arg-type]  # colours for messages that nobody sees
     from numba.core import codegen
@@ -50,7 +50,7 @@ def compile_only() -> None:
 
 
 def optimize(library: Any) -> None:
-    """Optimise the code of a kernel with all that is inlined into it, unless Numba has done so."""
+    """Optimise the code of a kernel, including all inlined functions, unless Numba has already done so."""
     for optimizer in _optimizers:
         optimizer(library)
 
@@ -65,11 +65,11 @@ def _no_address(self: Any, _: str) -> int:
 
 
 def _nothing(self: Any, *_: Any) -> None:
-    """Take the place of a step that is not needed."""
+    """Replace a step that is not needed."""
 
 
 def _optimize_defined(self: Any, module: Any) -> None:
-    """Do what Numba does, with the same passes for all functions, and only for those that have a body."""
+    """Do what Numba does, with the same passes for all functions, and only for functions with a body."""
     module.data_layout = self._codegen._data_layout
     passes, builder = self._codegen._function_pass_manager()
     for function in module.functions:
@@ -78,7 +78,7 @@ def _optimize_defined(self: Any, module: Any) -> None:
 
 
 def _remember_sizes() -> None:
-    """Ask LLVM for the size of a type once, not for each variable."""
+    """Ask LLVM for the size of a type only once, not for each variable."""
     from numba.core import base
 
     context: Any = base.BaseContext
@@ -97,7 +97,7 @@ def _remember_sizes() -> None:
 
 
 def _skip_live_variables() -> None:
-    """Only generators and object mode need to know which variables live where a block begins."""
+    """Skip the search for live variables at the start of each block: only generators and object mode need them."""
     from numba.core import postproc, transforms
 
     processor: Any = postproc.PostProcessor
@@ -120,7 +120,7 @@ def _skip_live_variables() -> None:
 
 
 def _skip_ufuncs() -> None:
-    """Operators of numbers are no ufuncs: Numba finds a loop for their types, and then drops it."""
+    """Skip ufuncs for operators on numbers: Numba would look for a loop with their types, and then discard it."""
     from numba.core import types
     from numba.core.typing import npydecl
 
@@ -138,7 +138,7 @@ def _skip_ufuncs() -> None:
 
 
 def _compare_flags_first() -> None:
-    """Flags with the same settings are equal, and their hash depends on their class alone, as Numba's does."""
+    """Treat flags with equal settings as equal, with a hash that depends on their class alone, like Numba's own."""
     from numba.core import targetconfig
 
     flags: Any = targetconfig.TargetConfig

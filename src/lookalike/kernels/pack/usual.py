@@ -1,8 +1,8 @@
-"""Which kernels a job usually needs, so that they are compiled at the same time, not when each is first called.
+"""The kernels that a job usually needs, so that they are compiled together, not when each is first called.
 
-They are listed in `usual.txt`: a line for each kernel, with the jobs that call it, those that take longest to compile
-first. A job that calls others waits for each of these, so the list decides how fast the first run is, and nothing else.
-`tests/kernels/test_usual.py` compares it with what small jobs call.
+`usual.txt` lists them, one kernel per line with the jobs that call it; those that take longest to compile come first. A
+job that calls other kernels waits for each of these, so the list affects only how fast the first run is.
+`tests/kernels/test_usual.py` compares it with the calls of small jobs.
 """
 
 from __future__ import annotations
@@ -23,5 +23,5 @@ def _jobs_of_units() -> dict[str, frozenset[str]]:
 
 
 def usual_units(jobs: tuple[str, ...]) -> list[str]:
-    """The kernels that some jobs usually call, job by job, those that take longest to compile first."""
+    """The kernels that some jobs usually call, job by job; those that take longest to compile come first."""
     return list(dict.fromkeys(unit for job in jobs for unit, users in _jobs_of_units().items() if job in users))
