@@ -130,6 +130,34 @@ main.main(["tune", "--absent"])
     assert (done.returncode, done.stderr.count("\n")) == (143, 1)
 
 
+def test_a_signal_is_not_lost_while_a_lost_one_is_sent_again():
+    code = """
+import os, signal, threading, time
+from lookalike.cli import stopping
+stopping.catch_signals()
+class Early(threading.Timer):
+    signals = 1
+    def start(self):
+        super().start()
+        if Early.signals:
+            Early.signals = 0
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(0.01)
+threading.Timer = Early
+class Dying:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.01)
+try:
+    Dying()
+    time.sleep(10)
+except KeyboardInterrupt as error:
+    os._exit(stopping.exit_code(error))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=False)
+    assert (done.returncode, done.stderr) == (143, "")
+
+
 def test_ignored_signals_stay_ignored(temporary):
     def ignore():
         signal.signal(signal.SIGHUP, signal.SIG_IGN)

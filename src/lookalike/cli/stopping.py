@@ -28,9 +28,13 @@ class Stopped(KeyboardInterrupt):
 def catch_signals() -> None:
     """Make signals that end the process raise `Stopped`, unless they are ignored (`nohup`)."""
     last = -2 * REPEATED_SECONDS
+    losing = False
 
     def stop(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
         nonlocal last
+        if losing:  # what is raised now would be lost as well
+            send_later(number)
+            return
         before, last = last, time.monotonic()
         if last - before > REPEATED_SECONDS:
             stopped = Stopped()
@@ -41,12 +45,16 @@ def catch_signals() -> None:
 
     def send_again(lost: sys.UnraisableHookArgs) -> None:
         """Send the signal again: Python drops exceptions in destructors and callbacks, such as those of imports."""
-        nonlocal last
+        nonlocal last, losing
         if not isinstance(lost.exc_value, Stopped):
             others(lost)
             return
-        last = -2 * REPEATED_SECONDS
-        threading.Timer(LATER_SECONDS, os.kill, (os.getpid(), lost.exc_value.signal_number)).start()
+        last, losing = -2 * REPEATED_SECONDS, True
+        send_later(lost.exc_value.signal_number)
+        losing = False
+
+    def send_later(number: int) -> None:
+        threading.Timer(LATER_SECONDS, os.kill, (os.getpid(), number)).start()
 
     sys.unraisablehook = send_again
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
