@@ -1,6 +1,7 @@
 """Starting and stopping, keys, several servers, a crash under load, and the client."""
 
 import json
+import resource
 import signal
 import subprocess
 import threading
@@ -13,7 +14,9 @@ import pytest
 
 import lookalike as la
 from calling import process, wait_for
+from lookalike.errors import ResourceError
 from lookalike.server.options import Limits, ServerOptions
+from lookalike.server.reviewed_run import append_line
 from serving import TEXTS, Serving, make_index
 
 ROSE = TEXTS["rose"]
@@ -312,6 +315,34 @@ def test_a_run_is_reviewed(cli, refused, tmp_path):
     done = refused("--run", out)
     assert (done.code, done.err.count("\n")) == (3, 1)
     assert done.err.startswith(f"lookalike: --run {out}: damaged or edited (")
+
+
+def test_a_decision_that_cannot_be_saved_is_refused(cli, tmp_path):
+    text = "one two three four five six seven"
+    (tmp_path / "in.txt").write_text(f"{text}\n{text}\n")
+    assert cli("dedup", tmp_path / "in.txt", "-o", tmp_path / "out", "--quiet").code == 0
+    saved = tmp_path / "out.decisions.jsonl"
+    with Serving("--run", tmp_path / "out") as server:
+        saved.symlink_to("/dev/full")
+        done = server.post("/v1/review/decisions", {"group": 0, "row": 0, "decision": "keep"})
+        assert (done.status, "no space left" in done.json()["detail"]) == (503, True)
+        assert server.call("GET", "/v1/review").json()["decided"] == 0
+        saved.unlink()
+        assert server.post("/v1/review/decisions", {"group": 0, "row": 0, "decision": "keep"}).status == 200
+
+
+def test_half_a_decision_is_taken_back(tmp_path):
+    path = tmp_path / "decisions.jsonl"
+    append_line(path, b'"first"')
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 3, before[1]))
+    try:
+        with pytest.raises(ResourceError, match="no space left"):
+            append_line(path, b'"second"')
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    append_line(path, b'"third"')
+    assert path.read_bytes() == b'"first"\n"third"\n'
 
 
 def test_links_are_reviewed(cli, tmp_path):

@@ -11,11 +11,12 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
+from lookalike.errors import LookalikeError
 from lookalike.server.explore import explore_routes
 from lookalike.server.gate import Gate
 from lookalike.server.keys import Keys
 from lookalike.server.logs import RequestLog
-from lookalike.server.problems import PROBLEM_TYPE, Problem
+from lookalike.server.problems import PROBLEM_TYPE, Problem, problem_of
 from lookalike.server.review import review_routes
 from lookalike.server.reviewed_run import ReviewedRun
 from lookalike.server.routes import add_routes
@@ -40,6 +41,7 @@ def create_app(state: ServerState, keys: Keys | None, reviewed: ReviewedRun | No
         review_routes(app, state, reviewed)
     page_routes(app, state)
     app.add_exception_handler(Problem, _problem_reply)
+    app.add_exception_handler(LookalikeError, _error_reply)
     app.add_exception_handler(HTTPException, _http_reply)
     app.add_exception_handler(RequestValidationError, _validation_reply)
     return Gate(app, state.options, keys, state.metrics, RequestLog(state.options.log))
@@ -52,6 +54,11 @@ def _reply(request: Request, problem: Problem, headers: Mapping[str, str] | None
 
 async def _problem_reply(request: Request, error: Any) -> Response:
     return _reply(request, error)
+
+
+async def _error_reply(request: Request, error: Any) -> Response:
+    """The response to an error that no route expects, such as a full disk."""
+    return _reply(request, problem_of(error))
 
 
 async def _http_reply(request: Request, error: Any) -> Response:

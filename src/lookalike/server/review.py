@@ -56,7 +56,7 @@ def review_routes(app: FastAPI, state: ServerState, run: ReviewedRun) -> None:
         first, count = _number(request, "from", 0), min(_number(request, "count", 20), MOST)
         return reply(await state.run(run.group, _checked(run, group), first, count))
 
-    @app.post("/v1/review/decisions", **about("Decide", 404, 408, 413, 415, 422, given=body_of(DECIDING)))
+    @app.post("/v1/review/decisions", **about("Decide", 404, 408, 413, 415, 422, 503, given=body_of(DECIDING)))
     async def decide(request: Request) -> Response:
         """Decide about an item of a group: keep, remove, unsure, or null to take it back. Row -1 is the kept item."""
         given = await read_value(state, request)

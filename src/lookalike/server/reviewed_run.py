@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +24,7 @@ from lookalike.features.passages import compare_texts
 from lookalike.features.shingles import Shingling
 from lookalike.jobs.run_inputs import RunInputs, open_inputs_of
 from lookalike.types import RUN_FILE, Float64, Int64, parse_record
+from lookalike.write import disk_errors
 
 SIDES = ("left", "right")
 DECISIONS = ("keep", "remove", "unsure")
@@ -251,7 +254,7 @@ class ReviewedRun:
             about = {name: one[f"{side}{name}"] for name in ("id", "file", "row")}
         line = {**about, "decision": decision, "at": datetime.now(UTC).isoformat(timespec="seconds")}
         with self._writing:
-            _append_line(self.decisions_path, json.dumps(line).encode())
+            append_line(self.decisions_path, json.dumps(line).encode())
             self._note(self._name(group, row), line)
         return line
 
@@ -274,18 +277,19 @@ class ReviewedRun:
                 continue
 
 
-def _append_line(path: Path, line: bytes) -> None:
+def append_line(path: Path, line: bytes) -> None:
     """Add a line to a file, completely or not at all; an earlier line that was cut short is ended first."""
-    with path.open("ab+") as file:
+    with disk_errors(path), path.open("ab+", buffering=0) as file:  # a buffer would be written again when it is closed
         size = file.seek(0, os.SEEK_END)
         file.seek(max(size - 1, 0))
-        begun = file.read(1) not in (b"", b"\n")
+        whole = (b"\n" if file.read(1) not in (b"", b"\n") else b"") + line + b"\n"
         try:
-            file.write((b"\n" if begun else b"") + line + b"\n")
-            file.flush()
+            if file.write(whole) != len(whole):
+                raise OSError(errno.ENOSPC, "No space left on device")
             os.fsync(file.fileno())
         except OSError:
-            os.truncate(path, size)
+            with suppress(OSError):
+                file.truncate(size)
             raise
 
 
