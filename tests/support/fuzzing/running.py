@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,8 +83,8 @@ def _become(arguments: list[str], place: Path, streams: list[Path], as_process: 
         if as_process:
             os.execv(PROGRAM, [str(PROGRAM), *arguments])
         tempfile.tempdir = None
-        # what developers would see is a failure here, except what a signal at the start of a server leaves
-        sys.warnoptions += ["default", "ignore:coroutine"]
+        sys.warnoptions.append("default")  # what developers would see is a failure here
+        warnings.filterwarnings("ignore", "coroutine")  # except what a signal at the start of a server leaves
         faulthandler.enable()
         sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w", errors="backslashreplace")  # noqa: SIM115
         from lookalike.cli.main import main
