@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lookalike.kernels.compile import inlined, kernel, part
+from lookalike.kernels.compile import bare_kernel, inlined, kernel, part
 from lookalike.kernels.hashing import U, mix
 from lookalike.kernels.sorting import twice_as_long
 
@@ -75,6 +75,16 @@ def look_up_scores(of_pair, table, first, last, scores):
     """The score of each pair's pattern: float64[pairs]."""
     for k in range(first, last):
         scores[k] = table[of_pair[k]]
+
+
+@bare_kernel("float32[,], float64[], float64, float64[]")
+def weigh_rows(measured, weights, start, scores):
+    """The sum of weighted numbers of each row, and `start`: float64[rows]."""
+    for k in range(scores.size):
+        row, total = measured[k], start
+        for i in range(weights.size):
+            total += row[i] * weights[i]
+        scores[k] = total
 
 
 @kernel("int8[], int8[], int32[], int32[], float64[], int64, int64, float64[]")

@@ -119,7 +119,7 @@ def list_words(chars, offsets, known, indptr, ids, starts):
     indptr[offsets.size - 1] = at
 
 
-@bare_kernel("int64[], int64[], int64[], int64[]")
+@bare_kernel("int64[], E[], int64[], int64[]", E=("int32", "int64"))
 def count_elements(indptr, ids, records, often):
     """Add to `often` (int64[elements]) in how many records each element occurs; `records` of each value."""
     for value in range(indptr.size - 1):
@@ -127,7 +127,7 @@ def count_elements(indptr, ids, records, often):
             often[ids[i]] += records[value]
 
 
-@bare_kernel("int64[], int64[], float32[], float32[]")
+@bare_kernel("int64[], int32[], float32[], float32[]")
 def weigh_grams(indptr, ids, rarity, weights):
     """Turn counts of trigrams (in `weights`) into weights of length 1: (1 + ln count) times the rarity of each."""
     for value in range(indptr.size - 1):
@@ -141,7 +141,7 @@ def weigh_grams(indptr, ids, rarity, weights):
                 weights[i] *= scale
 
 
-@bare_kernel("int32[], int64, int64, int64[], int64[], float32[], int64[], int32[], float32[]")
+@bare_kernel("int32[], int64, int64, int64[], int32[], float32[], int64[], int32[], float32[]")
 def list_postings(codes, first, last, indptr, ids, weights, ends, records, impacts):
     """By element, the records from `first` to `last` that have it, and its weight in each.
 
@@ -195,7 +195,7 @@ def _insert(partners, found, filled, sums, record):
     return filled
 
 
-@kernel("int32[], int64, int64, int64[], int64[], float32[], int64[], int32[], float32[], int64, int64, int32[,]")
+@kernel("int32[], int64, int64, int64[], int32[], float32[], int64[], int32[], float32[], int64, int64, int32[,]")
 def find_partners(codes, first, last, indptr, ids, weights, starts, records, impacts, size, budget, out):
     """The records most similar to each of the records from `first` to `last`, by the rare elements that they share.
 
@@ -239,105 +239,146 @@ def find_partners(codes, first, last, indptr, ids, weights, starts, records, imp
 
 
 @bare
-def _dot(indptr, ids, weights, a, b):
-    i, i_stop, j, j_stop = indptr[a], indptr[a + 1], indptr[b], indptr[b + 1]
-    total = np.float32(0)
-    while i < i_stop and j < j_stop:  # without branches, which could not be foreseen
-        one, other = ids[i], ids[j]
-        total += weights[i] * weights[j] if one == other else np.float32(0)
-        i += one <= other
-        j += other <= one
-    return total
-
-
-@bare
-def _soft(chars, start, other, offsets, a, b):
-    """Are two words of values a and b alike but for one edit?"""
-    if start >= chars.size or other >= chars.size:
-        return False
-    end, stop = next_space(chars, start, offsets[a + 1]), next_space(chars, other, offsets[b + 1])
-    if end - start < SOFT_LENGTH or stop - other < SOFT_LENGTH or abs(end - start - stop + other) > 1:
+def _same_but_one(chars, start, end, other, stop):
+    """Are two words alike but for one edit? Then their first or their last characters are equal."""
+    if abs(end - start - stop + other) > 1 or (chars[start] != chars[other] and chars[end - 1] != chars[stop - 1]):
         return False
     return within_one_edit(chars, start, end, other, stop) == 1
 
 
 @bare
-def _similar_words(chars, offsets, words, a, b, only_a, only_b, n, m):
-    """What the words that only one of two values has share with one edit: the rarity of the more common of the two."""
-    _, _, starts, rarity = words
+def _list_lone(chars, offsets, words, value, marks, mark, digits, out):
+    """The words of a value without a digit that have this mark and may be misspelt; returns their number.
+
+    `out` (int64[3, words]) receives the place of each, and where it begins and ends.
+    """
+    indptr, ids, starts, _ = words
+    count = 0
+    for i in range(indptr[value], indptr[value + 1]):
+        if ids[i] < digits and marks[ids[i]] == mark:
+            end = next_space(chars, starts[i], offsets[value + 1])
+            if end - starts[i] >= SOFT_LENGTH:
+                out[0, count], out[1, count], out[2, count] = i, starts[i], end
+                count += 1
+    return count
+
+
+@bare
+def _similar_words(chars, rarity, one, n, other, m):
+    """What words that only one of two values has share with one edit: the rarity of the more common of the two."""
     total = 0.0
     for i in range(n):
         for j in range(m):
-            if only_b[j] >= 0 and _soft(chars, starts[only_a[i]], starts[only_b[j]], offsets, a, b):
-                total += min(rarity[only_a[i]], rarity[only_b[j]])
-                only_b[j] = -1
+            if other[0, j] >= 0 and _same_but_one(chars, one[1, i], one[2, i], other[1, j], other[2, j]):
+                total += min(rarity[one[0, i]], rarity[other[0, j]])
+                other[0, j] = -1
                 break
     return total
 
 
+@bare
+def _load(indptr, ids, weights, value, dense):
+    """Write the weights of a value's elements to their places."""
+    for i in range(indptr[value], indptr[value + 1]):
+        dense[ids[i]] = weights[i]
+
+
+@bare
+def _unload(indptr, ids, value, dense):
+    for i in range(indptr[value], indptr[value + 1]):
+        dense[ids[i]] = 0
+
+
+@bare
+def _dot(indptr, ids, weights, value, dense):
+    """The product of a value's weights with those loaded."""
+    start, stop = indptr[value], indptr[value + 1]
+    one = two = three = four = np.float32(0)
+    for i in range(start, stop - 3, 4):
+        one += weights[i] * dense[ids[i]]
+        two += weights[i + 1] * dense[ids[i + 1]]
+        three += weights[i + 2] * dense[ids[i + 2]]
+        four += weights[i + 3] * dense[ids[i + 3]]
+    for i in range(stop - (stop - start) % 4, stop):
+        one += weights[i] * dense[ids[i]]
+    return (one + two) + (three + four)
+
+
+@bare
+def _sum_words(words, value, digits):
+    """The rarity of all words of a value, of those with a digit, and the number of the others."""
+    indptr, ids, _, rarity = words
+    total, codes, count = 0.0, 0.0, 0
+    for i in range(indptr[value], indptr[value + 1]):
+        total += rarity[i]
+        if ids[i] >= digits:
+            codes += rarity[i]
+        else:
+            count += 1
+    return total, codes, count
+
+
 @kernel(
-    "int32[], int32[], int32[], int64, int64, float32[,], C[], int64[], (int64[], int64[], float32[]), "
-    "(int64[], int64[], int64[], float32[])",
+    "int32[], int32[], int32[], int64, int64, float32[,], C[], int64[], (int64[], int32[], float32[]), "
+    "(int64[], int32[], int64[], float32[]), int64, int64, int64",
     C=("uint8", "uint32"),
 )
-def compare_texts(codes, left, right, first, last, out, chars, offsets, grams, words):
+def compare_texts(codes, left, right, first, last, out, chars, offsets, grams, words, number, size, digits):
     """How similar pairs of texts are, by the rarity of what they share; 0 if a value is missing.
+
+    What the left record has is written to its places and looked up for each right one, so that pairs with the same left
+    record should follow each other.
 
     Parameters
     ----------
     grams : (indptr, ids, weights)
     words : (indptr, ids, starts, rarity)
         `rarity` of each of `ids`.
+    number, size, digits
+        The number of grams and of words, and the first word that has a digit.
     out : float32[pairs, 5]
         Cosine of trigrams; words shared, as a share of all words and of the shorter text's words; the share of numbers
         and codes that conflict; the rarity of the codes shared.
     """
     indptr, ids, _, rarity = words
-    only_a, only_b = np.empty(SOFT_PAIRS, np.int64), np.empty(SOFT_PAIRS, np.int64)
+    dense, marks = np.zeros(number, np.float32), np.zeros(size, np.uint8)
+    one, other = np.empty((3, SOFT_PAIRS), np.int64), np.empty((3, SOFT_PAIRS), np.int64)
+    loaded, sum_a, codes_a, plain_a = np.int32(-1), 0.0, 0.0, 0
     for k in range(first, last):
         row, a, b = out[k], codes[left[k]], codes[right[k]]
         for column in range(row.size):
             row[column] = 0
         if a < 0 or b < 0:
             continue
-        shared, sum_a, sum_b = 0.0, 0.0, 0.0
-        codes_shared, codes_a, codes_b = 0.0, 0.0, 0.0
-        n, m = 0, 0
-        i, i_stop, j, j_stop = indptr[a], indptr[a + 1], indptr[b], indptr[b + 1]
-        while i < i_stop or j < j_stop:
-            if j >= j_stop or (i < i_stop and ids[i] < ids[j]):
-                weight = rarity[i]
-                sum_a += weight
-                if ids[i] & DIGIT:
-                    codes_a += weight
-                elif n < SOFT_PAIRS:
-                    only_a[n] = i
-                    n += 1
-                i += 1
-            elif i >= i_stop or ids[j] < ids[i]:
-                weight = rarity[j]
-                sum_b += weight
-                if ids[j] & DIGIT:
-                    codes_b += weight
-                elif m < SOFT_PAIRS:
-                    only_b[m] = j
-                    m += 1
-                j += 1
-            else:
-                weight = rarity[i]
-                shared += weight
-                sum_a += weight
-                sum_b += weight
-                if ids[i] & DIGIT:
-                    codes_shared += weight
-                    codes_a += weight
-                    codes_b += weight
-                i += 1
-                j += 1
+        if a != loaded:
+            if loaded >= 0:
+                _unload(grams[0], grams[1], loaded, dense)
+                _unload(indptr, ids, loaded, marks)
+            _load(grams[0], grams[1], grams[2], a, dense)
+            for i in range(indptr[a], indptr[a + 1]):
+                marks[ids[i]] = 1
+            sum_a, codes_a, plain_a = _sum_words(words, a, digits)
+            loaded = a
+        shared, sum_b, codes_shared, codes_b = 0.0, 0.0, 0.0, 0.0
+        n, m = plain_a, 0
+        for j in range(indptr[b], indptr[b + 1]):
+            weight, is_code, there = rarity[j], ids[j] >= digits, marks[ids[j]] == 1
+            sum_b += weight
+            codes_b += weight if is_code else 0.0
+            shared += weight if there else 0.0
+            codes_shared += weight if there and is_code else 0.0
+            n -= there and not is_code
+            m += not there and not is_code
         if n * m and n * m <= SOFT_PAIRS:
-            shared += SOFT_SHARE * _similar_words(chars, offsets, words, a, b, only_a, only_b, n, m)
+            m = _list_lone(chars, offsets, words, b, marks, 0, digits, other)
+            for j in range(indptr[b], indptr[b + 1]):
+                marks[ids[j]] += 1  # 2: both have it
+            n = _list_lone(chars, offsets, words, a, marks, 1, digits, one)
+            for j in range(indptr[b], indptr[b + 1]):
+                marks[ids[j]] -= 1
+            shared += SOFT_SHARE * _similar_words(chars, rarity, one, n, other, m)
         fewer, both = min(sum_a, sum_b), sum_a + sum_b - shared
-        row[COSINE] = 1.0 if a == b else _dot(*grams, a, b)
+        row[COSINE] = 1.0 if a == b else _dot(grams[0], grams[1], grams[2], b, dense)
         row[UNION] = min(1.0, shared / both) if both > 0 else row[COSINE]
         row[SHORTER] = min(1.0, shared / fewer) if fewer > 0 else row[COSINE]
         fewer = min(codes_a, codes_b)

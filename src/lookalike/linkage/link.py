@@ -20,7 +20,7 @@ from lookalike.linkage.fields.reader import FieldReader
 from lookalike.linkage.linked import RANDOM_PAIRS, Linked, TableSizes, first_records
 from lookalike.linkage.memory import check_columns
 from lookalike.linkage.notes import Notes
-from lookalike.linkage.partners import add_partners
+from lookalike.linkage.partners import Texts, add_partners
 from lookalike.linkage.resume import LinkPieces
 from lookalike.linkage.scoring.apply import apply_model
 from lookalike.linkage.scoring.capture import estimate_recall
@@ -92,8 +92,8 @@ def link_tables(
     expected = check_columns(columns, table_bytes, run.settings.execution, right is not None)
     run.progress.say(f"Expected: {expected / 1e9:,.1f} GB of memory.")
     with run.progress.stage("candidates"):
-        pieces = LinkPieces(run.work)
-        pairs = pieces.candidates(lambda: _find_candidates(columns, sizes, run, notes, pieces))
+        pieces, texts = LinkPieces(run.work), Texts(columns, run.workers.map)
+        pairs = pieces.candidates(lambda: _find_candidates(columns, texts, sizes, run, notes, pieces))
     with run.progress.stage("comparing"):
         words = sizes.pairs > 0 and _are_words(columns, sizes.right is not None, run.settings)
         if words:
@@ -108,16 +108,16 @@ def link_tables(
     with run.progress.stage("scoring"):
         if known is not None:
             known.check(columns, agreement.level_names)
-            base = apply_model(known, columns, pairs, agreement, run, sizes.right is None)
+            base = apply_model(known, columns, texts, pairs, agreement, run, sizes.right is None)
         elif words:
-            base = _score_by_words(columns, pairs, agreement, sizes, run)
+            base = _score_by_words(columns, texts, pairs, agreement, sizes, run)
         plain = base or score_pairs(columns, pairs, agreement, sizes.pairs, run)
-        if known is None and sizes.pairs and _found_nothing(plain) and (texts := _as_texts(given, columns)):
-            found = link_tables(left, right, replace(run, settings=texts, work=None), labels=labels)
+        if known is None and sizes.pairs and _found_nothing(plain) and (as_texts := _as_texts(given, columns)):
+            found = link_tables(left, right, replace(run, settings=as_texts, work=None), labels=labels)
             found.notes.add("levels of agreement find no match, so names and addresses are compared as texts")
             return found
         if sizes.right is None:
-            pairs, agreement, plain = _complete(columns, pairs, agreement, plain, sizes, run, known)
+            pairs, agreement, plain = _complete(columns, texts, pairs, agreement, plain, sizes, run, known)
 
     def attempt(some: Labels | None, notes: Notes) -> Linked:
         """Score and decide with some of the labels."""
@@ -155,6 +155,7 @@ def _as_texts(given: LinkSettings, columns: list[Column]) -> LinkSettings | None
 
 def _complete(
     columns: list[Column],
+    texts: Texts,
     pairs: CandidatePairs,
     agreement: Agreement,
     scores: Scores,
@@ -177,7 +178,7 @@ def _complete(
     both = zip(agreement.levels.T, compared.levels.T)
     agreement = agreement._replace(levels=np.stack([np.concatenate(one)[order] for one in both]).T)
     if known is not None:
-        return pairs, agreement, apply_model(known, columns, pairs, agreement, run, True)
+        return pairs, agreement, apply_model(known, columns, texts, pairs, agreement, run, True)
     return pairs, agreement, score_pairs(columns, pairs, agreement, sizes.pairs, run)
 
 
@@ -206,17 +207,22 @@ def _are_words(columns: list[Column], two_tables: bool, settings: LinkSettings) 
 
 
 def _score_by_words(
-    columns: list[Column], pairs: CandidatePairs, agreement: Agreement, sizes: TableSizes, run: Run[LinkSettings]
+    columns: list[Column],
+    texts: Texts,
+    pairs: CandidatePairs,
+    agreement: Agreement,
+    sizes: TableSizes,
+    run: Run[LinkSettings],
 ) -> Scores | None:
     """Scores by words; None if levels suit the records better: they form large clusters that levels can distinguish."""
     both = sizes.left, sizes.right
-    found = score_words(columns, pairs, agreement, both, run)
+    found = score_words(columns, texts, pairs, agreement, both, run)
     if found is not None:
         return found
     levels = score_pairs(columns, pairs, agreement, sizes.pairs, run).scoring
     if not isinstance(levels, Weights) or levels.expected >= DOUBTFUL:
         return None
-    return score_words(columns, pairs, agreement, both, run, most_alike=float("inf"))
+    return score_words(columns, texts, pairs, agreement, both, run, most_alike=float("inf"))
 
 
 def _read_fields(
@@ -224,6 +230,8 @@ def _read_fields(
 ) -> tuple[Run[LinkSettings], list[Column]]:
     """The columns of all fields, and the settings with the kind of each field."""
     reader = FieldReader(left, right, run.settings.fields, run.workers.map)
+    if right is not None and run.settings.scoring == "weights" and not run.settings.custom:
+        reader.take_alone_as_text()
     expect("link", *(f"link {one.kind}" for one in reader.fields))
     for one in reader.fields:
         run.progress.say(f"Field {one.name}: {one.kind} ({one.why}).")
@@ -235,7 +243,7 @@ def _read_fields(
 
 
 def _find_candidates(
-    columns: list[Column], sizes: TableSizes, run: Run[LinkSettings], notes: Notes, steps: LinkPieces
+    columns: list[Column], texts: Texts, sizes: TableSizes, run: Run[LinkSettings], notes: Notes, steps: LinkPieces
 ) -> CandidatePairs:
     """The pairs worth comparing; none if a table has no record to compare."""
     if not sizes.pairs:
@@ -247,13 +255,14 @@ def _find_candidates(
         people = [(place, column) for place, column in enumerate(columns) if column.kind == "person"]
         coarse = [(one, place) for place, column in people for one in nicknames.coarsen(column)]
     each = run.workers.map
-    texts = any(column.kind == "text" for column in columns)
     words = sizes.right is not None and _are_words(columns, True, run.settings)
     found = find_pairs(
         columns, sizes.left, coarse=coarse, each=each, seed=run.settings.seed, steps=steps,
         most_pairs=min(WORD_BUDGET * sizes.records, 500_000 + 2 * sizes.records) if words else None,
     )  # fmt: skip
-    return add_partners(found, columns, sizes.left, each) if texts else found
+    if all(column.kind != "text" for column in columns):
+        return found
+    return add_partners(found, columns, texts, sizes.left, each)
 
 
 def _decide(

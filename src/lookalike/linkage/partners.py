@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from lookalike.linkage.blocking.find import CandidatePairs
 from lookalike.linkage.blocking.keys import assign_groups
 from lookalike.linkage.compare.texts import TextComparer
 from lookalike.linkage.fields.columns import Column
+from lookalike.linkage.fields.reader import DISTINCT
 from lookalike.types import Bool, Int32, Int64, Mapper, Span, UInt8, distinct, text_scalar, to_numpy
 from lookalike.types import compute as pc
 
@@ -33,12 +35,12 @@ LARGE = 20_000
 the next best partner is meaningless if that partner is not found."""
 SAMPLED = 2_000
 """The size of the sample; its nearest partners are looked up as well."""
-DISTINCT = 0.2
-"""A field proposes partners only if it has at least this many distinct values per record with a value."""
 PROPOSED = 500_000
 """The approximate number of pairs that a field proposes for the records of one table; at least one per record."""
 WORDY = ("text", "person", "address")
 """Kinds of fields that are made of words."""
+TOLD = (*WORDY, "code")
+"""Kinds of fields whose values may also stand in another field, as a model number does in a title."""
 
 
 def join_columns(columns: Sequence[Column], name: str = "the whole record") -> Column:
@@ -61,11 +63,28 @@ def join_columns(columns: Sequence[Column], name: str = "the whole record") -> C
     return Column(name, "text", to_numpy(encoded.indices.fill_null(-1)).astype(np.int32), encoded.dictionary)
 
 
-def text_sources(columns: Sequence[Column]) -> list[tuple[Column, int]]:
-    """The fields that propose partners, each with its number; first, if there are several, all together (-1)."""
-    wordy = [(column, place) for place, column in enumerate(columns) if column.kind in WORDY]
-    joined = [(join_columns([column for column, _ in wordy]), -1)] if len(wordy) > 1 else []
-    return joined + [one for one in wordy if is_distinct(one[0])]
+class Texts:
+    """The words and trigrams of all fields that have any, and of the whole record: made once, when first needed."""
+
+    def __init__(self, columns: Sequence[Column], each: Mapper = map) -> None:
+        self._columns, self._each = columns, each
+
+    @cached_property
+    def _made(self) -> dict[int, TextComparer]:
+        """The comparer of each field by its number; before them, if there are several, of all together (-1)."""
+        columns = dict(enumerate(self._columns))
+        wordy = {place: column for place, column in columns.items() if column.kind in WORDY}
+        told = [column for column in columns.values() if column.kind in TOLD]
+        both = ({-1: join_columns(told)} if wordy and len(told) > 1 else {}) | wordy
+        return dict(zip(both, self._each(TextComparer, both.values())))
+
+    def of(self, place: int) -> TextComparer | None:
+        """The comparer of a field, or of the whole record (-1); None if there is nothing to compare in this way."""
+        return self._made.get(place)
+
+    def sources(self) -> list[tuple[int, TextComparer]]:
+        """Those that propose partners: the whole record, and fields that tell records apart."""
+        return [(place, one) for place, one in self._made.items() if place < 0 or is_distinct(one.column)]
 
 
 def is_distinct(column: Column) -> bool:
@@ -85,15 +104,17 @@ def propose_pairs(comparer: TextComparer, sides: Sequence[tuple[Span, Span]], co
     return distinct(np.concatenate(found))
 
 
-def add_partners(pairs: CandidatePairs, columns: Sequence[Column], split: int, each: Mapper = map) -> CandidatePairs:
+def add_partners(
+    pairs: CandidatePairs, columns: Sequence[Column], texts: Texts, split: int, each: Mapper = map
+) -> CandidatePairs:
     """The candidate pairs, with the pairs that texts propose added; `split` as for find_pairs."""
     records, groups = len(columns[0]), assign_groups(columns)
     two = split < records
     sides = [((0, split), (split, records)), ((split, records), (0, split))] if two else [((0, records), (0, records))]
     keys, bits, reports = [_keys(pairs.left, pairs.right)], [pairs.groups], list(pairs.report)
-    for column, place in text_sources(columns):
-        proposed = propose_pairs(TextComparer(column), sides, PARTNERS if two or place >= 0 else CLUSTERED, each)
-        group = 0 if place < 0 else groups[place]
+    for place, comparer in texts.sources():
+        proposed = propose_pairs(comparer, sides, PARTNERS if two or place >= 0 else CLUSTERED, each)
+        group, column = 0 if place < 0 else groups[place], comparer.column
         keys.append(proposed)
         bits.append(np.full(len(proposed), group, np.uint8))
         name = f"most similar {'records' if place < 0 else column.name}"
@@ -114,18 +135,13 @@ class ChancePairs(NamedTuple):
     """The records whose partners were looked up."""
 
 
-def chance_pairs(
-    columns: Sequence[Column], texts: Sequence[TextComparer | None], split: int, each: Mapper = map, large: int = LARGE
-) -> ChancePairs:
-    """Look up the most similar records within each of two tables; for tables larger than `large`, of a sample.
+def chance_pairs(texts: Texts, split: int, records: int, each: Mapper = map, large: int = LARGE) -> ChancePairs:
+    """Look up the most similar records within each of two tables; for tables of more than `large`, those of a sample.
 
-    `texts` are the comparers of the columns that have one.
+    The first table has the records below `split`.
     """
-    records, keys = len(columns[0]), [np.empty(0, np.int64)]
-    tables = [(0, split), (split, records)]
-    sources = [
-        (texts[place] if place >= 0 else None) or TextComparer(column) for column, place in text_sources(columns)
-    ]
+    keys, tables = [np.empty(0, np.int64)], [(0, split), (split, records)]
+    sources = [comparer for _, comparer in texts.sources()]
     sampled, searched = np.zeros(records, np.bool_), np.zeros(records, np.bool_)
     for start, stop in tables if sources else ():
         if stop - start <= large:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lookalike.linkage.compare.texts import TextComparer
 from lookalike.linkage.fields.columns import Column
-from lookalike.linkage.partners import chance_pairs
+from lookalike.linkage.partners import Texts, chance_pairs
 from lookalike.types import strings_to_arrow
 
 TRIGRAMS, UNION, SHORTER, CONFLICT, CODES = range(5)
@@ -125,7 +125,7 @@ def test_a_sample_of_all_records_finds_the_partners_of_all():
     draw = np.random.default_rng(3)
     words = ["".join(draw.choice(list("abcdefgh"), 4)) for _ in range(40)]
     texts = [" ".join(draw.choice(words, 4)) for _ in range(120)]
-    whole, sample = (chance_pairs([column(texts)], [None], 70, large=large) for large in (1_000, 10))
+    whole, sample = (chance_pairs(Texts([column(texts)]), 70, 120, large=large) for large in (1_000, 10))
     assert sample.sampled.all()
     assert sample.searched.all()
     assert set(zip(sample.left.tolist(), sample.right.tolist())) >= set(zip(whole.left.tolist(), whole.right.tolist()))

@@ -5,6 +5,7 @@ Knows the values of one field; which pairs are compared, and how similarities ar
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,14 +14,16 @@ from lookalike.kernels import texts as kernels
 from lookalike.linkage.compare.levels import spans_of
 from lookalike.linkage.compare.values import Strings
 from lookalike.linkage.fields.columns import Column
-from lookalike.types import Float32, Int32, Int64, Mapper, Span
+from lookalike.types import Float32, Int32, Int64, Mapper, Span, distinct
 
 FEATURES = ("trigrams", "words", "words of the shorter", "conflicting numbers", "codes")
 """The columns of `TextComparer.compare`."""
 CHUNK = 1 << 15
 """Pairs that a thread compares at a time."""
-POSTINGS = 100_000_000
+POSTINGS = 30_000_000
 """Most postings read to find the partners of all records of a field; each record has an equal share."""
+THOROUGH = 100_000_000
+"""The same for the partners of listed records: a few of a large table, among which the best must not be missed."""
 LEAST_POSTINGS = 2_000
 
 
@@ -42,26 +45,40 @@ class TextComparer:
         self._strings = Strings(column.values)
         self._records = np.bincount(self.codes[self.codes >= 0], minlength=len(column.values)).astype(np.int64)
         self._known = max(1, int(self._records.sum()))
-        self._grams = self._list_grams()
-        self._words = self._list_words()
+        self._number, *grams = self._list_grams()
+        self._grams = tuple(grams)
 
     def _rarity(self, often: Int64, more: int) -> Float32:
-        """For each element, ln of the number of records over the number that have it, with one and `more` added."""
-        rarity, used = np.zeros(len(often), np.float32), often > 0
-        rarity[used] = np.log((self._known + 1) / (often[used] + more))
-        return rarity
+        """By element, ln of the number of records over the number that has it, with one and `more` added."""
+        return np.log((self._known + 1) / (often + more)).astype(np.float32)
 
-    def _list_grams(self) -> tuple[Int64, Int64, Float32]:
+    def _list_grams(self) -> tuple[int, Int64, Int32, Float32]:
+        """The number of different trigrams; those of each value, and their weights."""
         chars, offsets = self._strings.chars, self._strings.offsets
         room = int(offsets[-1] - offsets[0])
         indptr, ids, counts = np.empty(len(offsets), np.int64), np.empty(room, np.int64), np.empty(room, np.float32)
         kernels.list_grams(chars, offsets, indptr, ids, counts)
-        often = np.zeros(kernels.GRAMS, np.int64)
-        kernels.count_elements(indptr, ids, self._records, often)
-        kernels.weigh_grams(indptr, ids, self._rarity(often, 1) + np.float32(1), counts)
-        return indptr, ids[: indptr[-1]].copy(), counts[: indptr[-1]].copy()
+        _, small, often = self._number_elements(indptr, ids, kernels.GRAMS)
+        counts = counts[: len(small)].copy()
+        kernels.weigh_grams(indptr, small, self._rarity(often, 1) + np.float32(1), counts)
+        return len(often), indptr, small, counts
 
-    def _list_words(self) -> tuple[Int64, Int64, Int64, Float32]:
+    def _number_elements(self, indptr: Int64, ids: Int64, most: int) -> tuple[Int64, Int32, Int64]:
+        """The elements that occur, in order; the number of each of `ids` among them; and how many records have each.
+
+        Small numbers keep what is looked up by element in the cache.
+        """
+        often = np.zeros(most, np.int64)
+        kernels.count_elements(indptr, ids, self._records, often)
+        few = indptr[-1] < most // 16  # then most of the table is never touched
+        used = distinct(ids[: indptr[-1]]) if few else np.flatnonzero(often)
+        numbers = np.zeros(most, np.int32)
+        numbers[used] = np.arange(len(used), dtype=np.int32)
+        return used, numbers[ids[: indptr[-1]]], often[used]
+
+    @cached_property
+    def _words(self) -> tuple[int, int, Int64, Int32, Int64, Float32]:
+        """The number of different words, and the first with a digit; the words of each value, where, and how rare."""
         chars, offsets = self._strings.chars, self._strings.offsets
         spaces = int(np.count_nonzero(chars[offsets[0] : offsets[-1]] == ord(" ")))
         room = 2 * (spaces + len(offsets))
@@ -69,18 +86,17 @@ class TextComparer:
         indptr, ids, starts = np.empty(len(offsets), np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
         for _ in range(2):  # the second pass knows adjacent words that are written as one word elsewhere
             kernels.list_words(chars, offsets, known, indptr, ids, starts)
-            often = np.zeros(kernels.WORDS, np.int64)
-            kernels.count_elements(indptr, ids, self._records, often)
-            found = ids[: indptr[-1]]
-            known[found] = often[found] > 0  # not `often > 0`: most words of the table do not occur
-        ids = ids[: indptr[-1]].copy()
-        return indptr, ids, starts[: indptr[-1]].copy(), self._rarity(often[ids], 0)
+            used, small, often = self._number_elements(indptr, ids, kernels.WORDS)
+            known[used] = True
+        digits = int(np.searchsorted(used, kernels.DIGIT))
+        return len(used), digits, indptr, small, starts[: len(small)].copy(), self._rarity(often, 0)[small]
 
     def compare(self, left: Int32 | Int64, right: Int32 | Int64, each: Mapper = map) -> Float32:
         """How similar each pair of records is: float32[pairs, FEATURES], 0 if a value is missing."""
         out = np.empty((len(left), len(FEATURES)), np.float32)
         left, right = np.ascontiguousarray(left, np.int32), np.ascontiguousarray(right, np.int32)
-        given = self._strings.chars, self._strings.offsets, self._grams, self._words
+        size, digits, *words = self._words
+        given = self._strings.chars, self._strings.offsets, self._grams, tuple(words), self._number, size, digits
 
         def work(span: Span) -> None:
             kernels.compare_texts(self.codes, left, right, *span, out, *given)
@@ -94,12 +110,12 @@ class TextComparer:
         If askers are listed instead of being a span, each can be among its own partners.
         """
         starts, records, impacts = self._postings(asked)
-        codes = self.codes
+        codes, postings = self.codes, THOROUGH if isinstance(askers, np.ndarray) else POSTINGS
         if isinstance(askers, np.ndarray):  # as if they were further records with the same values
             askers, codes = (len(codes), len(codes) + len(askers)), np.append(codes, codes[askers])
         start = askers[0]
         out = np.empty((askers[1] - start, count), np.int32)
-        budget = max(LEAST_POSTINGS, POSTINGS // max(1, len(out)))
+        budget = max(LEAST_POSTINGS, postings // max(1, len(out)))
 
         def work(span: Span) -> None:
             kernels.find_partners(
@@ -114,7 +130,7 @@ class TextComparer:
         indptr, ids, weights = self._grams
         here = self.codes[slice(*asked)]
         records = np.bincount(here[here >= 0], minlength=len(self.column.values)).astype(np.int64)
-        often = np.zeros(kernels.GRAMS, np.int64)
+        often = np.zeros(self._number, np.int64)
         kernels.count_elements(indptr, ids, records, often)
         starts = np.concatenate([[0], np.cumsum(often)])
         total = int(starts[-1])

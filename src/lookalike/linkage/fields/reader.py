@@ -31,6 +31,8 @@ from lookalike.types import compute as pc
 
 SLICE = 1 << 16
 """Values normalised at a time, which keeps intermediate arrays small."""
+DISTINCT = 0.2
+"""A field with fewer different values for each record that has one does not tell records apart."""
 LARGE = pa.large_string()
 
 Note = Callable[[str], None]
@@ -82,6 +84,11 @@ def _encode(side: tuple[str, pa.ChunkedArray]) -> _Encoded:
         return _Encoded(np.full(len(values), -1, np.int32), pa.nulls(0, LARGE), rows, True)
     codes, dictionary = _number(values)
     return _Encoded(codes, write_strings(dictionary, place), rows, pa.types.is_large_string(dictionary.type))
+
+
+def _tells_apart(sides: list[_Encoded]) -> bool:
+    """Whether a field has enough different values to tell records apart."""
+    return sum(len(side.texts) for side in sides) >= DISTINCT * max(1, sum(side.rows for side in sides))
 
 
 def _number(values: pa.ChunkedArray) -> tuple[Int32, pa.Array]:
@@ -202,6 +209,19 @@ class FieldReader:
         samples = [take_sample(side.texts, side.rows, side.distinct, most=self._sample) for side in sides]
         kind, why = recognise_sample(field.name, ValueSample.joined(samples, most=self._sample))
         return replace(field, kind=kind, why=why)
+
+    def take_alone_as_text(self) -> None:
+        """If one field alone tells records apart, and seems to hold names, it is compared as a text.
+
+        Levels of agreement need several such fields; a list of products, places or labels may have only one.
+        """
+        telling = [place for place, sides in enumerate(self._encoded) if _tells_apart(sides)]
+        if len(telling) != 1:
+            return
+        field = self.fields[telling[0]]
+        if field.kind == "person" and field.why != "as specified":
+            why = f"{field.why}, but no other field tells records apart, so they are compared by their words"
+            self.fields[telling[0]] = replace(field, kind="text", why=why)
 
     def columns(self, note: Note) -> list[Column]:
         """The fields of all records, as `columns_of` returns them; can be called once."""

@@ -10,17 +10,19 @@ from lookalike.engine.run import Run
 from lookalike.errors import BadDataError
 from lookalike.linkage.blocking.find import CandidatePairs
 from lookalike.linkage.fields.columns import Column
+from lookalike.linkage.partners import Texts
 from lookalike.linkage.scoring.evidence import Evidence
 from lookalike.linkage.scoring.model import KnownWords, Model
 from lookalike.linkage.scoring.points import Points
 from lookalike.linkage.scoring.score import Agreement, Scores, score_by_points, score_by_weights
-from lookalike.linkage.scoring.words import WordWeights, partner_bits
+from lookalike.linkage.scoring.words import WordWeights, partner_bits, score_rows
 from lookalike.linkage.settings import LinkSettings
 
 
 def apply_model(
     model: Model,
     columns: Sequence[Column],
+    texts: Texts,
     pairs: CandidatePairs,
     agreement: Agreement,
     run: Run[LinkSettings],
@@ -34,7 +36,7 @@ def apply_model(
     if isinstance(scoring, Points):
         scores = score_by_points(scoring, agreement, each)
     elif isinstance(scoring, KnownWords):
-        scores = _score_words(scoring, columns, pairs, agreement, run, "none" if one_table else scoring.single)
+        scores = _score_words(scoring, columns, texts, pairs, agreement, run, "none" if one_table else scoring.single)
     else:
         scores = score_by_weights(scoring, columns, pairs, agreement, each)
     if model.calibration is None:
@@ -45,12 +47,13 @@ def apply_model(
 def _score_words(
     known: KnownWords,
     columns: Sequence[Column],
+    texts: Texts,
     pairs: CandidatePairs,
     agreement: Agreement,
     run: Run[LinkSettings],
     single: str,
 ) -> Scores:
-    evidence = Evidence(columns, agreement.random, agreement.level_names, agreement.exchanged)
+    evidence = Evidence(columns, texts, agreement.random, agreement.level_names, agreement.exchanged)
     if [(columns[one.field].name, one.what) for one in evidence.features] != known.features:
         raise BadDataError(
             "the finished run compared texts in another way than this version does; link all records again"
@@ -59,7 +62,7 @@ def _score_words(
         evidence, known.weights, known.prior_bits, known.expected, known.learned, (), known.rows, single=single
     )
     measured = evidence.measure(pairs.left, pairs.right, agreement.levels, run.workers.map)
-    score = measured @ known.weights + known.prior_bits
+    score = score_rows(measured, known.weights, known.prior_bits)
     if run.settings.one_to_one != "no":
         score += partner_bits(pairs.left, pairs.right, score, len(columns[0]), single)
     with np.errstate(over="ignore"):

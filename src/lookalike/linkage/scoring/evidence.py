@@ -16,7 +16,7 @@ from lookalike.linkage.compare.levels import Comparer, measure_records
 from lookalike.linkage.compare.swapped_names import insert_exchanged
 from lookalike.linkage.compare.texts import FEATURES, TextComparer
 from lookalike.linkage.fields.columns import Column
-from lookalike.linkage.partners import WORDY
+from lookalike.linkage.partners import Texts
 from lookalike.types import Float32, Float64, Int8, Int32, Int64, Mapper
 
 MOST_CODES = 2.0
@@ -26,6 +26,7 @@ START = {
     "trigrams": 1.0, "words": 0.5, "words of the shorter": 0.5, "conflicting numbers": -0.3, "codes": 0.5,
     "agreement": 0.8, "both known": -0.3,
 }  # fmt: skip
+WHOLE = "whole record: "
 """Weights before anything has been learned: about the proportions of those learned from tables with many matches."""
 
 
@@ -37,46 +38,67 @@ class Feature:
     what: str
     helps: bool
     """Whether a greater number speaks for a match; otherwise it speaks against one."""
+    worth: float = 1.0
+    """The part of the usual weight that it starts with."""
 
     @property
     def start(self) -> float:
         """Its weight before anything has been learned."""
-        return START[self.what]
+        return self.worth * START[self.what.removeprefix(WHOLE)]
 
 
 class FieldEvidence:
     """Measures how well pairs agree in one field."""
 
-    def __init__(self, place: int, column: Column, random: Int8, size: int) -> None:
-        self._column, self._records = column, max(2, len(column))
-        self.texts = TextComparer(column) if column.kind in WORDY else None
+    def __init__(
+        self,
+        place: int,
+        column: Column,
+        texts: TextComparer | None,
+        whole: TextComparer | None,
+        random: Int8,
+        size: int,
+    ) -> None:
+        self._column, self._records, self._texts, self._whole = column, max(2, len(column)), texts, whole
         self._levels = _information(random, size, self._records)
         known = column.codes[column.codes >= 0]
         self._often = np.bincount(known, minlength=len(column.values)).astype(np.float64)
         self._numbers = measure_records(column) if column.kind == "number" else None
-        self.features = [Feature(place, *one) for one in self._list()]
+        told = _distinctness(self._often)
+        rare = WHOLE, "agreement"  # what is rare counts more in these anyway
+        self.features = [
+            Feature(place, what, helps, 1.0 if what.startswith(rare) else told) for what, helps in self._list()
+        ]
 
     def _list(self) -> list[tuple[str, bool]]:
         if self._column.kind == "text":
-            return [*((one, one != "conflicting numbers") for one in FEATURES), ("both known", False)]
-        words = [("trigrams", True), ("words of the shorter", True)] if self.texts is not None else []
+            every = [(one, one != "conflicting numbers") for one in FEATURES]
+            whole = [(WHOLE + one, helps) for one, helps in every] if self._whole is not None else []
+            return [*every, *whole, ("both known", False)]
+        words = [("trigrams", True), ("words of the shorter", True)] if self._texts is not None else []
         return [("agreement", True), *words, ("both known", False)]
 
     def measure(self, left: Int32 | Int64, right: Int32 | Int64, levels: Int8, each: Mapper = map) -> Float32:
         """float32[pairs, features]; `levels` of the pairs in this field."""
         found = np.zeros((len(left), len(self.features)), np.float32)
         codes = self._column.codes
-        texts = None if self.texts is None else self.texts.compare(left, right, each)
+        texts = None if self._texts is None else self._texts.compare(left, right, each)
         if self._column.kind == "text":
             assert texts is not None
-            found[:, :5] = texts
-            np.minimum(found[:, 4] / np.float32(np.log(self._records)), np.float32(MOST_CODES), out=found[:, 4])
+            found[:, :5] = self._bound(texts)
+            if self._whole is not None:
+                found[:, 5:10] = self._bound(self._whole.compare(left, right, each))
         else:
             found[:, 0] = self._agreement(left, right, levels)
             if texts is not None:
                 found[:, 1:3] = texts[:, [0, 2]]
         found[:, -1] = (codes[left] >= 0) & (codes[right] >= 0)
         return found
+
+    def _bound(self, texts: Float32) -> Float32:
+        """The rarity of shared codes as a share of that of a code which only one record has."""
+        np.minimum(texts[:, 4] / np.float32(np.log(self._records)), np.float32(MOST_CODES), out=texts[:, 4])
+        return texts
 
     def _agreement(self, left: Int32 | Int64, right: Int32 | Int64, levels: Int8) -> Float64:
         if self._numbers is not None:
@@ -86,6 +108,19 @@ class FieldEvidence:
         others = np.maximum(self._often[self._column.codes[left[equal]]] - 1, SMOOTH)
         found[equal] = -np.log(others / self._records) / np.log(self._records)
         return np.clip(found, 0, 1)
+
+
+def _distinctness(often: Float64) -> float:
+    """How well values tell records apart: 1 if all are different, 0 if all are equal; `often` each occurs.
+
+    Examples
+    --------
+    >>> [round(_distinctness(np.array(one)), 2) for one in ([1.0, 1, 1, 1], [2.0, 2], [4.0])]
+    [1.0, 0.5, 0.0]
+    """
+    total = often.sum()
+    shares = often[often > 0] / max(1.0, total)
+    return float(abs((shares * np.log(shares)).sum()) / np.log(max(2.0, total)))
 
 
 def _information(random: Int8, size: int, records: int) -> Float64:
@@ -118,10 +153,14 @@ def _nearness(numbers: Float64, left: Int32 | Int64, right: Int32 | Int64) -> Fl
 class Evidence:
     """Measures how well pairs agree in every field.
 
+    What records have in common as a whole, whichever field it stands in, counts with the first field of kind text.
+
     Parameters
     ----------
     columns
         The fields.
+    texts
+        Their words and trigrams.
     random
         int8[pairs, fields], the levels of random pairs.
     level_names
@@ -133,18 +172,21 @@ class Evidence:
     def __init__(
         self,
         columns: Sequence[Column],
+        texts: Texts,
         random: Int8,
         level_names: Sequence[Sequence[str]],
         exchanged: Sequence[tuple[int, int]] = (),
     ) -> None:
         self._columns, self._exchanged = columns, exchanged
+        first = next((place for place, column in enumerate(columns) if column.kind == "text"), -1)
         self._fields = [
-            FieldEvidence(place, column, random[:, place], len(level_names[place]))
+            FieldEvidence(
+                place, column, texts.of(place), texts.of(-1) if place == first else None, random[:, place],
+                len(level_names[place]),
+            )
             for place, column in enumerate(columns)
-        ]
+        ]  # fmt: skip
         self.features = [feature for one in self._fields for feature in one.features]
-        self.texts = [one.texts for one in self._fields]
-        """The comparer of each field that is made of words."""
 
     def measure(self, left: Int32 | Int64, right: Int32 | Int64, levels: Int8, each: Mapper = map) -> Float32:
         """float32[pairs, features]; `levels` is int8[pairs, fields]."""

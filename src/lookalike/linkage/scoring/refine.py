@@ -10,9 +10,10 @@ from lookalike.engine.run import Run
 from lookalike.linkage.blocking.find import CandidatePairs
 from lookalike.linkage.scoring.calibration import calibrate
 from lookalike.linkage.scoring.labels import Labels
+from lookalike.linkage.scoring.logistic import Pull, fit_logistic
 from lookalike.linkage.scoring.points import Points
 from lookalike.linkage.scoring.score import Agreement, Scores
-from lookalike.linkage.scoring.words import LN2, WordWeights, partner_bits
+from lookalike.linkage.scoring.words import LN2, WordWeights, bounds_of, partner_bits, score_rows
 from lookalike.linkage.settings import LinkSettings
 from lookalike.types import Bool, Float32, Float64, Int64
 
@@ -59,7 +60,7 @@ def _refine_words(
     measured = made.evidence.measure(pairs.left, pairs.right, agreement.levels, each)
     helps = [one.helps for one in made.features]
     weights, prior = move_weights(measured[some], match, made.weights, made.prior_bits, helps)
-    score = measured @ weights + prior
+    score = score_rows(measured, weights, prior)
     if run.settings.one_to_one != "no":
         score += partner_bits(pairs.left, pairs.right, score, int(pairs.right.max()) + 1, made.single)
     moved = replace(made, weights=weights, prior_bits=prior, doubts=())
@@ -81,18 +82,8 @@ def move_weights(
     >>> bool(moved[1] > 2), bool(moved[0] + prior < 0)
     (True, True)
     """
-    from scipy.optimize import minimize
-
-    table, aim = np.c_[np.ones(len(match)), measured.astype(np.float64)], match.astype(np.float64)
-    start = np.append(prior, weights)
+    table, start = LN2 * np.c_[np.ones(len(match)), measured.astype(np.float64)], np.append(prior, weights)
     spread = np.maximum(np.abs(start), 1.0)  # a heavy weight may move further
-
-    def loss(values: Float64) -> tuple[float, Float64]:
-        bits, off = LN2 * (table @ values), (values - start) / spread
-        slope = LN2 * (table.T @ (1 / (1 + np.exp(-np.clip(bits, -500, 500))) - aim))
-        total = float((np.logaddexp(0, bits) - aim * bits).sum() + STIFF / 2 * (off**2).sum())
-        return total, np.asarray(slope + STIFF * off / spread)
-
-    bounds = [(None, None), *((0, None) if one else (None, 0) for one in helps)]
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds).x
-    return np.asarray(found[1:], np.float64), float(found[0])
+    pull = Pull(start, STIFF / spread**2)
+    found = fit_logistic(table, match.astype(np.float64), np.ones(len(match)), *bounds_of(helps), pull, start)
+    return found[1:], float(found[0])

@@ -10,13 +10,15 @@ import numpy as np
 from lookalike.engine.run import Run
 from lookalike.linkage.blocking.find import CandidatePairs
 from lookalike.linkage.fields.columns import Column
-from lookalike.linkage.partners import CLUSTERED, chance_pairs, is_distinct
+from lookalike.linkage.partners import CLUSTERED, Texts, chance_pairs, is_distinct
 from lookalike.linkage.scoring.chance import Chance
 from lookalike.linkage.scoring.evidence import Evidence
 from lookalike.linkage.scoring.score import Agreement, Scores
 from lookalike.linkage.scoring.several import doubt_single, find_single, judge_single
 from lookalike.linkage.scoring.weights import WeightsRow
 from lookalike.linkage.scoring.words import (
+    GROWN,
+    GROWN_ALONE,
     Doubt,
     Judge,
     WordWeights,
@@ -26,6 +28,7 @@ from lookalike.linkage.scoring.words import (
     learn_weights,
     partner_bits,
     scale_scores,
+    score_rows,
 )
 from lookalike.linkage.settings import LinkSettings
 from lookalike.types import Float32, Float64, Mapper
@@ -51,6 +54,7 @@ def has_words(columns: Sequence[Column], two_tables: bool, settings: LinkSetting
 
 def score_words(
     columns: Sequence[Column],
+    texts: Texts,
     pairs: CandidatePairs,
     agreement: Agreement,
     sizes: tuple[int, int | None],
@@ -62,7 +66,7 @@ def score_words(
     None if records of one table seem to form clusters of more than `most_alike`, in which best partners tell little.
     """
     each = run.workers.map
-    evidence = Evidence(columns, agreement.random, agreement.level_names, agreement.exchanged)
+    evidence = Evidence(columns, texts, agreement.random, agreement.level_names, agreement.exchanged)
     measured = evidence.measure(pairs.left, pairs.right, agreement.levels, each)
     one, records = sizes[1] is None, len(columns[0])
     if one and _typical_drop(pairs, measured, evidence, records) > most_alike:
@@ -71,12 +75,12 @@ def score_words(
     if sizes[1] is None:
         judge, single = judge_one(pairs.left, pairs.right, records), "none"
     else:
-        chance = _measure_chance(columns, evidence, (sizes[0], sizes[1]), each)
+        chance = _measure_chance(texts, evidence, (sizes[0], sizes[1]), each)
         judge, doubt, single = _judges(pairs, measured, evidence, *chance, run.settings.one_to_one)
     weights, start, mutual, likely, learned = learn_weights(
-        pairs.left, pairs.right, measured, evidence.features, records, judge
+        pairs.left, pairs.right, measured, evidence.features, records, judge, GROWN_ALONE if one else GROWN
     )
-    raw = measured @ weights + start
+    raw = score_rows(measured, weights, start)
     factor, shift = scale_scores(raw[mutual], likely) if mutual.any() else (1.0, 0.0)
     score = factor * raw + shift
     others = doubt(raw, weights, start) if doubt is not None and mutual.any() else []
@@ -94,11 +98,9 @@ def score_words(
     return Scores(made, score, probability)
 
 
-def _measure_chance(
-    columns: Sequence[Column], evidence: Evidence, sizes: tuple[int, int], each: Mapper
-) -> tuple[Chance, Float32]:
+def _measure_chance(texts: Texts, evidence: Evidence, sizes: tuple[int, int], each: Mapper) -> tuple[Chance, Float32]:
     """Pairs within both tables, and what they have in common."""
-    chance = Chance(*chance_pairs(columns, evidence.texts, sizes[0], each), sizes)
+    chance = Chance(*chance_pairs(texts, sizes[0], sum(sizes), each), sizes)
     levels = evidence.levels_of(chance.left, chance.right, each)
     return chance, evidence.measure(chance.left, chance.right, levels, each)
 
@@ -114,7 +116,7 @@ def _judges(
     judge, single = judge_two(*given), "both"
     if one_to_one == "auto":
         weights = np.array([one.start for one in evidence.features])
-        single = find_single(*given, measured @ weights, weights)
+        single = find_single(*given, score_rows(measured, weights), weights)
     if single == "both":
         return judge, doubt_two(*given), single
     return judge_single(*given, single), doubt_single(*given, single), single
@@ -126,7 +128,7 @@ def _typical_drop(pairs: CandidatePairs, measured: Float32, evidence: Evidence, 
     Where most entities have many records, that is the number of the others.
     """
     plain = np.diff([one.field for one in evidence.features], prepend=-1) > 0  # the first feature of each field
-    score = measured @ plain.astype(np.float32)
+    score = score_rows(measured, plain.astype(np.float64))
     ends, scores = np.concatenate([pairs.left, pairs.right]), np.concatenate([score, score])
     order = np.lexsort((-scores, ends))
     ends, scores = ends[order], scores[order]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from lookalike.linkage.scoring.chance import Chance, Partners, judge_each
-from lookalike.linkage.scoring.words import Doubt, Judge
+from lookalike.linkage.scoring.words import Doubt, Judge, score_rows
 from lookalike.types import Bool, Float32, Float64, Int32
 
 CLEAR = 0.5
@@ -37,7 +37,7 @@ def find_single(left: Int32, right: Int32, chance: Chance, measured: Float32, sc
     often = {}
     for single, other in (("left", right), ("right", left)):
         best, between = Partners.find_each(left, right, score, sum(chance.sizes), single)
-        likely = judge_each(between, chance.within_each(measured @ weights, single))
+        likely = judge_each(between, chance.within_each(score_rows(measured, weights), single))
         clear = likely >= CLEAR
         often[single] = count_further(other[best][clear], between.score[clear], between.next[clear])
     found = max(often, key=lambda one: often[one])
@@ -76,7 +76,7 @@ def judge_single(left: Int32, right: Int32, chance: Chance, measured: Float32, s
     def judge(score: Float64, weights: Float64, start: float) -> tuple[Bool, Float64]:
         records = sum(chance.sizes)
         best, between = Partners.find_each(left, right, score, records, single)
-        return best, judge_each(between, chance.within_each(measured @ weights + start, single))
+        return best, judge_each(between, chance.within_each(score_rows(measured, weights, start), single))
 
     return judge
 
@@ -87,7 +87,7 @@ def doubt_single(left: Int32, right: Int32, chance: Chance, measured: Float32, s
     def doubt(score: Float64, weights: Float64, start: float) -> list[Float64]:
         records = sum(chance.sizes)
         between = Partners.find_each(left, right, score, records, single)[1]
-        within = chance.within_each(measured @ weights + start, single)
+        within = chance.within_each(score_rows(measured, weights, start), single)
         leads = within.score - within.next
         return [judge_each(between, Partners(within.next + factor * leads, within.next)) for factor in (0.5, 1.5)]
 

@@ -9,14 +9,16 @@ partners, so that this is repeated.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from lookalike.kernels.scoring import weigh_rows
 from lookalike.linkage.scoring.chance import Best, Chance, Partners, judge_alone, judge_partners
 from lookalike.linkage.scoring.evidence import Evidence, Feature
+from lookalike.linkage.scoring.logistic import Pull, fit_logistic
 from lookalike.linkage.scoring.weights import WeightsRow
 from lookalike.types import Bool, Float32, Float64, Int8, Int32, Int64, UInt64
 
@@ -32,6 +34,8 @@ LOST = 0.5
 """Weights that clearly tell fewer matches from chance than this share of those found before have lost their way."""
 GROWN = 2.5
 """Weights that find more than this many times as many matches as before have learned what partners by chance have."""
+GROWN_ALONE = 1.8
+"""The same in one table, where chance is known less well."""
 SAMPLE = 30_000
 """Best partners, and likewise rivals of best partners, that weights are learned from at most."""
 LEAST_DOUBT = 10.0
@@ -122,12 +126,25 @@ Doubt = Callable[[Float64, Float64, float], list[Float64]]
 """From the same: the probabilities of those pairs, judged in other ways."""
 
 
+def score_rows(measured: Float32, weights: Float64, start: float = 0.0) -> Float64:
+    """The score of each pair: what was measured, weighted, from `start` up.
+
+    Examples
+    --------
+    >>> score_rows(np.array([[1, 0.5]], np.float32), np.array([2.0, 4.0]), -1.0).tolist()
+    [3.0]
+    """
+    scores = np.empty(len(measured))
+    weigh_rows(measured, np.asarray(weights, np.float64), start, scores)
+    return scores
+
+
 def judge_two(left: Int32, right: Int32, chance: Chance, measured: Float32) -> Judge:
     """Judges the pairs of two tables by those within each; `measured` is what the latter have in common."""
 
     def judge(score: Float64, weights: Float64, start: float) -> tuple[Bool, Float64]:
         mutual, between = Partners.find(left, right, score, sum(chance.sizes))
-        return mutual, judge_partners(between, chance.within(measured @ weights + start), chance.sizes)
+        return mutual, judge_partners(between, chance.within(score_rows(measured, weights, start)), chance.sizes)
 
     return judge
 
@@ -137,7 +154,7 @@ def doubt_two(left: Int32, right: Int32, chance: Chance, measured: Float32) -> D
 
     def doubt(score: Float64, weights: Float64, start: float) -> list[Float64]:
         between = Partners.find(left, right, score, sum(chance.sizes))[1]
-        both = chance.within(measured @ weights + start)
+        both = chance.within(score_rows(measured, weights, start))
         alone = [judge_partners(between, [one], chance.sizes) for one in both]
         return alone + [judge_partners(between, both, chance.sizes, lead) for lead in (0.0, 1.0)]
 
@@ -155,20 +172,21 @@ def judge_one(left: Int32, right: Int32, records: int) -> Judge:
 
 
 def learn_weights(
-    left: Int32, right: Int32, measured: Float32, features: list[Feature], records: int, judge: Judge
-) -> Learned:
+    left: Int32, right: Int32, measured: Float32, features: list[Feature], records: int, judge: Judge,
+    grown: float = GROWN,
+) -> Learned:  # fmt: skip
     """Weights by which as many best partners as possible stand out from chance."""
     signs = [one.helps for one in features]
     weights, start, kept = np.array([one.start for one in features]), 0.0, None
     for turn in range(ROUNDS + 1):
-        mutual, likely = judge(measured @ weights + start, weights, start)
-        if kept is not None and _has_lost_its_way(kept.likely, likely):
+        mutual, likely = judge(score_rows(measured, weights, start), weights, start)
+        if kept is not None and _has_lost_its_way(kept.likely, likely, grown):
             break
         kept = Learned(weights, start, mutual, likely, turn > 0)
         if turn == ROUNDS or likely.sum() < FEW:
             break
         chosen, belief = _examples(left, right, measured, mutual, _clear(likely), records)
-        weights, start = _regress(measured[chosen], mutual[chosen], belief, signs)
+        weights, start = _regress(measured[chosen], mutual[chosen], belief, signs, (weights, start))
     assert kept is not None
     return kept
 
@@ -188,7 +206,7 @@ def _clear(likely: Float64) -> Float64:
     return clear if clear.sum() >= FEW else likely
 
 
-def _has_lost_its_way(before: Float64, now: Float64) -> bool:
+def _has_lost_its_way(before: Float64, now: Float64, grown: float = GROWN) -> bool:
     """Whether weights learned anew clearly tell fewer matches from chance than before, or suddenly find far more.
 
     Examples
@@ -197,7 +215,7 @@ def _has_lost_its_way(before: Float64, now: Float64) -> bool:
     (False, True)
     """
     clear = [float(likely[likely > 0.5].sum()) for likely in (before, now)]
-    return clear[1] < LOST * clear[0] or float(now.sum()) > GROWN * float(before.sum())
+    return clear[1] < LOST * clear[0] or float(now.sum()) > grown * float(before.sum())
 
 
 def _examples(
@@ -215,11 +233,12 @@ def _examples(
     parts = []
     for some in (mutual & (belief > 0), (taken[left] | taken[right]) & ~mutual):
         places = np.flatnonzero(some)
-        places = places[np.argsort(_shuffle(measured[places]), kind="stable")]
+        numbers = _shuffle(measured[places])
         if len(places) > SAMPLE:
             belief[places] *= len(places) / SAMPLE  # those drawn stand for the others
-            places = places[:SAMPLE]
-        parts.append(places)
+            drawn = np.argpartition(numbers, SAMPLE)[:SAMPLE]
+            places, numbers = places[drawn], numbers[drawn]
+        parts.append(places[np.argsort(numbers)])
     chosen = np.concatenate(parts)
     return chosen, belief[chosen]
 
@@ -240,21 +259,27 @@ def _shuffle(measured: Float32) -> UInt64:
     return state
 
 
-def _regress(measured: Float32, matches: Bool, belief: Float64, helps: list[bool]) -> tuple[Float64, float]:
-    """Logistic regression with the given signs: the weights, and the intercept."""
-    from scipy.optimize import minimize
+def _regress(
+    measured: Float32, matches: Bool, belief: Float64, helps: list[bool], known: tuple[Float64, float]
+) -> tuple[Float64, float]:
+    """Logistic regression with the given signs, begun at known weights: the weights, and the intercept."""
+    table, aim = np.c_[np.ones(len(measured)), measured.astype(np.float64)], matches.astype(np.float64)
+    low, high = bounds_of(helps)
+    pull = Pull(np.zeros(len(low)), np.append(0.0, np.full(len(helps), 2 * RIDGE)))
+    found = fit_logistic(table, aim, belief / belief.sum(), low, high, pull, np.append(known[1], known[0]))
+    return found[1:], float(found[0])
 
-    table, aim, belief = measured.astype(np.float64), matches.astype(np.float64), belief / belief.sum()
 
-    def loss(values: Float64) -> tuple[float, Float64]:
-        score = table @ values[1:] + values[0]
-        slope = belief * (1 / (1 + np.exp(-np.clip(score, -500, 500))) - aim)
-        total = (belief * (np.logaddexp(0, score) - aim * score)).sum() + RIDGE * (values[1:] ** 2).sum()
-        return float(total), np.append(slope.sum(), table.T @ slope + 2 * RIDGE * values[1:])
+def bounds_of(helps: Sequence[bool]) -> tuple[Float64, Float64]:
+    """The bounds of a start, which has none, and of weights that may not have the wrong sign.
 
-    bounds: list[Any] = [(None, None), *((0, None) if one else (None, 0) for one in helps)]
-    found = minimize(loss, np.zeros(table.shape[1] + 1), jac=True, method="L-BFGS-B", bounds=bounds).x
-    return np.asarray(found[1:]), float(found[0])
+    Examples
+    --------
+    >>> [one.tolist() for one in bounds_of([True, False])]
+    [[-inf, 0.0, -inf], [inf, inf, 0.0]]
+    """
+    ups = np.array(helps, np.bool_)
+    return np.append(-np.inf, np.where(ups, 0.0, -np.inf)), np.append(np.inf, np.where(ups, np.inf, 0.0))
 
 
 def scale_scores(score: Float64, likely: Float64) -> tuple[float, float]:
@@ -267,19 +292,13 @@ def scale_scores(score: Float64, likely: Float64) -> tuple[float, float]:
     >>> round(factor, 1), round(shift, 1)
     (2.0, -1.0)
     """
-    from scipy.optimize import minimize
-
-    aim = np.clip(likely, *LIKELY)
     centre, spread = float(score.mean()), float(score.std()) or 1.0
-    z = (score - centre) / spread
-
-    def loss(values: Float64) -> tuple[float, Float64]:
-        bits = values[0] * z + values[1]
-        wrong = 1 / (1 + np.exp(-np.clip(bits, -500, 500))) - aim
-        total = (np.logaddexp(0, bits) - aim * bits).sum() + FLAT / 2 * values[0] ** 2
-        return float(total), np.array([(wrong * z).sum() + FLAT * values[0], wrong.sum()])
-
-    found = minimize(loss, [1.0, 0.0], jac=True, method="L-BFGS-B", bounds=[(FLAT, None), (None, None)]).x
+    table = np.c_[(score - centre) / spread, np.ones(len(score))]
+    pull, limits = Pull(np.zeros(2), np.array([FLAT, 0.0])), np.array([np.inf, np.inf])
+    found = fit_logistic(
+        table, np.clip(likely, *LIKELY), np.ones(len(score)), np.array([FLAT, -np.inf]), limits, pull,
+        np.array([1.0, 0.0]),
+    )  # fmt: skip
     factor = float(found[0]) / spread
     return factor / LN2, (float(found[1]) - factor * centre) / LN2
 
