@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import csv
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tests.support.catalogues import judge_products, make_products
 
@@ -27,6 +31,24 @@ def test_products_are_linked_without_labels(products):
     said = found.run["precision"]
     assert abs(said["estimate"] - precision) < 0.1
     assert said["low"] < said["estimate"] < said["high"]
+
+
+def test_the_number_of_threads_changes_no_bit(products, tmp_path):
+    """Sums by BLAS depend on it: their terms are added up in another order."""
+    for name, table in zip("ab", products):
+        pq.write_table(table, tmp_path / f"{name}.parquet")
+    code = "import lookalike as la; print(la.link('a.parquet', 'b.parquet', fields='all').links.to_pydict())"
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "OPENBLAS_NUM_THREADS": threads},
+            cwd=tmp_path,
+            capture_output=True,
+            check=True,
+        ).stdout
+        for threads in ("1", "2")
+    }
+    assert len(found) == 1
 
 
 def test_weights_and_prior_add_up_to_the_score(products):

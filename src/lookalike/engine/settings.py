@@ -232,9 +232,10 @@ def settings_of_run(options: dict[str, Any], **others: Any) -> Settings:
     try:
         known = {name: options[name] for name in (*names, "on_error", "encoding")}
         known["length_ratio"] = options.get("length_ratio")  # runs of earlier versions lack it
-        return Settings.parse(**{**known, **others})
-    except (KeyError, TypeError, AttributeError) as error:  # a missing option, or one that is neither text nor a number
+        Settings.parse(**known)
+    except (KeyError, TypeError, AttributeError, UsageError) as error:
         raise BadDataError(f"run.json: its options are damaged ({error!r}); run dedup on the input again") from error
+    return Settings.parse(**{**known, **others})
 
 
 def _parse_ratio(value: float | str | Fraction | None) -> Fraction:

@@ -77,7 +77,7 @@ def look_up_scores(of_pair, table, first, last, scores):
         scores[k] = table[of_pair[k]]
 
 
-@bare_kernel("float32[,], float64[], float64, float64[]")
+@bare_kernel("F[,], float64[], float64, float64[]", F=("float32", "float64"))
 def weigh_rows(measured, weights, start, scores):
     """The sum of weighted numbers of each row, and `start`: float64[rows]."""
     for k in range(scores.size):
@@ -85,6 +85,29 @@ def weigh_rows(measured, weights, start, scores):
         for i in range(weights.size):
             total += row[i] * weights[i]
         scores[k] = total
+
+
+@bare_kernel("float64[,], float64[], float64[], float64[], float64[,]")
+def sum_products(table, single, double, sums, products):
+    """Add up the rows of a table, weighted, and the products of their values, weighted, in the order of the rows.
+
+    A product of matrices would add them in an order that depends on the number of threads.
+
+    Parameters
+    ----------
+    table : float64[rows, columns]
+    single, double : float64[rows]
+        The weight of each row in `sums` and in `products`.
+    sums, products : float64[columns], float64[columns, columns]
+        Zeros, to which the results are added.
+    """
+    for k in range(table.shape[0]):
+        row = table[k]
+        for i in range(row.size):
+            sums[i] += single[k] * row[i]
+            weighted = double[k] * row[i]
+            for j in range(row.size):
+                products[i, j] += weighted * row[j]
 
 
 @kernel("int8[], int8[], int32[], int32[], float64[], int64, int64, float64[]")

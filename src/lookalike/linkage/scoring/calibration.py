@@ -65,7 +65,8 @@ def calibrate(score: Float64, matches: Bool, weights: Float64) -> Calibration:
         off = weights * (1 / (1 + np.exp(-bits)) - aim)
         total = float((weights * (np.logaddexp(0, bits) - aim * bits)).sum())
         total += BELIEF / 2 * float(values[0] ** 2) + BELIEF / 50 * shift**2
-        slope = [LN2 * factor * float(off @ x) + BELIEF * values[0], LN2 * float(off.sum()) + BELIEF / 25 * shift]
+        by_factor = LN2 * factor * float((off * x).sum()) + BELIEF * values[0]
+        slope = [by_factor, LN2 * float(off.sum()) + BELIEF / 25 * shift]
         return total, np.array(slope)
 
     low, high = np.log(SLOPES)

@@ -151,7 +151,7 @@ class _Pairs(NamedTuple):
         numbers = self.levels[:, first].astype(np.int64) * wide + self.levels[:, second]
         table = np.bincount(numbers, counts, minlength=(self.sizes[first] + 1) * wide)
         together = np.asarray(table.reshape(-1, wide)[1:, 1:], np.float64)
-        return together, float(counts @ _likely(np.maximum(against, LEAST), self.prior))
+        return together, float((counts * _likely(np.maximum(against, LEAST), self.prior)).sum())
 
 
 def _information(together: Float64, doubtful: float) -> float:

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lookalike.types import Bool, Float64
+from lookalike.kernels.scoring import sum_products, weigh_rows
+from lookalike.types import Bool, Float32, Float64
 
 STEPS = 100
 CLOSE = 1e-7
@@ -21,6 +22,19 @@ class Pull(NamedTuple):
 
     centre: Float64
     stiffness: Float64
+
+
+def score_rows(measured: Float32 | Float64, weights: Float64, start: float = 0.0) -> Float64:
+    """The weighted sum of each row, from `start` up: the score of a pair by what was measured.
+
+    Examples
+    --------
+    >>> score_rows(np.array([[1, 0.5]], np.float32), np.array([2.0, 4.0]), -1.0).tolist()
+    [3.0]
+    """
+    scores = np.empty(len(measured))
+    weigh_rows(np.ascontiguousarray(measured), np.asarray(weights, np.float64), start, scores)
+    return scores
 
 
 def fit_logistic(
@@ -53,11 +67,13 @@ def fit_logistic(
     """
 
     def loss(values: Float64) -> tuple[float, Float64]:
-        score = table @ values
+        score = score_rows(table, values)
         off = values - pull.centre
-        total = belief @ (np.logaddexp(0, score) - aim * score) + (pull.stiffness * off**2).sum() / 2
+        losses = belief * (np.logaddexp(0, score) - aim * score)
+        total = losses.sum() + (pull.stiffness * off**2).sum() / 2
         return float(total), score
 
+    table = np.ascontiguousarray(table, np.float64)
     values = np.clip(np.zeros(table.shape[1]) if start is None else start, low, high)
     now, score = loss(values)
     for _ in range(STEPS):
@@ -83,8 +99,9 @@ def _newton(
 ) -> tuple[Float64, Float64]:  # fmt: skip
     """The slope of the loss, and the step to subtract; values that a bound holds back follow the slope alone."""
     share = 1 / (1 + np.exp(-np.clip(score, -500, 500)))
-    slope = table.T @ (belief * (share - aim)) + pull.stiffness * (values - pull.centre)
-    bend = (table * (belief * share * (1 - share))[:, None]).T @ table
+    slope, bend = np.zeros(len(values)), np.zeros((len(values), len(values)))
+    sum_products(table, belief * (share - aim), belief * share * (1 - share), slope, bend)
+    slope += pull.stiffness * (values - pull.centre)
     bend[np.diag_indices_from(bend)] += pull.stiffness
     held: Bool = ((values <= low) & (slope > 0)) | ((values >= high) & (slope < 0))
     step, free = np.where(held, slope, 0.0), np.flatnonzero(~held)

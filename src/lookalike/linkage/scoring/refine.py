@@ -10,10 +10,10 @@ from lookalike.engine.run import Run
 from lookalike.linkage.blocking.find import CandidatePairs
 from lookalike.linkage.scoring.calibration import calibrate
 from lookalike.linkage.scoring.labels import Labels
-from lookalike.linkage.scoring.logistic import Pull, fit_logistic
+from lookalike.linkage.scoring.logistic import Pull, fit_logistic, score_rows
 from lookalike.linkage.scoring.points import Points
 from lookalike.linkage.scoring.score import Agreement, Scores
-from lookalike.linkage.scoring.words import LN2, WordWeights, bounds_of, partner_bits, score_rows
+from lookalike.linkage.scoring.words import LN2, WordWeights, bounds_of, partner_bits
 from lookalike.linkage.settings import LinkSettings
 from lookalike.types import Bool, Float32, Float64, Int64
 

@@ -13,6 +13,7 @@ from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.partners import CLUSTERED, Texts, chance_pairs, is_distinct
 from lookalike.linkage.scoring.chance import Chance
 from lookalike.linkage.scoring.evidence import Evidence
+from lookalike.linkage.scoring.logistic import score_rows
 from lookalike.linkage.scoring.score import Agreement, Scores
 from lookalike.linkage.scoring.several import doubt_single, find_single, judge_single
 from lookalike.linkage.scoring.weights import WeightsRow
@@ -28,7 +29,6 @@ from lookalike.linkage.scoring.words import (
     learn_weights,
     partner_bits,
     scale_scores,
-    score_rows,
 )
 from lookalike.linkage.settings import LinkSettings
 from lookalike.types import Float32, Float64, Mapper

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from lookalike.linkage.scoring.chance import Chance, Partners, judge_each
-from lookalike.linkage.scoring.words import Doubt, Judge, score_rows
+from lookalike.linkage.scoring.logistic import score_rows
+from lookalike.linkage.scoring.words import Doubt, Judge
 from lookalike.types import Bool, Float32, Float64, Int32
 
 CLEAR = 0.5

@@ -235,7 +235,7 @@ def _begin(
     scores = state.score(levels)
     expected = state.candidates / 2
     for _ in range(30):
-        expected = float(counts @ _posterior(scores, expected, pairs))
+        expected = float((counts * _posterior(scores, expected, pairs)).sum())
     return replace(state, expected=expected)
 
 

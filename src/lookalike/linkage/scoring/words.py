@@ -15,10 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lookalike.kernels.scoring import weigh_rows
 from lookalike.linkage.scoring.chance import Best, Chance, Partners, judge_alone, judge_partners
 from lookalike.linkage.scoring.evidence import Evidence, Feature
-from lookalike.linkage.scoring.logistic import Pull, fit_logistic
+from lookalike.linkage.scoring.logistic import Pull, fit_logistic, score_rows
 from lookalike.linkage.scoring.weights import WeightsRow
 from lookalike.types import Bool, Float32, Float64, Int8, Int32, Int64, UInt64
 
@@ -86,7 +85,7 @@ class WordWeights:
         found = np.zeros((len(measured), int(fields.max()) + 1))
         for field in range(found.shape[1]):
             here = fields == field
-            found[:, field] = measured[:, here] @ self.weights[here]
+            found[:, field] = score_rows(measured[:, here], self.weights[here])
         return found
 
     def bounds(self, score: Float64) -> tuple[float, float] | None:
@@ -124,19 +123,6 @@ partners, and the probability that each of those is a match."""
 
 Doubt = Callable[[Float64, Float64, float], list[Float64]]
 """From the same: the probabilities of those pairs, judged in other ways."""
-
-
-def score_rows(measured: Float32, weights: Float64, start: float = 0.0) -> Float64:
-    """The score of each pair: what was measured, weighted, from `start` up.
-
-    Examples
-    --------
-    >>> score_rows(np.array([[1, 0.5]], np.float32), np.array([2.0, 4.0]), -1.0).tolist()
-    [3.0]
-    """
-    scores = np.empty(len(measured))
-    weigh_rows(measured, np.asarray(weights, np.float64), start, scores)
-    return scores
 
 
 def judge_two(left: Int32, right: Int32, chance: Chance, measured: Float32) -> Judge:
