@@ -29,6 +29,8 @@ from lookalike.types import Bool, Float64, Int8, Int32, Int64, Mapper, Span
 
 SURE = 0.999
 """Pairs with a higher probability than this count as certain matches."""
+MOST_SURE = 2000
+"""As many pairs of records made of words count as certain matches at most."""
 
 Pairs = tuple[Int32, Int32]
 
@@ -62,10 +64,18 @@ class Scores(NamedTuple):
         return 0.0 if self.calibration is None else self.calibration.even
 
     def sure(self) -> Bool:
-        """Which pairs count as certain matches: by their probability; with points, those equal in every field."""
+        """Which pairs count as certain matches: by their probability; with points, those equal in every field.
+
+        Probabilities of records made of words stay away from 1: the highest scores count, a tenth of the expected
+        matches.
+        """
         if isinstance(self.scoring, Points):
             return np.asarray(self.score >= self.scoring.total)
         assert self.probability is not None
+        if isinstance(self.scoring, WordWeights):
+            wanted = min(int(self.scoring.expected / 10), MOST_SURE, len(self.score))
+            least = -np.partition(-self.score, wanted - 1)[wanted - 1] if wanted else np.inf
+            return np.asarray(self.score >= least)
         return np.asarray(self.probability > SURE)
 
 
