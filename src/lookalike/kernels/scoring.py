@@ -9,16 +9,16 @@ from lookalike.kernels.sorting import twice_as_long
 
 @kernel("int8[,], uint64[], int32[] -> uint64[]")
 def number_patterns(levels, bases, numbers):
-    """Number the patterns of pairs in order of occurrence; return one key for each, which sorts as they do.
+    """Number the patterns of pairs in order of occurrence; return one key per pattern, which sorts like the pattern.
 
     Parameters
     ----------
     levels : int8[fields, pairs]
     bases : uint64[fields + 1]
-        More than the largest level of each field; before them, more than the largest of `numbers`. Their product fits
-        in 64 bits.
+        First, a value above the largest of `numbers`; then, for each field, a value above its largest level. Their
+        product must fit in 64 bits.
     numbers : int32[pairs]
-        The numbers of the pairs by the previous fields, or 0; receives the new numbers.
+        The numbers of the pairs from the previous fields, or 0; receives the new numbers.
 
     Returns
     -------
@@ -63,7 +63,7 @@ def _place(key, table, keys):
 
 @kernel("int32[], int32[], int64[], int64[]")
 def renumber(numbers, new, counts, examples):
-    """Replace each number by its new one (int32); count how often each occurs, and where it last does (int64)."""
+    """Replace each number by its new one (int32); record its count and its last position (int64)."""
     for i in range(numbers.size):
         number = numbers[i] = new[numbers[i]]
         counts[number] += 1
@@ -72,14 +72,14 @@ def renumber(numbers, new, counts, examples):
 
 @kernel("int32[], float64[], int64, int64, float64[]")
 def look_up_scores(of_pair, table, first, last, scores):
-    """The score of each pair's pattern: float64[pairs]."""
+    """Look up the score of each pair's pattern: float64[pairs]."""
     for k in range(first, last):
         scores[k] = table[of_pair[k]]
 
 
 @bare_kernel("F[,], float64[], float64, float64[]", F=("float32", "float64"))
 def weigh_rows(measured, weights, start, scores):
-    """The sum of weighted numbers of each row, and `start`: float64[rows]."""
+    """The weighted sum of each row plus `start`: float64[rows]."""
     for k in range(scores.size):
         row, total = measured[k], start
         for i in range(weights.size):
@@ -89,9 +89,9 @@ def weigh_rows(measured, weights, start, scores):
 
 @bare_kernel("float64[,], float64[], float64[], float64[], float64[,]")
 def sum_products(table, single, double, sums, products):
-    """Add up the rows of a table, weighted, and the products of their values, weighted, in the order of the rows.
+    """The weighted sum of the rows of a table, and of the products of their values, in the order of the rows.
 
-    A product of matrices would add them in an order that depends on the number of threads.
+    A matrix product would add them in an order that depends on the number of threads.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def sum_products(table, single, double, sums, products):
     single, double : float64[rows]
         The weight of each row in `sums` and in `products`.
     sums, products : float64[columns], float64[columns, columns]
-        Zeros, to which the results are added.
+        Zeros on entry; the results are added to them.
     """
     for k in range(table.shape[0]):
         row = table[k]
@@ -112,17 +112,17 @@ def sum_products(table, single, double, sums, products):
 
 @kernel("int8[], int8[], int32[], int32[], float64[], int64, int64, float64[]")
 def add_frequencies(levels, above, codes, records, table, first, last, scores):
-    """Add the weight of the frequency of a value if both records of a pair have it.
+    """Add the weight for the frequency of a value if both records of a pair have that value.
 
     Parameters
     ----------
     levels : int8[pairs]
-        The levels of the field; only at level 1 do both have the same value.
+        The levels of the field; at level 1, both records have the same value.
     above : int8[pairs], or of size 0
-        The levels of the field that it depends on: if that agrees as well, the value adds nothing.
+        The levels of the field that this field depends on: if that field is equal too, nothing is added.
     codes : int32[records]
     records : int32[pairs]
-        One of each pair's records.
+        One record of each pair.
     table : float64[values]
     """
     for k in range(first, last):

@@ -1,8 +1,8 @@
-"""Texts as weighted words and trigrams: elements of each value, the most similar records, and how similar pairs are.
+"""Texts as weighted words and trigrams: the elements of each value, the most similar records, the similarity of pairs.
 
-Strings are as in strings.py, with words between single spaces. An element is a word or a trigram (three neighbouring
-characters of a word with a space on either side), known by the lowest bits of a hash. Rows are sorted by element: row v
-is ids[indptr[v]:indptr[v + 1]].
+Strings are as in strings.py, with words separated by single spaces. An element is a word or a trigram (three adjacent
+characters of a word with a space on either side), identified by the lowest bits of a hash. Rows are sorted by element:
+row v is ids[indptr[v]:indptr[v + 1]].
 """
 
 import numpy as np
@@ -13,17 +13,17 @@ from lookalike.kernels.sorting import sort_stretch
 from lookalike.kernels.strings import next_space, within_one_edit
 
 GRAMS = 1 << 20
-"""Numbers of trigrams. A language has some 30,000; a large table of their numbers would not stay in the cache."""
+"""The range of trigram numbers. A language has about 30,000; a large table of them would not fit in the cache."""
 DIGIT = 1 << 22
-"""Set in the number of a word that has a digit; below it is the word's own number."""
+"""The bit that is set in the number of a word with a digit; the lower bits identify the word."""
 WORDS = 2 * DIGIT
-"""Numbers of words."""
+"""The range of word numbers."""
 SOFT_LENGTH = 4
-"""Shorter words must be equal: with one edit they would be other words."""
+"""Shorter words must be equal: one edit would make a different word."""
 SOFT_SHARE = 0.8
-"""What a word with one edit is worth, compared with an equal one."""
+"""The weight of a word with one edit, compared with an equal word."""
 SOFT_PAIRS = 400
-"""Most comparisons of words that only one text has; longer texts are compared by equal words."""
+"""The most comparisons of words that occur in only one of two texts; longer texts are compared by equal words alone."""
 COSINE, UNION, SHORTER, CONFLICT, CODES = range(5)
 """The columns of `compare_texts`."""
 
@@ -38,9 +38,9 @@ def _hash(chars, start, stop):
 
 @kernel("C[], int64[], int64[], int64[], float32[]", C=("uint8", "uint32"))
 def list_grams(chars, offsets, indptr, ids, counts):
-    """The distinct trigrams of each value, ascending, and how often each occurs.
+    """List the distinct trigrams of each value, ascending, and the count of each.
 
-    `ids` and `counts` have room for one trigram per character; `indptr` receives where those of each value begin.
+    `ids` and `counts` need space for one trigram per character; `indptr` receives the start of each value's trigrams.
     """
     at = np.int64(0)
     for value in range(offsets.size - 1):
@@ -76,7 +76,7 @@ def _word(chars, start, end):
 
 @bare
 def _joined(chars, start, middle, stop):
-    """The number of two neighbouring words written as one."""
+    """The number of two adjacent words written as one."""
     state, digit = U(0), False
     for i in range(start, stop):
         if i != middle:
@@ -87,11 +87,11 @@ def _joined(chars, start, middle, stop):
 
 @kernel("C[], int64[], bool[], int64[], int64[], int64[]", C=("uint8", "uint32"))
 def list_words(chars, offsets, known, indptr, ids, starts):
-    """The distinct words of each value, ascending, and where each begins in `chars`.
+    """List the distinct words of each value, ascending, and the start of each in `chars`.
 
-    Two neighbours of which one has a digit also count as one word if `known` (bool[WORDS]) has it: a code is
-    written "KX-TG67" in one place and "KXTG67" in another. `starts` is then the end of `chars`. `ids` and `starts` have
-    room for two words per space, and per value two more.
+    Two adjacent words also count as one word if either has a digit and the joined word is in `known` (bool[WORDS]): the
+    same code may be written "KX-TG67" or "KXTG67". The start of a joined word is the end of `chars`. `ids` and `starts`
+    need space for two words per space, plus two words per value.
     """
     at = np.int64(0)
     for value in range(offsets.size - 1):
@@ -121,7 +121,7 @@ def list_words(chars, offsets, known, indptr, ids, starts):
 
 @bare_kernel("int64[], E[], int64[], int64[]", E=("int32", "int64"))
 def count_elements(indptr, ids, records, often):
-    """Add to `often` (int64[elements]) in how many records each element occurs; `records` of each value."""
+    """Add the number of records with each element to `often` (int64[elements]); `records` is the number per value."""
     for value in range(indptr.size - 1):
         for i in range(indptr[value], indptr[value + 1]):
             often[ids[i]] += records[value]
@@ -129,7 +129,7 @@ def count_elements(indptr, ids, records, often):
 
 @bare_kernel("int64[], int32[], float32[], float32[]")
 def weigh_grams(indptr, ids, rarity, weights):
-    """Turn counts of trigrams (in `weights`) into weights of length 1: (1 + ln count) times the rarity of each."""
+    """Convert trigram counts (in `weights`) to weights of unit length per value: (1 + ln count) * rarity, scaled."""
     for value in range(indptr.size - 1):
         total = 0.0
         for i in range(indptr[value], indptr[value + 1]):
@@ -143,9 +143,9 @@ def weigh_grams(indptr, ids, rarity, weights):
 
 @bare_kernel("int32[], int64, int64, int64[], int32[], float32[], int64[], int32[], float32[]")
 def list_postings(codes, first, last, indptr, ids, weights, ends, records, impacts):
-    """By element, the records from `first` to `last` that have it, and its weight in each.
+    """List, by element, the records from `first` to `last` that contain it, and its weight in each.
 
-    `ends` holds where the records of each element begin; afterwards it holds where they end.
+    On entry, `ends` holds the start of each element's records; on return, it holds their end.
     """
     for record in range(first, last):
         value = codes[record]
@@ -158,7 +158,7 @@ def list_postings(codes, first, last, indptr, ids, weights, ends, records, impac
 
 @bare
 def _affordable(indptr, ids, value, starts, budget):
-    """The number of records that an element may have at most, so that all such elements cost at most the budget."""
+    """The largest number of records per element such that all elements up to it cost at most the budget."""
     most = np.int64(0)
     total = np.int64(0)
     for i in range(indptr[value], indptr[value + 1]):
@@ -177,7 +177,7 @@ def _affordable(indptr, ids, value, starts, budget):
 
 @bare
 def _insert(partners, found, filled, sums, record):
-    """Put a record into its place among the best; of equal ones, the first record comes first."""
+    """Insert a record into the list of the best; ties are in the order of records. Returns the length of the list."""
     place = filled
     if filled == partners.size:
         place -= 1
@@ -197,16 +197,16 @@ def _insert(partners, found, filled, sums, record):
 
 @kernel("int32[], int64, int64, int64[], int32[], float32[], int64[], int32[], float32[], int64, int64, int32[,]")
 def find_partners(codes, first, last, indptr, ids, weights, starts, records, impacts, size, budget, out):
-    """The records most similar to each of the records from `first` to `last`, by the rare elements that they share.
+    """Find the most similar records for each record from `first` to `last`, by the rare elements that they share.
 
     Parameters
     ----------
     starts, records, impacts
-        From `list_postings`: records[starts[e]:starts[e + 1]] have element e.
+        From `list_postings`: records[starts[e]:starts[e + 1]] contain element e.
     size : int
-        The number of all records.
+        The total number of records.
     budget : int
-        Most postings that are read for one record, those of rare elements first.
+        The most postings to read for one record; those of rare elements are read first.
     out : int32[last - first, partners]
         Receives the partners, best first; -1 for none.
     """
@@ -240,7 +240,7 @@ def find_partners(codes, first, last, indptr, ids, weights, starts, records, imp
 
 @bare
 def _same_but_one(chars, start, end, other, stop):
-    """Are two words alike but for one edit? Then their first or their last characters are equal."""
+    """Whether two words differ by exactly one edit; their first or their last characters are then equal."""
     if abs(end - start - stop + other) > 1 or (chars[start] != chars[other] and chars[end - 1] != chars[stop - 1]):
         return False
     return within_one_edit(chars, start, end, other, stop) == 1
@@ -248,9 +248,9 @@ def _same_but_one(chars, start, end, other, stop):
 
 @bare
 def _list_lone(chars, offsets, words, value, marks, mark, digits, out):
-    """The words of a value without a digit that have this mark and may be misspelt; returns their number.
+    """List the words of a value that have this mark, no digit, and may be misspelt; return their number.
 
-    `out` (int64[3, words]) receives the place of each, and where it begins and ends.
+    `out` (int64[3, words]) receives the position, the start and the end of each word.
     """
     indptr, ids, starts, _ = words
     count = 0
@@ -265,7 +265,7 @@ def _list_lone(chars, offsets, words, value, marks, mark, digits, out):
 
 @bare
 def _similar_words(chars, rarity, one, n, other, m):
-    """What words that only one of two values has share with one edit: the rarity of the more common of the two."""
+    """The total rarity of unshared words that differ by one edit; of two such words, the more common one counts."""
     total = 0.0
     for i in range(n):
         for j in range(m):
@@ -278,7 +278,7 @@ def _similar_words(chars, rarity, one, n, other, m):
 
 @bare
 def _load(indptr, ids, weights, value, dense):
-    """Write the weights of a value's elements to their places."""
+    """Write the weights of a value's elements to a dense vector."""
     for i in range(indptr[value], indptr[value + 1]):
         dense[ids[i]] = weights[i]
 
@@ -291,7 +291,7 @@ def _unload(indptr, ids, value, dense):
 
 @bare
 def _dot(indptr, ids, weights, value, dense):
-    """The product of a value's weights with those loaded."""
+    """The dot product of a value's weights and the loaded weights."""
     start, stop = indptr[value], indptr[value + 1]
     one = two = three = four = np.float32(0)
     for i in range(start, stop - 3, 4):
@@ -306,7 +306,7 @@ def _dot(indptr, ids, weights, value, dense):
 
 @bare
 def _sum_words(words, value, digits):
-    """The rarity of all words of a value, of those with a digit, and the number of the others."""
+    """The total rarity of all words of a value and of its words with a digit, and the number of its other words."""
     indptr, ids, _, rarity = words
     total, codes, count = 0.0, 0.0, 0
     for i in range(indptr[value], indptr[value + 1]):
@@ -324,21 +324,21 @@ def _sum_words(words, value, digits):
     C=("uint8", "uint32"),
 )
 def compare_texts(codes, left, right, first, last, out, chars, offsets, grams, words, number, size, digits):
-    """How similar pairs of texts are, by the rarity of what they share; 0 if a value is missing.
+    """The similarity of pairs of texts, by the rarity of the elements that they share; 0 if a value is missing.
 
-    What the left record has is written to its places and looked up for each right one, so that pairs with the same left
-    record should follow each other.
+    The elements of the left record are written to a dense vector and looked up for each right record, so pairs with the
+    same left record should be adjacent.
 
     Parameters
     ----------
     grams : (indptr, ids, weights)
     words : (indptr, ids, starts, rarity)
-        `rarity` of each of `ids`.
+        `rarity` has one entry for each of `ids`.
     number, size, digits
-        The number of grams and of words, and the first word that has a digit.
+        The number of trigrams, the number of words, and the first word with a digit.
     out : float32[pairs, 5]
-        Cosine of trigrams; words shared, as a share of all words and of the shorter text's words; the share of numbers
-        and codes that conflict; the rarity of the codes shared.
+        Cosine of trigrams; shared words, as a share of all words and of the words of the shorter text; share of numbers
+        and codes that conflict; rarity of the shared codes.
     """
     indptr, ids, _, rarity = words
     dense, marks = np.zeros(number, np.float32), np.zeros(size, np.uint8)
@@ -372,7 +372,7 @@ def compare_texts(codes, left, right, first, last, out, chars, offsets, grams, w
         if n * m and n * m <= SOFT_PAIRS:
             m = _list_lone(chars, offsets, words, b, marks, 0, digits, other)
             for j in range(indptr[b], indptr[b + 1]):
-                marks[ids[j]] += 1  # 2: both have it
+                marks[ids[j]] += 1  # 2: in both texts
             n = _list_lone(chars, offsets, words, a, marks, 1, digits, one)
             for j in range(indptr[b], indptr[b + 1]):
                 marks[ids[j]] -= 1

@@ -1,4 +1,4 @@
-"""Candidate pairs of texts: for each record, the records with which it shares most of what is rare.
+"""Candidate pairs of texts: for each record, the records that share the most rare trigrams with it.
 
 Blocking keys find values that are nearly equal, but two shops describe a product in different words. Common trigrams
 have long posting lists and carry little information, so the rare trigrams of each record are read first, within a
@@ -25,26 +25,26 @@ from lookalike.types import Bool, Int32, Int64, Mapper, Span, UInt8, distinct, t
 from lookalike.types import compute as pc
 
 PARTNERS = 10
-"""Partners proposed for each record by each field, from the other table or from the same."""
+"""Partners that each field proposes for each record, from the other table or from the same one."""
 CLUSTERED = 100
-"""Partners proposed by the whole record within one table, where an entity may have many records."""
+"""Partners that the whole record proposes within one table, where an entity may have many records."""
 NEAREST = 3
-"""Partners looked up within a table, to measure chance."""
+"""Partners per record that are looked up within a table to measure chance."""
 LARGE = 20_000
-"""In larger tables, only a sample is looked up: a search among so many records has to be thorough, since the lead over
-the next best partner is meaningless if that partner is not found."""
+"""In larger tables, only the partners of a sample are looked up. A search in a large table must be thorough: the lead
+over the next best partner is meaningless if that partner is not found."""
 SAMPLED = 2_000
-"""The size of the sample; its nearest partners are looked up as well."""
+"""The size of the sample; the partners of its nearest records are looked up as well."""
 PROPOSED = 500_000
 """The approximate number of pairs that a field proposes for the records of one table; at least one per record."""
 WORDY = ("text", "person", "address")
-"""Kinds of fields that are made of words."""
+"""Kinds of fields that consist of words."""
 TOLD = (*WORDY, "code")
-"""Kinds of fields whose values may also stand in another field, as a model number does in a title."""
+"""Kinds of fields whose values may also occur in another field, such as a model number in a title."""
 
 
 def join_columns(columns: Sequence[Column], name: str = "the whole record") -> Column:
-    """The values of several fields of each record as one text.
+    """Join the values of several fields of each record into one text.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def join_columns(columns: Sequence[Column], name: str = "the whole record") -> C
     >>> joined.codes.tolist(), joined.values.to_pylist()
     ([0, -1], ['up ann lee'])
     """
-    # Arrow's own option to skip nulls loses the rows that have only nulls.
+    # Arrow's own option to skip nulls loses rows with nulls only.
     texts = [column.values.take(pa.array(column.codes, mask=column.codes < 0)).fill_null("") for column in columns]
     spaced = pc.binary_join_element_wise(*texts, text_scalar(" "))
     whole = pc.utf8_trim_whitespace(pc.replace_substring_regex(spaced, " +", " "))
@@ -64,14 +64,14 @@ def join_columns(columns: Sequence[Column], name: str = "the whole record") -> C
 
 
 class Texts:
-    """The words and trigrams of all fields that have any, and of the whole record: made once, when first needed."""
+    """The words and trigrams of all fields that consist of words, and of the whole record; created on first use."""
 
     def __init__(self, columns: Sequence[Column], each: Mapper = map) -> None:
         self._columns, self._each = columns, each
 
     @cached_property
     def _made(self) -> dict[int, TextComparer]:
-        """The comparer of each field by its number; before them, if there are several, of all together (-1)."""
+        """The comparer of each field, by its number; if there are several fields, first that of all together (-1)."""
         columns = dict(enumerate(self._columns))
         wordy = {place: column for place, column in columns.items() if column.kind in WORDY}
         told = [column for column in columns.values() if column.kind in TOLD]
@@ -79,11 +79,11 @@ class Texts:
         return dict(zip(both, self._each(TextComparer, both.values())))
 
     def of(self, place: int) -> TextComparer | None:
-        """The comparer of a field, or of the whole record (-1); None if there is nothing to compare in this way."""
+        """The comparer of a field, or of the whole record (-1); None if there is none."""
         return self._made.get(place)
 
     def sources(self) -> list[tuple[int, TextComparer]]:
-        """Those that propose partners: the whole record, and fields that tell records apart."""
+        """The comparers that propose partners: the whole record, and the fields that distinguish records."""
         return [(place, one) for place, one in self._made.items() if place < 0 or is_distinct(one.column)]
 
 
@@ -95,7 +95,7 @@ def is_distinct(column: Column) -> bool:
 def propose_pairs(comparer: TextComparer, sides: Sequence[tuple[Span, Span]], count: int, each: Mapper = map) -> Int64:
     """Pairs of each record with its most similar records, as left << 32 | right, ascending and distinct.
 
-    `sides` are (askers, asked): for each record from `askers`, partners among `asked` are proposed.
+    `sides` are pairs (askers, asked): for each record of `askers`, partners among `asked` are proposed.
     """
     found = []
     for askers, asked in sides:
@@ -107,7 +107,7 @@ def propose_pairs(comparer: TextComparer, sides: Sequence[tuple[Span, Span]], co
 def add_partners(
     pairs: CandidatePairs, columns: Sequence[Column], texts: Texts, split: int, each: Mapper = map
 ) -> CandidatePairs:
-    """The candidate pairs, with the pairs that texts propose added; `split` as for find_pairs."""
+    """Add the pairs that texts propose to the candidate pairs; `split` as for find_pairs."""
     records, groups = len(columns[0]), assign_groups(columns)
     two = split < records
     sides = [((0, split), (split, records)), ((split, records), (0, split))] if two else [((0, records), (0, records))]
@@ -136,7 +136,7 @@ class ChancePairs(NamedTuple):
 
 
 def chance_pairs(texts: Texts, split: int, records: int, each: Mapper = map, large: int = LARGE) -> ChancePairs:
-    """Look up the most similar records within each of two tables; for tables of more than `large`, those of a sample.
+    """Look up the most similar records within each of two tables; in tables of more than `large` records, of a sample.
 
     The first table has the records below `split`.
     """
@@ -160,7 +160,7 @@ def chance_pairs(texts: Texts, split: int, records: int, each: Mapper = map, lar
 
 
 def _pair(records: Int64, partners: Int32) -> Int64:
-    """Pairs of each record and its partners, except -1 and itself, as left << 32 | right."""
+    """Pairs of each record and its partners, except -1 and the record itself, as left << 32 | right."""
     others = partners.ravel().astype(np.int64)
     each = np.repeat(records.astype(np.int64), partners.shape[1])
     low, high = np.minimum(each, others), np.maximum(each, others)
@@ -172,7 +172,7 @@ def _keys(left: Int32, right: Int32) -> Int64:
 
 
 def _merge(keys: Int64, bits: UInt8) -> tuple[Int32, Int32, UInt8]:
-    """Distinct pairs in order, with the groups of all that found each."""
+    """The distinct pairs in order, and for each the groups of everything that found it."""
     order = np.argsort(keys, kind="stable")
     keys, bits = keys[order], bits[order]
     first = np.flatnonzero(np.diff(keys, prepend=-1))

@@ -1,6 +1,6 @@
-"""Compare texts by rare words and trigrams: the fewer records have one, the more it counts.
+"""Compare texts by rare words and trigrams: the fewer records contain one, the more it counts.
 
-Knows the values of one field; which pairs are compared, and how similarities are weighted, is decided elsewhere.
+Knows only the values of one field. Other modules decide which pairs are compared and how similarities are weighted.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ FEATURES = ("trigrams", "words", "words of the shorter", "conflicting numbers", 
 CHUNK = 1 << 15
 """Pairs that a thread compares at a time."""
 POSTINGS = 30_000_000
-"""Most postings read to find the partners of all records of a field; each record has an equal share."""
+"""The most postings to read to find the partners of all records by one field; each record has an equal share."""
 THOROUGH = 100_000_000
-"""The same for the partners of listed records: a few of a large table, among which the best must not be missed."""
+"""The same for listed records: a few records of a large table, whose best partners must not be missed."""
 LEAST_POSTINGS = 2_000
 
 
@@ -49,11 +49,11 @@ class TextComparer:
         self._grams = tuple(grams)
 
     def _rarity(self, often: Int64, more: int) -> Float32:
-        """By element, ln of the number of records over the number that has it, with one and `more` added."""
+        """By element, ln((records + 1) / (records with the element + `more`))."""
         return np.log((self._known + 1) / (often + more)).astype(np.float32)
 
     def _list_grams(self) -> tuple[int, Int64, Int32, Float32]:
-        """The number of different trigrams; those of each value, and their weights."""
+        """The number of distinct trigrams; the trigrams of each value, and their weights."""
         chars, offsets = self._strings.chars, self._strings.offsets
         room = int(offsets[-1] - offsets[0])
         indptr, ids, counts = np.empty(len(offsets), np.int64), np.empty(room, np.int64), np.empty(room, np.float32)
@@ -64,9 +64,9 @@ class TextComparer:
         return len(often), indptr, small, counts
 
     def _number_elements(self, indptr: Int64, ids: Int64, most: int) -> tuple[Int64, Int32, Int64]:
-        """The elements that occur, in order; the number of each of `ids` among them; and how many records have each.
+        """The elements that occur, in order; the number of each of `ids` among them; the number of records with each.
 
-        Small numbers keep what is looked up by element in the cache.
+        With small numbers, the tables that are indexed by element fit in the cache.
         """
         often = np.zeros(most, np.int64)
         kernels.count_elements(indptr, ids, self._records, often)
@@ -78,7 +78,7 @@ class TextComparer:
 
     @cached_property
     def _words(self) -> tuple[int, int, Int64, Int32, Int64, Float32]:
-        """The number of different words, and the first with a digit; the words of each value, where, and how rare."""
+        """The number of distinct words; the first with a digit; the words of each value, their starts and rarity."""
         chars, offsets = self._strings.chars, self._strings.offsets
         spaces = int(np.count_nonzero(chars[offsets[0] : offsets[-1]] == ord(" ")))
         room = 2 * (spaces + len(offsets))
@@ -92,7 +92,7 @@ class TextComparer:
         return len(used), digits, indptr, small, starts[: len(small)].copy(), self._rarity(often, 0)[small]
 
     def compare(self, left: Int32 | Int64, right: Int32 | Int64, each: Mapper = map) -> Float32:
-        """How similar each pair of records is: float32[pairs, FEATURES], 0 if a value is missing."""
+        """The similarity of each pair of records: float32[pairs, FEATURES], 0 if a value is missing."""
         out = np.empty((len(left), len(FEATURES)), np.float32)
         left, right = np.ascontiguousarray(left, np.int32), np.ascontiguousarray(right, np.int32)
         size, digits, *words = self._words
@@ -107,11 +107,11 @@ class TextComparer:
     def partners(self, askers: Span | Int64, asked: Span, count: int, each: Mapper = map) -> Int32:
         """The most similar records among `asked` for each of `askers`: int32[askers, count], -1 for none.
 
-        If askers are listed instead of being a span, each can be among its own partners.
+        If askers are a list of records instead of a span, a record can be among its own partners.
         """
         starts, records, impacts = self._postings(asked)
         codes, postings = self.codes, THOROUGH if isinstance(askers, np.ndarray) else POSTINGS
-        if isinstance(askers, np.ndarray):  # as if they were further records with the same values
+        if isinstance(askers, np.ndarray):  # treated as additional records with the same values
             askers, codes = (len(codes), len(codes) + len(askers)), np.append(codes, codes[askers])
         start = askers[0]
         out = np.empty((askers[1] - start, count), np.int32)

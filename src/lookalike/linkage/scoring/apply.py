@@ -1,4 +1,4 @@
-"""Scores pairs with weights that a finished run has learned."""
+"""Scores pairs with the weights that a finished run has learned."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def apply_model(
 ) -> Scores:
     """The score and probability of each candidate pair, by known weights.
 
-    How common a value is, is counted anew: it is a fact about the records.
+    The frequency of values is counted again, because it depends on the records.
     """
     each, scoring = run.workers.map, model.scoring
     if isinstance(scoring, Points):

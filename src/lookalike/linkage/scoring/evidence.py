@@ -1,8 +1,8 @@
-"""What pairs of records have in common, as numbers from 0 (nothing) up, several for each field.
+"""Measures what pairs of records have in common: several numbers for each field, from 0 (nothing) upwards.
 
-A text is compared by what is rare in it (compare/texts.py). Of other kinds, a level of agreement counts by how few
-random pairs agree as well, and an equal value by how few records have it. A missing value is no evidence: all its
-numbers are 0.
+Texts are compared by their rare words and trigrams (compare/texts.py). For other kinds, a level of agreement counts
+more if few random pairs agree that well, and an equal value counts more if few records have it. A missing value is no
+evidence: all its numbers are 0.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ from lookalike.linkage.partners import Texts
 from lookalike.types import Float32, Float64, Int8, Int32, Int64, Mapper
 
 MOST_CODES = 2.0
-"""The rarity of shared codes counts up to that of two codes that only one record has."""
+"""The rarity of shared codes is limited to that of two codes that occur in one record only."""
 SMOOTH = 0.5
 START = {
     "trigrams": 1.0, "words": 0.5, "words of the shorter": 0.5, "conflicting numbers": -0.3, "codes": 0.5,
     "agreement": 0.8, "both known": -0.3,
 }  # fmt: skip
+"""Weights before anything is learned: roughly in the proportions of weights learned from tables with many matches."""
 WHOLE = "whole record: "
-"""Weights before anything has been learned: about the proportions of those learned from tables with many matches."""
 
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """One number that tells how well two records agree in a field."""
+    """One number that measures how well two records agree in a field."""
 
     field: int
     what: str
     helps: bool
-    """Whether a greater number speaks for a match; otherwise it speaks against one."""
+    """Whether a greater number is evidence for a match; otherwise it is evidence against one."""
     worth: float = 1.0
-    """The part of the usual weight that it starts with."""
+    """The initial weight, as a share of the usual one."""
 
     @property
     def start(self) -> float:
-        """Its weight before anything has been learned."""
+        """The weight before anything is learned."""
         return self.worth * START[self.what.removeprefix(WHOLE)]
 
 
@@ -65,7 +65,7 @@ class FieldEvidence:
         self._often = np.bincount(known, minlength=len(column.values)).astype(np.float64)
         self._numbers = measure_records(column) if column.kind == "number" else None
         told = _distinctness(self._often)
-        rare = WHOLE, "agreement"  # what is rare counts more in these anyway
+        rare = WHOLE, "agreement"  # these features already give rare values more weight
         self.features = [
             Feature(place, what, helps, 1.0 if what.startswith(rare) else told) for what, helps in self._list()
         ]
@@ -79,7 +79,7 @@ class FieldEvidence:
         return [("agreement", True), *words, ("both known", False)]
 
     def measure(self, left: Int32 | Int64, right: Int32 | Int64, levels: Int8, each: Mapper = map) -> Float32:
-        """float32[pairs, features]; `levels` of the pairs in this field."""
+        """The features of each pair: float32[pairs, features]; `levels` are those of the pairs in this field."""
         found = np.zeros((len(left), len(self.features)), np.float32)
         codes = self._column.codes
         texts = None if self._texts is None else self._texts.compare(left, right, each)
@@ -96,7 +96,7 @@ class FieldEvidence:
         return found
 
     def _bound(self, texts: Float32) -> Float32:
-        """The rarity of shared codes as a share of that of a code which only one record has."""
+        """Divide the rarity of shared codes by that of a code that occurs in one record only, up to a limit."""
         np.minimum(texts[:, 4] / np.float32(np.log(self._records)), np.float32(MOST_CODES), out=texts[:, 4])
         return texts
 
@@ -111,7 +111,7 @@ class FieldEvidence:
 
 
 def _distinctness(often: Float64) -> float:
-    """How well values tell records apart: 1 if all are different, 0 if all are equal; `often` each occurs.
+    """How well values distinguish records: 1 if all are different, 0 if all are equal; `often` counts each value.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def _information(random: Int8, size: int, records: int) -> Float64:
 
 
 def _nearness(numbers: Float64, left: Int32 | Int64, right: Int32 | Int64) -> Float64:
-    """How few of all numbers lie between the two of a pair, both included: 0 for all of them, 1 for one.
+    """How few numbers lie between the two numbers of a pair, inclusive: 0 if all of them do, 1 if only one does.
 
     Examples
     --------
@@ -153,7 +153,7 @@ def _nearness(numbers: Float64, left: Int32 | Int64, right: Int32 | Int64) -> Fl
 class Evidence:
     """Measures how well pairs agree in every field.
 
-    What records have in common as a whole, whichever field it stands in, counts with the first field of kind text.
+    The comparison of whole records, regardless of the field in which a word occurs, belongs to the first text field.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ class Evidence:
     level_names
         By field, the names of its levels.
     exchanged
-        Fields whose values may be exchanged, which have a level for it.
+        Pairs of fields whose values may be exchanged; they have a level for that case.
     """
 
     def __init__(
@@ -189,12 +189,12 @@ class Evidence:
         self.features = [feature for one in self._fields for feature in one.features]
 
     def measure(self, left: Int32 | Int64, right: Int32 | Int64, levels: Int8, each: Mapper = map) -> Float32:
-        """float32[pairs, features]; `levels` is int8[pairs, fields]."""
+        """The features of each pair: float32[pairs, features]; `levels` is int8[pairs, fields]."""
         parts = [one.measure(left, right, levels[:, place], each) for place, one in enumerate(self._fields)]
         return np.concatenate(parts, axis=1)
 
     def levels_of(self, left: Int32, right: Int32, each: Mapper = map) -> Int8:
-        """The levels of other pairs than the candidates: int8[pairs, fields]; 0 where `measure` needs none."""
+        """The levels of pairs that are not candidates: int8[pairs, fields]; 0 where `measure` needs none."""
         levels = np.zeros((len(self._columns), len(left)), np.int8)
         for place, column in enumerate(self._columns):
             if column.kind not in ("text", "number"):

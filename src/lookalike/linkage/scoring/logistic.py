@@ -1,4 +1,4 @@
-"""Logistic regression within bounds, by Newton's method: a dozen steps where a general minimiser takes a hundred."""
+"""Logistic regression with bounds, by Newton's method: it takes a dozen steps, a general minimiser a hundred."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from lookalike.types import Bool, Float32, Float64
 
 STEPS = 100
 CLOSE = 1e-7
-"""A step that lowers the loss by less than this share of it is the last one."""
+"""The fit ends when a step lowers the loss by less than this share."""
 SUFFICIENT = 1e-4
-"""The part of the promised descent that a step must keep."""
+"""The least share of the predicted descent that a step must achieve."""
 SHORTEST = 1e-10
 
 
 class Pull(NamedTuple):
-    """What keeps values near others: the loss grows by stiffness / 2 times the square of the distance."""
+    """Holds values near a centre: the loss grows by stiffness / 2 times the square of the distance."""
 
     centre: Float64
     stiffness: Float64
 
 
 def score_rows(measured: Float32 | Float64, weights: Float64, start: float = 0.0) -> Float64:
-    """The weighted sum of each row, from `start` up: the score of a pair by what was measured.
+    """The weighted sum of each row plus `start`: the score of a pair by its features.
 
     Examples
     --------
@@ -49,13 +49,13 @@ def fit_logistic(
     aim
         The probability of each example.
     belief
-        How much each example counts.
+        The weight of each example.
     low, high
         The bounds of each value.
     pull
-        Every direction in which the examples say nothing must have a positive stiffness.
+        The stiffness must be positive in every direction that the examples do not determine.
     start
-        Where to begin; otherwise at 0, or the bound nearest to it.
+        The initial values; by default 0, or the bound nearest to it.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def _newton(
     table: Float64, aim: Float64, belief: Float64, pull: Pull, values: Float64, score: Float64, low: Float64,
     high: Float64,
 ) -> tuple[Float64, Float64]:  # fmt: skip
-    """The slope of the loss, and the step to subtract; values that a bound holds back follow the slope alone."""
+    """The gradient of the loss, and the step to subtract; values held at a bound follow the gradient alone."""
     share = 1 / (1 + np.exp(-np.clip(score, -500, 500)))
     slope, bend = np.zeros(len(values)), np.zeros((len(values), len(values)))
     sum_products(table, belief * (share - aim), belief * share * (1 - share), slope, bend)

@@ -1,4 +1,4 @@
-"""Scores that labelled pairs have refined: weights, and the probabilities that follow from scores."""
+"""Refines scores with labelled pairs: the weights, and the probabilities that follow from scores."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from lookalike.linkage.settings import LinkSettings
 from lookalike.types import Bool, Float32, Float64, Int64
 
 STIFF = 4.0
-"""How strongly weights stay at what was learned without labels; a label of a doubtful pair counts a quarter."""
+"""How strongly weights are held at the values learned without labels; the label of a doubtful pair counts a quarter."""
 ENOUGH = 3
-"""With fewer matches or fewer other pairs among the labels, nothing is refined."""
+"""With fewer matches or fewer non-matches among the labels, nothing is refined."""
 
 
 def has_enough(labels: Labels, places: Int64) -> bool:
-    """Whether labelled candidates are enough to refine anything."""
+    """Whether there are enough labelled candidates to refine scores."""
     known = labels.match[places >= 0]
     return int(known.sum()) >= ENOUGH and int((~known).sum()) >= ENOUGH
 
@@ -32,9 +32,9 @@ def has_enough(labels: Labels, places: Int64) -> bool:
 def refine_scores(
     scores: Scores, pairs: CandidatePairs, agreement: Agreement, labels: Labels, run: Run[LinkSettings]
 ) -> Scores:
-    """Scores by weights that labels have moved (of records made of words), with calibrated probabilities.
+    """Adjust the weights to the labels (for records made of words only), and calibrate the probabilities.
 
-    Points carry no probability, and stay as they are.
+    Points have no probability and remain unchanged.
     """
     places = labels.places(pairs.left, pairs.right)
     if isinstance(scores.scoring, Points) or not has_enough(labels, places):
@@ -71,11 +71,11 @@ def _refine_words(
 def move_weights(
     measured: Float32, match: Bool, weights: Float64, prior: float, helps: list[bool]
 ) -> tuple[Float64, float]:
-    """Weights and prior by which the labels are likelier, near those given; no weight gets the wrong sign.
+    """Move weights and prior towards values that make the labels likelier; no weight gets the wrong sign.
 
     Examples
     --------
-    The second number, which had no weight, tells matches from others:
+    The second number, which had no weight, separates matches from non-matches:
 
     >>> measured = np.array([[1, 1], [1, 0]] * 50, np.float32)
     >>> moved, prior = move_weights(measured, np.arange(100) % 2 == 0, np.array([4.0, 0.0]), -2.0, [True, True])

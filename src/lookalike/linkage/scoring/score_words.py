@@ -34,18 +34,18 @@ from lookalike.linkage.settings import LinkSettings
 from lookalike.types import Float32, Float64, Mapper
 
 IDENTIFYING = ("code", "phone", "email", "date", "address")
-"""Kinds of fields that tell records apart by themselves if most values are different."""
+"""Kinds of fields that identify records by themselves if most values are different."""
 LARGE_CLUSTER = 10.0
-"""If the records of one table are typically similar to more others than this, they are not judged by best partners."""
+"""If a record of one table is typically similar to more records than this, best partners are not used."""
 DOUBTFUL = 1.0
-"""With fewer expected matches than this, nothing stands out from chance."""
+"""With fewer expected matches than this, no pair stands out from chance."""
 
 
 def has_words(columns: Sequence[Column], two_tables: bool, settings: LinkSettings) -> bool:
-    """Whether pairs may be scored by this module.
+    """Whether this module can score the pairs.
 
-    Two tables need a field of kind text. In one table, in addition, no field may identify records otherwise, such as
-    a phone number: several such fields tell more, by levels, than words do.
+    There must be a field of kind text. With one table, in addition, no other field may identify records, such as a
+    phone number: the levels of several such fields are better evidence than words.
     """
     if settings.scoring != "weights" or all(column.kind != "text" for column in columns):
         return False
@@ -61,9 +61,10 @@ def score_words(
     run: Run[LinkSettings],
     most_alike: float = LARGE_CLUSTER,
 ) -> Scores | None:
-    """The weight of all that two records have in common, and the score and probability of each candidate pair.
+    """Learn the weights of all features; compute the score and probability of each candidate pair.
 
-    None if records of one table seem to form clusters of more than `most_alike`, in which best partners tell little.
+    None if the records of one table seem to form clusters of more than `most_alike` records, in which best partners
+    say little.
     """
     each = run.workers.map
     evidence = Evidence(columns, texts, agreement.random, agreement.level_names, agreement.exchanged)
@@ -99,7 +100,7 @@ def score_words(
 
 
 def _measure_chance(texts: Texts, evidence: Evidence, sizes: tuple[int, int], each: Mapper) -> tuple[Chance, Float32]:
-    """Pairs within both tables, and what they have in common."""
+    """The pairs within each of the two tables, and their features."""
     chance = Chance(*chance_pairs(texts, sizes[0], sum(sizes), each), sizes)
     levels = evidence.levels_of(chance.left, chance.right, each)
     return chance, evidence.measure(chance.left, chance.right, levels, each)
@@ -108,9 +109,9 @@ def _measure_chance(texts: Texts, evidence: Evidence, sizes: tuple[int, int], ea
 def _judges(
     pairs: CandidatePairs, measured: Float32, evidence: Evidence, chance: Chance, inside: Float32, one_to_one: str
 ) -> tuple[Judge, Doubt, str]:
-    """Judges the pairs by what chance makes within the tables, and in other ways, which bound the estimate.
+    """A judge of the pairs by the pairs within the tables, and other judgements, which bound the estimate.
 
-    And which records have one match at most.
+    Also returns which records have at most one match.
     """
     given = pairs.left, pairs.right, chance, inside
     judge, single = judge_two(*given), "both"
@@ -123,9 +124,9 @@ def _judges(
 
 
 def _typical_drop(pairs: CandidatePairs, measured: Float32, evidence: Evidence, records: int) -> float:
-    """After how many partners the similarity to a record drops most, as the median of all records.
+    """The number of partners after which the similarity to a record drops most; the median over all records.
 
-    Where most entities have many records, that is the number of the others.
+    If most entities have many records, this is the number of other records of the entity.
     """
     plain = np.diff([one.field for one in evidence.features], prepend=-1) > 0  # the first feature of each field
     score = score_rows(measured, plain.astype(np.float64))
@@ -157,7 +158,7 @@ def _notes(expected: float, learned: bool, single: str) -> list[str]:
 
 
 def _rows(made: WordWeights, measured: Float32, agreement: Agreement, probability: Float64) -> list[WeightsRow]:
-    """How often each level of each field occurs among matches and among random pairs, and its mean weight."""
+    """The frequency of each level of each field among matches and among random pairs, and its mean weight."""
     rows, parts = [], made.by_field(measured)
     for field, names in enumerate(agreement.level_names):
         levels, size = agreement.levels[:, field], len(names) + 1

@@ -1,7 +1,7 @@
-"""Two tables of which one has several records of an entity, as where a crawler cites a paper of a library many times.
+"""Two tables, one with several records per entity: for example, a crawler that cites a paper of a library many times.
 
-Each record of that table still has one partner at most, so that its own best partner is judged, whether or not the
-partner has a better one. Its other partners are chance: the other table has every entity once.
+Each record of that table still has at most one match. So its own best partner is judged, even if that partner has a
+better one. Its other partners are due to chance: the other table has every entity once.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from lookalike.linkage.scoring.words import Doubt, Judge
 from lookalike.types import Bool, Float32, Float64, Int32
 
 CLEAR = 0.5
-"""Best partners at least this likely show what matches score."""
+"""Best partners with at least this probability show how high matches score."""
 FEWEST = 50
-"""With fewer of them, every record is taken to have one partner."""
+"""With fewer such partners, every record is assumed to have at most one match."""
 AS_GOOD = 0.75
-"""A further partner is as good as the best if its record prefers it by at least this part of the usual lead."""
+"""A further partner counts as good as the best if its lead is at least this share of the usual lead."""
 OFTEN = 0.5
-"""Further partners as good as that, for each record that has any, from which on entities have several records in a
-table. Seen: 1.0 and 1.8 with up to six and five crawled records of a paper; 0.4 with products of a series that share a
-description; at most 0.08 elsewhere, also with versions of software, which are different products."""
+"""The least number of such further partners, per record with a partner, for entities to have several records in a
+table. Observed: 1.0 and 1.8 with up to six and five crawled records per paper; 0.4 with products of a series that share
+a description; at most 0.08 otherwise, including versions of software, which are different products."""
 
 
 def find_single(left: Int32, right: Int32, chance: Chance, measured: Float32, score: Float64, weights: Float64) -> str:
-    """Which records have one partner at most: those of `both` tables, or those of the `left` or the `right` one.
+    """Which records have at most one match: those of `both` tables, or those of the `left` or the `right` one.
 
     Parameters
     ----------
     measured
-        What the pairs within the tables have in common.
+        The features of the pairs within the tables.
     score, weights
-        Of the pairs between them, and the weights that scores are made of.
+        The scores of the pairs between the tables, and the weights that they were computed from.
     """
     often = {}
     for single, other in (("left", right), ("right", left)):
@@ -46,12 +46,12 @@ def find_single(left: Int32, right: Int32, chance: Chance, measured: Float32, sc
 
 
 def count_further(records: Int32, score: Float64, following: Float64) -> float:
-    """How many further partners each record has that are about as good as the best partners of records, on average.
+    """The mean number of further partners per record that are about as good as best partners.
 
     Parameters
     ----------
     records, score, following
-        Of each clear pair, the record that may have several partners, the score, and the next best score of the other
+        For each clear pair: the record that may have several partners, the score, and the next best score of the other
         record.
 
     Examples
@@ -69,9 +69,9 @@ def count_further(records: Int32, score: Float64, following: Float64) -> float:
 
 
 def judge_single(left: Int32, right: Int32, chance: Chance, measured: Float32, single: str) -> Judge:
-    """Judges the best partner of each record of one table by what is best within the other table.
+    """Judge the best partner of each record of one table by the best partners within the other table.
 
-    `measured` is what the pairs within the tables have in common; `single` names the table.
+    `measured` are the features of the pairs within the tables; the records of table `single` have at most one match.
     """
 
     def judge(score: Float64, weights: Float64, start: float) -> tuple[Bool, Float64]:
@@ -83,7 +83,7 @@ def judge_single(left: Int32, right: Int32, chance: Chance, measured: Float32, s
 
 
 def doubt_single(left: Int32, right: Int32, chance: Chance, measured: Float32, single: str) -> Doubt:
-    """The same pairs, judged as if a record by chance led by half as much, or by half as much again."""
+    """Judge the same pairs as if the leads of partners by chance were smaller or larger by half."""
 
     def doubt(score: Float64, weights: Float64, start: float) -> list[Float64]:
         records = sum(chance.sizes)

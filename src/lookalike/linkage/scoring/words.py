@@ -1,10 +1,10 @@
 """Weights of evidence for records made of words, learned without labels from each record's best partner.
 
-Levels and expectation-maximisation need several fields that are independent among non-matches. With one or two texts
-there are none, and the hard cases are not random pairs but products of the same series. So here a match must beat its
-rivals: the weights are those of a logistic regression that tells the best partners (as far as they are likely matches:
-chance.py) from the other candidates of the same records. No weight may have the wrong sign. Better weights make better
-partners, so that this is repeated.
+Levels and expectation-maximisation need several fields that are independent among non-matches. Records with one or two
+texts have no such fields, and the hard cases are not random pairs but products of the same series. So here a match must
+beat its rivals: a logistic regression separates the best partners, weighted by the probability that they are matches
+(chance.py), from the other candidates of the same records. No weight may have the wrong sign. Better weights find
+better partners, so this is repeated.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from lookalike.linkage.scoring.weights import WeightsRow
 from lookalike.types import Bool, Float32, Float64, Int8, Int32, Int64, UInt64
 
 ROUNDS = 3
-"""How often weights are learned anew; from the second time on little changes."""
+"""How often the weights are learned again; little changes from the second time on."""
 RIDGE = 1e-5
 """Keeps weights finite."""
 FEW = 20.0
 """With fewer expected matches, weights are not learned: the sum of similarities is the score."""
 CLEAR = 0.5
-"""Best partners at least this likely are what weights are learned from."""
+"""Weights are learned from best partners with at least this probability."""
 LOST = 0.5
-"""Weights that clearly tell fewer matches from chance than this share of those found before have lost their way."""
+"""New weights are rejected if they find less than this share of the clear matches found before."""
 GROWN = 2.5
-"""Weights that find more than this many times as many matches as before have learned what partners by chance have."""
+"""New weights are rejected if the number of matches grows by more than this factor: they fit partners by chance."""
 GROWN_ALONE = 1.8
-"""The same in one table, where chance is known less well."""
+"""The same for one table, where chance is known less precisely."""
 SAMPLE = 30_000
-"""Best partners, and likewise rivals of best partners, that weights are learned from at most."""
+"""The most best partners, and the most rivals of best partners, to learn weights from."""
 LEAST_DOUBT = 10.0
-"""The bits that a pair loses at least if one of its records has a better partner."""
+"""The fewest bits that a pair loses if one of its records has a better partner."""
 SECOND_CHOICE = 3.0
-"""The bits that a pair loses for each of its records that has a better partner, if a record can have several."""
+"""The bits that a pair loses for each of its records with a better partner, if records can have several matches."""
 LIKELY = (1e-3, 1 - 1e-3)
-"""Bounds of the probabilities that the scale of scores is fitted to."""
+"""Probabilities are clipped to these bounds before the scale of scores is fitted to them."""
 FLAT = 1e-3
 """Keeps the scale of scores finite."""
 LN2 = float(np.log(2))
@@ -61,22 +61,22 @@ class WordWeights:
     learned: bool
     notes: tuple[str, ...] = ()
     rows: tuple[WeightsRow, ...] = ()
-    """For each level of each field, how often it occurs, and its mean weight."""
+    """The frequency and the mean weight of each level of each field."""
     converged: bool = True
     iterations: int = ROUNDS
     single: str = "both"
-    """Which records have one match at most: those of `both` tables, of the `left` or `right` one, or `none`, as in one
-    table."""
+    """Which records have at most one match: those of `both` tables, of the `left` or `right` one, or of `none`, as with
+    a single table."""
     doubts: tuple[tuple[float, float], ...] = ()
-    """Factors and shifts that turn scores into what they would be if chance were judged in other ways."""
+    """Factors and shifts that convert scores to those under other estimates of chance."""
 
     @property
     def features(self) -> list[Feature]:
-        """What is measured of each pair."""
+        """The features that are measured for each pair."""
         return self.evidence.features
 
     def table(self) -> list[WeightsRow]:
-        """How often each level of each field occurs, and its mean weight among matches."""
+        """The frequency of each level of each field, and its mean weight among matches."""
         return list(self.rows)
 
     def by_field(self, measured: Float32) -> Float64:
@@ -89,7 +89,7 @@ class WordWeights:
         return found
 
     def bounds(self, score: Float64) -> tuple[float, float] | None:
-        """The least and the greatest mean probability of pairs of these scores; None if unknown."""
+        """The lowest and the highest mean probability of pairs with these scores; None if unknown."""
         if not self.doubts or not len(score):
             return None
         means = [float((1 / (1 + np.exp2(-np.clip(factor * score + shift, -500, 500)))).mean())
@@ -97,36 +97,36 @@ class WordWeights:
         return min(means), max(means)
 
     def parts_of(self, left: Int32, right: Int32, levels: Int8) -> Float64:
-        """The weight of each field in some pairs, in bits."""
+        """The weight of each field in the given pairs, in bits: float64[pairs, fields]."""
         return self.by_field(self.evidence.measure(left, right, levels))
 
 
 class Learned(NamedTuple):
-    """Weights, and the best partners by them."""
+    """Weights, and the best partners that they find."""
 
     weights: Float64
     """float64[features]."""
     start: float
-    """The score of a pair that has nothing in common."""
+    """The score of a pair with nothing in common."""
     mutual: Bool
     """Which pairs are each other's best partners."""
     likely: Float64
     """The probability that each of those is a match."""
     learned: bool
-    """Whether the weights are learned; otherwise similarities are summed."""
+    """Whether the weights were learned; otherwise the score is the sum of similarities."""
 
 
 Judge = Callable[[Float64, Float64, float], tuple[Bool, Float64]]
-"""From the scores of all pairs, and the weights and the start they are made of: which pairs are each other's best
-partners, and the probability that each of those is a match."""
+"""Takes the scores of all pairs, and the weights and the start that they were computed from. Returns which pairs are
+each other's best partners, and the probability that each of those is a match."""
 
 
 Doubt = Callable[[Float64, Float64, float], list[Float64]]
-"""From the same: the probabilities of those pairs, judged in other ways."""
+"""Takes the same arguments; returns the probabilities of those pairs under other estimates of chance."""
 
 
 def judge_two(left: Int32, right: Int32, chance: Chance, measured: Float32) -> Judge:
-    """Judges the pairs of two tables by those within each; `measured` is what the latter have in common."""
+    """Judge the pairs between two tables by the pairs within each; `measured` are the features of the latter."""
 
     def judge(score: Float64, weights: Float64, start: float) -> tuple[Bool, Float64]:
         mutual, between = Partners.find(left, right, score, sum(chance.sizes))
@@ -136,7 +136,7 @@ def judge_two(left: Int32, right: Int32, chance: Chance, measured: Float32) -> J
 
 
 def doubt_two(left: Int32, right: Int32, chance: Chance, measured: Float32) -> Doubt:
-    """Judges the same pairs by those within either table alone, and by both extremes of what beats a match."""
+    """Judge the same pairs by those within either table alone, and by both extremes of what beats a match."""
 
     def doubt(score: Float64, weights: Float64, start: float) -> list[Float64]:
         between = Partners.find(left, right, score, sum(chance.sizes))[1]
@@ -148,10 +148,10 @@ def doubt_two(left: Int32, right: Int32, chance: Chance, measured: Float32) -> D
 
 
 def judge_one(left: Int32, right: Int32, records: int) -> Judge:
-    """Judges the pairs of one table by each other."""
+    """Judge the pairs of one table by each other."""
 
     def judge(score: Float64, weights: Float64, start: float) -> tuple[Bool, Float64]:
-        del weights, start  # the scores of all pairs that are needed are given
+        del weights, start  # the scores of all pairs are enough
         return judge_alone(left, right, score, records)
 
     return judge
@@ -161,7 +161,7 @@ def learn_weights(
     left: Int32, right: Int32, measured: Float32, features: list[Feature], records: int, judge: Judge,
     grown: float = GROWN,
 ) -> Learned:  # fmt: skip
-    """Weights by which as many best partners as possible stand out from chance."""
+    """Learn weights by which as many best partners as possible stand out from chance."""
     signs = [one.helps for one in features]
     weights, start, kept = np.array([one.start for one in features]), 0.0, None
     for turn in range(ROUNDS + 1):
@@ -178,10 +178,10 @@ def learn_weights(
 
 
 def _clear(likely: Float64) -> Float64:
-    """How much each best partner counts to learn from.
+    """The weight of each best partner as an example to learn from.
 
-    Those more likely chance than not count only if there are too few others: each may count little, but they are many,
-    and together they would teach what the best by chance have in common.
+    Partners that are probably due to chance count only if there are too few others. Each has little weight, but there
+    are many of them, and together they would teach what the best partners by chance have in common.
 
     Examples
     --------
@@ -193,7 +193,7 @@ def _clear(likely: Float64) -> Float64:
 
 
 def _has_lost_its_way(before: Float64, now: Float64, grown: float = GROWN) -> bool:
-    """Whether weights learned anew clearly tell fewer matches from chance than before, or suddenly find far more.
+    """Whether new weights find far fewer clear matches than before, or suddenly far more matches.
 
     Examples
     --------
@@ -207,10 +207,10 @@ def _has_lost_its_way(before: Float64, now: Float64, grown: float = GROWN) -> bo
 def _examples(
     left: Int32, right: Int32, measured: Float32, mutual: Bool, likely: Float64, records: int
 ) -> tuple[Int64, Float64]:
-    """The pairs to learn from: best partners, and their rivals; with how much each counts.
+    """The pairs to learn from, best partners and their rivals, and the weight of each.
 
-    If there are too many, it depends on what is measured which are drawn, and in which order: not on the order of
-    records.
+    If there are too many pairs, a sample is drawn. The sample and its order depend on the features of the pairs, not on
+    the order of the records.
     """
     taken = np.zeros(records, np.bool_)
     taken[left[mutual]] = taken[right[mutual]] = True
@@ -221,7 +221,7 @@ def _examples(
         places = np.flatnonzero(some)
         numbers = _shuffle(measured[places])
         if len(places) > SAMPLE:
-            belief[places] *= len(places) / SAMPLE  # those drawn stand for the others
+            belief[places] *= len(places) / SAMPLE  # the pairs drawn represent the others
             drawn = np.argpartition(numbers, SAMPLE)[:SAMPLE]
             places, numbers = places[drawn], numbers[drawn]
         parts.append(places[np.argsort(numbers)])
@@ -230,7 +230,7 @@ def _examples(
 
 
 def _shuffle(measured: Float32) -> UInt64:
-    """A number for each row, which depends on its contents alone and in no simple way.
+    """A pseudo-random number for each row, which depends only on the contents of the row.
 
     Examples
     --------
@@ -248,7 +248,7 @@ def _shuffle(measured: Float32) -> UInt64:
 def _regress(
     measured: Float32, matches: Bool, belief: Float64, helps: list[bool], known: tuple[Float64, float]
 ) -> tuple[Float64, float]:
-    """Logistic regression with the given signs, begun at known weights: the weights, and the intercept."""
+    """Fit a logistic regression with the given signs, starting at known weights; return weights and intercept."""
     table, aim = np.c_[np.ones(len(measured)), measured.astype(np.float64)], matches.astype(np.float64)
     low, high = bounds_of(helps)
     pull = Pull(np.zeros(len(low)), np.append(0.0, np.full(len(helps), 2 * RIDGE)))
@@ -257,7 +257,7 @@ def _regress(
 
 
 def bounds_of(helps: Sequence[bool]) -> tuple[Float64, Float64]:
-    """The bounds of a start, which has none, and of weights that may not have the wrong sign.
+    """Bounds for a start, which is unbounded, and for weights, which must not have the wrong sign.
 
     Examples
     --------
@@ -269,7 +269,7 @@ def bounds_of(helps: Sequence[bool]) -> tuple[Float64, Float64]:
 
 
 def scale_scores(score: Float64, likely: Float64) -> tuple[float, float]:
-    """Factor and shift that turn scores into bits, such that 1 / (1 + 2^-bits) is the probability, as nearly as can be.
+    """The factor and shift that convert scores to bits, such that 1 / (1 + 2^-bits) best fits the probability.
 
     Examples
     --------
@@ -290,11 +290,11 @@ def scale_scores(score: Float64, likely: Float64) -> tuple[float, float]:
 
 
 def partner_bits(left: Int32, right: Int32, score: Float64, records: int, single: str = "both") -> Float64:
-    """What a pair loses because one of its records has a better partner; 0 for the best partners of both.
+    """The (negative) bits of a pair if one of its records has a better partner; 0 if neither has.
 
-    `single` says which records have one match at most (`WordWeights.single`). In one table (`none`) a pair loses as
-    much as the best of the other partners is better, and `SECOND_CHOICE` for each of the two records that has a better
-    one: matches of the same record are about as good as each other.
+    `single` says which records have at most one match (`WordWeights.single`). In one table (`none`), a pair loses its
+    distance to the best score of either record, and `SECOND_CHOICE` for each of the two records that has a better
+    partner: matches of the same record have similar scores.
 
     Examples
     --------
