@@ -18,8 +18,6 @@ from lookalike.linkage.scoring.calibration import calibrate
 from lookalike.linkage.scoring.labels import Labels, divide, estimate_share, judge_links
 from lookalike.linkage.scoring.weights import fit_weights
 
-pytestmark = pytest.mark.usefixtures("few_random_pairs")
-
 FIELDS = ["name", "phone"]
 OPTIONS = {"threads": 1, "one_to_one": "no"}
 

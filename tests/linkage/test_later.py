@@ -23,8 +23,6 @@ from lookalike.linkage.scoring.words import WordWeights
 from lookalike.linkage.settings import LinkSettings
 from lookalike.linkage.tables import RecordTable
 
-pytestmark = pytest.mark.usefixtures("few_random_pairs")
-
 FIELDS = ["name", "address", "phone"]
 
 

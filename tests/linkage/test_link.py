@@ -17,8 +17,6 @@ from lookalike.linkage.decide.links import MOSTLY_ONE
 from lookalike.linkage.linked import TableSizes
 from lookalike.linkage.settings import LinkSettings
 
-pytestmark = pytest.mark.usefixtures("few_random_pairs")
-
 FIELDS = ["name", "address", "phone"]
 
 

@@ -10,8 +10,6 @@ from linking import link_in_run, make_copies, pairs_of
 from lookalike.linkage.decide.clusters import connect_pairs
 from lookalike.linkage.settings import LinkSettings
 
-pytestmark = pytest.mark.usefixtures("few_random_pairs")
-
 
 def count_within(groups):
     return sum(size * (size - 1) // 2 for size in Counter(groups).values())

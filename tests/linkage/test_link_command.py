@@ -11,8 +11,6 @@ import pytest
 from calling import jsonl, names
 from linking import f1, make_people, pairs_of
 
-pytestmark = pytest.mark.usefixtures("few_random_pairs")
-
 FIELDS = ["--fields", "name,address,phone"]
 OUTPUT = ["clusters.parquet", "links.parquet", "model", "report.html", "run.json"]
 

@@ -16,8 +16,6 @@ from lookalike.linkage.scoring import score as link_scoring
 from lookalike.linkage.scoring.points import deduct
 from lookalike.linkage.settings import LinkSettings
 
-pytestmark = pytest.mark.usefixtures("few_random_pairs")
-
 FIELDS = ["given:person", "surname:person", "born:code", "town:person"]
 TRUTH = {(f"l{n}", f"r{n}") for n in range(400)}
 

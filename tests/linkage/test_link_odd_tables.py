@@ -6,11 +6,8 @@ import random
 
 import pandas as pd
 import pyarrow as pa
-import pytest
 
 import lookalike as la
-
-pytestmark = pytest.mark.usefixtures("few_random_pairs")
 
 SYLLABLES = [one + two for one in "bdfgklmnrst" for two in "aeiou"]
 

@@ -15,8 +15,6 @@ from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.fields.spec import Field
 from lookalike.types import strings_to_arrow
 
-pytestmark = pytest.mark.usefixtures("few_random_pairs")
-
 VALUES = ["alpha beta", "alpha bets", "gamma", "10", "alpha"]
 LEFT, RIGHT = np.array([0, 0, 0, 0, 5]), np.array([0, 1, 2, 4, 0])
 

@@ -14,8 +14,6 @@ import lookalike as la
 from lookalike.errors import BadDataError
 from lookalike.linkage.fields.match_columns import join_record, match_columns
 
-pytestmark = pytest.mark.usefixtures("few_random_pairs")
-
 
 def names(fields):
     return [(one.left, one.right) for one in fields]

@@ -8,8 +8,6 @@ import pytest
 
 import lookalike as la
 
-pytestmark = pytest.mark.usefixtures("few_random_pairs")
-
 SYLLABLES = [one + two for one in "bdfgklmnrst" for two in "aeiou"]
 
 
