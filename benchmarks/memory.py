@@ -1,9 +1,9 @@
 """Is `--memory` respected? Peak memory relative to the limit, by length of documents, format and size of row groups.
 
 Generated documents, one in ten a near-copy of its neighbour, all lengths with the same amount of text; and `link` on
-generated people. Prints a table as each run ends and fails if a run exceeds its limit or ends with anything but success
-or a refusal (exit code 4). Run by `make bench-memory`, on little text; `--full` takes 925 MB for each run and 200,000
-people. `--lengths`, `--formats` and `--commands` choose a part.
+generated people and products. Prints a table as each run ends and fails if a run exceeds its limit or ends with
+anything but success or a refusal (exit code 4). Run by `make bench-memory`, on little text; `--full` takes 925 MB for
+each run and 200,000 people or products per table. `--lengths`, `--formats` and `--commands` choose a part.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from people import make_tables
+from products import make_products
 
 LENGTHS = (100, 1_000, 8_000, 100_000, 1_000_000)
 RUNS: dict[str, list[str]] = {
@@ -190,21 +191,18 @@ def remove(*outputs: Path) -> None:
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
 
-def run_link(people: int, folder: Path) -> int:
-    """Run `link` on two tables of people; the number of runs that failed."""
-    paths = [folder / "left.parquet", folder / "right.parquet"]
-    for path, table in zip(paths, make_tables(people, people, 0.1)[:2]):
-        pq.write_table(table, path)
-    words: list[str | Path] = [
-        "link",
-        *paths,
-        "--fields",
-        "name,address,postcode,phone",
-        "-o",
-        folder / "out",
-        "--overwrite",
-    ]
-    return sum(report(people, f"people {mebibytes}", "link", run_one(words, mebibytes)) for mebibytes in LINK_MEBIBYTES)
+def run_link(records: int, folder: Path) -> int:
+    """Run `link` on two tables of people, and of products; the number of runs that failed."""
+    failed = 0
+    people = (make_tables(records, records, 0.1)[:2], "name,address,postcode,phone")
+    for name, (tables, fields) in {"people": people, "products": (make_products(records, records, 0.5), "all")}.items():
+        paths = [folder / "left.parquet", folder / "right.parquet"]
+        for path, table in zip(paths, tables):
+            pq.write_table(table, path)
+        words: list[str | Path] = ["link", *paths, "--fields", fields, "-o", folder / "out", "--overwrite"]
+        for mebibytes in LINK_MEBIBYTES:
+            failed += report(records, f"{name} {mebibytes}", "link", run_one(words, mebibytes))
+    return failed
 
 
 def run_all(arguments: argparse.Namespace) -> int:
@@ -220,16 +218,16 @@ def run_all(arguments: argparse.Namespace) -> int:
                 failed += run_texts(arguments, length, name, Path(folder))
     if "link" in arguments.commands:
         with tempfile.TemporaryDirectory(dir=arguments.scratch) as folder:
-            failed += run_link(arguments.people, Path(folder))
+            failed += run_link(arguments.records, Path(folder))
     return failed
 
 
 def parse(text: list[str] | None = None) -> argparse.Namespace:
     """The options."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--full", action="store_true", help="925 MB of text per run and 200,000 people per table")
+    parser.add_argument("--full", action="store_true", help="925 MB of text per run and 200,000 records per table")
     parser.add_argument("--megabytes", type=int, help="text per run (default: 60)")
-    parser.add_argument("--people", type=int, help="people per table for link (default: 20,000)")
+    parser.add_argument("--records", type=int, help="people or products per table for link (default: 20,000)")
     parser.add_argument("--mebibytes", type=int, default=512, help="--memory of every run")
     parser.add_argument("--lengths", default=LENGTHS, type=lambda given: [int(one) for one in given.split(",")])
     parser.add_argument("--formats", default=[*FORMATS], type=lambda given: given.split(";"), help="separated by ;")
@@ -237,7 +235,7 @@ def parse(text: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--scratch", default=None, help="a folder with room for a run")
     found = parser.parse_args(text)
     found.megabytes = found.megabytes or (925 if found.full else 60)
-    found.people = found.people or (200_000 if found.full else 20_000)
+    found.records = found.records or (200_000 if found.full else 20_000)
     return found
 
 

@@ -9,11 +9,12 @@ The names below are imported when they are first used, so that importing the pac
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from lookalike.version import __version__
 
+TYPE_CHECKING = False  # as that of typing, whose import takes longer than the rest of this module
 if TYPE_CHECKING:
+    from typing import Any
+
     from lookalike.api import (
         DedupResult,
         Field,

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import threading
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -251,3 +252,18 @@ def test_a_bad_file_among_documents_is_skipped(cli, tmp_path):
     assert cli("dedup", "texts", "-o", "out", "--on-error", "skip").code == 0
     assert sorted(kept(tmp_path / "out")) == ["a.txt", "c.txt"]
     assert json.loads((tmp_path / "out/rejected.jsonl").read_text())["file"] == "texts/b.txt"
+
+
+@pytest.mark.parametrize(
+    ("error", "says"), [(MemoryError(), "out of memory"), (RuntimeError("can't start new thread"), "no more threads")]
+)
+def test_limits_of_the_system_are_one_line(cli, news, tmp_path, monkeypatch, error, says):
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr(threading, "_start_new_thread", fail)
+    done = cli("dedup", news, "-o", "out")
+    assert done.code == 4
+    assert says in done.err
+    assert done.err.count("\n") == 1
+    assert names(tmp_path) == ["news.jsonl"]

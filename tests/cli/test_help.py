@@ -43,3 +43,11 @@ def test_the_options_of_the_examples_exist(name):
         program, called, *arguments = shlex.split(line)
         assert (program, called) == ("lookalike", name)
         command.make_context(called, arguments)  # parsed, not run
+
+
+def test_shells_can_complete_commands(cli, monkeypatch):
+    monkeypatch.setenv("_LOOKALIKE_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", "lookalike ne")
+    monkeypatch.setenv("COMP_CWORD", "1")
+    done = cli()
+    assert (done.code, done.out, done.err) == (0, "plain,neighbors\n", "")

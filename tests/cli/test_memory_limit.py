@@ -106,3 +106,5 @@ def test_every_use_of_an_index_stays_within_memory_or_refuses(tmp_path, words, s
         code, peak = peak_mebibytes(*command, *limit)
         assert code in (0, 4), command
         assert peak <= LIMIT, command
+        if "create" in command and code:
+            return  # a row group of long documents; there is no index to use

@@ -182,6 +182,23 @@ def test_the_size_of_blocks_changes_nothing(measure, earlier):
     assert len(found[0]) > 50
 
 
+@pytest.mark.parametrize("earlier", [0, 37])
+def test_a_killed_comparison_resumes_where_it_stopped(earlier):
+    rows = np.random.default_rng(5).permutation(near_copies("cosine", 60, seed=5))
+    begins = np.arange(0, rows.size, rows.shape[1])
+    given = VectorKind(rows.shape[1], str(rows.dtype)), replace(Measure.parse("cosine", 0.5), of_vectors=True)
+    with Workers(2) as workers:
+
+        def compared(first):
+            parts = near_pairs(*given, (begins, begins + rows.shape[1], rows.ravel()), earlier, workers, 17, first)
+            return [(part.reached, part.left.tolist(), part.right.tolist()) for part in parts]
+
+        whole = compared(0)
+        assert sum(len(left) for _, left, _ in whole) > 20
+        for place, (reached, *_) in enumerate(whole):
+            assert compared(reached) == whole[place + 1 :]
+
+
 def test_the_choice_does_not_depend_on_how_the_input_is_cut():
     rows = near_copies("cosine", 5000, seed=4)
     halves = [open_data(rows[:1700], "text"), open_data(rows[1700:], "text")]

@@ -138,6 +138,14 @@ def test_text_that_is_not_utf8(tmp_path: Path) -> None:
     assert second.items(Wanted("text"), np.array([1])).features.to_pylist() == ["good 5"]
 
 
+def test_a_column_name_that_is_not_utf8(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"text": ["a"], "qqqq": ["b"]}), path, store_schema=False)
+    path.write_bytes(path.read_bytes().replace(b"qqqq", b"qq\xff\xff"))
+    with pytest.raises(BadDataError, match=r"a\.parquet: the name of a column is not valid UTF-8"):
+        open_inputs([path])[0].column_names()
+
+
 @pytest.mark.parametrize("data", [b"PAR1 nonsense", b"", b"PAR1" + b"\0" * 100 + b"PAR1"])
 def test_invalid_parquet_is_bad_data(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "not.parquet").write_bytes(data)

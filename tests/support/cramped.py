@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from lookalike.engine.memory import BASE_BYTES, ITEM_BYTES, JOIN_BYTES
+from lookalike.engine.memory import BASE_BYTES, ITEM_BYTES, JOIN_BYTES, REFERRED_BYTES
 from lookalike.engine.progress import Progress
 from lookalike.engine.settings import Settings
 from lookalike.jobs.dedup import DedupOptions, DedupResult, dedup_in_memory
@@ -20,18 +20,18 @@ def cramp(settings: Settings, **sizes: int) -> Settings:
     return replace(settings, execution=replace(settings.execution, budget=budget))
 
 
-def ranges_for(items: int, ranges: int, threads: int) -> dict[str, int]:
+def ranges_for(items: int, ranges: int, threads: int, item_bytes: int) -> dict[str, int]:
     """Sizes with which a band of `items` items is joined in `ranges` ranges of keys."""
-    total = BASE_BYTES + 8 * ITEM_BYTES * items // 7
+    total = BASE_BYTES + 8 * item_bytes * items // 7
     return {"total_bytes": total, "least_join_bytes": -(-JOIN_BYTES * items * threads // ranges)}
 
 
-def _cramp(count: int, sizes: dict[str, int], options: dict[str, Any]) -> Settings:
+def _cramp(count: int, sizes: dict[str, int], options: dict[str, Any], item_bytes: int = ITEM_BYTES) -> Settings:
     settings, sizes = Settings.parse(**options), dict(sizes)
     ranges = sizes.pop("ranges", 1)
-    sizes |= ranges_for(count, ranges, settings.execution.threads)
+    sizes |= ranges_for(count, ranges, settings.execution.threads, item_bytes)
     settings = cramp(settings, **sizes)
-    assert settings.execution.budget.joining_ranges(count, settings.execution.threads) == ranges
+    assert settings.execution.budget.joining_ranges(count, settings.execution.threads, item_bytes) == ranges
     return settings
 
 
@@ -45,7 +45,8 @@ def dedup_cramped(
     **options: Any,
 ) -> DedupResult:
     """As la.dedup, in memory; sizes are those of the budget, and `ranges` of keys."""
-    settings = _cramp(len(data) + len(reference or []), sizes, options)
+    item_bytes = REFERRED_BYTES if reference else ITEM_BYTES
+    settings = _cramp(len(data) + len(reference or []), sizes, options, item_bytes)
     references = [] if reference is None else [named(reference, "reference")]
     return dedup_in_memory([named(data, "data")], references, settings, DedupOptions(keep, policy))
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from lookalike.errors import ResourceError, UsageError
-from lookalike.write import OutputFolder, flushing, output_file, outputs, whole_file
+from lookalike.write import OutputFolder, files, flushing, output_file, outputs, whole_file
 from lookalike.write.ownership import LOCK_TEXT
 
 
@@ -57,6 +57,10 @@ def test_an_existing_output_is_refused(tmp_path: Path) -> None:
     for name in ("file", "folder", "link"):
         with pytest.raises(UsageError, match="already exists"):
             OutputFolder(tmp_path / name)
+    (tmp_path / "dangling").symlink_to(tmp_path / "absent")
+    for overwrite in (False, True):
+        with pytest.raises(UsageError, match="dangling: is a symbolic link to nothing"):
+            OutputFolder(tmp_path / "dangling", overwrite=overwrite)
 
 
 def test_overwrite_replaces_outputs_and_nothing_else(tmp_path: Path) -> None:
@@ -135,7 +139,7 @@ def test_a_full_disk_reported_by_arrow_is_recognised(tmp_path: Path) -> None:
 
 def test_everything_is_flushed_before_it_gets_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     flushed = []
-    for module in (outputs, flushing):
+    for module in (outputs, files, flushing):
         monkeypatch.setattr(module, "flush", lambda path: flushed.append((path.name, (tmp_path / "out").exists())))
     with OutputFolder(tmp_path / "out") as folder:
         fill(folder)
@@ -146,7 +150,7 @@ def test_everything_is_flushed_before_it_gets_its_name(tmp_path: Path, monkeypat
 
 def test_files_of_an_output_are_flushed_once_with_all_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     flushed = []
-    for module in (outputs, flushing):
+    for module in (outputs, files, flushing):
         monkeypatch.setattr(module, "flush", lambda path: flushed.append(path.name))
     with OutputFolder(tmp_path / "out") as folder:
         fill(folder)
@@ -358,3 +362,53 @@ def test_an_interrupt_at_any_call_of_the_system_leaves_no_half_file(
         if not interrupted:
             break
     assert 5 < number < 100
+
+
+def test_a_run_interrupted_while_it_waits_for_the_disk_leaves_its_pieces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", stop)
+    with pytest.raises(KeyboardInterrupt, match="continue with --resume"), OutputFolder(tmp_path / "out") as folder:  # noqa: PT012
+        (folder / "run.json").write_text(record())
+        (folder / "work").mkdir()
+        (folder / "work/digests-000000.arrow").write_text("piece")
+    assert names(tmp_path) == [
+        ".out.partial",
+        ".out.partial/lock",
+        ".out.partial/work",
+        ".out.partial/work/digests-000000.arrow",
+    ]
+
+
+@pytest.mark.parametrize("call", ["rmdir", "rename"])
+def test_an_interrupt_after_everything_is_on_disk_does_not_stop_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    real, calls = getattr(os, call), [0]
+
+    def stop(*given: Any, **more: Any) -> Any:
+        calls[0] += 1
+        if calls[0] == 1:
+            raise KeyboardInterrupt
+        return real(*given, **more)
+
+    with pytest.raises(KeyboardInterrupt), OutputFolder(tmp_path / "out") as folder:  # noqa: PT012
+        (folder / "run.json").write_text(record())
+        (folder / "work").mkdir()
+        (folder / "work/digests-000000.arrow").write_text("piece")
+        monkeypatch.setattr(os, call, stop)
+    assert names(tmp_path) == ["out", "out/run.json"]
+
+
+@pytest.mark.parametrize("failing", [False, True])
+def test_the_parents_of_a_work_folder_go_with_it(tmp_path: Path, failing: bool) -> None:
+    output = OutputFolder(tmp_path / "out", work=tmp_path / "new" / "work")
+    with suppress(ValueError), output as folder:
+        (folder / "run.json").write_text(record())
+        output.spool.mkdir(parents=True)
+        if failing:
+            raise ValueError
+    assert names(tmp_path) == ([] if failing else ["out", "out/run.json"])

@@ -4,7 +4,10 @@ import csv
 import datetime
 import io
 import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +18,7 @@ from hypothesis import strategies as st
 
 from lookalike.errors import UsageError
 from lookalike.types import Rejected
-from lookalike.write import results, write_json, write_rejected, write_table, write_tsv
+from lookalike.write import Encoders, results, write_json, write_rejected, write_table, write_tables, write_tsv
 
 TABLE = pa.table({"left": ["a", 'say "b"', "c,d\te\nf"], "n": [1, None, 3], "similarity": [0.8, 1.0, 2 / 3]})
 
@@ -35,6 +38,25 @@ def test_by_name(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"t\.xls: the file name must end in \.parquet"):
         write_table(tmp_path / "t.xls", TABLE)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["t.JSONL", "t.csv", "t.parquet", "t.tsv"]
+
+
+@pytest.mark.parametrize("sizes", [[0], [7], [5, 5], [40, 1, 3, 9, 2]])
+def test_tables_encoded_at_the_same_time_are_those_of_arrow(tmp_path: Path, sizes: list[int]) -> None:
+    """Byte for byte, also with dictionaries, which are read back as ordinary columns."""
+    names = pa.array([f"sets.dat:{n}" for n in range(50)], pa.large_string())
+
+    def tables() -> Iterator[pa.Table]:
+        for size in sizes:
+            items = pa.DictionaryArray.from_arrays(pa.array(np.arange(size) * 7 % 50, pa.int32()), names)
+            yield pa.table({"left": items, "similarity": pa.array(np.linspace(0.8, 1, size))})
+
+    write_tables(tmp_path / "plain.parquet", tables())
+    with ThreadPoolExecutor(2) as pool:
+        submitted = Mock(side_effect=pool.submit)
+        write_tables(tmp_path / "parallel.parquet", tables(), Encoders(submitted, 2, 1 << 20))
+    assert (tmp_path / "parallel.parquet").read_bytes() == (tmp_path / "plain.parquet").read_bytes()
+    assert pq.read_table(tmp_path / "parallel.parquet").schema.field("left").type == pa.large_string()
+    assert submitted.call_count == (len(sizes) if len(sizes) > 1 else 0)
 
 
 cells = st.none() | st.text(st.characters(codec="utf-8"), max_size=5) | st.sampled_from(['"', ",", "\n", "\r", "\t"])

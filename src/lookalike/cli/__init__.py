@@ -3,6 +3,6 @@
 Commands import what they need when they run, so that `lookalike --help` responds at once.
 """
 
-from lookalike.cli import stopping
+from lookalike.cli import interrupted
 
-stopping.end_quietly()  # before click is imported, which takes time
+interrupted.end_quietly()  # before anything is imported that takes time

@@ -221,6 +221,7 @@ def _review(
     """With --review: write the pairs to be labelled."""
     from lookalike.errors import UsageError
     from lookalike.linkage.job import review_files
+    from lookalike.types.wording import count as plural
 
     if place["resume"] or place["work_folder"] is not None:
         raise UsageError("--review has no --resume or --work: it writes one file at the end")
@@ -229,7 +230,9 @@ def _review(
     if as_json:
         click.echo(json.dumps({"pairs": found, "out": out}))
     progress.finish()
-    progress.say(f"{found:,} pairs to label: {out}. Fill in the column match (1 or 0), then use --labels {out}.")
+    all_of_them = " (there are no more candidates)" if found < count else ""
+    said = f"{plural(found, 'pair')} to label{all_of_them}: {out}."
+    progress.say(f"{said} Fill in the column match (1 or 0), then use --labels {out}.")
 
 
 def _say_links(run: dict[str, Any], out: str, progress: Progress) -> None:
@@ -264,13 +267,16 @@ def _say_links(run: dict[str, Any], out: str, progress: Progress) -> None:
 
 def _say_labels(labels: dict[str, Any], progress: Progress) -> None:
     """Say how well the links agree with the labels."""
+    from lookalike.types.wording import count
+
     shares = [
         f"{name} {share['estimate']:.1%} ({share['low']:.1%} to {share['high']:.1%})"
         for name, share in (("precision", labels["precision"]), ("recall", labels["recall"]), ("F1", labels["f1"]))
         if share is not None
     ]
     said = ", ".join(shares) or "no estimate is possible"
-    progress.say(f"Measured on {labels['pairs']:,} labelled pairs, each with links made without its label: {said}.")
+    pairs = count(labels["pairs"], "labelled pair")
+    progress.say(f"Measured on {pairs}, each with links made without its label: {said}.")
 
 
 def _source(how: str) -> str:

@@ -9,7 +9,6 @@ import importlib
 import os
 import sys
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -43,21 +42,12 @@ LIBRARIES = {"MIMALLOC_ALLOW_THP": "0", "OPENBLAS_NUM_THREADS": "1"}
 pages of 4 kB instead of 2 MB, which takes a tenth less of it, and half the time in the system on a virtual machine that
 returns free memory to its host. NumPy multiplies matrices on one thread: our own threads share the work, and the sums
 in `link` would otherwise depend on the number of processors (docs/log.md)."""
+PROGRAM = "lookalike"
+COMPLETE = "_LOOKALIKE_COMPLETE"
+"""The variable by which a shell asks for completion."""
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 _NO_ARGUMENTS: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())  # since click 8.2
-
-
-class Interrupted(Exception):  # noqa: N818
-    """Stands for an interrupt, its cause, on the way through click, which would print an empty line for it."""
-
-
-@contextlib.contextmanager
-def _interrupts_hidden() -> Iterator[None]:
-    try:
-        yield
-    except KeyboardInterrupt as error:
-        raise Interrupted from error
 
 
 class LazyGroup(click.Group):
@@ -73,16 +63,6 @@ class LazyGroup(click.Group):
             return None
         command: click.Command = importlib.import_module(f"lookalike.cli.{cmd_name}").command
         return command
-
-    def make_context(self, *given: Any, **extra: Any) -> click.Context:
-        """Parse the options before the command."""
-        with _interrupts_hidden():
-            return super().make_context(*given, **extra)
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the command."""
-        with _interrupts_hidden():
-            return super().invoke(ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """A line per command, without importing it."""
@@ -130,7 +110,7 @@ def main(arguments: list[str] | None = None) -> None:
 def run(arguments: list[str] | None = None) -> int:
     """Run a command and return its exit code; an error is one line on stderr."""
     try:
-        group.main(arguments, prog_name="lookalike", standalone_mode=False)
+        _call(sys.argv[1:] if arguments is None else arguments)
         if sys.stdout is not None:
             # if the end of the data cannot be written, the run has failed
             sys.stdout.flush()
@@ -143,15 +123,22 @@ def run(arguments: list[str] | None = None) -> int:
         else:
             complain(describe_usage(error))
         return UsageError.exit_code
-    except (KeyboardInterrupt, Interrupted, click.exceptions.Abort) as error:  # click turns the first into the last
-        return _report_interrupt(error if isinstance(error, KeyboardInterrupt) else error.__cause__ or error)
+    except click.exceptions.Exit as end:  # after the help
+        return end.exit_code
+    except (KeyboardInterrupt, click.exceptions.Abort) as error:
+        return _report_interrupt(error)
     except MemoryError:
         complain("out of memory; use fewer --threads or split the input")
-        return 4
+        return ResourceError.exit_code
+    except RuntimeError as error:
+        if str(error) != "can't start new thread":
+            raise
+        complain("no more threads can be started; raise the limit of memory or processes (see ulimit -a)")
+        return ResourceError.exit_code
     except BrokenPipeError:
         # The reader of our output has gone (`| head`), which is not an error.
         return 0
-    except SystemExit:  # how click handles a broken pipe
+    except SystemExit:  # after shell completion
         return 0
     except OSError as error:
         if isinstance(
@@ -161,6 +148,18 @@ def run(arguments: list[str] | None = None) -> int:
         complain(f"{error.filename or 'standard output'}: {error.strerror or error}")
         return ResourceError.exit_code if error.errno in NO_SPACE else UsageError.exit_code
     return 0
+
+
+def _call(arguments: list[str]) -> None:
+    """Call a command.
+
+    `group.main` does the same, but prints an empty line when it is interrupted; it is needed for shell completion.
+    """
+    if COMPLETE in os.environ:
+        group.main(arguments, prog_name=PROGRAM, complete_var=COMPLETE, standalone_mode=False)
+    else:
+        with group.make_context(PROGRAM, list(arguments)) as context:
+            group.invoke(context)
 
 
 def _report_interrupt(error: BaseException) -> int:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from lookalike.types import Rejected
+    from lookalike.write import Encoders
 
 NAMED = 20
 """How many skipped lines are named on stderr."""
@@ -72,14 +73,14 @@ class TableOutput:
         assert self.path is not None
         return self.path.with_name(self.path.name + ".rejected.jsonl")
 
-    def write(self, tables: Iterable[pa.Table]) -> None:
-        """Write tables of one schema, in order."""
+    def write(self, tables: Iterable[pa.Table], encoders: Encoders | None = None) -> None:
+        """Write tables of one schema, in order; those of a Parquet file are encoded on `encoders`."""
         from lookalike.write import write_tables, write_tsv
 
         if self.path is None:
             write_tsv(sys.stdout.buffer, tables)
         else:
-            write_tables(self.path, iter(tables))
+            write_tables(self.path, iter(tables), encoders)
 
     def write_rejected(self, rejected: list[Rejected]) -> str:
         """Write skipped lines next to the output file and return the new file's name; without one, their places."""

@@ -91,6 +91,7 @@ def command(
     from lookalike.cli.output import TableOutput, print_record
     from lookalike.cli.progress import open_progress
     from lookalike.cli.summary import summarize_join, summarize_pairs
+    from lookalike.engine.kept import open_encoders
     from lookalike.engine.run_record import used
     from lookalike.engine.settings import check_join
     from lookalike.jobs.pairs import pairs_of_files
@@ -117,8 +118,9 @@ def command(
     shared = str(Path(out).absolute().parent) if master and out else None  # all machines of a cluster need the folder
     with tempfile.TemporaryDirectory(prefix=TEMPORARY, dir=shared) as spool, open_stages(master, settings) as stages:
         found, run = pairs_of_files(inputs, settings, Path(spool), progress, against, join, transpose, stages)
-        with progress.stage("writing", len(found.pairs), "pairs"):
-            output.write(found.tables())
+        stage = progress.stage("writing", len(found.pairs), "pairs")
+        with stage, open_encoders(settings.execution, found.several_tables) as encoders:
+            output.write(found.tables(), encoders)
         run |= used(progress)
         if page is not None:
             _write_page(found, run, output, page)

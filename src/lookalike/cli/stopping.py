@@ -11,12 +11,17 @@ import signal
 import sys
 import threading
 import time
-from types import FrameType, TracebackType
+from collections.abc import Iterator
+from types import FrameType
 
 REPEATED_SECONDS = 1.0
 """A signal this soon after another counts as the same request, and must not interrupt the cleanup."""
 
 LATER_SECONDS = 0.05
+
+_held = False
+_waiting: list[int] = []
+"""Signals that came while they were held."""
 
 
 class Stopped(KeyboardInterrupt):
@@ -32,6 +37,9 @@ def catch_signals() -> None:
 
     def stop(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
         nonlocal last
+        if _held:
+            _waiting.append(number)
+            return
         if losing:  # what is raised now would be lost as well
             send_later(number)
             return
@@ -63,6 +71,19 @@ def catch_signals() -> None:
             signal.signal(number, stop)
 
 
+@contextlib.contextmanager
+def signals_held() -> Iterator[None]:
+    """Let a signal stop the run only after this block, which must be short."""
+    global _held
+    _held = True
+    try:
+        yield
+    finally:
+        _held = False
+        if _waiting:
+            os.kill(os.getpid(), _waiting.pop())
+
+
 def ignore_signals() -> None:
     """Let nothing interrupt the end of the process."""
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
@@ -79,21 +100,6 @@ def exit_code(error: BaseException) -> int:
 def describe(error: BaseException) -> str:
     """The message, with how to resume if that is possible."""
     return "; ".join(["interrupted", *map(str, error.args)])
-
-
-def end_quietly() -> None:
-    """Print one line instead of a traceback for an interrupt before `main` has started."""
-    others = sys.excepthook
-
-    def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        if not issubclass(kind, KeyboardInterrupt):
-            others(kind, error, trace)
-            return
-        with contextlib.suppress(OSError):
-            os.write(2, b"lookalike: interrupted\n")
-        os._exit(exit_code(error))
-
-    sys.excepthook = hook
 
 
 def remove_temporary() -> None:

@@ -6,6 +6,8 @@ import re
 
 import click
 
+from lookalike.cli.stopping import signals_held
+
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
 """Control characters, separators of lines, characters that reverse text, and halves of surrogate pairs."""
 
@@ -28,9 +30,10 @@ complaints: list[str] = []
 
 
 def complain(message: str) -> None:
-    """Write an error as one line on stderr."""
-    complaints.append(message)
-    click.echo(f"lookalike: {printable(message)}", err=True)
+    """Write an error as one line on stderr, completely."""
+    with signals_held():
+        click.echo(f"lookalike: {printable(message)}", err=True)
+        complaints.append(message)
 
 
 def describe_usage(error: click.ClickException) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +11,19 @@ import pyarrow as pa
 
 from lookalike.engine.block_order import map_blocks
 from lookalike.engine.corpus import Corpus
+from lookalike.engine.execution import Execution
 from lookalike.engine.run import Run
 from lookalike.engine.workers import Workers
 from lookalike.types import Block, Bool, Items
 from lookalike.write import KEPT, LARGE_BYTES, Encoders, open_kept
+
+
+@contextmanager
+def open_encoders(execution: Execution, several: bool) -> Iterator[Encoders | None]:
+    """Threads that encode `several` row groups; None for a single one, for one thread, and for little memory."""
+    nbytes = execution.budget.encoding_bytes if several and execution.threads > 1 else 0
+    with Workers(execution.threads if nbytes else 1) as workers:
+        yield Encoders(workers.submit, workers.threads, nbytes) if nbytes else None
 
 
 def write_kept(run: Run[Any], corpus: Corpus, keep: Bool, first_source: int, folder: Path) -> None:

@@ -21,6 +21,8 @@ LEAST_BYTES = 512 << 20
 """The smallest budget: the libraries alone take half of it."""
 ITEM_BYTES = 40
 """Memory per item while keepers are decided (measured at ten million items: docs/scale.md)."""
+REFERRED_BYTES = 64
+"""The same if there is a reference: all other items may be removed, with a reason for each."""
 JOIN_BYTES = 40
 """Further memory per item while a band is joined: its key and place, and both sorted."""
 MEMBER_BYTES = 24
@@ -202,7 +204,7 @@ class Budget:
                 f"Increase it, or {advice}"
             )
 
-    def joining_ranges(self, items: int, threads: int) -> int:
+    def joining_ranges(self, items: int, threads: int, item_bytes: int = ITEM_BYTES) -> int:
         """The number of key ranges to split each band into, so that every thread can hold one in memory."""
-        free = self.total_bytes - BASE_BYTES - ITEM_BYTES * items
+        free = self.total_bytes - BASE_BYTES - item_bytes * items
         return max(1, -(-JOIN_BYTES * items * threads // max(free, self.least_join_bytes)))

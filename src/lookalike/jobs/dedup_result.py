@@ -24,7 +24,9 @@ from lookalike.types.frozen import frozen
 from lookalike.write import write_rejected, write_tables
 
 TABLE_ROWS = 1 << 20
-"""Rows of a result that are assembled at a time."""
+"""Pairs that are assembled at a time."""
+REASON_ROWS = 1 << 18
+"""Removed items and members of clusters that are assembled at a time."""
 
 
 @frozen
@@ -74,8 +76,8 @@ class Deduplicated:
 
     def removed(self) -> Iterator[pa.Table]:
         """Every removal with its reason, in input order, in batches."""
-        for first in range(0, max(1, len(self.outcome.removed)), TABLE_ROWS):
-            yield self._removed(slice(first, first + TABLE_ROWS))
+        for first in range(0, max(1, len(self.outcome.removed)), REASON_ROWS):
+            yield self._removed(slice(first, first + REASON_ROWS))
 
     def _removed(self, some: slice) -> pa.Table:
         gone, keeper = self.outcome.removed[some], self.outcome.keeper[some]
@@ -98,18 +100,25 @@ class Deduplicated:
 
     def clusters(self) -> Iterator[pa.Table]:
         """The items of clusters with two or more members; a cluster is a kept item and the items removed for it."""
-        keepers, sizes = np.unique(self.outcome.keeper, return_counts=True)
-        members = np.concatenate([keepers, self.outcome.removed])
-        cluster = np.concatenate([np.arange(len(keepers)), np.searchsorted(keepers, self.outcome.keeper)])
-        by_cluster = np.lexsort((members, cluster))
-        for first in range(0, max(1, len(members)), TABLE_ROWS):
-            some = by_cluster[first : first + TABLE_ROWS]
+        order = np.argsort(self.outcome.keeper, kind="stable")  # the removed items of a cluster ascend
+        members, keeper = self.outcome.removed[order], self.outcome.keeper[order]
+        heads = np.flatnonzero(np.append(np.ones(min(1, len(keeper)), np.bool_), keeper[1:] != keeper[:-1]))
+        before = np.add.reduceat(members < keeper, heads, dtype=np.int64)  # members of each cluster before its keeper
+        sizes, rows_before = np.diff(heads, append=len(keeper)) + 1, heads + np.arange(len(heads))
+        del order
+        for first in range(0, max(1, len(members) + len(heads)), REASON_ROWS):
+            rows = np.arange(first, min(first + REASON_ROWS, len(members) + len(heads)))
+            cluster = np.searchsorted(rows_before, rows, "right") - 1
+            place = rows - rows_before[cluster]
+            kept = place == before[cluster]
+            at = heads[cluster] + place - (place >= before[cluster])
+            items = np.where(kept, keeper[heads[cluster]], members[at])
             yield pa.table(
                 {
-                    "id": self.ids(members[some]),
-                    "cluster": to_arrow(cluster[some]),
-                    "size": to_arrow(sizes[cluster[some]] + 1),
-                    "kept": to_arrow(some < len(keepers)),
+                    "id": self.ids(items),
+                    "cluster": to_arrow(cluster),
+                    "size": to_arrow(sizes[cluster]),
+                    "kept": to_arrow(kept),
                 }
             )
 

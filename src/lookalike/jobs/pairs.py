@@ -53,6 +53,11 @@ class FoundPairs:
             "rejected": len(self.corpus.rejected),
         }
 
+    @property
+    def several_tables(self) -> bool:
+        """Whether `tables` gives more than one table."""
+        return len(self.pairs) > TABLE_ROWS
+
     def tables(self, ids: bool = True) -> Iterator[pa.Table]:
         """left, right, similarity in order of left, then right; by id (texts as a dictionary), or by row number."""
         empty = True

@@ -199,33 +199,38 @@ class CollectedDecisions:
 
     def finish(self, references: int) -> Outcome:
         """The keeper of every removed item. The first `references` items are always kept."""
-        order, first = self.candidates.order, self.first
-        copies = np.flatnonzero((first != np.arange(len(first))) & (order >= references))
-        own = self._own_values()[first[copies]]
+        first = self.first
+        copies = np.flatnonzero(first != np.arange(len(first), dtype=np.int32))
+        copies = copies[self.candidates.order[copies] >= references]
+        own = self._own_values(first[copies])
         enough = self.measure.reached_by(own)
         copied = Links(copies[enough], first[copies[enough]].astype(np.int64), own[enough])
-        keeper = self._to_items(_follow(_joined(one.keeper for one in self._batches), copied, onward=True), references)
+        del copies, own
+        keeper = self._to_items(_extend((one.keeper for one in self._batches), copied, len(first), True), references)
         identical = len(copied.places)
         if not self.connected:
             return Outcome(*keeper, keeper.to, keeper.similarity, identical)
-        partners = _follow(_joined(one.partner for one in self._batches), copied, onward=False)
-        partner = self._to_items(partners, references)
+        partner = self._to_items(_extend((one.partner for one in self._batches), copied, len(first), False), references)
         return Outcome(*keeper, partner.to, partner.similarity, identical)
 
-    def _own_values(self) -> Float64:
-        """For each place, the similarity to an equal set."""
-        values = np.full(len(self.candidates.order), 1.0 if self.measure.name == "overlap" else self.measure.of_equal)
-        for links in (links for one in self._batches for links in one.own):
+    def _own_values(self, places: Int32) -> Float64:
+        """The similarity of places to equal sets."""
+        usual = 1.0 if self.measure.name == "overlap" else self.measure.of_equal
+        listed = [links for one in self._batches for links in one.own]
+        if not listed:
+            return np.full(len(places), usual)
+        values = np.full(len(self.candidates.order), usual)
+        for links in listed:
             values[links.places] = links.similarity
-        return values
+        return np.asarray(values[places])
 
-    def _to_items(self, links: Links, references: int) -> Links:
+    def _to_items(self, links: _AllLinks, references: int) -> Links:
         """Convert links between places to links between items, ascending; reference items have none."""
         order = self.candidates.order
-        items = order[links.places].astype(np.int64)
-        going = np.flatnonzero(items >= references)
-        going = going[np.argsort(items[going])]
-        return Links(items[going], order[links.to[going]].astype(np.int64), links.similarity[going])
+        places = np.flatnonzero(links.to >= 0)
+        places = places[order[places] >= references]
+        places = places[np.argsort(order[places])]
+        return Links(order[places].astype(np.int64), order[links.to[places]].astype(np.int64), links.similarity[places])
 
 
 def mark_copied(copied: Bool, equal: EqualSets, references: int) -> None:
@@ -250,12 +255,20 @@ def _joined(groups: Iterable[list[Links]]) -> Links:
     return Links(places[by_place], to[by_place], similarity[by_place])
 
 
-def _follow(links: Links, copied: Links, onward: bool) -> Links:
-    """Extend links to copies: to the first item with an equal set or, with `onward`, to the item it links to."""
-    if onward and len(links.places):
-        at = np.minimum(np.searchsorted(links.places, copied.to), len(links.places) - 1)
-        beyond = links.places[at] == copied.to
-        to = np.where(beyond, links.to[at], copied.to)
-        copied = Links(copied.places, to, np.where(beyond, links.similarity[at], copied.similarity))
-    places, to, similarity = (np.concatenate(columns) for columns in zip(links, copied))
-    return Links(places, to, similarity)
+class _AllLinks(NamedTuple):
+    """For each place, the place it is linked to, or -1, and their similarity; takes half the memory of sorted links."""
+
+    to: Int32
+    similarity: Float64
+
+
+def _extend(groups: Iterable[list[Links]], copied: Links, places: int, onward: bool) -> _AllLinks:
+    """Links, and those of copies: to the first item with an equal set or, with `onward`, to the item it links to."""
+    to, similarity = np.full(places, -1, np.int32), np.empty(places)
+    for links in (links for group in groups for links in group):
+        to[links.places], similarity[links.places] = links.to, links.similarity
+    beyond = np.flatnonzero(to[copied.to] >= 0) if onward else np.empty(0, np.int64)
+    to[copied.places], similarity[copied.places] = copied.to, copied.similarity
+    to[copied.places[beyond]] = to[copied.to[beyond]]
+    similarity[copied.places[beyond]] = similarity[copied.to[beyond]]
+    return _AllLinks(to, similarity)

@@ -14,6 +14,7 @@ from lookalike.candidates.bands import join_band, key_ranges
 from lookalike.candidates.brute import all_together
 from lookalike.candidates.buckets import concatenate, group_prints
 from lookalike.engine.corpus import Corpus
+from lookalike.engine.memory import ITEM_BYTES, REFERRED_BYTES
 from lookalike.engine.run import Run
 from lookalike.engine.settings import Settings
 from lookalike.engine.stores.buckets import BucketStore
@@ -36,8 +37,9 @@ def find_candidates(run: Run[Settings], corpus: Corpus, order: Int32, options: F
         The items that are not empty, by priority.
     """
     matching, budget = run.settings.matching, run.settings.execution.budget
-    budget.check_items(len(corpus))
-    ranges = budget.joining_ranges(len(order), run.workers.threads)
+    item_bytes = REFERRED_BYTES if options.references else ITEM_BYTES
+    budget.check_items(len(corpus), item_bytes)
+    ranges = budget.joining_ranges(len(order), run.workers.threads, item_bytes)
     by_keys = matching.method == "lsh"
     with run.progress.stage("joining bands", corpus.digests.bands, "bands"):
         place_of = places_of(order, len(corpus))

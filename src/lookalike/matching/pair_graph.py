@@ -21,6 +21,7 @@ from lookalike.engine.settings import Settings
 from lookalike.matching.batches import Candidates
 from lookalike.matching.comparable import Comparable, CutPart
 from lookalike.matching.decisions import CollectedDecisions
+from lookalike.matching.find import places_of
 from lookalike.matching.near_misses import list_near_misses, rank
 from lookalike.types import Bool, Buckets, Int32, Int64, UInt8, to_arrow, to_numpy
 from lookalike.types import compute as pc
@@ -36,6 +37,8 @@ PAIR, SIZE, BUCKET, NEAR = range(4)
 otherwise 0) of the buckets of large parts; (left, right, overlap) of two kept sets that were close to the threshold."""
 NAMES = ["kind", "left", "right", "value"]
 ROWS = 1 << 20
+"""Rows of a row group of links."""
+ITEM_ROWS = 1 << 18
 """Items that are written at a time."""
 PAIRS_PER_SET = 32
 """All pairs of a part are listed if there are at most this many for each of its sets."""
@@ -224,10 +227,10 @@ def write_graph(
             yield _closest(pa.concat_tables(near), order, sizes, measure)
 
     write_tables(folder / FOLDER / LINKS, _in_row_groups(links(), ROWS))
-    copies = np.flatnonzero(first != np.arange(len(order)))
-    names[copies] = True
-    names[first[copies]] = True
-    write_tables(folder / FOLDER / ITEMS, _items(candidates, first, np.flatnonzero(names)))
+    copied = first != np.arange(len(order), dtype=np.int32)
+    names[first[copied]] = True
+    names |= copied
+    write_tables(folder / FOLDER / ITEMS, _items(candidates, first, names))
     write_json(folder / FOLDER / SOURCES, known, indent=None)
     return {FOLDER: {name: checksum(folder / FOLDER / name) for name in (LINKS, ITEMS, SOURCES)}}
 
@@ -241,16 +244,17 @@ def _closest(near: pa.Table, order: Int32, sizes: Int64, measure: Measure) -> pa
     return pa.table([to_arrow(np.ascontiguousarray(column)) for column in columns], NAMES)
 
 
-def _items(candidates: Candidates, first: Int32, places: Int64) -> Iterator[pa.Table]:
-    """The items that are candidates or copies, in batches: number, first item with an equal set, length, id."""
-    corpus = candidates.corpus
-    places = places[np.argsort(candidates.order[places])]
-    for start in range(0, max(1, len(places)), ROWS):
-        some = places[start : start + ROWS]
-        items = candidates.order[some].astype(np.int64)
+def _items(candidates: Candidates, first: Int32, named: Bool) -> Iterator[pa.Table]:
+    """The items whose places are named, in batches: number, first item with an equal set, length, id."""
+    corpus, order = candidates.corpus, candidates.order
+    place_of, listed = places_of(order, len(corpus)), np.zeros(len(corpus), np.bool_)
+    listed[order[named]] = True
+    numbers = np.flatnonzero(listed).astype(np.int32)
+    for start in range(0, max(1, len(numbers)), ITEM_ROWS):
+        items = numbers[start : start + ITEM_ROWS].astype(np.int64)
         columns = {
             "item": to_arrow(items),
-            "first": to_arrow(candidates.order[first[some]].astype(np.int64)),
+            "first": to_arrow(order[first[place_of[items]]].astype(np.int64)),
             "length": corpus.digests.pick("length", items),
             "id": corpus.ids(items),
         }

@@ -5,10 +5,13 @@ Consecutive files form one source, so that ten thousand small files cost little.
 
 from __future__ import annotations
 
+import codecs
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +33,7 @@ from lookalike.types import (
     ReadLimits,
     Rejected,
     Wanted,
-    strings_to_arrow,
+    bytes_to_arrow,
     text_arrays,
 )
 
@@ -68,12 +71,21 @@ TEXT_OF: dict[str, Callable[[str], str]] = {".html": page_text, ".htm": page_tex
 """How to extract the text, by suffix; other files are plain text."""
 
 
-def decode(raw: bytes, encoding: str) -> str:
-    """Bytes as text, without the byte order mark."""
-    text = raw.decode(resolve_byte_order(encoding, raw[:4]))
-    # lone surrogates, which utf-7 and the like can produce, have no UTF-8
-    text.encode("utf-8")
-    return text.removeprefix("\ufeff")
+def to_utf8(raw: bytes, encoding: str) -> bytes:
+    r"""Text in some encoding as UTF-8, without the byte order mark.
+
+    Examples
+    --------
+    >>> to_utf8(b"\xef\xbb\xbfa\xc3\xa9", "utf-8"), to_utf8(b"\xe9", "latin-1")
+    (b'a\xc3\xa9', b'\xc3\xa9')
+    """
+    if encoding == "utf-8":
+        if not raw.isascii():
+            raw.decode()  # raises an error if it is not UTF-8
+    else:
+        # raises an error for lone surrogates, which utf-7 and the like can produce
+        raw = raw.decode(resolve_byte_order(encoding, raw[:4])).encode()
+    return raw.removeprefix(codecs.BOM_UTF8)
 
 
 class Turns:
@@ -157,14 +169,21 @@ class DocumentsSource:
 
     def _spans(self) -> Iterator[tuple[int, int, int]]:
         """Block number, first file, and one past the last file."""
-        limits, index, start, nbytes = self.limits, self.first_block, 0, 0
+        for index, (start, stop) in enumerate(pairwise(self._edges), self.first_block):
+            yield index, start, stop
+
+    @cached_property
+    def _edges(self) -> list[int]:
+        """The first file of each block, and the number of files."""
+        limits, edges, nbytes = self.limits, [0], 0
         for number, file in enumerate(self.files):
-            full = number - start >= limits.block_files or nbytes + _text_bytes(file) > limits.block_bytes
-            if number > start and full:
-                yield index, start, number
-                index, start, nbytes = index + 1, number, 0
-            nbytes += _text_bytes(file)
-        yield index, start, len(self.files)
+            size = _text_bytes(file)
+            full = number - edges[-1] >= limits.block_files or nbytes + size > limits.block_bytes
+            if number > edges[-1] and full:
+                edges.append(number)
+                nbytes = 0
+            nbytes += size
+        return [*edges, len(self.files)]
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -183,7 +202,7 @@ class DocumentBlock:
             if name != COLUMN:
                 raise missing_column(name, self.source.name, [COLUMN])
         numbers = range(len(self.files)) if rows is None else self._items()[rows].tolist()
-        texts: list[str | bytearray] = []
+        texts: list[bytes | bytearray] = []
         rejected: list[Rejected] = []
         bad: list[int] = []
         with self.source.turns:
@@ -224,7 +243,8 @@ class DocumentBlock:
         rejected = self.source.rejected_rows.get(self.index, np.zeros(0, np.int64))
         return np.setdiff1d(np.arange(len(self.files)), rejected, assume_unique=True)
 
-    def _text(self, file: File) -> str | bytearray:
+    def _text(self, file: File) -> bytes | bytearray:
+        """The text of a file in UTF-8."""
         text_of = TEXT_OF.get(file.suffix)
         if self.exclusive and text_of is None:
             source = self.source
@@ -233,10 +253,10 @@ class DocumentBlock:
             self.source.item_memory.check(file.name, _text_bytes(file), PAGE_FACTOR)
         raw = _read(file)
         try:
-            text = decode(raw, self.source.encoding)
+            text = to_utf8(raw, self.source.encoding)
         except UnicodeError as error:
             raise BadDataError(f"{file.name}: not valid {self.source.encoding}: {first_line(error)}") from error
-        return text_of(text) if text_of else text
+        return text_of(text.decode()).encode() if text_of else text
 
     def _rejected(self, file: File, error: BadDataError) -> Rejected:
         try:
@@ -251,20 +271,19 @@ def _text_bytes(file: File) -> int:
     return file.nbytes * (PACKED_FACTOR if file.compression else 1)
 
 
-def _column(texts: Sequence[str | bytearray]) -> pa.Array:
+def _column(texts: Sequence[bytes | bytearray]) -> pa.Array:
     """The texts as a column; a single long text is not copied."""
     if len(texts) == 1 and isinstance(texts[0], bytearray):
         return text_at(texts[0], 0, len(texts[0]))
-    return strings_to_arrow([text for text in texts if isinstance(text, str)])
+    return bytes_to_arrow([text for text in texts if isinstance(text, bytes)])
 
 
 def _read(file: File, compressed: bool = False) -> bytes:
     """All of a file, checked to be unchanged since it was found."""
-    with file.reading():
-        if compressed or file.compression is None:
-            raw = file.read()
-        else:
-            with file.open_decompressed() as opened:
-                raw = opened.read()
+    if compressed or file.compression is None:
+        raw = file.read()
+    else:
+        with file.reading(), file.open_decompressed() as opened:
+            raw = opened.read()
     file.check_unchanged()
     return raw

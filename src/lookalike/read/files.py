@@ -19,6 +19,7 @@ from lookalike.types.frozen import frozen
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 """Suffixes of compressed text, and Arrow's name of the compression."""
 
+_BINARY = getattr(os, "O_BINARY", 0)
 READ_BYTES = 1 << 20
 """How much is read at a time of a file that is not as long as it was."""
 
@@ -61,7 +62,8 @@ class File:
     def suffix(self) -> str:
         """The suffix of the format, without that of the compression."""
         stem, last = os.path.splitext(self.path)
-        return (os.path.splitext(stem)[1] if self.compression else last).lower()
+        last = last.lower()
+        return os.path.splitext(stem)[1].lower() if last in COMPRESSIONS else last
 
     def open(self) -> pa.NativeFile:
         """The stored bytes, from the start. Errors are raised as `LookalikeError`."""
@@ -80,10 +82,10 @@ class File:
     def read(self) -> bytes:
         """All stored bytes; a small local file is read in half the time that it takes with `open`."""
         if self.system is not None:
-            with self.open() as opened:
+            with self.reading(), self.open() as opened:
                 return bytes(opened.read())
         try:
-            handle = os.open(self.path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+            handle = os.open(self.path, os.O_RDONLY | _BINARY)
         except OSError as error:
             raise self._not_opened(error) from error
         try:
@@ -91,6 +93,8 @@ class File:
             while len(found) != self.nbytes and (more := os.read(handle, READ_BYTES)):
                 found += more
             return found
+        except OSError as error:
+            raise self._not_read(error) from error
         finally:
             os.close(handle)
 
@@ -118,8 +122,12 @@ class File:
         except LookalikeError:
             raise
         except (OSError, EOFError, pa.ArrowException) as error:
-            self.check_unchanged()
-            raise BadDataError(f"{self.name}: cannot be read: {first_line(error)}") from error
+            raise self._not_read(error) from error
+
+    def _not_read(self, error: Exception) -> BadDataError:
+        """The error to raise; another one if the file has changed."""
+        self.check_unchanged()
+        return BadDataError(f"{self.name}: cannot be read: {first_line(error)}")
 
 
 def stamp(path: str) -> tuple[int, int]:

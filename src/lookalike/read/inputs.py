@@ -16,7 +16,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from lookalike.errors import BadDataError, ResourceError, UsageError
 from lookalike.read.documents import DocumentsSource
@@ -28,11 +28,9 @@ from lookalike.read.streams import check_encoding
 from lookalike.read.unreadable import UnreadableSource
 from lookalike.read.walking import NO_INPUT, Finding, match, regular_stamp, silent, walk
 from lookalike.types import INDEX_FILE, KEPT, READ_LIMITS, RUN_FILE, TEMPORARY, ReadLimits, Source, parse_record
-from lookalike.types.frozen import frozen
 
 
-@frozen
-class InputFile:
+class InputFile(NamedTuple):
     """A file of the input and how it was found."""
 
     file: File
@@ -42,6 +40,8 @@ class InputFile:
     """Whether it was found in a folder: there a plain text file is one item, elsewhere each of its lines."""
     error: str = ""
     """Why it cannot be read, if errors are skipped."""
+    is_link: bool | None = None
+    """Whether its path is a link, if that is known."""
 
     @property
     def is_document(self) -> bool:
@@ -100,9 +100,9 @@ def open_inputs(
     found: list[InputFile] = []
     for given in inputs:
         found += _find(os.fspath(given), spool, found, how)
-    names = kept_paths([one.file.kept_path for one in found], [_absolute(one.file) for one in found])
+    names = kept_paths([one.file.kept_path for one in found], lambda row: _absolute(found[row].file))
     found = [
-        one if one.file.kept_path == name else replace(one, file=replace(one.file, kept_path=name))
+        one if one.file.kept_path == name else one._replace(file=replace(one.file, kept_path=name))
         for one, name in zip(found, names)
     ]
     sources: list[Source] = []
@@ -198,7 +198,7 @@ def _find(given: str, spool: Path | None, before: list[InputFile], how: Finding)
             raise UsageError("standard input (-) was given more than once; it can be read only once")
         return [InputFile(spool_stdin(spool), given, False)]
     found = list(_find_url(given, how) if "://" in given else _find_local(given, how))
-    if inside := [one for one in found if one.file.system is None and how.is_written(one.file.path)]:
+    if inside := [one for one in found if one.file.system is None and how.is_written(one.file.path, one.is_link)]:
         found = [one for one in found if one not in inside]
         if not found or Path(given).exists():  # matches of a glob that are in the output may be omitted
             raise UsageError(
@@ -222,29 +222,31 @@ def _find_local(given: str, how: Finding) -> Iterator[InputFile]:
     elif glob.has_magic(given):
         for one in match(given, how):
             # a recursive glob also matches the files in a folder
+            path = Path(one.path)
             if one.error:
-                yield _unreadable(str(one.path), given, one.error, how)
-            elif one.path.is_file():
-                yield InputFile(_local(str(one.path), one.path.name), given, False)
-            elif one.path.is_dir() and "**" not in given:
-                yield from _find_in_folder(str(one.path), given, how)
+                yield _unreadable(one.path, given, one.error, how)
+            elif path.is_file():
+                yield InputFile(_local(one.path, path.name), given, False)
+            elif path.is_dir() and "**" not in given:
+                yield from _find_in_folder(one.path, given, how)
 
 
 def _find_in_folder(folder: str, given: str, how: Finding) -> Iterator[InputFile]:
     """Every file below a folder except hidden ones, sorted by path."""
     base = Path(folder, KEPT) if read_record(Path(folder)) else Path(folder)
     within = 0 if base == Path() else len(str(base).rstrip(os.sep)) + 1
-    for path, whole, error in sorted(walk(folder, how), key=lambda one: one.path.parts):
+    by_parts = sorted(walk(folder, how), key=lambda one: one.path.split(os.sep))  # noqa: PTH206 (a third of the time)
+    for path, whole, error in by_parts:
         if error:
-            yield _unreadable(str(path), given, error, how)
+            yield _unreadable(path, given, error, how)
             continue
         try:
             if found := regular_stamp(path):
-                name = str(path)
-                yield InputFile(_local(name, name[within:].replace(os.sep, "/"), found), given, whole)
+                file = _local(path, path[within:].replace(os.sep, "/"), found[:2])
+                yield InputFile(file, given, whole, is_link=found.is_link)
         except (OSError, UsageError) as failure:
             why = failure.strerror or "" if isinstance(failure, OSError) else "Permission denied"
-            yield _unreadable(str(path), given, why, how)
+            yield _unreadable(path, given, why, how)
 
 
 def _unreadable(name: str, given: str, why: str, how: Finding) -> InputFile:

@@ -4,32 +4,32 @@ from __future__ import annotations
 
 import posixpath
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import PurePosixPath
 
 
-def kept_paths(wished: Sequence[str], paths: Sequence[str]) -> list[str]:
+def kept_paths(wished: Sequence[str], path_of: Callable[[int], str]) -> list[str]:
     """Decide where the surviving rows of each file go.
 
     Parameters
     ----------
     wished
         The file's own name, or its path within the folder that was given.
-    paths
-        The absolute path of each file, which distinguishes files of the same name.
+    path_of
+        The absolute path of a file by its number, which distinguishes files of the same name.
 
     Examples
     --------
-    >>> kept_paths(["a.csv", "b.csv"], ["/x/a.csv", "/y/b.csv"])
+    >>> kept_paths(["a.csv", "b.csv"], ["/x/a.csv", "/y/b.csv"].__getitem__)
     ['a.csv', 'b.csv']
-    >>> kept_paths(["a.csv", "a.csv", "c.csv"], ["/x/1/a.csv", "/x/2/a.csv", "/x/c.csv"])
+    >>> kept_paths(["a.csv", "a.csv", "c.csv"], ["/x/1/a.csv", "/x/2/a.csv", "/x/c.csv"].__getitem__)
     ['1/a.csv', '2/a.csv', 'c.csv']
     """
     names = [clean_path(name) for name in wished]
     counted = Counter(names)
     shared = [row for row, name in enumerate(names) if counted[name] > 1]
     if shared:
-        parts = [PurePosixPath(clean_path(paths[row])).parts for row in shared]
+        parts = [PurePosixPath(clean_path(path_of(row))).parts for row in shared]
         depth = len(posixpath.commonpath(["/".join(one[:-1]) for one in parts]).split("/"))
         depth = depth if all(one[:depth] == parts[0][:depth] and one[:-1] for one in parts) else 0
         for row, one in zip(shared, parts):

@@ -55,8 +55,11 @@ class ParquetSource:
         """Metadata and schema, read once."""
         with self._lock, self.file.reading():
             if self._footer is None:
-                with pq.ParquetFile(self.file.open()) as opened:
-                    self._footer = opened.metadata, opened.schema_arrow
+                try:
+                    with pq.ParquetFile(self.file.open()) as opened:
+                        self._footer = opened.metadata, opened.schema_arrow
+                except UnicodeDecodeError as error:
+                    raise BadDataError(f"{self.file.name}: the name of a column is not valid UTF-8") from error
             return self._footer
 
     def open(self) -> pq.ParquetFile:

@@ -36,26 +36,26 @@ class Finding:
     note: Callable[[str], None] = silent
     """Called with a message about each input that is skipped."""
     _folders: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
-    """Folders seen so far, with their real paths."""
+    """Folders seen so far, with their real paths, which end with a separator."""
 
-    def is_written(self, path: str | Path) -> bool:
-        """Whether a path is in a folder that the run writes to."""
+    def is_written(self, path: str | Path, is_link: bool | None = None) -> bool:
+        """Whether a path is in a folder that the run writes to; `is_link`, if known, tells whether it is a link."""
         if not self.outputs:
             return False
-        return os.path.join(self._real_path(os.fspath(path)), "").startswith(self._written)
+        return (self._real_path(os.fspath(path), is_link) + os.sep).startswith(self._written)
 
     @cached_property
     def _written(self) -> tuple[str, ...]:
         return tuple(os.path.join(folder, "") for folder in self.outputs)
 
-    def _real_path(self, path: str) -> str:
+    def _real_path(self, path: str, is_link: bool | None) -> str:
         """A path without symbolic links; each folder is resolved once."""
         folder, name = os.path.split(path)
-        if name in ("", ".", "..") or os.path.islink(path):
+        if name in ("", ".", "..") or (os.path.islink(path) if is_link is None else is_link):
             return os.path.realpath(path)
         if folder not in self._folders:
-            self._folders[folder] = os.path.realpath(folder)
-        return os.path.join(self._folders[folder], name)
+            self._folders[folder] = os.path.join(os.path.realpath(folder), "")
+        return self._folders[folder] + name
 
     def note_skipped(self, folder: str | Path) -> None:
         """Note that an earlier output is not read."""
@@ -69,7 +69,7 @@ class Finding:
 class Found(NamedTuple):
     """A file, or a folder that cannot be read."""
 
-    path: Path
+    path: str
     whole: bool = True
     """Whether a plain text file is one item."""
     error: str = ""
@@ -110,12 +110,13 @@ def walk(folder: str, how: Finding) -> Iterator[Found]:
         if ours:
             folders.clear()
         elif record is not None:
-            yield from (Found(*one) for one in kept_files(here, record, failed.append))
+            yield from (Found(str(path), whole) for path, whole in kept_files(here, record, failed.append))
             folders.clear()
         else:
             beneath = real / here.relative_to(top)
             folders[:] = [name for name in folders if name[0] != "." and beneath / name not in how.outputs]
-            yield from (Found(here / name) for name in files if not name.startswith("."))
+            within = "" if here == Path() else os.path.join(here, "")
+            yield from (Found(within + name) for name in files if not name.startswith("."))
     yield from (_failure(one, top) for one in failed)
 
 
@@ -123,11 +124,20 @@ def _failure(error: OSError, top: Path) -> Found:
     place, why = Path(os.fsdecode(error.filename)), error.strerror or str(error)
     if place == top:
         raise UsageError(f"{top}: cannot be read: {why}") from error
-    return Found(place, error=why)
+    return Found(str(place), error=why)
 
 
-def regular_stamp(path: Path) -> tuple[int, int] | None:
-    """Size and modification time of a regular file; None for anything else, such as a broken link.
+class Stamp(NamedTuple):
+    """The state of a regular file."""
+
+    size: int
+    modified_ns: int
+    is_link: bool
+    """Whether the path is a link to it."""
+
+
+def regular_stamp(path: str) -> Stamp | None:
+    """The state of a regular file; None for anything else, such as a broken link.
 
     Raises
     ------
@@ -135,10 +145,13 @@ def regular_stamp(path: Path) -> tuple[int, int] | None:
         If this cannot be determined, for example without permission to enter the folder.
     """
     try:
-        found = os.stat(path)
+        found = os.lstat(path)
+        is_link = stat.S_ISLNK(found.st_mode)
+        if is_link:
+            found = os.stat(path)
     except FileNotFoundError:
         return None
-    return (found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else None
+    return Stamp(found.st_size, found.st_mtime_ns, is_link) if stat.S_ISREG(found.st_mode) else None
 
 
 def match(pattern: str, how: Finding) -> Iterator[Found]:
@@ -155,11 +168,11 @@ def match(pattern: str, how: Finding) -> Iterator[Found]:
             if parent not in earlier:
                 earlier[parent] = skipped(parent, how)
         if not any(earlier[parent] for parent in inside):
-            yield Found(path)
+            yield Found(str(path))
     for parent in Path(pattern).parents:
         for name in sorted(filter(os.path.isdir, _expand(str(parent)))):
             if not os.access(name, os.R_OK | os.X_OK):
-                yield Found(Path(name), error="Permission denied")
+                yield Found(str(Path(name)), error="Permission denied")
 
 
 def _expand(pattern: str) -> set[str]:

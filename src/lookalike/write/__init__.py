@@ -2,9 +2,10 @@
 
 from lookalike.types import KEPT
 from lookalike.write.checksums import checksum
+from lookalike.write.files import TABLE_SUFFIXES, disk_errors, free_bytes, output_file, whole_file
 from lookalike.write.kept import LARGE_BYTES, open_kept
 from lookalike.write.kept_file import Encoders, KeptFile, Saved
-from lookalike.write.outputs import TABLE_SUFFIXES, OutputFolder, disk_errors, free_bytes, output_file, whole_file
+from lookalike.write.outputs import OutputFolder
 from lookalike.write.ownership import count_kept
 from lookalike.write.results import (
     decoded,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import os
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from pathlib import Path
 
 MANY_FILES = 200
@@ -14,13 +16,18 @@ FLUSHED_AT_ONCE = 8
 _WINDOWS = os.name == "nt"
 
 
-def flush_tree(folder: Path, many_files: int = MANY_FILES) -> None:
-    """Make sure that everything in a folder is on disk."""
-    found = [(parent, name) for parent, _, files in os.walk(folder, topdown=False) for name in (*files, ".")]
+def flush_tree(folder: Path, many_files: int = MANY_FILES, leave_out: Iterable[Path] = ()) -> None:
+    """Make sure that everything in a folder is on disk, apart from what is about to be removed."""
+    removed = {str(one) for one in leave_out}
+    walk = ((parent, files) for parent, _, files in os.walk(folder, topdown=False) if parent not in removed)
+    inside = (os.path.join(parent, name) for parent, files in walk for name in (*files, "."))  # noqa: PTH118
+    left = (path for path in inside if path not in removed)
+    found = list(islice(left, many_files + 1))
     if len(found) > many_files and flush_file_system(folder):
         return
+    found += left
     with ThreadPoolExecutor(min(FLUSHED_AT_ONCE, len(found))) as pool:
-        for _ in pool.map(lambda one: flush(Path(*one)), found):
+        for _ in pool.map(flush, map(Path, found)):
             pass  # an error is raised here
 
 

@@ -6,9 +6,12 @@ must then be removed by hand, as the error message says.
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 from types import ModuleType
+
+from lookalike.errors import UsageError
 
 
 def _import(name: str) -> ModuleType | None:
@@ -64,6 +67,10 @@ class FileLock:
             self._handle = os.open(self.path, flags, 0o666)
         except FileExistsError as error:
             raise LockedError(f"if none is running, remove {self.path}") from error
+        except OSError as error:
+            if error.errno != errno.ELOOP:
+                raise
+            raise UsageError(f"{self.path}: is a symbolic link, but is needed as a lock file; remove it") from error
         try:
             if _fcntl is not None:
                 _fcntl.flock(self._handle, _fcntl.LOCK_EX | _fcntl.LOCK_NB)

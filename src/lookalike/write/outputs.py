@@ -1,24 +1,24 @@
-"""Output folders and files that appear complete or not at all.
+"""Output folders that appear complete or not at all.
 
-Everything is written under a hidden name next to the final one, and renamed when it is complete.
+Everything is written to a hidden folder next to the final one, which is renamed when it is complete.
 """
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import shutil
 import time
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeGuard
+from typing import Any
 
 from lookalike.errors import ResourceError, UsageError, interrupt_behind
 from lookalike.types import KEPT, RUN_FILE, parse_record
+from lookalike.write.files import FREE_OR_MOVE, disk_errors, is_full, unpublished
 from lookalike.write.flushing import MANY_FILES, flush, flush_tree
 from lookalike.write.locks import FileLock, LockedError
 from lookalike.write.ownership import LOCK_TEXT, check_replaceable, check_work_folders
@@ -29,13 +29,6 @@ WORK = "work"
 """Where a run keeps pieces of its work, inside the folder that it writes to."""
 MANIFEST = "manifest.jsonl"
 """The list of finished pieces, in the work folder."""
-TABLE_SUFFIXES = (".parquet", ".csv", ".jsonl", ".tsv")
-"""The suffixes that a table can be written to."""
-
-_unpublished: set[Path] = set()
-"""Folders that are being filled: files in them are flushed together before the folder is renamed."""
-_NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-_FREE_OR_MOVE = "free some space or choose another location"
 _FREE_AND_RESUME = "free some space and continue with --resume, or choose another location with -o"
 
 
@@ -85,12 +78,14 @@ class OutputFolder:
         for given, option in ((path, "-o"), (work, "--work")):
             if given is not None and not os.fspath(given):
                 raise UsageError(f"{option} is the empty string; name a folder")
+        if Path(path).is_symlink() and not Path(path).exists():
+            raise UsageError(f"{path}: is a symbolic link to nothing; remove it or choose another name")
         self.path = Path(path).resolve()
         self.overwrite = overwrite
         self.resume = resume
         self._resumable = resumable
         self._many_files = many_files
-        self._advice = _FREE_AND_RESUME if resumable else _FREE_OR_MOVE
+        self._advice = _FREE_AND_RESUME if resumable else FREE_OR_MOVE
         self._partial = self.path.parent / f".{self.path.name}.partial"
         self.work = self._partial / WORK if work is None else Path(work).resolve() / _work_name(self.path)
         self.spool = self.work.with_name(f"{self.work.name}-spool")
@@ -114,7 +109,8 @@ class OutputFolder:
     def __enter__(self) -> Path:
         try:
             with disk_errors(self.path, self._advice):
-                self._made = [parent for parent in self.path.parents if not parent.exists()]
+                parents = [*self.path.parents, *self.work.parents]
+                self._made = [parent for parent in parents if not parent.exists()]
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 self._take()
         except BaseException as error:
@@ -128,7 +124,7 @@ class OutputFolder:
         existed = self._partial.exists()
         self._taken = not existed
         self._partial.mkdir(exist_ok=True)
-        _unpublished.add(self._partial)
+        unpublished.add(self._partial)
         try:
             self._lock.acquire()
         except LockedError as error:
@@ -151,33 +147,52 @@ class OutputFolder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        keep = False
         try:
             with disk_errors(self.path, self._advice):
-                if error is not None:
-                    # pieces are left for --resume
-                    stopped = KeyboardInterrupt | ResourceError | OSError | MemoryError
-                    later = self.resume or isinstance(error, stopped)
-                    keep = later and self._resumable and self._has_pieces()
-                    if keep and isinstance(error, KeyboardInterrupt):
-                        error.args = ("finished work is kept: continue with --resume",)
-                    if isinstance(error, OSError) and (_is_full(error) or self._is_about_output(error)):
-                        raise error
-                    if _is_full(error.__cause__):
-                        raise error.__cause__  # raised for a file in the folder: the advice here is about the run
-                    return
-                started = time.perf_counter()
-                self.clear_work()
-                self._lock.remove()
-                flush_tree(self._partial, self._many_files)
-                self._publish()
-                self.publishing_seconds = time.perf_counter() - started
+                if error is None:
+                    try:
+                        self._finish()
+                    except BaseException as failure:
+                        error = failure
+                        raise
+                elif isinstance(error, OSError) and (is_full(error) or self._is_about_output(error)):
+                    raise error
+                elif is_full(error.__cause__):
+                    raise error.__cause__  # raised for a file in the folder: the advice here is about the run
         finally:
-            _despite_interrupt(lambda: self._clean_up(keep, failed=error is not None))
+            keep = error is not None and self._is_worth_keeping(error)
+            _despite_interrupt(lambda: self._clean_up(keep, failed=kind is not None))
+
+    def _finish(self) -> None:
+        """Flush and rename the folder.
+
+        Until all of it is on disk, the pieces of work stay: a run that is stopped while it waits for the disk can be
+        resumed. After that, an interrupt no longer stops it.
+        """
+        started = time.perf_counter()
+        shutil.rmtree(self.spool, ignore_errors=True)
+        flush_tree(self._partial, self._many_files, leave_out=(self.work, self._lock.path))
+        _despite_interrupt(self._rename)
+        self.publishing_seconds = time.perf_counter() - started
+
+    def _rename(self) -> None:
+        """Remove the pieces of work and move the folder into place; can be done twice."""
+        self.clear_work()
+        self._lock.remove()
+        if self._partial.exists():
+            self._publish()
+
+    def _is_worth_keeping(self, error: BaseException) -> bool:
+        """Whether the pieces of a run that failed are left for `--resume`; says so if it was interrupted."""
+        later = self.resume or isinstance(error, KeyboardInterrupt | ResourceError | OSError | MemoryError)
+        keep = later and self._resumable and self._has_pieces()
+        if keep and isinstance(error, KeyboardInterrupt):
+            error.args = ("finished work is kept: continue with --resume",)
+        return keep
 
     def _clean_up(self, keep: bool, failed: bool) -> None:
         """Leave what `--resume` needs, or nothing; can be done twice."""
-        _unpublished.discard(self._partial)
+        unpublished.discard(self._partial)
         if not self._taken:
             return
         if keep and not self.complete:
@@ -209,10 +224,7 @@ class OutputFolder:
                 self._lock.acquire()
             except LockedError as error:
                 raise UsageError(f"{self.path}: another run is writing to it; {error}") from None
-            self.clear_work()
-            self._lock.remove()
-            flush_tree(self._partial, self._many_files)
-            self._publish()
+            self._finish()
 
     def _is_about_output(self, error: OSError) -> bool:
         """Whether an error is about a file of this output, rather than about the input."""
@@ -325,78 +337,3 @@ def _empty(folder: Path, but: set[str]) -> None:
             shutil.rmtree(found)
         else:
             found.unlink()
-
-
-@contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
-    """A hidden name to write a file to; the file is renamed when the block ends without an error.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as parent:
-    ...     with whole_file(Path(parent, "a.txt")) as partial:
-    ...         _ = partial.write_text("all of it")
-    ...     Path(parent, "a.txt").read_text()
-    'all of it'
-    """
-    with disk_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f".{path.name}.partial-{os.urandom(4).hex()}")
-        try:
-            os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-            yield partial
-            if _unpublished.isdisjoint(path.parents):
-                flush(partial)
-            partial.replace(path)
-            if _unpublished.isdisjoint(path.parents):
-                flush(path.parent)
-        finally:
-            partial.unlink(missing_ok=True)
-
-
-def output_file(path: str | Path, suffixes: tuple[str, ...] = TABLE_SUFFIXES, overwrite: bool = False) -> Path:
-    """Check that a file may be written, before any work.
-
-    Examples
-    --------
-    >>> output_file("pairs.csv").name
-    'pairs.csv'
-    """
-    found = Path(path)
-    if not os.fspath(path):
-        raise UsageError("-o is the empty string; name a file")
-    if found.suffix.lower() not in suffixes:
-        raise UsageError(f"{found}: the file name must end in {', '.join(suffixes)}")
-    if found.is_dir():
-        raise UsageError(f"{found}: is a folder; choose a file name")
-    if found.exists() and not found.is_file():
-        raise UsageError(f"{found}: is not a file; choose another name")
-    if os.path.lexists(found) and not overwrite:
-        raise UsageError(f"{found}: already exists; choose another name or use --overwrite")
-    return found
-
-
-@contextmanager
-def disk_errors(path: Path, advice: str = _FREE_OR_MOVE) -> Iterator[None]:
-    """Replace system errors by messages that say which disk is full, how much is free and what to do."""
-    try:
-        yield
-    except OSError as error:
-        if _is_full(error):
-            raise ResourceError(
-                f"{path}: no space left on the disk ({free_bytes(path) / 1e6:,.0f} MB free); {advice}"
-            ) from error
-        if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}:
-            raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from error
-        raise
-
-
-def _is_full(error: BaseException | None) -> TypeGuard[OSError]:
-    return isinstance(error, OSError) and error.errno in _NO_SPACE
-
-
-def free_bytes(path: Path) -> int:
-    """Free space on the disk of a path, which need not exist yet."""
-    there = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
-    return shutil.disk_usage(there).free

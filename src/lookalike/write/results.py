@@ -6,7 +6,7 @@ import base64
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -17,7 +17,9 @@ import pyarrow.parquet as pq
 from lookalike.errors import UsageError
 from lookalike.types import Rejected, strings_to_arrow
 from lookalike.types import compute as pc
-from lookalike.write.outputs import TABLE_SUFFIXES, disk_errors, whole_file
+from lookalike.write.files import TABLE_SUFFIXES, disk_errors, whole_file
+from lookalike.write.kept_file import Encoders
+from lookalike.write.row_groups import ParallelGroups
 
 
 def write_table(path: str | Path, table: pa.Table) -> None:
@@ -37,8 +39,10 @@ def write_table(path: str | Path, table: pa.Table) -> None:
     write_tables(path, iter([table]))
 
 
-def write_tables(path: str | Path, tables: Iterator[pa.Table]) -> None:
+def write_tables(path: str | Path, tables: Iterator[pa.Table], encoders: Encoders | None = None) -> None:
     """Write tables of one schema, in order, to one file, which appears complete or not at all.
+
+    Tables of a Parquet file are row groups; if there are several, they are encoded on `encoders`.
 
     Examples
     --------
@@ -56,7 +60,7 @@ def write_tables(path: str | Path, tables: Iterator[pa.Table]) -> None:
     tables = chain([first], tables)
     with whole_file(path) as partial:
         if suffix == ".parquet":
-            _write_parquet(partial, first.schema, tables)
+            _write_parquet(partial, first.schema, tables, encoders)
             return
         with partial.open("wb") as stream:
             if suffix == ".jsonl":
@@ -76,16 +80,22 @@ def _plain_schema(schema: pa.Schema) -> pa.Schema:
     return pa.schema(list(zip(schema.names, kinds)))
 
 
-def _write_parquet(path: Path, schema: pa.Schema, tables: Iterator[pa.Table]) -> None:
+def _write_parquet(path: Path, schema: pa.Schema, tables: Iterator[pa.Table], encoders: Encoders | None) -> None:
     """Write a Parquet file. Dictionaries are written as such, which is fast, but read back as ordinary columns."""
     read_as = base64.b64encode(_plain_schema(schema).serialize().to_pybytes()).decode()
-    with (
-        pa.OSFile(os.fsencode(path), "wb") as stream,
-        pq.ParquetWriter(stream, schema, compression="zstd", store_schema=False) as writer,
-    ):
-        for table in tables:
-            writer.write_table(table)
-        writer.add_key_value_metadata({"ARROW:schema": read_as})
+    metadata, options = {"ARROW:schema": read_as}, {"compression": "zstd", "store_schema": False}
+    first = list(islice(tables, 2))
+    with pa.OSFile(os.fsencode(path), "wb") as stream:
+        if encoders is not None and len(first) == 2:
+            groups = ParallelGroups(stream, schema, options, encoders, metadata)
+            for table in chain(first, tables):
+                groups.write_table(table, row_group_size=table.num_rows)
+            groups.close()
+            return
+        with pq.ParquetWriter(stream, schema, **options) as writer:
+            for table in chain(first, tables):
+                writer.write_table(table)
+            writer.add_key_value_metadata(metadata)
 
 
 def write_tsv(stream: IO[bytes], tables: Iterable[pa.Table]) -> None:

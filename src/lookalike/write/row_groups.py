@@ -8,6 +8,7 @@ The result is the file that Arrow would write, byte for byte.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from concurrent.futures import Future
 from typing import Any, NamedTuple
 
@@ -38,12 +39,19 @@ class EncodedGroup(NamedTuple):
 class ParallelGroups:
     """The part of the interface of `pq.ParquetWriter` that is used to write tables."""
 
-    def __init__(self, file: pa.NativeFile, schema: pa.Schema, options: dict[str, Any], encoders: Encoders) -> None:
+    def __init__(
+        self,
+        file: pa.NativeFile,
+        schema: pa.Schema,
+        options: dict[str, Any],
+        encoders: Encoders,
+        metadata: Mapping[str, str] | None = None,
+    ) -> None:
         self._file, self._schema, self._options = file, schema, options
         self._encoders = encoders
         self._waiting: deque[tuple[Future[EncodedGroup], int]] = deque()
         """Row groups that are being encoded, each with its size in bytes."""
-        self._footer = encode_group(pa.Table.from_batches([], schema), schema, options).footer
+        self._footer = encode_group(pa.Table.from_batches([], schema), schema, options, metadata).footer
         file.write(MAGIC)
 
     def write_table(self, table: pa.Table, row_group_size: int) -> None:
@@ -71,12 +79,16 @@ class ParallelGroups:
         self._file.write(footer + len(footer).to_bytes(4, "little") + MAGIC)
 
 
-def encode_group(table: pa.Table, schema: pa.Schema, options: dict[str, Any]) -> EncodedGroup:
-    """Encode a table as one row group, or as none if it has no rows."""
+def encode_group(
+    table: pa.Table, schema: pa.Schema, options: dict[str, Any], metadata: Mapping[str, str] | None = None
+) -> EncodedGroup:
+    """Encode a table as one row group, or as none if it has no rows; `metadata` is added to the footer."""
     sink = pa.BufferOutputStream()
     with pq.ParquetWriter(sink, schema, **options) as writer:
         if table.num_rows:
             writer.write_table(table, row_group_size=table.num_rows)
+        if metadata:
+            writer.add_key_value_metadata(metadata)
     file = sink.getvalue()
     end = file.size - len(MAGIC) - 4
     footer_bytes = int.from_bytes(file.slice(end, 4).to_pybytes(), "little")

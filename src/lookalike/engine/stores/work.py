@@ -22,9 +22,10 @@ import pyarrow as pa
 
 from lookalike.errors import UsageError
 from lookalike.write.checksums import checksum
+from lookalike.write.files import disk_errors
 from lookalike.write.flushing import flush
 from lookalike.write.kept_file import Saved
-from lookalike.write.outputs import MANIFEST, disk_errors, whole_lines
+from lookalike.write.outputs import MANIFEST, whole_lines
 
 SAVE_SECONDS = 5.0
 """After so long, what was done since the last piece is saved as another one."""
