@@ -8,7 +8,9 @@ import pytest
 import lookalike as la
 from corpora import corpus
 from lookalike.index import kind as kinds
+from lookalike.index.folder.checked_file import CheckedFile
 from lookalike.index.stores import check_store
+from lookalike.kernels.checksums import BLOCK_BYTES
 
 OPTIONS = {"threshold": 0.7, "shingle": "word:3"}
 TEXTS = corpus(120, seed=4)
@@ -28,8 +30,11 @@ def intact(tmp_path_factory):
     return folder
 
 
-def answers(folder):
+def answers(folder, alone=False):
     with la.Index.open(folder, read_only=True) as index:
+        if alone:
+            found = [index.query([text], k=None).to_pylist() for text in TEXTS]
+            return [{**row, "left": left} for left, rows in enumerate(found) for row in rows]
         return index.query(TEXTS, k=None).to_pylist()
 
 
@@ -46,13 +51,14 @@ def expect_noticed(folder, name, right):
     wrong = check_store(folder)
     assert wrong, f"check does not notice that {name} is damaged"
     assert all(name in line for line in wrong)
-    assert told(folder) in (right, f"{name} is damaged")
+    for alone in (False, True):
+        assert told(folder, alone) in (right, f"{name} is damaged")
 
 
-def told(folder):
+def told(folder, alone):
     """The answers, or which file is damaged."""
     try:
-        return answers(folder)
+        return answers(folder, alone)
     except la.LookalikeError as error:
         file = Path(str(error).partition(": ")[0])
         return f"{file.name} is damaged"
@@ -115,3 +121,23 @@ def test_other_hash_functions_are_refused(intact, tmp_path, monkeypatch):
     monkeypatch.setattr(kinds, "_KNOWN_TEXTS", ["another text"])
     with pytest.raises(la.BadDataError, match="whose hash functions differ"):
         la.Index.open(intact)
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_damaged_key_does_not_hide_an_item(tmp_path, alone):
+    """With one band, nothing else leads to the item: the keys next to a missing one are checked."""
+    folder, texts = tmp_path / "index", [f"a{n} b{n} c{n}" for n in range(6000)]
+    with la.Index.create(folder, texts, recall=0.5, hashes=1) as index:
+        assert index.store.kind.plan.bands == 1
+        index.store.publish(index.store.view)
+    path = next(folder.glob("segment-*.bin"))
+    file, content = CheckedFile(path), path.read_bytes()
+    numbers, begin = file.load("numbers")[0], file.begin("keys")
+    first = -(-begin // BLOCK_BYTES) * BLOCK_BYTES  # a block that has only keys, and is not read when opening
+    for place in range((first - begin) // 8, (first + BLOCK_BYTES - begin) // 8, 100):
+        damaged = bytearray(content)
+        damaged[begin + 8 * place + 5] ^= 0x40  # it stays in order, or nearly so
+        path.write_bytes(damaged)
+        asked = [texts[numbers[place]]] if alone else [texts[numbers[place]], ""]
+        with la.Index.open(folder, read_only=True) as index, pytest.raises(la.LookalikeError, match="are damaged"):
+            index.query(asked)

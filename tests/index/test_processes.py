@@ -287,3 +287,17 @@ def test_a_manifest_that_is_replaced_while_a_reader_opens_its_files(tmp_path, mo
         assert len(again) == 2
     assert not stale
     index.close()
+
+
+def test_a_lock_that_is_a_link_is_refused_by_name(tmp_path):
+    with la.Index.create(tmp_path / "index", **OPTIONS):
+        pass
+    (tmp_path / "index" / "writer.lock").unlink()
+    (tmp_path / "mine").write_text("mine")
+    (tmp_path / "index" / "writer.lock").symlink_to(tmp_path / "mine")
+    with (
+        pytest.raises(la.UsageError, match=r"writer\.lock: is a symbolic link.*remove it"),
+        la.Index.open(tmp_path / "index") as index,
+    ):
+        index.add([{"id": "a", "text": "one two three four"}])
+    assert (tmp_path / "mine").read_text() == "mine"

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from lookalike.kernels import exact_bounds, exact_encode, exact_index
+from lookalike.kernels.machine import NEAR
 from lookalike.types import Int64, Mapper, Span, UInt8, UInt32, UInt64
 from lookalike.types.frozen import frozen
 
@@ -162,7 +163,7 @@ class Postings:
             np.empty(places, np.uint32),
             np.empty(places if encoded else 0, np.uint32),
             np.empty(0 if encoded else places, np.uint32),
-            np.empty(places * exact_encode.INLINE_WORDS if inline else 0, np.uint64),
+            np.empty(places + NEAR if inline else 0, np.uint64),
             np.zeros(len(starts) if encoded and not inline else 0, np.uint8),
             meetings,
         )

@@ -35,13 +35,16 @@ class Lookup(Protocol):
     def search(self, asked: KeyedSets, measure: Measure) -> Matches:
         """All similar items that share a bucket with the queried items, with their exact similarity."""
 
+    def ask(self, text: str, measure: Measure) -> list[tuple[float, int]]:
+        """`search` for one text: the similarities and numbers of its matches."""
+
     def find_ids(self, ids: pa.Array) -> tuple[Int64, Int64]:
         """The rows whose id the index has, and the numbers of those items."""
 
     def ids(self, numbers: Int64) -> pa.Array:
         """The ids of items, as text."""
 
-    def few_ids(self, numbers: Int64) -> list[bytes]:
+    def few_ids(self, numbers: Sequence[int]) -> list[bytes]:
         """The ids of a few items, in UTF-8: faster than `ids` if there are no more than 32."""
 
     def numbers(self) -> Int64:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import partial
@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.engine.allocators import thrifty_memory
-from lookalike.engine.digest import KeyedSets, keyed_sets, keyed_text
+from lookalike.engine.digest import keyed_sets
 from lookalike.engine.forecast import count_items
 from lookalike.engine.progress import Progress
 from lookalike.engine.settings import Settings, one_of
@@ -31,7 +31,7 @@ from lookalike.index.naming import NamedMatches, given_ids, table_of_one
 from lookalike.index.reading import DigestElsewhere, Reader
 from lookalike.index.reference import as_features
 from lookalike.index.stores import create_store, open_store
-from lookalike.types import Int64, Rejected, Source, strings_to_arrow, to_arrow
+from lookalike.types import Rejected, Source, strings_to_arrow, to_arrow
 from lookalike.verify.measures import Measure
 
 ON_CONFLICT = ("replace", "skip", "error")
@@ -251,8 +251,11 @@ class StoredIndex:
 
     def ask(self, text: str, k: int | None = 10, threshold: float | str | Fraction | None = None) -> pa.Table:
         """`query` for one text without an id: the same steps with fewer objects."""
-        lookup, found, _ = self._search(lambda kind: keyed_text(text, kind.digesting), k, threshold)
-        return table_of_one(lookup, found)
+        lookup, measure = self._asked(k, threshold)
+        found = lookup.ask(text, measure)
+        if len(found) > 1:
+            found.sort(key=lambda one: (-one[0], one[1]))
+        return table_of_one(lookup, found if k is None else found[:k])
 
     def matches(
         self,
@@ -282,14 +285,10 @@ class StoredIndex:
         self, features: pa.Array, k: int | None = 10, threshold: float | str | Fraction | None = None
     ) -> tuple[Lookup, Matches]:
         """The matches of a column of items by number, best first, and the lookup that knows their ids."""
-        return self._search(lambda kind: keyed_sets(features, kind.digesting), k, threshold)[:2]
-
-    def _search(
-        self, keyed: Callable[[Kind], KeyedSets], k: int | None, threshold: float | str | Fraction | None
-    ) -> tuple[Lookup, Matches, Int64]:
         lookup, measure = self._asked(k, threshold)
-        found = lookup.search(keyed(lookup.kind), measure) if lookup.kind.decided else NO_MATCHES
-        return lookup, *found.best_first(measure, k)
+        kind = lookup.kind
+        found = lookup.search(keyed_sets(features, kind.digesting), measure) if kind.decided else NO_MATCHES
+        return lookup, found.best_first(measure, k)[0]
 
     def _asked(self, k: int | None, threshold: float | str | Fraction | None) -> tuple[Lookup, Measure]:
         """Check a query and take a lookup; another thread may change the index meanwhile, but not the lookup."""

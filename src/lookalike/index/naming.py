@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cache, lru_cache
+from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from lookalike.engine.corpus import fill_ids
 from lookalike.errors import ResourceError
+from lookalike.index.answers import answer
 from lookalike.index.contract import Lookup
 from lookalike.index.matches import Matches
 from lookalike.index.reading import ReadItems, places_of
@@ -38,7 +39,7 @@ def typed_ids(ids: pa.Array, integers: bool) -> pa.Array:
 def given_ids(lookup: Lookup, numbers: Int64) -> pa.Array:
     """The ids of items, as they were given."""
     if lookup.integers and len(numbers) <= FEW:
-        return to_arrow(np.array([int(one) for one in lookup.few_ids(numbers)], np.int64))
+        return to_arrow(np.array([int(one) for one in lookup.few_ids(numbers.tolist())], np.int64))
     return typed_ids(lookup.ids(numbers), lookup.integers)
 
 
@@ -51,16 +52,16 @@ def table_of(lookup: Lookup, left: pa.Array, right: Int64, similarity: Float64, 
     return pa.Table.from_arrays([left, ids, to_arrow(similarity), ranks], names)
 
 
-def table_of_one(lookup: Lookup, found: Matches) -> pa.Table:
-    """`table_of` for the matches of a single item, best first."""
-    left, ranks = _rows_of_one(len(found.right))
-    return table_of(lookup, left, found.right, found.similarity, ranks)
-
-
-@lru_cache(64)
-def _rows_of_one(count: int) -> tuple[pa.Array, pa.Array]:
-    """The columns left and rank of so many matches of one item."""
-    return to_arrow(np.zeros(count, np.int64)), to_arrow(np.arange(1, count + 1))
+def table_of_one(lookup: Lookup, found: Sequence[tuple[float, int]]) -> pa.Table:
+    """`table_of` for the matches (similarity and number) of a single item, best first."""
+    column, integers, count = lookup.kind.measure.column, lookup.integers, len(found)
+    if not count:
+        return _no_matches(pa.int64(), column, integers)
+    similarity, numbers = [one for one, _ in found], [number for _, number in found]
+    if count <= FEW and (table := answer(column, integers, lookup.few_ids(numbers), similarity)) is not None:
+        return table
+    left, ranks = to_arrow(np.zeros(count, np.int64)), to_arrow(np.arange(1, count + 1))
+    return table_of(lookup, left, np.array(numbers), np.array(similarity), ranks)
 
 
 @cache

@@ -15,6 +15,7 @@ from lookalike.verify.measures import Measure
 
 if TYPE_CHECKING:
     from lookalike.index.folder.checked_file import Array
+    from lookalike.index.question import Question
 
 ROOM = 1 << 16
 """Pairs that are collected before they are compared; more only if one item alone has more."""
@@ -28,7 +29,7 @@ class StoredSets(NamedTuple):
     offsets: Int64
     data: UInt64
     file: tuple[UInt64, UInt64, Bool]
-    """How the blocks of their file are checked; see `kernels.index.damaged_block`."""
+    """How the blocks of their file are checked; see `kernels.checksums.damaged_block`."""
     begins: tuple[int, int]
     """Where these arrays begin in it."""
     stopped_at: Callable[[int], None]
@@ -52,6 +53,21 @@ class Part(Contents, Protocol):
 
     def find(self, asked: KeyedSets, measure: Measure) -> Iterator[Found]:
         """Distinct pairs that share a bucket, ordered by queried item; some dissimilar ones may be omitted."""
+
+    def ask(self, question: Question, arguments: tuple[int, int, int], gone: Bool, first: int) -> int | None:
+        """Find the items that are similar to a text and share a bucket with it; for an index that stores sets.
+
+        Parameters
+        ----------
+        arguments
+            Those of the measure.
+        gone, first
+            Item i was removed if gone[first + i].
+
+        Returns
+        -------
+        How many there are, for `Question.matches`; None if this takes `find`.
+        """
 
     def stored_sets(self, reads: int) -> StoredSets | None:
         """The sets of all items, if this many can be read at once; for an index that stores sets."""

@@ -12,7 +12,10 @@ import pyarrow as pa
 from lookalike.engine.digest import KeyedSets
 from lookalike.index.batch import Array, Batch, Content, id_keys, pieces_of, texts_of
 from lookalike.index.part import Found, StoredSets, joined_pairs, stretches
+from lookalike.index.question import Question
 from lookalike.kernels import index as kernels
+from lookalike.kernels.questions import DONE
+from lookalike.kernels.single import ask_table
 from lookalike.types import Bool, Int64, UInt64, text_arrays, to_arrow
 from lookalike.verify.measures import Measure
 
@@ -113,6 +116,17 @@ class Table:
         """Pairs that share a bucket."""
         yield from self._find(asked.keys, asked.there, 0)
 
+    def ask(
+        self, question: Question, arguments: tuple[int, int, int], gone: Bool, first: int, count: int | None = None
+    ) -> int | None:
+        """Find the items, among the first `count`, that are similar to a text; None if a bucket is large."""
+        with self._lock:
+            kept, why = ask_table(
+                self._keys.rows, self._heads, self._nexts.rows, self._offsets.rows, self._data.rows, _NO_FILE,
+                len(self) if count is None else count, *arguments, gone, first, *question.of_table,
+            )  # fmt: skip
+        return int(kept) if why == DONE else None
+
     def find_ids(self, keys: UInt64) -> Found:
         """Pairs whose ids have the same key."""
         return joined_pairs(self._find(keys[None, :], np.ones(len(keys), np.bool_), self._bands))
@@ -189,6 +203,10 @@ class FirstItems:
         """Pairs that share a bucket."""
         for found in self.table.find(asked, measure):
             yield self._old(found)
+
+    def ask(self, question: Question, arguments: tuple[int, int, int], gone: Bool, first: int) -> int | None:
+        """Find the items that are similar to a text; None if a bucket is large."""
+        return self.table.ask(question, arguments, gone, first, self._count)
 
     def find_ids(self, keys: UInt64) -> Found:
         """Pairs whose ids have the same key."""

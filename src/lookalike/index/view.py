@@ -8,11 +8,12 @@ from dataclasses import field
 import numpy as np
 import pyarrow as pa
 
-from lookalike.engine.digest import KeyedSets
+from lookalike.engine.digest import KeyedSets, keyed_text
 from lookalike.index.batch import Content, id_keys, pieces_of
 from lookalike.index.kind import Kind
 from lookalike.index.matches import Matches
 from lookalike.index.part import Part, StoredSets, fetch_sets
+from lookalike.index.question import LONGEST, Question, borrow_question, return_question
 from lookalike.kernels import index as kernels
 from lookalike.kernels.questions import compare_found
 from lookalike.matching.vectors import values_of_pairs
@@ -95,6 +96,34 @@ class View:
                 found += [some._replace(right=some.right + first) for some in compared]
         return Matches.joined(found)
 
+    def ask(self, text: str, measure: Measure) -> list[tuple[float, int]]:
+        """`search` for one text, in fewer steps: similarities and numbers."""
+        found = self._ask(text, measure) if self.kind.holds_sets and len(text) <= LONGEST else None
+        if found is None:
+            _, right, similarity = self.search(keyed_text(text, self.kind.digesting), measure)
+            return list(zip(similarity.tolist(), right.tolist()))
+        return found
+
+    def _ask(self, text: str, measure: Measure) -> list[tuple[float, int]] | None:
+        """The result of `ask`; None if it takes the steps of `search`."""
+        question = borrow_question(self.kind.digesting)
+        found = self._compare_with(question, measure) if question.take(text) else []
+        return_question(question)
+        return found
+
+    def _compare_with(self, question: Question, measure: Measure) -> list[tuple[float, int]] | None:
+        found: list[tuple[float, int]] = []
+        first, arguments = 0, measure.arguments
+        for part in self.parts:
+            if count := len(part):
+                kept = part.ask(question, arguments, self.gone, first)
+                if kept is None:
+                    return None
+                if kept:
+                    found += question.matches(kept, first, measure)
+                first += count
+        return found
+
     def _compare_stored(
         self, asked: Sets, left: Int64, right: Int64, stored: StoredSets, first: int, measure: Measure
     ) -> list[Matches]:
@@ -136,15 +165,15 @@ class View:
     def ids(self, numbers: Int64) -> pa.Array:
         """The ids of items, as text."""
         if len(numbers) <= FEW:
-            return bytes_to_arrow(self.few_ids(numbers))
+            return bytes_to_arrow(self.few_ids(numbers.tolist()))
         order = np.argsort(numbers, kind="stable")
         back = np.empty(len(numbers), np.int64)
         back[order] = np.arange(len(numbers))
         return self._ids_ascending(numbers[order]).take(to_arrow(back))
 
-    def few_ids(self, numbers: Int64) -> list[bytes]:
+    def few_ids(self, numbers: Sequence[int]) -> list[bytes]:
         """The ids of a few items, in UTF-8."""
-        return [self._id(number) for number in numbers.tolist()]
+        return [self._id(number) for number in numbers]
 
     def _id(self, number: int) -> bytes:
         for first, part in self.each():

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 Function = Callable[..., Any]
@@ -50,6 +51,16 @@ def bare_kernel(*signatures: str, **variables: tuple[str, ...]) -> Callable[[Fun
     threads wait for each other. In a kernel made of many small functions, that took half of the time.
     """
     return _kernel(signatures, variables, {"_nrt": False})
+
+
+def bind(kernel: Function, *first: Any) -> Function:
+    """A kernel with its first arguments fixed, like `functools.partial`: for many short calls with the same arrays.
+
+    The arguments must have exactly the types of the signature; NotImplemented is returned for others.
+    """
+    if MODE == "pack":
+        return kernel.bind(*first)  # type: ignore[attr-defined, no-any-return]
+    return partial(kernel, *first)
 
 
 def part(function: Function) -> Function:

@@ -82,7 +82,8 @@ def fill_postings(first, last, measure, num, den, sets, classes, indexed, alone,
     cursors : uint32[lists], advanced
     index : (owners uint32[...], limits uint32[...], places uint32[...], signatures uint64[...])
         Receives, for each posting: its set; the largest class of a probing set that can be a partner if this is the
-        first shared token; the position in the set; the signature of the set. Arrays of size 0 are skipped.
+        first shared token; the position in the set; the words of its signature, folded to one. Arrays of size 0 are
+        skipped.
     """
     indptr, tokens, singles, sides = sets
     class_of, sizes, lowest = classes
@@ -114,8 +115,7 @@ def fill_postings(first, last, measure, num, den, sets, classes, indexed, alone,
             if places.size > 0:
                 places[at] = u32(place)
             if signatures.size > 0:
-                for word in range(INLINE_WORDS):
-                    signatures[np.int64(at) * INLINE_WORDS + word] = signs[i * INLINE_WORDS + word]
+                signatures[at] = signs[INLINE_WORDS * i] ^ signs[INLINE_WORDS * i + 1]
 
 
 @inlined

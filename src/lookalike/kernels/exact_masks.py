@@ -15,7 +15,7 @@ from lookalike.kernels.exact_encode import INLINE_WORDS, LARGEST_SIGNATURE, NONE
 from lookalike.kernels.exact_index import shelf_of
 from lookalike.kernels.exact_plain import FOUND, NEXT, POSTINGS, SIGNATURE, SUFFIX, WRITTEN, sets_span
 from lookalike.kernels.hashing import U
-from lookalike.kernels.machine import count_ones
+from lookalike.kernels.machine import NEAR, count_ones, near_mask, trailing_zeros
 from lookalike.kernels.sorting import first_from, largest
 
 
@@ -201,22 +201,28 @@ def probe_marked(first, last, rule, sets, classes, alone, masks, prints, index, 
 
 @inlined
 def _list_alike(
-    at, end, most, lonely, mark, own_class, first_word, second_word, signatures, owners, limits, marks, class_of, alone,
-    spare, candidates, count
+    at, end, most, lonely, mark, own_class, even, odd, signs, signatures, owners, limits, marks, class_of, alone, spare,
+    candidates, count
 ):  # fmt: skip
     """Append the owners at positions `at` to `end` that pass all filters; return the new number of candidates.
 
-    The signature is checked first, because few pass: it is stored with the posting and may differ in at most `most`
-    bits.
+    The signature is checked first, because few pass. One word of it is stored with the posting: it may differ in at
+    most `most` bits, which is checked for many postings at once. Of the few left, both words are compared.
     """
-    for k in range(at, end):
-        differing = count_ones(signatures[2 * k] ^ first_word) + count_ones(signatures[2 * k + 1] ^ second_word)
-        if differing <= most:
-            other = owners[k]
+    folded = even ^ odd
+    for first in range(at, end, NEAR):
+        near = near_mask(signatures, first, folded, most)
+        if end - first < NEAR:
+            near &= (U(1) << U(end - first)) - U(1)
+        while near != U(0):
+            k = first + trailing_zeros(near)
+            near &= near - U(1)
+            other = np.int64(owners[k])
             if marks[other] != mark:
                 marks[other] = mark
                 candidates[count] = other
-                differing += lonely + np.int64(alone[other])
+                differing = lonely + np.int64(alone[other]) + count_ones(signs[INLINE_WORDS * other] ^ even)
+                differing += count_ones(signs[INLINE_WORDS * other + 1] ^ odd)
                 count += np.int64(own_class <= limits[k]) & np.int64(differing <= spare[class_of[other]])
     return count
 
@@ -233,7 +239,7 @@ def probe_inline(first, last, rule, sets, classes, alone, signs, index, room, ou
     ----------
     rule, sets, classes, alone, room, out, state, counts : as in probe_marked
     signs : as in exact_encode.sign_short
-    index : (cursors, stops uint32[lists], owners, limits uint32[...], signatures uint64[INLINE_WORDS times as many])
+    index : (cursors, stops uint32[lists], owners, limits uint32[...], signatures uint64[NEAR more than postings])
         `stops` advance to the first posting that is not earlier than the probing set.
     """
     measure, num, den = rule
@@ -271,10 +277,11 @@ def probe_inline(first, last, rule, sets, classes, alone, signs, index, room, ou
                 if ends[place] < i:
                     end = first_from(owners, begin, end, u32(ends[place]))
                 postings += end - begin
-                count = _list_alike(
-                    begin, end, allowed[place] - lonely, lonely, u32(i + 1), u32(c), even, odd, signatures, owners,
-                    limits, marks, class_of, alone, spare, candidates, count
-                )  # fmt: skip
+                if allowed[place] >= lonely:
+                    count = _list_alike(
+                        begin, end, allowed[place] - lonely, lonely, u32(i + 1), u32(c), even, odd, signs, signatures,
+                        owners, limits, marks, class_of, alone, spare, candidates, count
+                    )  # fmt: skip
             counts[SIGNATURE] += count
             if count > 0:
                 written = _verify_tokens(

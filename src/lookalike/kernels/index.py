@@ -1,97 +1,16 @@
-"""The loops of the persistent index: checksums, filters, key lookups, and comparisons between two stores."""
+"""The loops of the persistent index: filters, key lookups, and comparisons between two stores."""
 
 import numpy as np
 
-from lookalike.kernels.compile import inlined, kernel, part
+from lookalike.kernels.compile import inlined, kernel
 from lookalike.kernels.hashing import U, mix
 from lookalike.kernels.machine import multiply_high
 from lookalike.kernels.sets import common_at_least, needed_overlap
 from lookalike.kernels.sorting import first_from
 
-BLOCK_BYTES = 1 << 14
-"""The bytes of a file that share a checksum: the amount to read and check to answer a query from a cold file."""
-BLOCK_WORDS = BLOCK_BYTES // 8
-
-
-@part
-def _sum_of_block(words, block):
-    """The checksum of a block; the last block may be shorter.
-
-    Every step is one-to-one in the word and in the sum so far, so that a change of a single word is always detected.
-    """
-    start = block * BLOCK_WORDS
-    end = min(start + BLOCK_WORDS, words.size)
-    total = U(0x9E3779B97F4A7C15) ^ U(end - start)
-    for k in range(start, end):
-        total = (total ^ words[k]) * U(0xD6E8FEB86659FD93)
-        total ^= total >> U(32)
-    return total
-
-
-@kernel("uint64[], int64[], uint64[]")
-def sum_blocks(words, blocks, sums):
-    """Compute the checksums (uint64[m]) of some blocks (int64[m]) of a file (uint64[n])."""
-    for i in range(blocks.size):
-        sums[i] = _sum_of_block(words, blocks[i])
-
 
 @inlined
-def damaged_block(file, begin, size, start, end):
-    """The first damaged block among values start..end of an array, or -1; each block is checked only once.
-
-    Parameters
-    ----------
-    file : (uint64[n], uint64[blocks], bool[blocks])
-        The words of the file, the checksums of its blocks, and which blocks are known to be good; empty if there is no
-        file.
-    begin, size : int64
-        Where the array begins in the file, and the size of a value in bytes.
-    """
-    words, sums, good = file
-    if good.size > 0 and end > start:
-        last = (begin + end * size - 1) // BLOCK_BYTES
-        for block in range((begin + start * size) // BLOCK_BYTES, last + 1):
-            if not good[block]:
-                if _sum_of_block(words, block) != sums[block]:
-                    return block
-                good[block] = True
-    return np.int64(-1)
-
-
-@kernel("int64[], int64[], int64, int64, bool[], int64[] -> int64")
-def unchecked_blocks(starts, ends, begin, size, good, found):
-    """List the blocks of some ranges of an array that are not known to be good, until `found` is full.
-
-    Parameters
-    ----------
-    starts, ends : int64[n]
-        The ranges, counted in values.
-    begin, size : int64
-        Where the array begins in the file, and the size of a value in bytes.
-    good : bool[blocks]
-    found : int64[room]
-        Receives block numbers, possibly with repeats.
-
-    Returns
-    -------
-    The number of blocks found.
-    """
-    count = np.int64(0)
-    for i in range(starts.size):
-        if ends[i] <= starts[i]:
-            continue
-        last = (begin + ends[i] * size - 1) // BLOCK_BYTES
-        for block in range((begin + starts[i] * size) // BLOCK_BYTES, last + 1):
-            if not good[block]:
-                if count == found.size:
-                    return count
-                found[count] = block
-                count += 1
-    return count
-
-
-@inlined
-def _filter_place(key, band, size):
+def filter_place(key, band, size):
     """The word of the filter that belongs to a key, and the bits that the key sets there."""
     spread = mix(key + U(band + 1) * U(0x9E3779B97F4A7C15))
     bits = U(1) << (spread & U(63))
@@ -105,7 +24,7 @@ def _filter_place(key, band, size):
 def fill_filter(keys, band, words):
     """Add the keys of a band to a Bloom filter that keeps all bits of a key in one word."""
     for i in range(keys.size):
-        place, bits = _filter_place(keys[i], band, words.size)
+        place, bits = filter_place(keys[i], band, words.size)
         words[place] |= bits
 
 
@@ -123,7 +42,7 @@ def _first_above(values, low, high, key):
 @inlined
 def stretch_of(key, band, words, fences, step, count):
     """The range of a band that may contain a key, by filter and fences alone: (start, end), or (0, 0) if it cannot."""
-    place, bits = _filter_place(key, band, words.size)
+    place, bits = filter_place(key, band, words.size)
     if words[place] & bits != bits:
         return np.int64(0), np.int64(0)
     last = _first_above(fences, 0, fences.size, key)
@@ -151,17 +70,23 @@ def run_of(key, keys, start, end):
 
 
 @inlined
+def guess_of(key, start, end, fences, step):
+    """The expected position of a key in a range of its band that is not empty: keys are evenly distributed hashes."""
+    least, after = fences[start // step], (end + step - 1) // step
+    most = fences[after] if after < fences.size else U(0xFFFFFFFFFFFFFFFF)
+    share = np.float64(key - least) / np.float64(most - least) if least < key < most else 0.0
+    return min(start + np.int64(share * np.float64(end - start)), end - 1)
+
+
+@inlined
 def guessed_run_of(key, keys, start, end, fences, step):
-    """Like `run_of`, starting at the expected position of the key: keys are evenly distributed hashes.
+    """Like `run_of`, starting at the expected position of the key.
 
     In a range of 2,048 keys the guess is off by about 20 keys, so that two or three cache lines are read, not eight.
     """
     if end <= start:
         return start, start
-    least, after = fences[start // step], (end + step - 1) // step
-    most = fences[after] if after < fences.size else U(0xFFFFFFFFFFFFFFFF)
-    share = np.float64(key - least) / np.float64(most - least) if least < key < most else 0.0
-    at = min(start + np.int64(share * np.float64(end - start)), end - 1)
+    at = guess_of(key, start, end, fences, step)
     reach = np.int64(16)
     if keys[at] < key:
         low, high = at + 1, at + reach
@@ -274,7 +199,8 @@ def collect_found(first, starts, ends, numbers, limit, left, right):
 
 
 @inlined
-def _slot(key, band, slots):
+def slot_of(key, band, slots):
+    """The slot of a key in a hash table of all bands."""
     return np.int64(mix(key + U(band + 1) * U(0x9E3779B97F4A7C15)) & U(slots - 1))
 
 
@@ -296,7 +222,7 @@ def insert_keys(keys, there, first, last, heads, nexts):
     for item in range(first, last):
         for band in range(bands):
             if there[item, band]:
-                slot = _slot(keys[item, band], band, heads.size)
+                slot = slot_of(keys[item, band], band, heads.size)
                 entry = item * bands + band
                 nexts[entry] = heads[slot]
                 heads[slot] = entry
@@ -314,7 +240,7 @@ def collect_entries(asked, there, first_band, first, keys, heads, nexts, left, r
         for b in range(asked.shape[0]):
             band = first_band + b
             key = asked[b, i]
-            entry = np.int64(heads[_slot(key, band, heads.size)])
+            entry = np.int64(heads[slot_of(key, band, heads.size)])
             while entry >= 0:
                 item = entry // bands
                 if entry - item * bands == band and keys[item, band] == key:

@@ -15,6 +15,8 @@ if MODE != "pack":  # the rest runs only where kernels are compiled
 
 LANES = 8
 """The number of 64-bit numbers in an AVX-512 register. Sums use two registers at a time, on every processor."""
+NEAR = 16
+"""The number of words that `near_mask` compares at once: two AVX-512 registers."""
 BLOCK = 64
 """The number of bytes that a mask covers: the bits of a machine word, and the bytes of an AVX-512 register."""
 
@@ -108,6 +110,32 @@ def count_ones(typingctx: Any, word: Any) -> Any:
         return builder.ctpop(args[0])
 
     return types.int64(types.uint64), codegen
+
+
+@intrinsic
+def near_mask(typingctx: Any, array: Any, index: Any, word: Any, most: Any) -> Any:
+    """Set bit i if array[index + i] (uint64) differs from `word` in at most `most` bits, for NEAR words at once.
+
+    Requires index + NEAR <= array.size, and that `most` is not negative.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = cgutils.create_struct_proxy(signature.args[0])(context, builder, args[0]).data
+        vector = ir.VectorType(I64, NEAR)
+        words = builder.load(builder.bitcast(builder.gep(data, [args[1]]), vector.as_pointer()))
+        words.align = 8
+
+        def splat(value: Any) -> Any:
+            one = builder.insert_element(ir.Constant(vector, ir.Undefined), value, ir.IntType(32)(0))
+            return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(ir.IntType(32), NEAR), [0] * NEAR))
+
+        name = f"llvm.ctpop.v{NEAR}i64"
+        count = cgutils.get_or_insert_function(builder.module, ir.FunctionType(vector, [vector]), name)
+        differing = builder.call(count, [builder.xor(words, splat(args[2]))])
+        near = builder.icmp_unsigned("<=", differing, splat(args[3]))
+        return builder.zext(builder.bitcast(near, ir.IntType(NEAR)), I64)
+
+    return types.uint64(array, types.int64, types.uint64, types.int64), codegen
 
 
 @intrinsic

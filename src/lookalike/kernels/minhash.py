@@ -122,14 +122,16 @@ def sketch_listed(elements, count, seed, slots, sketch, work):
     """Compute `fast_similarity_sketch` of elements that may repeat; reorders them. `work` is as for `sort_distinct`.
 
     Without it, a text that repeats one word a million times would take hundreds of rounds of a million equal elements.
+    Returns how many elements remain: fewer if repeats were dropped.
     """
     if count >= 2 * slots and slots > PATIENCE:
         for b in range(slots):
             sketch[b] = LARGEST
         if _rounds_of_many(elements, count, seed, slots, sketch, PATIENCE) == 0:
-            return
+            return count
         count = sort_distinct(elements, count, work)
     fast_similarity_sketch(elements, count, seed, slots, sketch)
+    return count
 
 
 @part
@@ -186,7 +188,7 @@ def universal_sets(indptr, elements, multipliers, offsets, values):
 
 
 @inlined
-def _band_key(sketch, first, rows, band):
+def band_key(sketch, first, rows, band):
     """The 64-bit bucket key of the rows sketch[first : first + rows]."""
     key = U(band)
     for j in range(first, first + rows):
@@ -203,7 +205,7 @@ def band_keys(values, bands, rows):
         for j in range(bands * rows):
             sketch[j] = U(values[item, j])
         for band in range(bands):
-            keys[band, item] = _band_key(sketch, band * rows, rows, band)
+            keys[band, item] = band_key(sketch, band * rows, rows, band)
     return keys
 
 
@@ -276,7 +278,7 @@ def _sketch_each(
             counts[i] = np.int64(found[0])
             prints[0, i], prints[1, i] = found[1], found[2]
         for band in range(keys.shape[0]):
-            keys[band, i] = _band_key(sketch, band * rows, rows, band)
+            keys[band, i] = band_key(sketch, band * rows, rows, band)
         for b in range(values.shape[1]):
             values[i, b] = np.uint32(sketch[b] & U(0xFFFFFFFF))
 
@@ -331,7 +333,7 @@ def key_sets(indptr, elements, seed, bands, rows):
         start, end = indptr[i], indptr[i + 1]
         fast_similarity_sketch(elements[start:end], end - start, seed, bands * rows, sketch)
         for band in range(bands):
-            keys[band, i] = _band_key(sketch, band * rows, rows, band)
+            keys[band, i] = band_key(sketch, band * rows, rows, band)
     return keys
 
 

@@ -5,8 +5,9 @@ Blocks of a file are checked when they are first read, here too: a kernel stops 
 
 import numpy as np
 
+from lookalike.kernels.checksums import damaged_block
 from lookalike.kernels.compile import inlined, kernel
-from lookalike.kernels.index import damaged_block, guessed_run_of, stretch_of
+from lookalike.kernels.index import guessed_run_of, stretch_of
 from lookalike.kernels.sets import common_at_least, needed_overlap
 from lookalike.kernels.sorting import sort_stretch
 
@@ -15,7 +16,7 @@ DONE, FULL, CROWDED = -1, -2, -3
 
 
 @inlined
-def _each_once(values, start, end):
+def each_once(values, start, end):
     """Sort values[start:end] and drop repeats; return the new end."""
     sort_stretch(values, start, end)
     kept = start
@@ -65,10 +66,12 @@ def collect_shared(
         for band in range(asked.shape[0]):
             key = asked[band, i]
             start, end = stretch_of(key, first_band + band, words, fences[band], step, count)
-            block = damaged_block(file, keys_begin + 8 * band * count, 8, start, end)
+            low, high = start, end
+            start, end = guessed_run_of(key, keys[band], low, high, fences[band], step)
+            # the keys on either side prove that the run is complete
+            block = damaged_block(file, keys_begin + 8 * band * count, 8, max(start - 1, low), min(end + 1, high))
             if block >= 0:
                 return i, begun, block
-            start, end = guessed_run_of(key, keys[band], start, end, fences[band], step)
             if end - start > limit:
                 return i, begun, np.int64(CROWDED)
             block = damaged_block(file, numbers_begin + 4 * band * count, 4, start, end)
@@ -79,7 +82,7 @@ def collect_shared(
             for at in range(start, end):
                 right[filled] = numbers[band, at]
                 filled += 1
-        filled = _each_once(right, begun, filled)
+        filled = each_once(right, begun, filled)
         for at in range(begun, filled):
             left[at] = i
     return np.int64(asked.shape[1]), filled, np.int64(DONE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -124,12 +125,26 @@ class Measure:
         >>> Measure.parse("jaccard", 0.8).of_overlaps(np.array([3]), np.array([4]), np.array([5])).tolist()
         [0.5]
         """
+        return np.asarray(self._of(overlaps, left_sizes, right_sizes), np.float64)
+
+    def of_overlap(self, overlap: int, left_size: int, right_size: int) -> float:
+        """The measure of one pair.
+
+        Examples
+        --------
+        >>> Measure.parse("jaccard", 0.8).of_overlap(3, 4, 5)
+        0.5
+        """
+        return float(self._of(overlap, left_size, right_size))
+
+    def _of(self, overlap: Any, left_size: Any, right_size: Any) -> Any:
+        """For numbers and for arrays of them."""
         if self.name == "jaccard":
-            return np.asarray(overlaps / (left_sizes + right_sizes - overlaps))
+            return overlap / (left_size + right_size - overlap)
         if self.name == "dice":
-            return np.asarray(2 * overlaps / (left_sizes + right_sizes))
+            return 2 * overlap / (left_size + right_size)
         if self.name == "containment":
-            return np.asarray(overlaps / left_sizes)
+            return overlap / left_size
         if self.name == "overlap":
-            return np.asarray(overlaps, np.float64)
-        return np.asarray(overlaps / np.sqrt(left_sizes.astype(np.float64) * right_sizes))
+            return overlap
+        return overlap / np.sqrt(1.0 * left_size * right_size)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Generator, Iterable, Iterator
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -132,6 +133,13 @@ class Bands:
         self.numbers: Int32 = file.array(f"{prefix}numbers")
         self._fences: UInt64 = file.load(f"{prefix}fences")
         self._places = file.begin(f"{prefix}keys"), file.begin(f"{prefix}numbers")
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """The arguments of `kernels.single.ask_segment` about bands."""
+        return (
+            self._filter.words, self._fences, self._step, self.keys, self.numbers, self._file.checks, *self._places,
+        )  # fmt: skip
 
     def pairs(self, asked: UInt64, there: Bool, limit: int = ANY_SIZE) -> Generator[Found, None, int]:
         """Distinct pairs that share a key, ordered by queried item.

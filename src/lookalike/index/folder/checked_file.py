@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from lookalike.index.folder.errors import DamagedError
 from lookalike.index.folder.pages import release
-from lookalike.kernels.index import BLOCK_BYTES, BLOCK_WORDS, sum_blocks, unchecked_blocks
+from lookalike.kernels.checksums import BLOCK_BYTES, BLOCK_WORDS, sum_blocks, unchecked_blocks
 from lookalike.types import Bool, Int64, UInt64
 
 ALIGNED = 64

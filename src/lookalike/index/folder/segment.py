@@ -6,7 +6,7 @@ reads one stretch of the band on disk. Items of large buckets are found by their
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from pathlib import Path
 
@@ -21,6 +21,10 @@ from lookalike.index.folder.checked_file import CheckedFile
 from lookalike.index.folder.crowds import Crowd
 from lookalike.index.folder.pages import Pages
 from lookalike.index.part import Found, StoredSets, joined_pairs, row_ends
+from lookalike.index.question import Question
+from lookalike.kernels.compile import bind
+from lookalike.kernels.questions import DONE
+from lookalike.kernels.single import MOST, ask_segment
 from lookalike.types import Bool, Int64, UInt64, to_arrow
 from lookalike.verify.measures import Measure
 
@@ -68,6 +72,27 @@ class Segment:
             self._pages.trim(READS * self.bands * min(count, MOST_ASKED))
             for left, right in self._find(asked.slice(first, min(first + MOST_ASKED, count)), measure, trim):
                 yield left + first, right
+
+    def ask(self, question: Question, arguments: tuple[int, int, int], gone: Bool, first: int) -> int | None:
+        """Find the items that are similar to a text; None if a bucket is large, or memory is scarce."""
+        plenty = self._pages.plenty
+        if not plenty:
+            if not self._pages.fit(READS * (self.bands + MOST)):
+                return None
+            self._pages.trim(READS * self.bands)
+        kept, compared, why = self._ask(*arguments, gone, first, *question.of_segment)
+        if not plenty:
+            self._pages.trim(READS * compared)
+        if why == DONE:
+            return int(kept)
+        self.file.stopped_at(why)
+        return None
+
+    @cached_property
+    def _ask(self) -> Callable[..., tuple[int, int, int]]:
+        """The kernel that answers a query of one text."""
+        limit = ANY_SIZE if self.crowd is None else OVERSIZE
+        return bind(ask_segment, *self._by_bucket.arguments, limit, self._offsets, self._data, *self._sets.begins)
 
     def _find(self, asked: KeyedSets, measure: Measure, trim: Trim | None) -> Iterator[Found]:
         if trim is None:

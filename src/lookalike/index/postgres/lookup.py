@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from lookalike.engine.digest import KeyedSets
+from lookalike.engine.digest import KeyedSets, keyed_text
 from lookalike.index.batch import Content, id_keys
 from lookalike.index.kind import Kind
 from lookalike.index.matches import NO_MATCHES, Matches
@@ -60,6 +60,11 @@ class DatabaseLookup:
             found.append(some._replace(left=some.left + first))
         return Matches.joined(found)
 
+    def ask(self, text: str, measure: Measure) -> list[tuple[float, int]]:
+        """`search` for one text: similarities and numbers."""
+        _, right, similarity = self.search(keyed_text(text, self.kind.digesting), measure)
+        return list(zip(similarity.tolist(), right.tolist()))
+
     def _search(self, asked: KeyedSets, measure: Measure) -> Matches:
         rows = self._fetch(asked, measure) if asked.there.any() else []
         if not rows:
@@ -106,14 +111,13 @@ class DatabaseLookup:
 
     def ids(self, numbers: Int64) -> pa.Array:
         """The ids of items, as text."""
-        return ids_of(self.few_ids(numbers))
+        return ids_of(self.few_ids(numbers.tolist()))
 
-    def few_ids(self, numbers: Int64) -> list[bytes]:
+    def few_ids(self, numbers: Sequence[int]) -> list[bytes]:
         """The ids of items, in UTF-8."""
-        wanted = numbers.tolist()
-        if missing := {number for number in wanted if number not in self._known}:
+        if missing := {number for number in numbers if number not in self._known}:
             self._known.update(self._execute("ids", numbers=list(missing)))
-        return [self._known[number] for number in wanted]
+        return [self._known[number] for number in numbers]
 
     def numbers(self) -> Int64:
         """The numbers of all items, ascending."""

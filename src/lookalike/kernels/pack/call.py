@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from lookalike.kernels.pack.signature import Array, Group, Kind, Scalar, flatten, parse
+from lookalike.kernels.pack.signature import SCALARS, Array, Group, Kind, Scalar, flatten, parse
 
 Native = Callable[[bytes, Any], int]
 NATIVE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_char_p, ctypes.c_void_p)
@@ -37,8 +37,12 @@ class Memory:
         self._release(self._address)
 
 
-def make_call(name: str, parameters: Mapping[str, Any], takes: str, gives: str, native: Native, release: Any) -> Any:
-    """Make a Python function for one signature; it returns NotImplemented for arguments of other types.
+def make_binder(
+    name: str, parameters: Mapping[str, Any], takes: str, gives: str, native: Native, release: Any, bound: int = 0
+) -> Callable[..., Any]:
+    """Make a function that takes the first arguments of a kernel and returns a function of the remaining ones.
+
+    The first arguments are checked and packed once. Both functions return NotImplemented for arguments of other types.
 
     Parameters
     ----------
@@ -46,61 +50,75 @@ def make_call(name: str, parameters: Mapping[str, Any], takes: str, gives: str, 
         The names of the arguments, each with its default or `REQUIRED`.
     takes, gives
         The signatures of the arguments and of the result; `gives` is empty for a kernel without a result.
+    bound
+        How many arguments are bound.
     """
-    kinds = parse(takes)
-    lines, flat, checks = _unpacking(dict(zip(parameters, kinds, strict=True)))
-    listed = [name if value is REQUIRED else f"{name}=_defaults[{name!r}]" for name, value in parameters.items()]
-    packed = ", ".join(f"id({part})" if isinstance(kind, Array) else part for part, kind in flat)
-    types = {f"_{kind.name}": np.dtype(kind.name) for _, kind in flat if isinstance(kind, Array)}
-    layout = "<q" + "".join("q" if isinstance(kind, Array) else _FORMATS.get(kind.name, "q") for _, kind in flat)
+    kinds = list(zip(parameters, parse(takes), strict=True))
+    first, rest = _Arguments(parameters, kinds[:bound]), _Arguments(parameters, kinds[bound:])
     results = _Results(gives)
     source = [
-        f"def {name}({', '.join(listed)}):",
-        *(f"    {line}" for line in lines),
-        *([f"    if not ({' and '.join(checks)}): return NotImplemented"] if checks else []),
-        "    _out = _room()",
-        f"    _status = _native(_pack({_HEADER}, {packed}), _out)",
-        "    if _status:",
-        "        return _failed(_status)",
-        *results.lines(),
+        f"def _bind({first.listed}):",
+        *first.lines,
+        f"    _bound = _header + _pack_first({first.packed})",
+        f"    def {name}({rest.listed}):",
+        *(f"    {line}" for line in rest.lines),
+        "        _out = _room()",
+        f"        _status = _native(_bound + _pack_rest({rest.packed}), _out)",
+        "        if _status:",
+        "            return _failed(_status)",
+        *(f"    {line}" for line in results.lines()),
+        f"    {name}._kept = ({first.kept})",
+        f"    return {name}",
     ]
     space: dict[str, Any] = {
         "_defaults": parameters,
         "_ndarray": np.ndarray,
-        "_pack": struct.Struct(layout).pack,
+        "_header": struct.pack("<q", _HEADER),
+        "_pack_first": first.layout.pack,
+        "_pack_rest": rest.layout.pack,
         "_native": native,
         "_room": ctypes.c_char * results.layout.size,
         "_unpack": results.layout.unpack,
         "_array": _array_maker(release),
         "_failed": _failed,
-        **types,
+        **{f"_{kind}": np.dtype(kind) for kind in SCALARS},
     }
     exec("\n".join(source), space)
-    return space[name]
+    made: Callable[..., Any] = space["_bind"]
+    return made
 
 
-def _unpacking(kinds: Mapping[str, Kind]) -> tuple[list[str], list[tuple[str, Scalar | Array]], list[str]]:
-    """Source lines that unpack tuples, the names of their parts, and conditions on them."""
-    lines: list[str] = []
-    flat: list[tuple[str, Scalar | Array]] = []
+class _Arguments:
+    """Source lines that check some of the arguments and pack them into a block."""
 
-    def visit(kind: Kind, name: str) -> None:
-        if isinstance(kind, Group):
-            parts = [f"_{name}_{i}" for i in range(len(kind.items))]
-            lines.append(f"{''.join(f'{part}, ' for part in parts)}= {name}")
-            for part, item in zip(parts, kind.items):
-                visit(item, part)
-        else:
-            flat.append((name, kind))
+    def __init__(self, parameters: Mapping[str, Any], kinds: Sequence[tuple[str, Kind]]) -> None:
+        self.lines: list[str] = []
+        self._flat: list[tuple[str, Scalar | Array]] = []
+        for name, kind in kinds:
+            self._visit(kind, name)
+        arrays = [(name, kind) for name, kind in self._flat if isinstance(kind, Array)]
+        if arrays:
+            checks = [f"{name}.__class__ is _ndarray and {name}.dtype == _{kind.name}" for name, kind in arrays]
+            self.lines.append(f"    if not ({' and '.join(checks)}): return NotImplemented")
+        self.kept = "".join(f"{name}, " for name, _ in arrays)
+        """The arrays, which must not be freed before the last call."""
+        self.listed = ", ".join(
+            name if parameters[name] is REQUIRED else f"{name}=_defaults[{name!r}]" for name, _ in kinds
+        )
+        self.packed = ", ".join(f"id({name})" if isinstance(kind, Array) else name for name, kind in self._flat)
+        self.layout = struct.Struct(
+            "<" + "".join("q" if isinstance(kind, Array) else _FORMATS.get(kind.name, "q") for _, kind in self._flat)
+        )
 
-    for name, kind in kinds.items():
-        visit(kind, name)
-    checks = [
-        f"{name}.__class__ is _ndarray and {name}.dtype == _{kind.name}"
-        for name, kind in flat
-        if isinstance(kind, Array)
-    ]
-    return lines, flat, checks
+    def _visit(self, kind: Kind, name: str) -> None:
+        """Unpack tuples."""
+        if not isinstance(kind, Group):
+            self._flat.append((name, kind))
+            return
+        parts = [f"_{name}_{i}" for i in range(len(kind.items))]
+        self.lines.append(f"    {''.join(f'{part}, ' for part in parts)}= {name}")
+        for part, item in zip(parts, kind.items):
+            self._visit(item, part)
 
 
 def _failed(status: int) -> Any:

@@ -24,6 +24,8 @@ class Kernel:
         self.__name__, self.__doc__, self.__module__ = function.__name__, function.__doc__, function.__module__
         self._signatures, self._variables = signatures, variables
         self._calls: list[Function] = []
+        self._binders: dict[int, Function] = {}
+        """By the number of arguments that they bind."""
         _known.append(self)
 
     def __repr__(self) -> str:
@@ -56,17 +58,33 @@ class Kernel:
                 return result
         raise TypeError(f"kernel {self.__name__} does not take {_types((*arguments, *named.values()))}")
 
-    def _opening(self) -> Iterator[Function]:
+    def bind(self, *first: Any) -> Function:
+        """A function of the remaining arguments; the first ones are checked once. For kernels with one signature."""
+        from lookalike.kernels.pack.load import open_binder
+
+        with _lock:
+            if len(first) not in self._binders:
+                self._binders[len(first)] = open_binder(self.units[0], self._parameters(), len(first))
+        bound = self._binders[len(first)](*first)
+        if bound is NotImplemented:
+            raise TypeError(f"kernel {self.__name__} does not take {_types(first)} first")
+        return bound  # type: ignore[no-any-return]
+
+    def _parameters(self) -> dict[str, Any]:
+        """The names of the arguments, each with its default or `REQUIRED`."""
         from lookalike.kernels.pack.call import REQUIRED
-        from lookalike.kernels.pack.load import open_call
 
         code, defaults = self.__wrapped__.__code__, self.__wrapped__.__defaults__ or ()
         names = code.co_varnames[: code.co_argcount]
-        parameters = dict.fromkeys(names, REQUIRED) | dict(zip(names[len(names) - len(defaults) :], defaults))
+        return dict.fromkeys(names, REQUIRED) | dict(zip(names[len(names) - len(defaults) :], defaults))
+
+    def _opening(self) -> Iterator[Function]:
+        from lookalike.kernels.pack.load import open_call
+
         for number, unit in enumerate(self.units):
             with _lock:  # several threads may get here at once
                 if number == len(self._calls):
-                    self._calls = [*self._calls, open_call(unit, parameters)]
+                    self._calls = [*self._calls, open_call(unit, self._parameters())]
             yield self._calls[number]
 
 

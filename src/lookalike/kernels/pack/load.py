@@ -10,7 +10,7 @@ from typing import Any
 
 from lookalike.errors import ResourceError
 from lookalike.kernels.pack import announce, cpu, expected, files
-from lookalike.kernels.pack.call import NATIVE, RELEASE, make_call
+from lookalike.kernels.pack.call import NATIVE, RELEASE, make_binder
 from lookalike.kernels.pack.link import Linker, Unit, linker_for
 
 _lock = threading.RLock()
@@ -21,7 +21,13 @@ _linkers: list[Linker] = []
 
 
 def open_call(unit: str, parameters: Mapping[str, Any]) -> Callable[..., Any]:
-    """Open the Python function of a unit, building its pack if it is missing; `parameters` as for `make_call`."""
+    """Open the Python function of a unit, building its pack if it is missing; `parameters` as for `make_binder`."""
+    call: Callable[..., Any] = open_binder(unit, parameters, 0)()
+    return call
+
+
+def open_binder(unit: str, parameters: Mapping[str, Any], bound: int) -> Callable[..., Any]:
+    """Open a function that takes the first arguments of a unit; see `make_binder`."""
     with _lock:
         new: list[Unit] = []
         header = _add(unit, new)
@@ -29,10 +35,7 @@ def open_call(unit: str, parameters: Mapping[str, Any]) -> Callable[..., Any]:
             _linker(new[0]).add(new)
         linker = _linkers[0]
         native, release = NATIVE(linker.address(header["symbol"])), RELEASE(linker.address(header["release"]))
-        call: Callable[..., Any] = make_call(
-            unit.split(".")[1], parameters, header["takes"], header["gives"], native, release
-        )
-        return call
+        return make_binder(unit.split(".")[1], parameters, header["takes"], header["gives"], native, release, bound)
 
 
 def _linker(unit: Unit) -> Linker:
