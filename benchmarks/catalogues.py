@@ -168,7 +168,7 @@ def make_citations(records: int, share: float, seed: int) -> Case:
         return {"entity": one["entity"], "title": say.retype(one["title"], 0.08), "venue": venue, "authors": cited,
                 "year": one["year"] if say.chance(0.5) else ""}  # fmt: skip
 
-    return _split(records, share, paper, cite, "title:text,authors:text,venue:text,year", say, seed)
+    return split_tables(records, share, paper, cite, "title:text,authors:text,venue:text,year", say, seed)
 
 
 def make_films(records: int, share: float, seed: int) -> Case:
@@ -193,7 +193,7 @@ def make_films(records: int, share: float, seed: int) -> Case:
             title = f"{title}: {say.text(1, 3).title()}"
         return {"entity": one["entity"], "title": title, "actors": "; ".join(cast)}
 
-    return _split(records, share, film, other, "title:text,actors:text", say, seed)
+    return split_tables(records, share, film, other, "title:text,actors:text", say, seed)
 
 
 def make_terse(records: int, share: float, seed: int) -> Case:
@@ -220,7 +220,7 @@ def make_terse(records: int, share: float, seed: int) -> Case:
         price = one["price"] and f"{float(one['price'][1:]) * say.draw.uniform(0.85, 1.1):.2f}"
         return {"entity": one["entity"], "name": name, "description": about, "price": price}
 
-    return _split(records, share, full, terse, "name:text,description:text,price", say, seed)
+    return split_tables(records, share, full, terse, "name:text,description:text,price", say, seed)
 
 
 def make_sizes(records: int, share: float, seed: int) -> Case:
@@ -244,7 +244,7 @@ def make_sizes(records: int, share: float, seed: int) -> Case:
             words.insert(0, say.text(1, 1))
         return {"entity": one["entity"], "title": " ".join(words)}
 
-    return _split(records, share, product, other, "title:text", say, seed)
+    return split_tables(records, share, product, other, "title:text", say, seed)
 
 
 def make_figures(records: int, share: float, seed: int) -> Case:
@@ -276,7 +276,7 @@ def make_figures(records: int, share: float, seed: int) -> Case:
     return one_table(rows[:records], "first_name:person,surname:person,dob,birth_place,occupation", seed)
 
 
-def _split(
+def split_tables(
     records: int, share: float, make: Callable[[str], Row], vary: Callable[[Row], Row], fields: str, say: Language,
     seed: int,
 ) -> Case:  # fmt: skip

@@ -1,7 +1,8 @@
 """Small jobs: the time to start, and a folder of 2,000 text files against rensa and gaoya.
 
 All programs run in turn, within the same minute; the fastest of several runs and the median are shown, and the median
-of the processor time. Each reads the folder and copies the files that stay. Every run writes to a folder of its own,
+of the processor time. Each reads the folder and copies the files that stay. lookalike waits until they are on disk; the
+others do not, so they are also measured with `sync -f` afterwards. Every run writes to a folder of its own,
 and all are removed at the end: ext4 does not reuse the inodes of files that were deleted in the last seconds, and
 searching for others takes ten times as long as creating a file. `--peers-python` names a Python that has the peers,
 instead of making an environment.
@@ -10,6 +11,7 @@ instead of making an environment.
 import argparse
 import os
 import random
+import shlex
 import statistics
 import subprocess
 import sys
@@ -63,7 +65,9 @@ def measure(commands: dict[str, Callable[[Path], list[str]]], repeat: int, folde
     found: dict[str, list[Took]] = {name: [] for name in commands}
     for _ in range(repeat):
         for name, command in commands.items():
-            called = command(folder / f"out-{len(commands)}-{len(found[name])}-{name.replace(' ', '-')}")
+            called = command(
+                folder / f"out-{len(commands)}-{len(found[name])}-{name.replace(', ', '-').replace(' ', '-')}"
+            )
             before, started = used_by_children(), time.perf_counter()
             subprocess.run(called, check=True, capture_output=True)
             found[name].append(Took(time.perf_counter() - started, used_by_children() - before))
@@ -115,10 +119,15 @@ def main() -> None:
             script = HERE / "adapters" / f"files_{name}.py"
             return lambda out: [str(python), str(script), str(folder / "files"), str(out)]
 
+        def flushed(name: str) -> Callable[[Path], list[str]]:
+            return lambda out: ["sh", "-c", f"{shlex.join(peer(name)(out))} && sync -f {shlex.quote(str(out))}"]
+
         importing = [sys.executable, "-c", "import numpy, pyarrow.parquet"]
         start = {"importing numpy, pyarrow.parquet": lambda _: importing, "lookalike dedup": dedup("three")}
         show("Three documents", measure(start, chosen.repeat, folder), "lookalike dedup")
-        many = {"lookalike dedup": dedup("files"), "rensa": peer("rensa"), "gaoya": peer("gaoya")}
+        many = {"lookalike dedup": dedup("files")}
+        for name in ("rensa", "gaoya"):
+            many |= {name: peer(name), f"{name}, flushed": flushed(name)}
         show(f"{chosen.files:,} files", measure(many, chosen.repeat, folder), "lookalike dedup")
 
 

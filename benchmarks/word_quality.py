@@ -1,9 +1,10 @@
 """F1 and estimated precision of links between records made of words, on known and generated data.
 
 Known data are read from LOOKALIKE_DATA. Partners are dropped so that only a share of the records has a match. Labels
-are used to score only.
+are used to score only. Two tables are also linked after they were joined to one (`--joined`).
 
     python benchmarks/word_quality.py --shares 1,0.2,0.05 --only films,CDs
+    python benchmarks/word_quality.py --only "messy albums" --records 9763 --shares 0.0615 --seeds 1,2,3,4,5
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import lookalike as la
 
 sys.path.insert(0, str(Path(__file__).parent))
 from catalogues import KINDS, Case
+from messy import MESSY, NewsLanguage, join_tables
 
 SHARES = (1.0, 0.5, 0.2, 0.1, 0.05)
 
@@ -134,8 +136,8 @@ def judge(case: Case) -> dict[str, float]:
     }  # fmt: skip
 
 
-def cases(shares: list[float], records: int, only: list[str]) -> Iterator[tuple[str, float, Case]]:
-    """Every data set at every share of matches."""
+def cases(shares: list[float], records: int, only: list[str], seed: int = 1) -> Iterator[tuple[str, float, Case]]:
+    """Every data set at every share of matches; `seed` is that of the generated ones."""
 
     def wanted(name: str) -> bool:
         return not only or name in only
@@ -148,7 +150,11 @@ def cases(shares: list[float], records: int, only: list[str]) -> Iterator[tuple[
                 yield f"{name}, listed", share, separate(case, share)
     for name, make in KINDS.items():
         for share in shares if wanted(name) else ():
-            yield f"generated {name}", share, make(records, share, 1)
+            yield f"generated {name}", share, make(records, share, seed)
+    for name, mess in MESSY.items() if data else ():
+        for share in shares if wanted(f"messy {name}") else ():
+            words = NewsLanguage(Path(data or "") / "articles" / "articles_2500.train", seed)
+            yield f"messy {name}", share, mess(words, records, share)
 
 
 def main() -> None:
@@ -157,15 +163,20 @@ def main() -> None:
     parser.add_argument("--shares", default=",".join(map(str, SHARES)))
     parser.add_argument("--records", type=int, default=2_000)
     parser.add_argument("--only", default="")
+    parser.add_argument("--seeds", default="1")
+    parser.add_argument("--joined", action="store_true", help="link the records of two tables in one")
     given = parser.parse_args()
     print("| data | share | matches | links | F1 | recall | precision | estimated | processor s |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
-    shares = [float(one) for one in given.shares.split(",")]
-    for name, share, case in cases(shares, given.records, [one for one in given.only.split(",") if one]):
-        found = judge(case)
-        shown = [f"{found[key]:.3f}" for key in ("f1", "recall", "precision", "estimate")]
-        counts = [f"{share:.0%}", f"{found['matches']:,}", f"{found['links']:,}"]
-        print("|", " | ".join([name, *counts, *shown, f"{found['seconds']:.1f}"]), "|", flush=True)
+    shares, only = [float(one) for one in given.shares.split(",")], [one for one in given.only.split(",") if one]
+    for seed in map(int, given.seeds.split(",")):
+        for name, share, case in cases(shares, given.records, only, seed):
+            if given.joined and case.right is None:
+                continue
+            found = judge(join_tables(case) if given.joined else case)
+            shown = [f"{found[key]:.3f}" for key in ("f1", "recall", "precision", "estimate")]
+            counts = [f"{share:.1%}", f"{found['matches']:,}", f"{found['links']:,}"]
+            print("|", " | ".join([name, *counts, *shown, f"{found['seconds']:.1f}"]), "|", flush=True)
 
 
 if __name__ == "__main__":

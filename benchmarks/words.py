@@ -63,18 +63,26 @@ def link_ours(given: Catalogues) -> Links:
     return set(zip(links["left"].to_pylist(), links["right"].to_pylist()))
 
 
-def link_by_tfidf(given: Catalogues) -> Links:
-    """The best partners by TF-IDF of the trigrams of all fields of words, where that is mutual."""
+def best_by_tfidf(left: list[str], right: list[str] | None) -> list[tuple[int, int]]:
+    """The best partners by TF-IDF of trigrams, where that is mutual: places of two lists, or in one (right is None)."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
+    other = left if right is None else right
+    made = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 3), sublinear_tf=True).fit(left + (right or []))
+    score = (made.transform(left) @ made.transform(other).T).toarray()
+    if right is None:
+        score[range(len(left)), range(len(left))] = -1
+    best, back = score.argmax(1).tolist(), score.argmax(0).tolist()
+    return [(i, j) for i, j in enumerate(best) if back[j] == i and score[i, j] > 0 and (right is not None or i < j)]
+
+
+def link_by_tfidf(given: Catalogues) -> Links:
+    """The best partners by the words of all fields but price and description."""
     names = [field.partition(":")[0] for field in given.fields]
     columns = [name for name in names if name not in ("price", "description")]
     texts = [[" ".join(row[name] for name in columns) for row in side.to_pylist()] for side in given[1:3]]
-    made = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 3), sublinear_tf=True).fit(texts[0] + texts[1])
-    score = (made.transform(texts[0]) @ made.transform(texts[1]).T).toarray()
-    best, back = score.argmax(1), score.argmax(0)
     ids = [side["id"].to_pylist() for side in given[1:3]]
-    return {(ids[0][i], ids[1][j]) for i, j in enumerate(best.tolist()) if back[j] == i and score[i, j] > 0}
+    return {(ids[0][i], ids[1][j]) for i, j in best_by_tfidf(*texts)}
 
 
 TOOLS: dict[str, Callable[[Catalogues], Links]] = {"lookalike": link_ours, "TF-IDF, mutual best": link_by_tfidf}

@@ -218,6 +218,26 @@ def test_few_labels_are_reported(people):
     assert result.run["labels"]["recall"] is None
 
 
+def test_labels_of_matches_alone_show_no_wrong_link(people):
+    left, right, truth = people
+    rows = [{"left": one, "right": other, "match": 1} for one, other in sorted(truth)[:30]]
+    result = la.link(left, right, FIELDS, labels=rows, **OPTIONS)
+    assert result.run["labels"]["precision"]["estimate"] == 1
+    assert any("the measured precision is 100% however many links are wrong" in note for note in result.run["notes"])
+    rows.append({"left": "l0", "right": "r0", "match": 0})
+    result = la.link(left, right, FIELDS, labels=rows, **OPTIONS)
+    assert not any("the measured precision" in note for note in result.run["notes"])
+
+
+def test_more_pairs_to_review_than_there_are(cli, tmp_path):
+    for name in "ab":
+        (tmp_path / f"{name}.csv").write_text("name,zip\nAnn Lee,12345\nBob Ray,54321\n")
+    done = cli("link", "a.csv", "b.csv", "--fields", "name,zip", "--review", "9", "-o", "pairs.csv", "--json")
+    assert done.code == 0, done.err
+    assert done.json()["pairs"] < 9
+    assert "to label (there are no more candidates): pairs.csv" in done.err
+
+
 def test_labels_are_in_one_file(tmp_path):
     for name in ("a.csv", "b.csv"):
         (tmp_path / name).write_text("left,right,match\n0,1,1\n")

@@ -65,6 +65,14 @@ def test_each_record_has_one_partner(products):
         assert len(set(found.links[side].to_pylist())) == len(found.links)
 
 
+def test_several_partners_per_record_do_not_make_most_links_wrong(products):
+    left, right, _ = products
+    found = la.link(left, right, FIELDS, id="id", one_to_one="no", threads=1)
+    f1, precision, _ = judge_products(found.links, left, right)
+    assert f1 > 0.9
+    assert abs(found.run["precision"]["estimate"] - precision) < 0.1
+
+
 def test_a_single_field_does_not_collapse():
     left, right = make_products(600, 600, 0.4)
     found = la.link(left, right, ["title:text"], id="id", threads=1)

@@ -126,3 +126,11 @@ def test_a_table_in_memory_is_returned_unchanged(rows):
 def test_dicts_that_have_different_keys():
     source = open_data([{"id": 1}, {"id": 2, "zip": "60302"}], "zip")
     assert read_records(source, ["zip"]).to_pydict() == {"zip": [None, "60302"]}
+
+
+def test_texts_that_are_not_utf8_are_named(tmp_path):
+    values = pa.array([b"Ann Lee", b"Bob \xff Ray"]).view(pa.string())
+    pq.write_table(pa.table({"zip": ["1", "2"], "name": values}), tmp_path / "a.parquet")
+    (source,) = open_inputs([tmp_path / "a.parquet"], limits=SMALL)
+    with pytest.raises(BadDataError, match=r"a\.parquet: row 1: column 'name': not valid UTF-8"):
+        read_records(source, ["zip", "name"])

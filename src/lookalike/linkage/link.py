@@ -12,33 +12,32 @@ from lookalike.engine.progress import Progress
 from lookalike.engine.run import Run
 from lookalike.errors import UsageError
 from lookalike.kernels.pack import expect
-from lookalike.linkage.blocking.find import CandidatePairs, find_pairs
+from lookalike.linkage.blocking.find import CandidatePairs, find_pairs, word_budget
 from lookalike.linkage.blocking.third_records import insert_pairs, propose_by_third
 from lookalike.linkage.decide.links import choose_assignment, choose_pairs, refuse_minority
 from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.fields.reader import FieldReader
-from lookalike.linkage.linked import RANDOM_PAIRS, Linked, TableSizes, first_records
+from lookalike.linkage.linked import Linked, TableSizes, first_records
 from lookalike.linkage.memory import check_columns
 from lookalike.linkage.notes import Notes
 from lookalike.linkage.partners import Texts, add_partners
 from lookalike.linkage.resume import LinkPieces
 from lookalike.linkage.scoring.apply import apply_model
 from lookalike.linkage.scoring.capture import estimate_recall
+from lookalike.linkage.scoring.choice import ModelChoice, choose_model, known_choice, texts_of, words_choice
 from lookalike.linkage.scoring.cut import choose_cut, keep_cut
 from lookalike.linkage.scoring.labels import LabelFigures, Labels, divide, judge_links, measure_links
 from lookalike.linkage.scoring.model import Model
 from lookalike.linkage.scoring.points import Points
 from lookalike.linkage.scoring.refine import has_enough, refine_scores
-from lookalike.linkage.scoring.score import Agreement, Pairs, Scores, compare_pairs, score_pairs
-from lookalike.linkage.scoring.score_words import DOUBTFUL, has_words, score_words
+from lookalike.linkage.scoring.score import RANDOM_PAIRS, Agreement, Pairs, Scores, compare_pairs, score_pairs
+from lookalike.linkage.scoring.score_words import DOUBTFUL, LARGE_CLUSTER, score_words
 from lookalike.linkage.scoring.validating_field import ValidatingField
 from lookalike.linkage.scoring.weights import Weights
 from lookalike.linkage.scoring.words import WordWeights
 from lookalike.linkage.settings import LinkSettings
+from lookalike.types.wording import count
 
-WORD_BUDGET = 10
-"""The most candidate pairs per record by blocking keys, for records made of words: their texts propose the others. In
-large tables there are fewer."""
 WORD_PAIRS = 50_000
 """Random pairs of records made of words, used only to measure how often levels occur by chance."""
 WORD_PAIRS_ALONE = 200_000
@@ -50,6 +49,7 @@ CERTAIN = 0.99
 """Pairs with at least this probability are matches through which further candidates are found. With 0.5 more are found,
 but also more relatives of people: clusters by name and postcode get worse by 0.003, others better by 0.001
 (docs/log.md)."""
+BY_LEVELS_NOTHING = "levels of agreement find no match"
 MANY_WRONG = 0.3
 """The estimated share of wrong links from which a warning is shown."""
 WIDE = 0.3
@@ -91,11 +91,12 @@ def link_tables(
     table_bytes = left.nbytes + (0 if right is None else right.nbytes)
     expected = check_columns(columns, table_bytes, run.settings.execution, right is not None)
     run.progress.say(f"Expected: {expected / 1e9:,.1f} GB of memory.")
+    choice = choose_model(columns, right is not None, run.settings) if known is None else known_choice(known)
+    words = sizes.pairs > 0 and choice.name == "words"
     with run.progress.stage("candidates"):
         pieces, texts = LinkPieces(run.work), Texts(columns, run.workers.map)
-        pairs = pieces.candidates(lambda: _find_candidates(columns, texts, sizes, run, notes, pieces))
+        pairs = pieces.candidates(lambda: _find_candidates(columns, texts, sizes, run, notes, pieces, words))
     with run.progress.stage("comparing"):
-        words = sizes.pairs > 0 and _are_words(columns, sizes.right is not None, run.settings)
         if words:
             random_pairs = min(random_pairs, WORD_PAIRS_ALONE if sizes.right is None else WORD_PAIRS)
         # Known weights already account for chance; only the evidence of words needs it again.
@@ -104,31 +105,33 @@ def link_tables(
         agreement = compare_pairs(columns, (pairs.left, pairs.right), random, run, swapped)
     drawn = sizes.draw_pairs(run.settings.seed + 1, random_pairs) if validating is not None else random
 
-    base: Scores | None = None
     with run.progress.stage("scoring"):
-        if known is not None:
+        if known is None:
+            plain, choice = _score(columns, texts, pairs, agreement, sizes, run, choice)
+        else:
             known.check(columns, agreement.level_names)
-            base = apply_model(known, columns, texts, pairs, agreement, run, sizes.right is None)
-        elif words:
-            base = _score_by_words(columns, texts, pairs, agreement, sizes, run)
-        plain = base or score_pairs(columns, pairs, agreement, sizes.pairs, run)
+            plain = apply_model(known, columns, texts, pairs, agreement, run, sizes.right is None)
         if known is None and sizes.pairs and _found_nothing(plain) and (as_texts := _as_texts(given, columns)):
             found = link_tables(left, right, replace(run, settings=as_texts, work=None), labels=labels)
-            found.notes.add("levels of agreement find no match, so names and addresses are compared as texts")
+            found.notes.add(f"{BY_LEVELS_NOTHING}, so names and addresses are compared as texts")
             return found
         if sizes.right is None:
             pairs, agreement, plain = _complete(columns, texts, pairs, agreement, plain, sizes, run, known)
+
+    run.progress.say(f"Scored by {choice.name}: {choice.reason}.")
 
     def attempt(some: Labels | None, notes: Notes) -> Linked:
         """Score and decide with some of the labels."""
         with run.progress.stage("scoring"):
             scores = plain
-            if some is not None and base is None:
+            if some is not None and known is None and not isinstance(plain.scoring, WordWeights):
                 scores = score_pairs(columns, pairs, agreement, sizes.pairs, run, some)
             if some is not None:
                 scores = refine_scores(scores, pairs, agreement, some, run)
         with run.progress.stage("deciding"):
-            return _decide(columns, sizes, pairs, agreement, scores, validating, drawn, run.settings, notes, known)
+            return _decide(
+                columns, sizes, pairs, agreement, scores, choice, validating, drawn, run.settings, notes, known
+            )  # fmt: skip
 
     found = attempt(labels, notes)
     if labels is not None:
@@ -147,7 +150,9 @@ def _as_texts(given: LinkSettings, columns: list[Column]) -> LinkSettings | None
         return None
     kinds = {column.name: column.kind for column in columns}
     fields = tuple(
-        replace(one, kind="text") if not one.kind and kinds.get(one.name) in ("person", "address") else one
+        replace(one, kind="text", why=BY_LEVELS_NOTHING)
+        if not one.kind and kinds.get(one.name) in ("person", "address")
+        else one
         for one in given.fields
     )
     return replace(given, fields=fields) if fields != given.fields else None
@@ -192,37 +197,45 @@ def _judge(
     """How well links agree with held-out labels."""
     places = labels.places(pairs.left, pairs.right)
     if not has_enough(labels, places):
+        matches, others = (int((kind & (places >= 0)).sum()) for kind in (labels.match, ~labels.match))
         notes.add(
-            f"--labels: too few candidates are labelled to refine weights from ({int((places >= 0).sum())}; at least "
-            "three matches and three other pairs are needed)"
+            f"--labels: too few candidates are labelled to refine weights from ({count(matches, 'match', 'matches')} "
+            f"and {count(others, 'other pair')}; at least three of each are needed)"
+        )
+    if labels.match.all():
+        notes.add(
+            "--labels: every labelled pair is a match, so the measured precision is 100% however many links are wrong; "
+            "label other pairs as well (--review)"
         )
     linked = judge_links(labels, lambda some: first_records(attempt(some, Notes(Progress()))), settings.seed)
     missed = int((labels.match & (places < 0)).sum())
     return measure_links(labels, linked, missed, int(divide(labels, settings.seed).max(initial=-1)) + 1)
 
 
-def _are_words(columns: list[Column], two_tables: bool, settings: LinkSettings) -> bool:
-    """Whether pairs are scored by their words; not if a user defined levels, which have weights of their own."""
-    return not settings.custom and has_words(columns, two_tables, settings)
-
-
-def _score_by_words(
+def _score(
     columns: list[Column],
     texts: Texts,
     pairs: CandidatePairs,
     agreement: Agreement,
     sizes: TableSizes,
     run: Run[LinkSettings],
-) -> Scores | None:
-    """Scores by words; None if levels suit the records better: they form large clusters that levels can distinguish."""
-    both = sizes.left, sizes.right
-    found = score_words(columns, texts, pairs, agreement, both, run)
-    if found is not None:
-        return found
-    levels = score_pairs(columns, pairs, agreement, sizes.pairs, run).scoring
-    if not isinstance(levels, Weights) or levels.expected >= DOUBTFUL:
-        return None
-    return score_words(columns, texts, pairs, agreement, both, run, most_alike=float("inf"))
+    choice: ModelChoice,
+) -> tuple[Scores, ModelChoice]:
+    """Scores in the chosen way, or in the other one if that suits the records better.
+
+    Levels distinguish records that form large clusters, and words those of which levels match none.
+    """
+    given = columns, texts, pairs, agreement, (sizes.left, sizes.right), run
+    if choice.name == "words" and sizes.pairs:
+        if (found := score_words(*given)) is not None:
+            return found, choice
+        choice = ModelChoice("levels", f"records are typically similar to more than {LARGE_CLUSTER:.0f} others")
+    scores = score_pairs(columns, pairs, agreement, sizes.pairs, run)
+    if not sizes.pairs or not _found_nothing(scores) or not (names := texts_of(columns, run.settings)):
+        return scores, choice
+    by_words = score_words(*given, most_alike=float("inf"))
+    assert by_words is not None
+    return by_words, words_choice(names, f", and {BY_LEVELS_NOTHING}")
 
 
 def _read_fields(
@@ -243,8 +256,9 @@ def _read_fields(
 
 
 def _find_candidates(
-    columns: list[Column], texts: Texts, sizes: TableSizes, run: Run[LinkSettings], notes: Notes, steps: LinkPieces
-) -> CandidatePairs:
+    columns: list[Column], texts: Texts, sizes: TableSizes, run: Run[LinkSettings], notes: Notes, steps: LinkPieces,
+    words: bool,
+) -> CandidatePairs:  # fmt: skip
     """The pairs worth comparing; none if a table has no record to compare."""
     if not sizes.pairs:
         what = "the table has fewer than two records" if sizes.right is None else "a table has no records"
@@ -255,10 +269,9 @@ def _find_candidates(
         people = [(place, column) for place, column in enumerate(columns) if column.kind == "person"]
         coarse = [(one, place) for place, column in people for one in nicknames.coarsen(column)]
     each = run.workers.map
-    words = sizes.right is not None and _are_words(columns, True, run.settings)
+    few = word_budget(sizes.records) if words and sizes.right is not None else None
     found = find_pairs(
-        columns, sizes.left, coarse=coarse, each=each, seed=run.settings.seed, steps=steps,
-        most_pairs=min(WORD_BUDGET * sizes.records, 500_000 + 2 * sizes.records) if words else None,
+        columns, sizes.left, coarse=coarse, each=each, seed=run.settings.seed, steps=steps, most_pairs=few
     )  # fmt: skip
     if all(column.kind != "text" for column in columns):
         return found
@@ -271,6 +284,7 @@ def _decide(
     pairs: CandidatePairs,
     agreement: Agreement,
     scores: Scores,
+    choice: ModelChoice,
     validating: ValidatingField | None,
     random: Pairs,
     settings: LinkSettings,
@@ -306,7 +320,7 @@ def _decide(
     searched = probability is not None and len(pairs) and not isinstance(scoring, WordWeights)
     recall = estimate_recall(pairs.groups, probability) if searched and probability is not None else None
     found = Linked(
-        settings, sizes, columns, pairs, agreement.levels, agreement.level_names, scoring, score, probability,
+        settings, sizes, columns, pairs, agreement.levels, agreement.level_names, scoring, choice, score, probability,
         validation, validated, cut, why, chosen, refused, recall, notes, agreement.exchanged, method,
         scores.calibration,
     )  # fmt: skip

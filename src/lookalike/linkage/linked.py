@@ -14,10 +14,11 @@ from lookalike.linkage.decide.clusters import connect_pairs
 from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.notes import Notes
 from lookalike.linkage.scoring.calibration import Calibration
+from lookalike.linkage.scoring.choice import ModelChoice
 from lookalike.linkage.scoring.labels import LabelFigures
 from lookalike.linkage.scoring.model import Model, keep_scoring
 from lookalike.linkage.scoring.points import Points
-from lookalike.linkage.scoring.score import Pairs, frequencies
+from lookalike.linkage.scoring.score import RANDOM_PAIRS, Pairs, frequencies
 from lookalike.linkage.scoring.validation import Precision, Validation
 from lookalike.linkage.scoring.weights import Weights
 from lookalike.linkage.scoring.words import WordWeights
@@ -25,9 +26,6 @@ from lookalike.linkage.settings import LinkSettings
 from lookalike.tuning.intervals import wilson_interval
 from lookalike.types import Bool, Float64, Int64, distinct, strings_to_arrow, to_arrow
 from lookalike.types import compute as pc
-
-RANDOM_PAIRS = 1_000_000
-"""Random pairs, on which agreement by chance is measured."""
 
 
 class TableSizes(NamedTuple):
@@ -54,15 +52,31 @@ class TableSizes(NamedTuple):
         return self.left + (self.right or 0)
 
     def draw_pairs(self, seed: int, count: int = RANDOM_PAIRS) -> Pairs:
-        """Random pairs of records, between two tables or within one; none if there are no pairs."""
-        draw, count = np.random.default_rng(seed), count if self.pairs else 0
+        """Random pairs of records, between two tables or within one; all of them if there are no more than `count`.
+
+        Examples
+        --------
+        >>> [side.tolist() for side in TableSizes(3, None).draw_pairs(1)]
+        [[0, 0, 1], [1, 2, 2]]
+        """
+        if self.pairs <= count:
+            return self._all_pairs()
+        draw = np.random.default_rng(seed)
         # 32 bits like candidates, because a kernel is compiled for each type that it is given.
         if self.right is not None:
-            left, right = (draw.integers(0, max(size, 1), count).astype(np.int32) for size in (self.left, self.right))
+            left, right = (draw.integers(0, size, count).astype(np.int32) for size in (self.left, self.right))
             return left, right + np.int32(self.left)
-        left, right = draw.integers(0, max(self.left, 1), (2, count)).astype(np.int32)
+        left, right = draw.integers(0, self.left, (2, count)).astype(np.int32)
         apart = left != right
         return np.minimum(left, right)[apart], np.maximum(left, right)[apart]
+
+    def _all_pairs(self) -> Pairs:
+        if self.right is None:
+            left, right = np.triu_indices(self.left, 1)
+        else:
+            left, right = np.indices((self.left, self.right)).reshape(2, -1)
+            right += self.left
+        return left.astype(np.int32), right.astype(np.int32)
 
 
 @dataclass(slots=True)
@@ -78,6 +92,7 @@ class Linked:
     level_names: list[tuple[str, ...]]
     """The names of the levels of each field, from level 1."""
     scoring: Weights | Points | WordWeights
+    choice: ModelChoice
     score: Float64
     probability: Float64 | None
     """According to the model; None with points."""

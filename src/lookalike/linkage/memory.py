@@ -6,12 +6,15 @@ from collections.abc import Sequence
 
 from lookalike.engine.execution import Execution
 from lookalike.errors import ResourceError
-from lookalike.linkage.blocking.find import RECORD_SLOTS, default_budget
+from lookalike.kernels.compile import MODE
+from lookalike.linkage.blocking.find import RECORD_SLOTS, default_budget, word_budget
 from lookalike.linkage.fields.columns import Column
-from lookalike.linkage.partners import PARTNERS, PROPOSED, WORDY
+from lookalike.linkage.partners import CLUSTERED, PARTNERS, WORDY, is_distinct, most_proposed
 
-START_BYTES = 400 << 20
-"""Memory of Python, its libraries and compiled kernels, independent of the tables."""
+START_BYTES = 200 << 20
+"""Memory of Python, its libraries and kernels, independent of the tables."""
+COMPILER_BYTES = 250 << 20
+"""Further memory if kernels are compiled in this process instead of loaded."""
 PAIR_BYTES = 38
 """Per candidate pair during scoring: both records, groups, pattern, score, probability, and temporary arrays."""
 BAND_BYTES = 60 + 8
@@ -24,6 +27,11 @@ KEY_BYTES = 40
 """Per record and thread that sorts keys."""
 
 
+def start_bytes() -> int:
+    """Memory that is needed independently of the tables."""
+    return START_BYTES + (0 if MODE == "pack" else COMPILER_BYTES)
+
+
 def expect_bytes(columns: Sequence[Column], table_bytes: int, threads: int, two_tables: bool = False) -> int:
     """The expected peak memory of a run over these columns.
 
@@ -32,7 +40,7 @@ def expect_bytes(columns: Sequence[Column], table_bytes: int, threads: int, two_
     >>> import numpy as np
     >>> from lookalike.types import strings_to_arrow
     >>> column = Column("name", "person", np.zeros(1000, np.int32), strings_to_arrow(["ann"]))
-    >>> START_BYTES < expect_bytes([column], 10_000, 2) < 1.01 * START_BYTES
+    >>> 1e5 < expect_bytes([column], 10_000, 2) - start_bytes() < 1e7
     True
     """
     records, fields = len(columns[0]), len(columns)
@@ -44,23 +52,26 @@ def expect_bytes(columns: Sequence[Column], table_bytes: int, threads: int, two_
     finding = 10 * pairs + records * (4 * RECORD_SLOTS + BAND_BYTES + KEY_BYTES * threads) + 8 * values
     # For the field being compared: its hashed words, and its text with sorted words.
     comparing = (PAIR_BYTES + fields) * pairs + 3 * max(texts)
-    return START_BYTES + held + max(finding, comparing) + _word_bytes(columns)
+    return start_bytes() + held + max(finding, comparing, _word_bytes(columns, two_tables))
 
 
-def _word_bytes(columns: Sequence[Column]) -> int:
-    """For fields of kind text: the pairs that words propose, the words they share, and the trigrams."""
+def _word_bytes(columns: Sequence[Column], two_tables: bool) -> int:
+    """For fields of kind text: all pairs with those that words propose, the words they share, and the trigrams."""
     if all(column.kind != "text" for column in columns):
         return 0
+    wordy = [column for column in columns if column.kind in WORDY]
+    texts: list[int] = [column.values.nbytes for column in wordy]
     records = len(columns[0])
-    texts: list[int] = [column.values.nbytes for column in columns if column.kind in WORDY]
-    proposed = 2 * (len(texts) + 1) * min(PARTNERS * records, max(PROPOSED, records))
-    return int(proposed * (PAIR_BYTES + FIELD_BYTES * len(columns)) + TRIGRAM_BYTES * sum(texts))
+    pairs = word_budget(records) if two_tables else default_budget(records)
+    pairs += most_proposed(records, PARTNERS, two_tables) * sum(map(is_distinct, wordy))
+    pairs += most_proposed(records, PARTNERS if two_tables else CLUSTERED, two_tables)
+    return int(pairs * (PAIR_BYTES + FIELD_BYTES * len(columns)) + TRIGRAM_BYTES * sum(texts))
 
 
 def check_records(records: int, fields: int, execution: Execution) -> None:
     """Refuse tables that cannot fit even without their texts, before they are read."""
     pairs = default_budget(records, two_tables=True)  # one table has at least as many
-    needed = START_BYTES + 4 * records * fields + (PAIR_BYTES + fields) * pairs
+    needed = start_bytes() + 4 * records * fields + (PAIR_BYTES + fields) * pairs
     _check(needed, "at least", records, execution)
 
 

@@ -103,6 +103,7 @@ def record_of(found: Linked, clusters: pa.Table, progress: Progress) -> dict[str
             "refused": found.refused,
             "clusters": len(pc.unique(clusters.column("cluster"))),
         },
+        "model": found.choice._asdict(),
         "cut": {"score": found.cut if np.isfinite(found.cut) else None, "why": found.cut_reason},
         "precision": _precision(found),
         "candidate_recall": None if found.recall is None else dict(zip(("estimate", "low", "high"), found.recall)),

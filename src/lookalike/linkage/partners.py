@@ -92,6 +92,17 @@ def is_distinct(column: Column) -> bool:
     return len(column.values) >= DISTINCT * (len(column) - column.missing)
 
 
+def most_proposed(records: int, count: int, two_tables: bool) -> int:
+    """The most pairs that `propose_pairs` proposes for one source, if two tables have any sizes.
+
+    Examples
+    --------
+    >>> most_proposed(1_000, 10, False), most_proposed(1_000_000, 10, False), most_proposed(1_000_000, 10, True)
+    (10000, 1000000, 1000000)
+    """
+    return min(count * records, max(PROPOSED * (1 + two_tables), records))
+
+
 def propose_pairs(comparer: TextComparer, sides: Sequence[tuple[Span, Span]], count: int, each: Mapper = map) -> Int64:
     """Pairs of each record with its most similar records, as left << 32 | right, ascending and distinct.
 

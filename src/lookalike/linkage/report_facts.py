@@ -72,6 +72,8 @@ def facts_of(
         notes=found.notes,
         precision=None if precision is None else (precision[0], precision[1], precision[2]),
         points=points,
+        model=found.choice.name,
+        model_reason=found.choice.reason,
     )
 
 

@@ -9,12 +9,13 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.engine.corpus import fill_ids
+from lookalike.errors import BadDataError
 from lookalike.linkage.fields.match_columns import join_record
 from lookalike.linkage.fields.spec import RECORD
 from lookalike.linkage.memory import check_records
 from lookalike.linkage.settings import LinkSettings
 from lookalike.read import open_data
-from lookalike.read.columns import check_column, join_column, one_array
+from lookalike.read.columns import check_column, find_bad_utf8, join_column, one_array
 from lookalike.read.jsonl import list_columns
 from lookalike.read.slices import Slice
 from lookalike.types import DEFAULT_ID, Source, Wanted, strings_to_arrow, to_arrow
@@ -155,11 +156,23 @@ def read_records(
     return table
 
 
+def _check_texts(source: Source, piece: dict[str, pa.Array], first: int) -> None:
+    """Refuse texts that are not valid UTF-8; `first` is the number of the first row."""
+    for name, values in piece.items():
+        if bad := find_bad_utf8(values):
+            file, row = source.locate(first + bad[0])
+            raise BadDataError(f"{file}: row {row}: column {name!r}: not valid UTF-8")
+
+
 def _pieces(source: Source, names: list[str]) -> Iterator[dict[str, pa.Array]]:
+    first = 0
     for block in source.blocks():
         if isinstance(block, Slice):
             table = block.read(tuple(names))
-            yield {name: one_array(table.column(name)) for name in names}
+            piece = {name: one_array(table.column(name)) for name in names}
+            _check_texts(source, piece, first)
+            yield piece
+            first += len(table)
         else:
             items = block.items(Wanted(names[0], tuple(names), any_type=True))
             yield {name: items.columns[name] for name in names}

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lookalike.linkage.scoring.chance import Best, Chance, Partners, judge_alone, judge_partners
+from lookalike.linkage.scoring.chance import Best, Chance, Partners, judge_partners
 
 
 def test_best_partners_by_definition():
@@ -81,21 +81,3 @@ def test_without_pairs_within_the_tables_nothing_is_known():
         0.5,
         0.5,
     ]
-
-
-def neighbours(draw, records, matched, top=8):
-    """Pairs of one table: exponential scores by chance, and matches of the first records, two by two."""
-    left = np.repeat(np.arange(records, dtype=np.int32), top)
-    right = ((left + draw.integers(1, records, len(left))) % records).astype(np.int32)
-    score = draw.exponential(1, len(left))
-    pairs = np.arange(0, matched, 2, dtype=np.int32)
-    left, right = np.append(left, pairs), np.append(right, pairs + 1)
-    return left, right, np.append(score, draw.normal(12, 1, len(pairs))), np.arange(len(left)) >= records * top
-
-
-@pytest.mark.parametrize("matched", [0, 100, 600, 1800])
-def test_one_table_is_judged_by_second_choices(matched):
-    left, right, score, truth = neighbours(np.random.default_rng(5), 2000, matched)
-    mutual, likely = judge_alone(left, right, score, 2000)
-    assert abs(likely.sum() - truth[mutual].sum()) < 0.1 * len(likely)
-    assert likely[truth[mutual]].sum() >= 0.65 * matched / 2

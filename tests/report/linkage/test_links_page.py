@@ -22,7 +22,7 @@ from lookalike.report.linkage.facts import (
     PairField,
 )
 from lookalike.report.linkage.page import links_page
-from lookalike.report.linkage.summary import estimate_precision
+from lookalike.report.linkage.summary import estimate_precision, list_warnings
 from made_up_links import NAMES, make_report
 
 VOID = {"meta", "input", "col"}
@@ -389,6 +389,27 @@ def test_the_summary_of_a_run_without_estimates_claims_nothing() -> None:
     assert without["Precision"].startswith("Unknown")
     partly = summary(replace(FULL, bins=[Bin(0, 1, 30, 0.9), Bin(1, 2, 10)], cut=0.0))
     assert "covers 75% of them" in partly["Precision"]
+
+
+def test_records_made_of_words_are_explained_as_such() -> None:
+    one = PairExample(1, 2, -9.0, 0.002, [PairField("title", "red lamp", "lamp red", "half the words", 3.0)], -1.5)
+    report = replace(FULL, model="words", model_reason="title is of kind text", chosen=[one])
+    assert summary(report)["Scoring"] == "By words, because title is of kind text."
+    page = links_page(report)
+    assert "two records with nothing in common" in page
+    assert "a record has a more similar partner" in page
+    assert "log2(m / u)" not in page
+    assert "rare value" not in page
+    other = links_page(replace(report, model="levels"))
+    assert "before any field is considered: one match in about 4 pairs" in other
+    assert "not explained by the fields" in other
+    assert "Scoring" not in summary(FULL)
+
+
+def test_many_wrong_links_are_a_warning() -> None:
+    said = list_warnings(replace(FULL, precision=(0.6, None, None)))
+    assert "About 40% of the links are probably wrong: add fields, or set --precision." in said
+    assert not any("wrong" in one for one in list_warnings(replace(FULL, precision=(0.8, None, None))))
 
 
 def test_precision_of_the_run_goes_before_that_of_the_bins() -> None:

@@ -98,6 +98,17 @@ def default_budget(records: int, two_tables: bool = False) -> int:
     return min(most, 1_000_000 + 15 * records) if two_tables else most
 
 
+def word_budget(records: int) -> int:
+    """The largest number of pairs by blocking keys for two tables made of words: their texts propose the others.
+
+    Examples
+    --------
+    >>> word_budget(5_000), word_budget(2_000_000)
+    (50000, 4500000)
+    """
+    return min(10 * records, 500_000 + 2 * records)
+
+
 def find_pairs(
     columns: Sequence[Column],
     split: int,

@@ -68,13 +68,17 @@ class TextComparer:
 
         With small numbers, the tables that are indexed by element fit in the cache.
         """
-        often = np.zeros(most, np.int64)
+        seen = ids[: indptr[-1]]
+        if len(seen) < most // 64:  # then sorting takes less time than a table of all possible elements
+            used = distinct(seen)
+            small, often = np.searchsorted(used, seen).astype(np.int32), np.zeros(len(used), np.int64)
+            kernels.count_elements(indptr, small, self._records, often)
+            return used, small, often
+        often, numbers = np.zeros(most, np.int64), np.zeros(most, np.int32)
         kernels.count_elements(indptr, ids, self._records, often)
-        few = indptr[-1] < most // 16  # then most of the table is never touched
-        used = distinct(ids[: indptr[-1]]) if few else np.flatnonzero(often)
-        numbers = np.zeros(most, np.int32)
+        used = np.flatnonzero(often)
         numbers[used] = np.arange(len(used), dtype=np.int32)
-        return used, numbers[ids[: indptr[-1]]], often[used]
+        return used, numbers[seen], often[used]
 
     @cached_property
     def _words(self) -> tuple[int, int, Int64, Int32, Int64, Float32]:

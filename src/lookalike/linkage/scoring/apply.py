@@ -37,7 +37,10 @@ def apply_model(
     if isinstance(scoring, Points):
         scores = score_by_points(scoring, agreement, each)
     elif isinstance(scoring, KnownWords):
-        scores = _score_words(scoring, columns, texts, pairs, agreement, run, "none" if one_table else scoring.single)
+        single = scoring.single
+        if single != "alone" and (one_table or run.settings.one_to_one == "no"):
+            single = "none"
+        scores = _score_words(scoring, columns, texts, pairs, agreement, run, single)
     else:
         scores = score_by_weights(scoring, columns, pairs, agreement, each)
     if model.calibration is None:
@@ -64,7 +67,6 @@ def _score_words(
     )
     measured = evidence.measure(pairs.left, pairs.right, agreement.levels, run.workers.map)
     score = score_rows(measured, known.weights, known.prior_bits)
-    if run.settings.one_to_one != "no":
-        score += partner_bits(pairs.left, pairs.right, score, len(columns[0]), single)
+    score += partner_bits(pairs.left, pairs.right, score, len(columns[0]), single)
     with np.errstate(over="ignore"):
         return Scores(made, score, 1 / (1 + np.exp2(-score)))

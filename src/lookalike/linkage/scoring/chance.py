@@ -186,7 +186,7 @@ def judge_partners(
     within = [(one, size) for one, size in within if len(one.score)]
     if not len(between.score) or not within:
         return np.full(len(between.score), 0.5)
-    edges = _edges(between.score)
+    edges = bin_edges(between.score)
     often = float(np.mean([len(one.score) / size for one, size in within]))
     moved = [one.move(between.next) for one, _ in within]
     shape = np.mean([np.histogram(one, edges)[0] / len(one) for one in moved], axis=0)
@@ -208,16 +208,16 @@ def judge_each(between: Partners, within: Partners) -> Float64:
     """
     if not len(between.score) or not len(within.score):
         return np.full(len(between.score), 0.5)
-    edges = _edges(between.score)
+    edges = bin_edges(between.score)
     shape = np.histogram(within.move(between.next), edges)[0] / len(within.score)
-    most = _most_by_chance(np.histogram(between.score, edges)[0], shape)
+    most = most_by_chance(np.histogram(between.score, edges)[0], shape)
 
     def by_chance(matches: Float64) -> Float64:
         """Expected pairs by chance in each bin, given the matches seen in it."""
         better = np.cumsum(matches[::-1])[::-1] - matches / 2
         return np.asarray(shape * np.clip(len(between.score) - better, 0.0, most))
 
-    return _settle(between.score, edges, by_chance)
+    return settle(between.score, edges, by_chance)
 
 
 def _tell(
@@ -227,7 +227,7 @@ def _tell(
 
     For records whose match is beaten by a partner by chance, the proportions are `beaten`.
     """
-    most = _most_by_chance(np.histogram(score, edges)[0], shape)
+    most = most_by_chance(np.histogram(score, edges)[0], shape)
     better, rate = np.cumsum(shape[::-1])[::-1] - shape / 2, 4 * often / sum(sizes)
     visible = np.ones(len(shape))
 
@@ -243,63 +243,21 @@ def _tell(
         alone = np.minimum(rate * float(np.prod([max(size - total, 0.0) for size in sizes])), count)
         return np.asarray(alone * shape + (count - alone) * beaten)
 
-    return _settle(score, edges, by_chance)
+    return settle(score, edges, by_chance)
 
 
-def _most_by_chance(seen: Float64, shape: Float64) -> float:
+def most_by_chance(seen: Float64, shape: Float64) -> float:
     """The most pairs that chance can produce in these proportions, if it produces no more than are observed.
 
     Examples
     --------
-    >>> _most_by_chance(np.array([20.0, 20, 50, 60]), np.array([0.25, 0.25, 0.5, 0.0]))
+    >>> most_by_chance(np.array([20.0, 20, 50, 60]), np.array([0.25, 0.25, 0.5, 0.0]))
     80.0
     """
     total, share = np.cumsum(seen), np.cumsum(shape)
     middle = (share >= MIDDLE[0]) & (share <= MIDDLE[1])
     found = float(np.mean(total[middle] / share[middle])) if middle.any() else float(total[-1])
     return min(found, float(total[-1]))
-
-
-def judge_alone(left: Int32, right: Int32, score: Float64, records: int) -> tuple[Bool, Float64]:
-    """Which pairs of one table are each other's best partners, and the probability that each of those is a match.
-
-    In one table, the best partners that remain after those pairs are set aside show which partners records with a match
-    have by chance. For a record without a match, they are only its second choice: the best is better, by about twice
-    the difference between second and third (as in every exponential tail), once for each of the two records.
-
-    Examples
-    --------
-    >>> left, right = np.array([0, 0, 1], np.int32), np.array([1, 2, 2], np.int32)
-    >>> mutual, likely = judge_alone(left, right, np.array([9.0, 2.0, 1.0]), 3)
-    >>> mutual.tolist(), likely.tolist()
-    ([True, False, False], [1.0])
-    """
-    mutual = Best.find(left, right, score, records).mutual(left, right)
-    rest = np.flatnonzero(~mutual)
-    left, right, others = left[rest], right[rest], score[rest]
-    second = Best.find(left, right, others, records).mutual(left, right)
-    if not second.any():
-        return mutual, np.full(int(mutual.sum()), 0.5)
-    drop = _drops(left, right, others, records)
-    best, seen = others[second], score[mutual]
-    raised = best + drop[left[second]] + drop[right[second]]
-    edges = _edges(seen)
-    matched, free = np.histogram(best, edges)[0], np.histogram(raised, edges)[0] * (len(seen) / len(best))
-
-    def by_chance(matches: Float64) -> Float64:
-        """Expected pairs by chance in each bin, given the matches seen in it."""
-        share = min(1.0, 2 * float(matches.sum()) / records)
-        return np.asarray(share * matched + (1 - share) * free)
-
-    return mutual, _settle(seen, edges, by_chance)
-
-
-def _drops(left: Int32, right: Int32, score: Float64, records: int) -> Float64:
-    """By how much the best pair of each record is better than the next; 0 if it has fewer than two."""
-    best, second = best_two(np.concatenate([left, right]), np.concatenate([score, score]), records)
-    drops, two = np.zeros(records), np.isfinite(second)
-    drops[two] = best[two] - second[two]
-    return drops
 
 
 def best_two(ends: Int32, scores: Float64, records: int) -> tuple[Float64, Float64]:
@@ -320,12 +278,13 @@ def best_two(ends: Int32, scores: Float64, records: int) -> tuple[Float64, Float
     return best, second
 
 
-def _edges(score: Float64) -> Float64:
+def bin_edges(score: Float64) -> Float64:
+    """The edges of bins that hold about as many scores each; the first and the last are infinite."""
     edges = np.unique(np.quantile(score, np.linspace(0, 1, BINS + 1)[1:-1]))
     return np.concatenate([[-np.inf], edges, [np.inf]])
 
 
-def _settle(score: Float64, edges: Float64, by_chance: Callable[[Float64], Float64]) -> Float64:
+def settle(score: Float64, edges: Float64, by_chance: Callable[[Float64], Float64]) -> Float64:
     """The probability of each pair, such that matches and pairs by chance add up to the observed pairs in each bin."""
     seen = np.histogram(score, edges)[0].astype(np.float64)
     weight, matches = np.maximum(seen, 1e-9), np.zeros(len(seen))

@@ -21,8 +21,8 @@ LEAST_LIKELY = 0.01
 
 LEAST_RIGHT = 1 / 4
 """By default, nothing is linked if a smaller share is expected to be correct: chance is not known more precisely."""
-LEAST_RIGHT_ALONE = 1 / 3
-"""The same in one table, where chance is known less precisely."""
+LEAST_RIGHT_ALONE = 1 / 2
+"""The same in one table, or if records may have several partners: chance is known less precisely there."""
 
 
 class Cut(NamedTuple):
@@ -57,7 +57,7 @@ def keep_cut(model: Model, scores: Scores, settings: LinkSettings, note: Note) -
 
 
 def _is_default(settings: LinkSettings) -> bool:
-    return settings.probability == DEFAULT_PROBABILITY and settings.one_to_one != "no"
+    return settings.probability == DEFAULT_PROBABILITY
 
 
 def _validated_cut(validation: Validation, wanted: float, settings: LinkSettings, note: Note) -> Cut:
@@ -82,7 +82,7 @@ def _balanced_cut(scores: Scores, note: Note) -> Cut:
     assert isinstance(scores.scoring, WordWeights)
     order = np.argsort(-scores.score, kind="stable")
     order = order[scores.probability[order] >= LEAST_LIKELY]
-    least_right = LEAST_RIGHT_ALONE if scores.scoring.single == "none" else LEAST_RIGHT
+    least_right = LEAST_RIGHT_ALONE if scores.scoring.single in ("alone", "none") else LEAST_RIGHT
     if not len(order) or scores.scoring.expected < 1:
         return Cut(math.inf, "no pair is likely to be a match")
     matches = np.cumsum(scores.probability[order])

@@ -32,6 +32,9 @@ SURE = 0.999
 MOST_SURE = 2000
 """As many pairs of records made of words count as certain matches at most."""
 
+RANDOM_PAIRS = 1_000_000
+"""Random pairs, on which agreement by chance is measured. All pairs of small tables count as this many."""
+
 Pairs = tuple[Int32, Int32]
 
 
@@ -93,11 +96,10 @@ def compare_pairs(
     pieces, each, custom = LinkPieces(run.work), run.workers.map, run.settings.custom
     found, chance = (np.empty((len(columns), len(left)), np.int8) for left, _ in (pairs, random))
     names = []
-    distinct, places = _distinct(random)
     for place, column in enumerate(columns):
         comparer = _comparer(column, run.settings)
         names.append(comparer.levels)
-        chance[place] = comparer.compare(*distinct, each)[places]
+        chance[place] = comparer.compare(*random, each)
         pieces.levels(place, found[place], partial(_compare_some, comparer, pairs, found[place], each))
     # Names that are compared in another way have no level for exchanged ones.
     usual = [replace(column, kind="text") if column.name in custom else column for column in columns]
@@ -113,23 +115,6 @@ def _comparer(column: Column, settings: LinkSettings) -> Comparer | CustomCompar
         return CustomComparer(column, settings.custom[column.name])
     nicknames = settings.nicknames
     return Comparer(column, nicknames.words_of(column) if nicknames is not None and column.kind == "person" else None)
-
-
-def _distinct(pairs: Pairs) -> tuple[Pairs, Any]:
-    """The distinct pairs, and the position of each pair among them: few records have few random pairs."""
-    left, right = pairs
-    if not len(left):
-        return pairs, slice(None)
-    first = int(right.min())
-    width = int(right.max()) - first + 1
-    cells = (int(left.max()) + 1) * width
-    if cells > len(left):  # most of them are different
-        return pairs, slice(None)
-    cell = left.astype(np.int64) * width + (right - first)
-    there = np.zeros(cells, np.bool_)
-    there[cell] = True
-    found = np.flatnonzero(there)
-    return ((found // width).astype(np.int32), (found % width + first).astype(np.int32)), (np.cumsum(there) - 1)[cell]
 
 
 def _compare_some(comparer: Comparer | CustomComparer, pairs: Pairs, levels: Int8, each: Mapper, span: Span) -> None:
@@ -162,6 +147,8 @@ def score_pairs(
     # Without random pairs nothing could be scored; a pair that differs in everything represents chance.
     random = agreement.random if len(agreement.random) else np.array([sizes], np.int8)
     chance, chances, _ = patterns_of(random)
+    if len(random) == all_pairs:  # small tables: how often levels occur is known exactly
+        chances = chances * max(1, RANDOM_PAIRS // all_pairs)
     fields = [column.name for column in columns]
     known = None
     if labels is not None:

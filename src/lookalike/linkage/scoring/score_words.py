@@ -10,7 +10,8 @@ import numpy as np
 from lookalike.engine.run import Run
 from lookalike.linkage.blocking.find import CandidatePairs
 from lookalike.linkage.fields.columns import Column
-from lookalike.linkage.partners import CLUSTERED, Texts, chance_pairs, is_distinct
+from lookalike.linkage.partners import CLUSTERED, Texts, chance_pairs
+from lookalike.linkage.scoring.alone import stand_out
 from lookalike.linkage.scoring.chance import Chance
 from lookalike.linkage.scoring.evidence import Evidence
 from lookalike.linkage.scoring.logistic import score_rows
@@ -18,8 +19,10 @@ from lookalike.linkage.scoring.score import Agreement, Scores
 from lookalike.linkage.scoring.several import doubt_single, find_single, judge_single
 from lookalike.linkage.scoring.weights import WeightsRow
 from lookalike.linkage.scoring.words import (
+    FEW,
     GROWN,
     GROWN_ALONE,
+    LEARNED,
     Doubt,
     Judge,
     WordWeights,
@@ -33,23 +36,10 @@ from lookalike.linkage.scoring.words import (
 from lookalike.linkage.settings import LinkSettings
 from lookalike.types import Float32, Float64, Mapper
 
-IDENTIFYING = ("code", "phone", "email", "date", "address")
-"""Kinds of fields that identify records by themselves if most values are different."""
-LARGE_CLUSTER = 10.0
+LARGE_CLUSTER = 9.0
 """If a record of one table is typically similar to more records than this, best partners are not used."""
 DOUBTFUL = 1.0
 """With fewer expected matches than this, no pair stands out from chance."""
-
-
-def has_words(columns: Sequence[Column], two_tables: bool, settings: LinkSettings) -> bool:
-    """Whether this module can score the pairs.
-
-    There must be a field of kind text. With one table, in addition, no other field may identify records, such as a
-    phone number: the levels of several such fields are better evidence than words.
-    """
-    if settings.scoring != "weights" or all(column.kind != "text" for column in columns):
-        return False
-    return two_tables or not any(column.kind in IDENTIFYING and is_distinct(column) for column in columns)
 
 
 def score_words(
@@ -74,20 +64,21 @@ def score_words(
         return None
     doubt: Doubt | None = None
     if sizes[1] is None:
-        judge, single = judge_one(pairs.left, pairs.right, records), "none"
+        judge, single = judge_one(pairs.left, pairs.right, records), "alone"
     else:
         chance = _measure_chance(texts, evidence, (sizes[0], sizes[1]), each)
         judge, doubt, single = _judges(pairs, measured, evidence, *chance, run.settings.one_to_one)
     weights, start, mutual, likely, learned = learn_weights(
-        pairs.left, pairs.right, measured, evidence.features, records, judge, GROWN_ALONE if one else GROWN
-    )
+        pairs.left, pairs.right, measured, evidence.features, records, judge,
+        *((GROWN_ALONE, max(FEW, LEARNED * records / 2)) if one else (GROWN, FEW)),
+    )  # fmt: skip
     raw = score_rows(measured, weights, start)
-    factor, shift = scale_scores(raw[mutual], likely) if mutual.any() else (1.0, 0.0)
+    judged = stand_out(pairs.left, pairs.right, raw, records) if one else raw
+    factor, shift = scale_scores(judged[mutual], likely) if mutual.any() else (1.0, 0.0)
     score = factor * raw + shift
     others = doubt(raw, weights, start) if doubt is not None and mutual.any() else []
     doubts = tuple(scale_scores(score[mutual], one) for one in others)
-    if run.settings.one_to_one != "no":
-        score += partner_bits(pairs.left, pairs.right, score, records, single)
+    score += partner_bits(pairs.left, pairs.right, score, records, single)
     with np.errstate(over="ignore"):
         probability = 1 / (1 + np.exp2(-score))
     expected = float(likely.sum())
@@ -119,7 +110,7 @@ def _judges(
         weights = np.array([one.start for one in evidence.features])
         single = find_single(*given, score_rows(measured, weights), weights)
     if single == "both":
-        return judge, doubt_two(*given), single
+        return judge, doubt_two(*given), "none" if one_to_one == "no" else single
     return judge_single(*given, single), doubt_single(*given, single), single
 
 

@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lookalike.linkage.scoring.chance import Best, Chance, Partners, judge_alone, judge_partners
+from lookalike.linkage.scoring.alone import judge_alone, stand_out
+from lookalike.linkage.scoring.chance import Best, Chance, Partners, judge_partners
 from lookalike.linkage.scoring.evidence import Evidence, Feature
 from lookalike.linkage.scoring.logistic import Pull, fit_logistic, score_rows
 from lookalike.linkage.scoring.weights import WeightsRow
@@ -35,6 +36,9 @@ GROWN = 2.5
 """New weights are rejected if the number of matches grows by more than this factor: they fit partners by chance."""
 GROWN_ALONE = 1.8
 """The same for one table, where chance is known less precisely."""
+LEARNED = 0.15
+"""The least share of the records of one table that must have a match for weights to be learned. If it is smaller, there
+are as many pairs with something else in common, such as discs of a set, and weights would fit those."""
 SAMPLE = 30_000
 """The most best partners, and the most rivals of best partners, to learn weights from."""
 LEAST_DOUBT = 10.0
@@ -65,8 +69,8 @@ class WordWeights:
     converged: bool = True
     iterations: int = ROUNDS
     single: str = "both"
-    """Which records have at most one match: those of `both` tables, of the `left` or `right` one, or of `none`, as with
-    a single table."""
+    """Which records have at most one match: those of `both` tables, of the `left` or `right` one, or of `none`; `alone`
+    for a single table, whose pairs are also scored by their lead."""
     doubts: tuple[tuple[float, float], ...] = ()
     """Factors and shifts that convert scores to those under other estimates of chance."""
 
@@ -159,9 +163,12 @@ def judge_one(left: Int32, right: Int32, records: int) -> Judge:
 
 def learn_weights(
     left: Int32, right: Int32, measured: Float32, features: list[Feature], records: int, judge: Judge,
-    grown: float = GROWN,
+    grown: float = GROWN, fewest: float = FEW,
 ) -> Learned:  # fmt: skip
-    """Learn weights by which as many best partners as possible stand out from chance."""
+    """Learn weights by which as many best partners as possible stand out from chance.
+
+    Weights are not learned from fewer than `fewest` expected matches.
+    """
     signs = [one.helps for one in features]
     weights, start, kept = np.array([one.start for one in features]), 0.0, None
     for turn in range(ROUNDS + 1):
@@ -169,7 +176,7 @@ def learn_weights(
         if kept is not None and _has_lost_its_way(kept.likely, likely, grown):
             break
         kept = Learned(weights, start, mutual, likely, turn > 0)
-        if turn == ROUNDS or likely.sum() < FEW:
+        if turn == ROUNDS or likely.sum() < fewest:
             break
         chosen, belief = _examples(left, right, measured, mutual, _clear(likely), records)
         weights, start = _regress(measured[chosen], mutual[chosen], belief, signs, (weights, start))
@@ -290,18 +297,21 @@ def scale_scores(score: Float64, likely: Float64) -> tuple[float, float]:
 
 
 def partner_bits(left: Int32, right: Int32, score: Float64, records: int, single: str = "both") -> Float64:
-    """The (negative) bits of a pair if one of its records has a better partner; 0 if neither has.
+    """The (negative) bits of a pair if one of its records has a better partner; 0 if neither has (unless `alone`).
 
-    `single` says which records have at most one match (`WordWeights.single`). In one table (`none`), a pair loses its
-    distance to the best score of either record, and `SECOND_CHOICE` for each of the two records that has a better
-    partner: matches of the same record have similar scores.
+    `single` says which records have at most one match (`WordWeights.single`). With several matches per record
+    (`none`), a pair loses its distance to the best score of either record, and `SECOND_CHOICE` for each of the two
+    records that has a better partner: matches of the same record have similar scores. In one table (`alone`), a pair
+    gains or loses its lead.
 
     Examples
     --------
     >>> left, right, score = np.array([0, 0], np.int32), np.array([1, 2], np.int32), np.array([4.0, 3.0])
-    >>> [partner_bits(left, right, score, 3, single).tolist() for single in ("both", "none", "right")]
-    [[0.0, -14.0], [0.0, -4.0], [0.0, 0.0]]
+    >>> [partner_bits(left, right, score, 3, single).tolist() for single in ("both", "none", "alone", "right")]
+    [[0.0, -14.0], [0.0, -4.0], [1.0, -1.0], [0.0, 0.0]]
     """
+    if single == "alone":
+        return stand_out(left, right, score, records) - score
     best = Best.find(left, right, score, records)
     if single == "none":
         rival = np.maximum(best.score[left], best.score[right])

@@ -24,14 +24,18 @@ def list_chosen(report: LinkReport) -> Markup:
         "for a match, or to the left, against one. The lighter part of a bar reflects how rare or common the value is. "
         "Differing letters are highlighted."
     )
+    if report.model == "words":
+        words = (
+            "Starting from the score of two records with nothing in common, each field moves the score to the right, "
+            "for a match, or to the left, against one. The rarer the common words, the longer the bar. "
+            "Differing letters are highlighted."
+        )
     if report.points:
         words = (
             "Each field moves the score to the right, for a match, or to the left, against one. "
             "Differing letters are highlighted."
         )
-    return join(
-        [tag("p", words), _legend(report.points), _tools(), *(_example(one, report, True) for one in report.chosen)]
-    )
+    return join([tag("p", words), _legend(report), _tools(), *(_example(one, report, True) for one in report.chosen)])
 
 
 def list_around(report: LinkReport) -> Markup:
@@ -116,14 +120,14 @@ def _waterfall(one: PairExample, report: LinkReport) -> Markup:
     rows = []
     if not report.points:
         picture = bar(scale, [(0.0, one.prior, "base")], report.cut, below=True, title="prior")
-        rows.append(_row("prior", _explain_prior(one.prior), picture, show_number(one.prior, sign=True)))
+        rows.append(_row("prior", _explain_prior(one.prior, report), picture, show_number(one.prior, sign=True)))
     for place, field in enumerate(one.fields):
         start = ends[2 * place]
         rows.append(_field_row(field, start, scale, report, first=place == 0 and report.points))
     if abs(rest) > _ROUNDING:
         # The chart must end at the given score, so whatever the fields do not explain gets its own row.
         picture = bar(scale, [(ends[-1], one.score, _kind(rest))], report.cut, above=True, below=True, title="rest")
-        rows.append(_row("rest", "not explained by the fields", picture, show_number(rest, sign=True)))
+        rows.append(_row("rest", _explain_rest(report), picture, show_number(rest, sign=True)))
     chance = "" if one.probability is None else f"probability {show_share(one.probability)}"
     total = bar(scale, [(one.score, 0.0, "base")], report.cut, above=True, title="score")
     rows.append(_row("score", chance, total, show_number(one.score), "total"))
@@ -134,10 +138,16 @@ def _waterfall(one: PairExample, report: LinkReport) -> Markup:
     return tag("table", columns, tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_="bars falls")
 
 
-def _explain_prior(prior: float) -> str:
+def _explain_prior(prior: float, report: LinkReport) -> str:
     """The prior in words; odds of 1 to n mean one match in n + 1 pairs."""
+    if report.model == "words":
+        return "two records with nothing in common"
     words = "before any field is considered"
     return words if prior >= 0 or prior < -60 else f"{words}: one match in about {1 + 2.0**-prior:,.0f} pairs"
+
+
+def _explain_rest(report: LinkReport) -> str:
+    return "a record has a more similar partner" if report.model == "words" else "not explained by the fields"
 
 
 def _row(name: str, words: str, picture: Markup, figure: str, kind: str | None = None) -> Markup:
@@ -184,9 +194,9 @@ def _kind(weight: float) -> str:
     return "for" if weight >= 0 else "against"
 
 
-def _legend(points: bool) -> Markup:
+def _legend(report: LinkReport) -> Markup:
     entries = [("rect", "for", "for a match"), ("rect", "against", "against a match")]
-    if not points:
+    if not report.points and report.model != "words":
         entries += [("rect", "for-more", "rare value"), ("rect", "against-more", "common value")]
     return legend([*entries, ("line", "marker", "cut")])
 

@@ -208,6 +208,8 @@ class LinkReport:
         Estimated precision of all pairs at or above the cut, with its interval. By default, the mean over the bins.
     points : bool
         Whether scores are points rather than logarithms of odds.
+    model, model_reason : str
+        How pairs were scored (words, levels or points), and the reason, as a clause.
 
     Examples
     --------
@@ -234,3 +236,5 @@ class LinkReport:
     notes: Sequence[str] = ()
     precision: tuple[float, float | None, float | None] | None = None
     points: bool = False
+    model: str = ""
+    model_reason: str = ""

@@ -26,6 +26,14 @@ _SECTIONS = {
 }
 
 
+_ABOUT_WORDS = (
+    "Pairs were scored by their words: not the level of agreement counts, but how rare the common words and trigrams "
+    "are, so the weight varies from pair to pair. Shown is its mean among the matches at each level; m is the share of "
+    "matches at this level and u the share of random pairs. Each +1 doubles the odds that two records are the same "
+    "entity; each −1 halves them. The weights were learned from the best partners of the records."
+)
+
+
 def links_page(report: LinkReport) -> str:
     """Make the page; the same report gives the same text.
 
@@ -108,6 +116,8 @@ def _weight_row(level: LevelWeight, scale: Scale, points: bool) -> Markup:
 def _explain_weights(report: LinkReport) -> Markup:
     if report.points:
         return tag("p", "The points that each level of agreement adds to the score of a pair or subtracts from it.")
+    if report.model == "words":
+        return tag("p", _ABOUT_WORDS)
     text = (
         "A weight is log2(m / u), where m is the share of matches at this level and u the share of other pairs. "
         "Each +1 doubles the odds that two records are the same entity; each −1 halves them."

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from lookalike.report.html import Markup, show_about, show_interval, show_number, show_share, tag
 from lookalike.report.linkage.facts import MODEL_ALONE, LinkReport
-from lookalike.types.wording import count
+from lookalike.types.wording import count, list_words
 
+_MANY_WRONG = 0.3  # above this share of wrong links, a warning is shown
 _GOOD_RECALL = 0.95  # below this, the next steps say how to improve it
 
 
@@ -13,6 +14,7 @@ def summarize(report: LinkReport) -> Markup:
     """The outcome in words."""
     entries: list[tuple[str, object]] = [
         ("Compared", _compared(report)),
+        *([("Scoring", _scoring(report))] if report.model else []),
         ("Found", _found(report)),
         ("Precision", _precision(report)),
         ("Evidence", _evidence(report)),
@@ -45,6 +47,9 @@ def list_warnings(report: LinkReport) -> list[str]:
         found.append("The weights did not converge: use more or better fields before relying on any number here.")
     if report.links == 0:
         found.append("Nothing was linked. Check the scores and fields below: is the cut too high, or a field empty?")
+    if report.links and report.precision is not None and 1 - report.precision[0] > _MANY_WRONG:
+        wrong = show_share(1 - report.precision[0])
+        found.append(f"About {wrong} of the links are probably wrong: add fields, or set --precision.")
     if report.source_of_precision == MODEL_ALONE and report.links and report.precision is not None:
         found.append("The precision is the model's own estimate: nothing outside the model confirms it (see Evidence).")
     if report.recall is not None and report.recall[1] < _GOOD_RECALL:
@@ -85,17 +90,6 @@ def estimate_precision(report: LinkReport) -> tuple[float, float | None, float |
     return value, low, high, pairs / sum(part.pairs for part in taken)
 
 
-def list_words(words: list[str]) -> str:
-    """Words joined as in a sentence.
-
-    Examples
-    --------
-    >>> list_words(["name", "phone", "zip"])
-    'name, phone and zip'
-    """
-    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
-
-
 def tiles_of(report: LinkReport) -> list[tuple[str, str]]:
     """The key figures, each with its name."""
     figures = [(f"{report.links:,}", "link" if report.links == 1 else "links")]
@@ -119,6 +113,10 @@ def _compared(report: LinkReport) -> str:
     fields = list_words([field.name for field in report.fields])
     pairs = sum(part.pairs for part in report.bins)
     return f"{text or 'Nothing'}{f', by {fields}' if fields else ''}. {count(pairs, 'candidate pair')} scored."
+
+
+def _scoring(report: LinkReport) -> str:
+    return f"By {report.model}, because {report.model_reason}."
 
 
 def _found(report: LinkReport) -> str:

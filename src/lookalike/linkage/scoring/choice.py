@@ -1,0 +1,86 @@
+"""Chooses how pairs are scored: by words, by levels of agreement, or by points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from lookalike.linkage.fields.columns import Column
+from lookalike.linkage.partners import is_distinct
+from lookalike.linkage.scoring.model import KnownWords, Model
+from lookalike.linkage.scoring.points import Points
+from lookalike.linkage.settings import LinkSettings
+from lookalike.types.wording import list_words
+
+IDENTIFYING = ("code", "phone", "email", "date", "address")
+"""Kinds of fields that identify records by themselves if most values are different."""
+MOST = 0.5
+"""A field that identifies records must be known in both records of this share of all pairs, to be enough by itself."""
+
+SHOWN = 4
+"""Fields that a reason names."""
+
+
+class ModelChoice(NamedTuple):
+    """How pairs are scored (`words`, `levels` or `points`), and the reason, as a clause."""
+
+    name: str
+    reason: str
+
+
+def choose_model(columns: Sequence[Column], two_tables: bool, settings: LinkSettings) -> ModelChoice:
+    """The way of scoring that suits the fields.
+
+    Words need a field of kind text. In one table, in addition, no other field may identify records, such as a phone
+    number: its levels are better evidence than words. If it is often missing, it needs the help of another field.
+
+    Examples
+    --------
+    >>> import numpy as np, pyarrow as pa
+    >>> title, phone = (
+    ...     Column(name, kind, np.arange(2, dtype=np.int32), pa.array(["a", "b"]))
+    ...     for name, kind in (("title", "text"), ("phone", "phone"))
+    ... )
+    >>> settings = LinkSettings.parse("title,phone")
+    >>> choose_model([title, phone], True, settings).name, choose_model([title, phone], False, settings)
+    ('words', ModelChoice(name='levels', reason='phone distinguishes most records'))
+    """
+    if settings.scoring == "points":
+        return ModelChoice("points", "--scoring points was given")
+    if all(column.kind != "text" for column in columns):
+        return ModelChoice("levels", "no field is of kind text")
+    if not (texts := texts_of(columns, settings)):
+        return ModelChoice("levels", _say(list(settings.custom), "has levels of its own", "have levels of their own"))
+    if not two_tables and (telling := _identifying(columns)):
+        return ModelChoice("levels", _say(telling, "distinguishes most records", "distinguish most records"))
+    return words_choice(texts)
+
+
+def texts_of(columns: Sequence[Column], settings: LinkSettings) -> list[str]:
+    """The fields whose words can score pairs; none if a field has levels of its own."""
+    return [] if settings.custom else [column.name for column in columns if column.kind == "text"]
+
+
+def words_choice(texts: Sequence[str], more: str = "") -> ModelChoice:
+    """The choice of words, because of some fields, and for one more reason."""
+    return ModelChoice("words", _say(texts, "is of kind text", "are of kind text") + more)
+
+
+def _identifying(columns: Sequence[Column]) -> list[str]:
+    """The fields that distinguish most records, together with names; none if too few records have them."""
+    telling = [column for column in columns if column.kind in (*IDENTIFYING, "person") and is_distinct(column)]
+    found = [column for column in telling if column.kind in IDENTIFYING]
+    if len(telling) == 1 and any((1 - column.missing / len(column)) ** 2 < MOST for column in found):
+        return []
+    return [column.name for column in telling] if found else []
+
+
+def known_choice(known: Model) -> ModelChoice:
+    """The way in which a finished run scored pairs."""
+    names = {KnownWords: "words", Points: "points"}
+    return ModelChoice(names.get(type(known.scoring), "levels"), "the finished run was scored in this way")
+
+
+def _say(names: Sequence[str], of_one: str, of_several: str) -> str:
+    shown = names if len(names) <= SHOWN else [*names[:SHOWN], f"{len(names) - SHOWN} others"]
+    return f"{list_words(shown)} {of_one if len(names) == 1 else of_several}"

@@ -1,0 +1,109 @@
+"""Which model scores the pairs, and why: in the printed output, in run.json and in the report."""
+
+import random
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.support.catalogues import make_products
+
+import lookalike as la
+from linking import make_people
+
+
+@pytest.fixture(scope="module")
+def people():
+    return make_people(300, 300, 0.4, errors=0.3, seed=2)[:2]
+
+
+@pytest.fixture(scope="module")
+def products():
+    return make_products(150, 150, 0.5)
+
+
+def citations():
+    """Twelve works with twenty to thirty records each, which differ in a letter of the title."""
+    draw = random.Random(3)
+    words = ["".join(draw.choice("bdfgklmnrst") + draw.choice("aeiou") for _ in range(3)) for _ in range(90)]
+    rows = []
+    for _ in range(12):
+        title, venue = " ".join(draw.sample(words, 6)), " ".join(draw.sample(words, 2))
+        for _ in range(draw.randint(20, 30)):
+            at = draw.randrange(len(title))
+            rows.append({"title": title[:at] + "x" + title[at + 1 :], "venue": venue})
+    return rows
+
+
+def model_of(*tables, **options):
+    return la.link(*tables, threads=1, **options).run["model"]
+
+
+def test_people_are_scored_by_levels(people):
+    assert model_of(*people, fields="name,address") == {"name": "levels", "reason": "no field is of kind text"}
+
+
+def test_points_are_scored_as_asked(people):
+    found = model_of(*people, fields="name:text,address", scoring="points")
+    assert found == {"name": "points", "reason": "--scoring points was given"}
+
+
+def test_two_tables_with_texts_are_scored_by_words(products):
+    assert model_of(*products, fields="title,price") == {"name": "words", "reason": "title is of kind text"}
+    found = model_of(*products, fields="title,description:text,price")
+    assert found["reason"] == "title and description are of kind text"
+
+
+def test_own_levels_are_scored_by_levels(products):
+    own = la.Field("title", kind="text", levels={"close": 0.8, "far": 0.3})
+    found = model_of(*products, fields=[own, "price"])
+    assert found == {"name": "levels", "reason": "title has levels of its own"}
+
+
+def test_one_table_is_scored_by_levels_if_a_field_distinguishes_records(people):
+    both = pa.concat_tables(people)
+    found = model_of(both, fields="name:text,phone")
+    assert found == {"name": "levels", "reason": "phone distinguishes most records"}
+    assert model_of(both, fields="name:text")["name"] == "words"
+
+
+def test_a_field_that_is_often_missing_needs_the_help_of_another(people):
+    both = pa.concat_tables(people)
+    phones = [phone if place % 3 else None for place, phone in enumerate(both["phone"].to_pylist())]
+    both = both.set_column(both.schema.get_field_index("phone"), "phone", pa.array(phones, pa.string()))
+    assert model_of(both, fields="name:text,phone")["name"] == "words"
+    found = model_of(both, fields="name:text,phone,address:person")
+    assert found == {"name": "levels", "reason": "phone and address distinguish most records"}
+
+
+def test_words_are_used_if_levels_find_no_match(people):
+    """There is none to be found in one of the tables."""
+    found = model_of(people[0], fields="name:text,phone")
+    assert found == {"name": "words", "reason": "name is of kind text, and levels of agreement find no match"}
+
+
+def test_large_clusters_are_scored_by_levels():
+    found = model_of(citations(), fields="title:text,venue:text")
+    assert found == {"name": "levels", "reason": "records are typically similar to more than 9 others"}
+
+
+def test_a_later_run_keeps_the_model(products):
+    left, right = products
+    old = la.link(left, right.slice(0, 140), fields="title,price", id="id", threads=1)
+    later = la.link(right.slice(140), against=old, into="right", threads=1)
+    assert later.run["model"] == {"name": "words", "reason": "the finished run was scored in this way"}
+
+
+@pytest.mark.parametrize(
+    ("which", "fields", "said"), [("people", "name,phone", "levels"), ("products", "title,price", "words")]
+)
+def test_users_are_told(cli, tmp_path, request, which, fields, said):
+    for name, table in zip("ab", request.getfixturevalue(which)):
+        pq.write_table(table, tmp_path / f"{name}.parquet")
+    done = cli("link", "a.parquet", "b.parquet", "-o", "out", "--fields", fields, "--json")
+    assert done.code == 0, done.err
+    reason = done.json()["model"]["reason"]
+    assert f"Scored by {said}: {reason}." in done.err
+    page = (tmp_path / "out" / "report.html").read_text("utf-8")
+    assert f"By {said}, because {reason}." in page
+    assert ("log2(m / u)" in page) == (said == "levels")
+    assert ("best partners" in page) == (said == "words")
