@@ -50,6 +50,7 @@ CERTAIN = 0.99
 but also more relatives of people: clusters by name and postcode get worse by 0.003, others better by 0.001
 (docs/log.md)."""
 BY_LEVELS_NOTHING = "levels of agreement find no match"
+AS_TEXTS = "so names and addresses are compared as texts"
 MANY_WRONG = 0.3
 """The estimated share of wrong links from which a warning is shown."""
 WIDE = 0.3
@@ -111,9 +112,14 @@ def link_tables(
         else:
             known.check(columns, agreement.level_names)
             plain = apply_model(known, columns, texts, pairs, agreement, run, sizes.right is None)
-        if known is None and sizes.pairs and _found_nothing(plain) and (as_texts := _as_texts(given, columns)):
+        if (
+            known is None
+            and sizes.pairs
+            and _found_nothing(plain)
+            and (as_texts := _as_texts(given, columns, BY_LEVELS_NOTHING))
+        ):
             found = link_tables(left, right, replace(run, settings=as_texts, work=None), labels=labels)
-            found.notes.add(f"{BY_LEVELS_NOTHING}, so names and addresses are compared as texts")
+            found.notes.add(f"{BY_LEVELS_NOTHING}, {AS_TEXTS}")
             return found
         if sizes.right is None:
             pairs, agreement, plain = _complete(columns, texts, pairs, agreement, plain, sizes, run, known)
@@ -134,6 +140,14 @@ def link_tables(
             )  # fmt: skip
 
     found = attempt(labels, notes)
+    if known is None and found.is_contradictory:
+        share = f"by levels of agreement, {found.contradictions:.0%} of the matches contradict each other"
+        if as_texts := _as_texts(given, columns, "levels of agreement contradict each other"):
+            by_words = link_tables(left, right, replace(run, settings=as_texts, work=None), labels=labels)
+            if by_words.is_enough_instead_of(found):
+                by_words.notes.add(f"{share}, {AS_TEXTS}")
+                return by_words
+        notes.add(f"{share}: the links are probably less precise than estimated. Add fields that tell records apart")
     if labels is not None:
         found.figures = _judge(labels, pairs, attempt, run.settings, notes)
     return found
@@ -144,15 +158,13 @@ def _found_nothing(scores: Scores) -> bool:
     return isinstance(scores.scoring, Weights) and scores.scoring.expected < DOUBTFUL
 
 
-def _as_texts(given: LinkSettings, columns: list[Column]) -> LinkSettings | None:
+def _as_texts(given: LinkSettings, columns: list[Column], why: str) -> LinkSettings | None:
     """The settings with kind text for fields that were recognised as names or addresses; None if none were."""
     if given.custom or given.scoring != "weights":
         return None
     kinds = {column.name: column.kind for column in columns}
     fields = tuple(
-        replace(one, kind="text", why=BY_LEVELS_NOTHING)
-        if not one.kind and kinds.get(one.name) in ("person", "address")
-        else one
+        replace(one, kind="text", why=why) if not one.kind and kinds.get(one.name) in ("person", "address") else one
         for one in given.fields
     )
     return replace(given, fields=fields) if fields != given.fields else None

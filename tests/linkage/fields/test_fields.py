@@ -74,6 +74,13 @@ def test_a_few_bad_values_change_no_kind():
     assert recognise("x", pa.array([*dates[:3], "easter", "1956 or so", "later"]))[0] != "date"
 
 
+def test_digits_in_a_word_that_most_values_have_make_no_code():
+    names = ["click", "rich", "requests", "yaml", "attr", "sphinx-argparse"]
+    assert recognise("package", pa.array([f"python3-{one}" for one in names]))[0] != "code"
+    assert recognise("package", pa.array([f"python3-{number}{one}" for number, one in enumerate(names)]))[0] == "code"
+    assert recognise("model", pa.array(["TR-2000", "TR-2001", "TR-2040", "TR-77"]))[0] == "code"
+
+
 def test_fields_are_parsed():
     fields = parse_fields(" name , surname = last_name,zip:code, born=dob : date")
     assert [(f.left, f.right, f.kind) for f in fields] == [

@@ -145,7 +145,8 @@ def _as_words(sample: ValueSample, hints: set[str]) -> tuple[str, str]:
         return "code", f"{_percent(short)} have at most three characters"
     if sample.distinct <= 3 and sample.rows >= 10 * sample.distinct:
         return "code", f"there are only {sample.distinct} distinct values"
-    codes = _share(pc.filter(values, pc.match_substring_regex(values, _CODE)), r"\d") * _share(values, _CODE)
+    codes = _share(_without_common_words(pc.filter(values, pc.match_substring_regex(values, _CODE))), r"\d")
+    codes *= _share(values, _CODE)
     if codes >= MOST and "address" not in hints:
         return "code", f"{_percent(codes)} are single words with digits"
     mixed = _share(values, _NUMBER_AND_WORDS)
@@ -158,6 +159,21 @@ def _as_words(sample: ValueSample, hints: set[str]) -> tuple[str, str]:
         return "person", f"{_percent(names)} are one to four words of letters"
     words = float(pc.mean(pc.count_substring_regex(values, r"[\pL\d]+")).as_py())
     return "text", f"its values fit no other kind; they have {words:.1f} words on average"
+
+
+def _without_common_words(values: pa.Array) -> pa.Array:
+    """The values without the words that most of them have, which do not distinguish them.
+
+    Examples
+    --------
+    >>> _without_common_words(pa.array(["python3-click", "python3-rich", "py3c"])).to_pylist()
+    ['-click', '-rich', 'py3c']
+    """
+    words = pc.list_flatten(pc.split_pattern_regex(values, r"[^\pL\d]+"))
+    counts = pc.value_counts(words)
+    common = pc.filter(counts.field("values"), pc.greater(counts.field("counts"), len(values) / 2))
+    listed = "|".join(re.escape(one) for one in common.to_pylist() if one)
+    return pc.replace_substring_regex(values, rf"\b(?:{listed})\b", "") if listed else values
 
 
 def _looks_like_addresses(values: pa.Array) -> bool:
