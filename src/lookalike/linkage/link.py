@@ -24,7 +24,14 @@ from lookalike.linkage.partners import Texts, add_partners
 from lookalike.linkage.resume import LinkPieces
 from lookalike.linkage.scoring.apply import apply_model
 from lookalike.linkage.scoring.capture import estimate_recall
-from lookalike.linkage.scoring.choice import ModelChoice, choose_model, known_choice, texts_of, words_choice
+from lookalike.linkage.scoring.choice import (
+    ModelChoice,
+    choose_model,
+    identifying,
+    known_choice,
+    texts_of,
+    words_choice,
+)
 from lookalike.linkage.scoring.cut import choose_cut, keep_cut
 from lookalike.linkage.scoring.labels import LabelFigures, Labels, divide, judge_links, measure_links
 from lookalike.linkage.scoring.model import Model
@@ -50,6 +57,7 @@ CERTAIN = 0.99
 but also more relatives of people: clusters by name and postcode get worse by 0.003, others better by 0.001
 (docs/log.md)."""
 BY_LEVELS_NOTHING = "levels of agreement find no match"
+CONTRADICTING = "levels of agreement contradict each other"
 AS_TEXTS = "so names and addresses are compared as texts"
 MANY_WRONG = 0.3
 """The estimated share of wrong links from which a warning is shown."""
@@ -142,11 +150,13 @@ def link_tables(
     found = attempt(labels, notes)
     if known is None and found.is_contradictory:
         share = f"by levels of agreement, {found.contradictions:.0%} of the matches contradict each other"
-        if as_texts := _as_texts(given, columns, "levels of agreement contradict each other"):
+        as_texts = (
+            None if identifying(columns) else _as_texts(given, columns, "levels of agreement contradict each other")
+        )
+        if as_texts is not None:
             by_words = link_tables(left, right, replace(run, settings=as_texts, work=None), labels=labels)
-            if by_words.is_enough_instead_of(found):
-                by_words.notes.add(f"{share}, {AS_TEXTS}")
-                return by_words
+            by_words.notes.add(f"{share}, {AS_TEXTS}")
+            return by_words
         notes.add(f"{share}: the links are probably less precise than estimated. Add fields that tell records apart")
     if labels is not None:
         found.figures = _judge(labels, pairs, attempt, run.settings, notes)

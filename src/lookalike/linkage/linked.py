@@ -187,15 +187,6 @@ class Linked:
         """Whether so many matches contradict each other that levels have failed to separate them from others."""
         return self.contradictions >= (CONTRADICTORY_ALONE if self.sizes.right is None else CONTRADICTORY)
 
-    def is_enough_instead_of(self, other: Linked) -> bool:
-        """Whether these links can replace contradictory ones.
-
-        Between two tables they must be those of half as many records: if an entity has several records in each table,
-        words find few of its links, and levels are better however many contradict each other.
-        """
-        mine, others = (len(distinct(one.candidates.left[one.chosen])) for one in (self, other))
-        return mine > 0 and (self.sizes.right is None or mine >= others / 2)
-
     @property
     def precision(self) -> tuple[float, float | None, float | None] | None:
         """The share of valid links, with its interval if a validating field or two tables give one; None if unknown."""

@@ -51,7 +51,7 @@ def choose_model(columns: Sequence[Column], two_tables: bool, settings: LinkSett
         return ModelChoice("levels", "no field is of kind text")
     if not (texts := texts_of(columns, settings)):
         return ModelChoice("levels", _say(list(settings.custom), "has levels of its own", "have levels of their own"))
-    if not two_tables and (telling := _identifying(columns)):
+    if not two_tables and (telling := identifying(columns)):
         return ModelChoice("levels", _say(telling, "distinguishes most records", "distinguish most records"))
     return words_choice(texts)
 
@@ -66,7 +66,7 @@ def words_choice(texts: Sequence[str], more: str = "") -> ModelChoice:
     return ModelChoice("words", _say(texts, "is of kind text", "are of kind text") + more)
 
 
-def _identifying(columns: Sequence[Column]) -> list[str]:
+def identifying(columns: Sequence[Column]) -> list[str]:
     """The fields that distinguish most records, together with names; none if too few records have them."""
     telling = [column for column in columns if column.kind in (*IDENTIFYING, "person") and is_distinct(column)]
     found = [column for column in telling if column.kind in IDENTIFYING]
