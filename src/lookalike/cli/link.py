@@ -99,7 +99,7 @@ Examples:
     show_default=True,
     metavar="[optimal|greedy|no|auto]",
     help="At most one link per record. optimal: the greatest total score; greedy: the best pair first; "
-    "auto: if most records already have only one match.",
+    "auto: if most records have only one match, or second matches score clearly less.",
 )
 @click.option(
     "--scoring",

@@ -14,7 +14,7 @@ from lookalike.errors import UsageError
 from lookalike.kernels.pack import expect
 from lookalike.linkage.blocking.find import CandidatePairs, find_pairs, word_budget
 from lookalike.linkage.blocking.third_records import insert_pairs, propose_by_third
-from lookalike.linkage.decide.links import choose_assignment, choose_pairs, refuse_minority
+from lookalike.linkage.decide.links import choose_assignment, decide_links
 from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.fields.reader import FieldReader
 from lookalike.linkage.linked import Linked, TableSizes, first_records
@@ -325,11 +325,10 @@ def _decide(
     method = settings.one_to_one if known is None else known.assignment
     if sizes.right is not None:
         method = choose_assignment(pairs, score, cut, method, notes.add)
-    chosen = choose_pairs(pairs, score, cut, method, notes.add)
     # A pair counts as a match from a probability of one half, even if links must be more certain than that.
     even = cut if probability is None else min(cut, scores.even)
     split = None if sizes.right is None else sizes.left
-    chosen, refused = refuse_minority(pairs, score, cut, even, chosen, split, sizes.records)
+    chosen, refused, contradictions = decide_links(pairs, score, cut, even, method, split, sizes.records, notes.add)
     if refused:
         notes.add(
             f"refused links: {refused:,} (pairs at or above the cut that would join clusters most of whose other pairs "
@@ -343,7 +342,7 @@ def _decide(
     recall = estimate_recall(pairs.groups, probability) if searched and probability is not None else None
     found = Linked(
         settings, sizes, columns, pairs, agreement.levels, agreement.level_names, scoring, choice, score, probability,
-        validation, validated, cut, why, chosen, refused, recall, notes, agreement.exchanged, method,
+        validation, validated, cut, why, chosen, refused, contradictions, recall, notes, agreement.exchanged, method,
         scores.calibration,
     )  # fmt: skip
     if isinstance(scoring, WordWeights):

@@ -112,6 +112,10 @@ class Linked:
     """For each candidate pair, whether it is a link."""
     refused: int
     """Pairs at or above the cut that are not links, because they would join clusters against the majority."""
+    contradictions: float
+    """The share of the pairs at or above the cut that are refused in this way if a record may have several links.
+    Records with a common match are the same entity, so all of their matches should be the same. They are not if levels
+    take records for matches that only resemble each other."""
     recall: tuple[float, float, float] | None
     """The share of all matches that are candidates, estimated from two groups of hashes, with its interval."""
     notes: Notes
@@ -172,20 +176,10 @@ class Linked:
         return 0.0 if isinstance(self.scoring, Points) else self.scoring.prior_bits
 
     @property
-    def contradictions(self) -> float:
-        """The share of matches by levels that contradict others.
-
-        Records with a common match are the same entity, so all of their matches should be the same. They are not if
-        levels take records for matches that only resemble each other.
-        """
-        if not self.refused or not isinstance(self.scoring, Weights):
-            return 0.0
-        return self.refused / (self.refused + int(self.chosen.sum()))
-
-    @property
     def is_contradictory(self) -> bool:
         """Whether so many matches contradict each other that levels have failed to separate them from others."""
-        return self.contradictions >= (CONTRADICTORY_ALONE if self.sizes.right is None else CONTRADICTORY)
+        most = CONTRADICTORY_ALONE if self.sizes.right is None else CONTRADICTORY
+        return isinstance(self.scoring, Weights) and self.contradictions >= most
 
     @property
     def precision(self) -> tuple[float, float | None, float | None] | None:
