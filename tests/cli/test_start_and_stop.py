@@ -85,7 +85,7 @@ print([name for name in ("pandas", "numba", "pyarrow.compute") if name in sys.mo
 NOT_FOR_SMALL_JOBS = (
     "numba", "pandas", "pyarrow.compute", "pyarrow.dataset", "duckdb", "scipy", "matplotlib", "rich", "fsspec",
     "numpy.ma", "numpy.polynomial", "html.entities", "subprocess", "argparse", "secrets", "lookalike.report.html",
-    "lookalike.jobs.audit", "lookalike.kernels.pack.provide",
+    "lookalike.jobs.audit", "lookalike.kernels.pack.provide", "pyarrow.parquet", "pyarrow.fs", "ssl",
 )  # fmt: skip
 
 

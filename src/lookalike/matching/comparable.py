@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +11,7 @@ from lookalike.candidates.bands import join_band
 from lookalike.candidates.buckets import concatenate
 from lookalike.matching.vectors import values_of_pairs
 from lookalike.types import Buckets, Float64, Int64, Sets, UInt64, VectorKind
+from lookalike.types.frozen import mutable
 from lookalike.verify.measures import Measure
 
 
@@ -29,7 +29,7 @@ class CutPart(NamedTuple):
     sizes: Int64
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@mutable
 class Comparable:
     """Distinct sets, numbered 0, 1, ... by priority, with the buckets that they share.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,6 +19,7 @@ from lookalike.matching.comparable import Comparable
 from lookalike.matching.refine import Refined, refine
 from lookalike.matching.vectors import near_pairs
 from lookalike.types import Bool, Buckets, Int32, Int64, Numbered, Sets, to_arrow, to_numpy
+from lookalike.types.frozen import mutable
 from lookalike.verify.measures import Measure
 from lookalike.verify.pairs import FoundPairs, list_pairs, list_pairs_of_band
 
@@ -30,7 +30,7 @@ PAIR_BYTES = 64
 """Memory for a pair while keepers are decided: its bucket, and its entries in the lists of its two sets."""
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@mutable
 class JoinOptions:
     """How exact methods work. They find the same pairs, except with `common`."""
 

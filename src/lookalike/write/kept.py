@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from lookalike.types import KEPT, Layout, Source
+from lookalike.types.parquet import ParquetWriter, read_footer
 from lookalike.write.kept_file import Encoders, KeptFile, Saved
 from lookalike.write.kept_lines import open_lines
 from lookalike.write.row_groups import MOST_COLUMNS, ParallelGroups
@@ -130,11 +130,11 @@ class TableWriter(KeptFile):
         self._file.close()
 
 
-def _open_groups(file: pa.NativeFile, layout: Layout, encoders: Encoders | None) -> pq.ParquetWriter | ParallelGroups:
+def _open_groups(file: pa.NativeFile, layout: Layout, encoders: Encoders | None) -> ParquetWriter | ParallelGroups:
     """What writes the row groups of a file: one after the other if their values are long, since each takes memory."""
     options = _column_options(layout)
     if encoders is None or layout.long_columns or len(layout.schema) > MOST_COLUMNS:  # type: ignore[arg-type]
-        return pq.ParquetWriter(file, layout.schema, **options)
+        return ParquetWriter(file, layout.schema, **options)
     return ParallelGroups(file, layout.schema, options, encoders)
 
 
@@ -147,8 +147,8 @@ def _column_options(layout: Layout) -> dict[str, Any]:
     codec = layout.compression or "none"
     if not layout.long_columns:
         return {"compression": codec}
-    paths = pq.ParquetFile(_empty_file(layout.schema)).schema
-    others = [one for one in (column.path for column in paths) if one not in layout.long_columns]
+    paths = read_footer(_empty_file(layout.schema))[0].schema
+    others = [one for one in (paths.column(leaf).path for leaf in range(len(paths))) if one not in layout.long_columns]
     codecs = dict.fromkeys(others, codec) | dict.fromkeys(layout.long_columns, "none")
     return {"compression": codecs, "use_dictionary": others, "write_statistics": others}
 
@@ -156,7 +156,8 @@ def _column_options(layout: Layout) -> dict[str, Any]:
 def _empty_file(schema: pa.Schema) -> pa.BufferReader:
     """A file without rows, to learn the paths that Parquet gives the columns."""
     out = pa.BufferOutputStream()
-    pq.write_table(schema.empty_table(), out)
+    with ParquetWriter(out, schema) as writer:
+        writer.write_table(schema.empty_table())
     return pa.BufferReader(out.getvalue())
 
 
