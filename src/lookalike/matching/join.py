@@ -17,7 +17,6 @@ from lookalike.engine.stores.pair_log import PairLog
 from lookalike.errors import UsageError
 from lookalike.matching.comparable import Comparable
 from lookalike.matching.refine import Refined, refine
-from lookalike.matching.vectors import near_pairs
 from lookalike.types import Bool, Buckets, Int32, Int64, Numbered, Sets, to_arrow, to_numpy
 from lookalike.types.frozen import mutable
 from lookalike.verify.measures import Measure
@@ -91,6 +90,8 @@ def _joined(listed: FoundPairs) -> Joined:
 def _join_exactly(run: Run[Settings], found: Comparable, apart: Bool | None, options: JoinOptions) -> Iterator[Joined]:
     """Find every pair that is similar in either direction: vectors by matrix products, sets by a join."""
     if found.kind:
+        from lookalike.matching.vectors import near_pairs  # sets do not need it
+
         measure = run.settings.matching.measure
         for near in near_pairs(found.kind, measure, found.sets, found.earlier, run.workers, first=options.first):
             yield Joined(near.left, near.right, np.zeros(len(near.left), np.int64), near.compared, near.reached)

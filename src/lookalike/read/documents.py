@@ -281,9 +281,8 @@ def _column(texts: Sequence[bytes | bytearray]) -> pa.Array:
 def _read(file: File, compressed: bool = False) -> bytes:
     """All of a file, checked to be unchanged since it was found."""
     if compressed or file.compression is None:
-        raw = file.read()
-    else:
-        with file.reading(), file.open_decompressed() as opened:
-            raw = opened.read()
+        return file.read()
+    with file.reading(), file.open_decompressed() as opened:
+        raw: bytes = opened.read()
     file.check_unchanged()
     return raw
