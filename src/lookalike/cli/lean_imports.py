@@ -1,7 +1,8 @@
-"""Parts of NumPy that no command needs, executed only if something uses them.
+"""Modules that libraries import but no command needs, executed only if something uses them.
 
-A third of the time to import NumPy is spent on docstrings of its C functions and on types for annotations: 16 of the
-200 ms of a small job. `leave_out` makes these modules empty until someone asks for anything in them.
+A third of the time to import NumPy is spent on docstrings of its C functions and on types for annotations. Together
+with four modules of Python that pyarrow and others import just in case, that is 20 of the 200 ms of a small job.
+`leave_out` makes these modules empty until someone asks for anything in them.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ DOCSTRINGS = ("numpy._core._add_newdocs", "numpy._core._add_newdocs_scalars")
 """When imported, they add docstrings to functions and scalar types."""
 TYPES = ("numpy._typing", "numpy.typing")
 """NumPy itself and this package use only `NDArray` of these, in annotations."""
+STANDARD = ("bz2", "ipaddress", "lzma", "socket")
+"""For archives (imported by `shutil`), addresses in URLs (`pathlib`), and free ports (`pyarrow`)."""
+LEFT_OUT = (*DOCSTRINGS, *TYPES, *STANDARD)
 _LOADER = "__loader_of_the_contents__"
 _lock = threading.RLock()
 
@@ -43,10 +47,10 @@ class LeavingOut:
     @classmethod
     def find_spec(cls, name: str, path: Sequence[str] | None = None, target: Any = None) -> ModuleSpec | None:
         """The module as Python finds it, with a loader that waits; None for all other modules."""
-        if name not in DOCSTRINGS and name not in TYPES:
+        if name not in LEFT_OUT:
             return None
         spec = PathFinder.find_spec(name, path, target)
-        if spec is not None:  # otherwise a release of NumPy that has no such module
+        if spec is not None:  # otherwise a release that has no such module
             spec.loader = cls(name, spec.loader)  # type: ignore[assignment]
         return spec
 
@@ -62,5 +66,5 @@ class LeavingOut:
 
 
 def leave_out() -> None:
-    """Import NumPy without these modules, from now on in this process."""
+    """Import these modules empty, from now on in this process."""
     sys.meta_path.insert(0, LeavingOut)  # type: ignore[arg-type]

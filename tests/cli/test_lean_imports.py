@@ -1,4 +1,4 @@
-"""NumPy without docstrings and types: a command does without them, and whoever asks gets them."""
+"""Modules that are left out: a command does without them, and whoever asks gets them."""
 
 import subprocess
 import sys
@@ -7,7 +7,7 @@ import pytest
 
 LEAVE_OUT = """
 import sys
-from lookalike.cli.lean_numpy import leave_out
+from lookalike.cli.lean_imports import leave_out
 leave_out()
 import numpy as np
 def executed(name):
@@ -25,8 +25,8 @@ def test_a_command_executes_none_of_them(tmp_path):
     (tmp_path / "a.txt").write_text("one two\none two\nthree\n")
     code = f"""
 import os
-from lookalike.cli import lean_numpy, main
-os._exit = lambda code: print(code, [name for name in (*lean_numpy.DOCSTRINGS, *lean_numpy.TYPES) if executed(name)])
+from lookalike.cli import lean_imports, main
+os._exit = lambda code: print(code, [name for name in lean_imports.LEFT_OUT if executed(name)])
 main.main(["pairs", {str(tmp_path / "a.txt")!r}, "-o", {str(tmp_path / "out.csv")!r}, "--quiet"])
 """
     assert printed(code) == "0 []"
@@ -45,6 +45,12 @@ def test_numpy_works_without_them():
         "from numpy._typing import _UIntLike_co; print('integer' in str(_UIntLike_co))",
         "import numpy._typing._scalars as scalars; print(hasattr(scalars, '_IntLike_co'))",
         "import numpy._core._add_newdocs as docs; docs.add_newdoc; print('Create an array' in np.array.__doc__)",
+        "import socket; print(socket.socket().getsockname() == ('0.0.0.0', 0))",
+        "from socket import *; print(AF_INET.name == 'AF_INET')",
+        "import shutil, bz2; print(bz2.decompress(bz2.compress(b'a')) == b'a')",
+        "import pathlib, ipaddress; print(str(ipaddress.ip_address('::1')) == '::1')",
+        "import lzma, pickle; print(lzma.decompress(lzma.compress(b'a')) == b'a')",
+        "import asyncio; print(asyncio.run(asyncio.sleep(0, True)))",
         "import scipy.optimize; print(scipy.optimize.brentq(lambda x: x - 1, 0, 3) == 1)",
     ],
 )
