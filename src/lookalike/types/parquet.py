@@ -23,8 +23,9 @@ from typing import Any
 
 import pyarrow as pa
 from pyarrow import _parquet
+from pyarrow._parquet import FileMetaData
 
-FileMetaData = _parquet.FileMetaData
+__all__ = ["FileMetaData", "ParquetWriter", "read_batches", "read_footer"]
 
 _DEFAULTS = {
     "version": "2.6",

@@ -81,7 +81,7 @@ def _with_imports(name: str) -> Iterator[str]:
 
 
 @cache
-def _makers_digest() -> Any:
+def _makers_digest() -> hashlib._Hash:
     """A digest that has read the code that builds packs: once, not for each module, which took 5 ms."""
     total = hashlib.sha256()
     for maker in _MAKERS:
