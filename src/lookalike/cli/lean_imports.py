@@ -32,6 +32,7 @@ class LeftOut(ModuleType):
         with _lock:  # another thread may be executing it
             loader = self.__dict__.pop(_LOADER, None)
             if loader is not None:
+                self.__loader__ = self.__spec__.loader = loader  # type: ignore[union-attr]
                 loader.exec_module(self)
         if name not in self.__dict__:
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
