@@ -82,7 +82,7 @@ def _with_imports(name: str) -> Iterator[str]:
 
 @cache
 def _makers_digest() -> hashlib._Hash:
-    """A digest that has read the code that builds packs: once, not for each module, which took 5 ms."""
+    """A digest that has read the code that builds packs: once, not for each of the modules of a job."""
     total = hashlib.sha256()
     for maker in _MAKERS:
         total.update((KERNELS / maker).read_bytes())
