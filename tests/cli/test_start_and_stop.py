@@ -85,7 +85,7 @@ print([name for name in ("pandas", "numba", "pyarrow.compute") if name in sys.mo
 NOT_FOR_SMALL_JOBS = (
     "numba", "pandas", "pyarrow.compute", "pyarrow.dataset", "duckdb", "scipy", "matplotlib", "rich", "fsspec",
     "numpy.ma", "numpy.polynomial", "html.entities", "subprocess", "argparse", "secrets", "lookalike.report.html",
-    "lookalike.jobs.audit", "lookalike.kernels.pack.provide",
+    "lookalike.jobs.audit", "lookalike.kernels.pack.provide", "pyarrow.parquet", "pyarrow.fs", "ssl",
 )  # fmt: skip
 
 
@@ -102,6 +102,20 @@ assert run({arguments}) == 0
 print([name for name in {NOT_FOR_SMALL_JOBS} if name in sys.modules], file=sys.stderr)
 """
     assert python(code).stderr.strip() == "[]"
+
+
+def test_formats_are_imported_when_a_file_has_them(tmp_path):
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "a.txt").write_text(FOX)
+    arguments = ["dedup", str(tmp_path / "files"), "-o", str(tmp_path / "out"), "--quiet"]
+    code = f"""
+import sys
+from lookalike.cli.main import run
+assert run({arguments}) == 0
+unneeded = ["matching.vectors", *(f"read.{{name}}" for name in ("csv", "dat", "jsonl", "lines", "parquet", "vectors"))]
+print([name for name in unneeded if f"lookalike.{{name}}" in sys.modules])
+"""
+    assert python(code).stdout.strip() == "[]"
 
 
 def test_a_small_job_starts_no_threads(tmp_path):

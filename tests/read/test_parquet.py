@@ -186,8 +186,8 @@ def test_slices_in_any_order_on_threads(tmp_path: Path) -> None:
 
 def test_a_row_group_is_decoded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = []
-    open_ = parquet.ParquetSource.open
-    monkeypatch.setattr(parquet.ParquetSource, "open", lambda self: opened.append(1) or open_(self))
+    batches = parquet.ParquetSource.batches
+    monkeypatch.setattr(parquet.ParquetSource, "batches", lambda *given: opened.append(1) or batches(*given))
     source = source_of(tmp_path, pa.table({"text": [f"t{n}" for n in range(60)]}), row_group_size=30, limits=SMALL)
     with ThreadPoolExecutor(3) as pool:
         list(pool.map(lambda block: block.items(Wanted("text")), source.blocks()))

@@ -9,7 +9,7 @@ from dataclasses import FrozenInstanceError, asdict, astuple, field, replace
 
 import pytest
 
-from lookalike.types.frozen import frozen
+from lookalike.types.frozen import frozen, mutable
 from lookalike.types.items import ItemMemory
 
 
@@ -110,3 +110,24 @@ print(replace(pickle.loads({stored!r}), base_bytes=5))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "ItemMemory(memory_bytes=10, base_bytes=5, work_factor=0.0)"
+
+
+def test_a_mutable_one_changes_and_equals_only_itself():
+    @mutable
+    class Counter:
+        name: str
+        count: int = 0
+        seen: list[int] = field(default_factory=list)
+
+        def add(self) -> None:
+            self.count += 1
+
+    one, other = Counter("a"), Counter("a")
+    one.add()
+    one.seen.append(1)
+    assert (one.count, other.count, other.seen) == (1, 0, [])
+    assert one != Counter("a", 1, [1])
+    assert len({one, other}) == 2
+    assert replace(one, name="b").count == 1
+    with pytest.raises(TypeError, match="lacks the argument name"):
+        Counter()

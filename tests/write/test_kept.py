@@ -194,3 +194,27 @@ def test_an_error_while_a_row_group_is_encoded_is_raised(tmp_path: Path) -> None
     other = pa.table({"other": range(10)})
     with ThreadPoolExecutor(2) as pool, pytest.raises((ValueError, pa.ArrowInvalid)):
         write(tmp_path, "in.parquet", layout, [other], encoders=Encoders(pool.submit, 2, 1 << 30))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("count", [0, 1, 2, 7])
+def test_files_by_two_threads(tmp_path: Path, threads: int, count: int) -> None:
+    files = [(f"{'deep/er/' if n % 3 else ''}{n}.txt", memoryview(b"x" * n * 1000)) for n in range(count)]
+    with ThreadPoolExecutor(2) as pool:
+        encoders = Encoders(pool.submit, 2, 1 << 20) if threads > 1 else None
+        write(tmp_path, "0.txt", Layout("files"), [files[:5], files[5:]], encoders=encoders)
+    kept = tmp_path / "kept"
+    assert {str(path.relative_to(kept)): path.read_bytes() for path in kept.rglob("*.txt")} == dict(files)
+
+
+@pytest.mark.parametrize("bad", [0, 1])
+def test_a_file_that_cannot_be_written(tmp_path: Path, bad: int) -> None:
+    """Either thread may be the one that fails; nothing is written after the error has been raised."""
+    files = [(f"{n}.txt", b"text") for n in range(100)]
+    (tmp_path / "kept" / f"{bad}.txt").mkdir(parents=True)
+    with ThreadPoolExecutor(2) as pool:
+        with pytest.raises(IsADirectoryError):
+            write(tmp_path, "0.txt", Layout("files"), [files], encoders=Encoders(pool.submit, 2, 1 << 20))
+        written = sorted(tmp_path.glob("kept/*"))
+        assert all(path.read_bytes() == b"text" for path in written if path.is_file())
+    assert sorted(tmp_path.glob("kept/*")) == written

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 _MASTERS = "local[2], spark://HOST:7077, yarn or k8s://https://HOST:PORT"
-_MASTER = re.compile(
+_MASTER = (
     r"local(\[(\d+|\*)(,\s*\d+)?\])?|local-cluster\[\d+\s*,\s*\d+\s*,\s*\d+\]"
     r"|spark://[^\s,:]+:\d+(,[^\s,:]+:\d+)*|yarn|k8s://\S+|sc://\S+"
 )
@@ -32,7 +32,7 @@ def take_engine(options: dict[str, Any]) -> str | None:
         raise UsageError("--master requires --engine spark")
     if engine == "spark" and not master:
         raise UsageError(f"--engine spark needs --master: {_MASTERS}")
-    if master is not None and not _MASTER.fullmatch(master):
+    if master is not None and not re.fullmatch(_MASTER, master):
         raise UsageError(f"--master {master}: not the address of a Spark cluster; give {_MASTERS}")
     return None if engine == "local" else str(master)
 

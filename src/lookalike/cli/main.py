@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from lookalike.cli import stopping
+from lookalike.cli import lean_imports, stopping
 from lookalike.cli.terminal import complain, complaints, describe_usage
 from lookalike.errors import LookalikeError, ResourceError, UsageError
 from lookalike.version import __version__
@@ -88,6 +88,7 @@ def main(arguments: list[str] | None = None) -> None:
     gc.set_threshold(GARBAGE_OBJECTS, 10, 10)
     for name, value in LIBRARIES.items():
         os.environ.setdefault(name, value)
+    lean_imports.leave_out()
     stopping.catch_signals()
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # warnings are for developers, who set PYTHONWARNINGS

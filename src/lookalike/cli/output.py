@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -28,8 +27,7 @@ def print_record(run: dict[str, Any]) -> None:
     click.echo(json.dumps(run))
 
 
-@dataclass(frozen=True, slots=True)
-class TableOutput:
+class TableOutput(NamedTuple):
     """The file that `-o` names, or standard output as TSV."""
 
     path: Path | None

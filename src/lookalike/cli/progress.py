@@ -6,12 +6,12 @@ import contextlib
 import sys
 import threading
 import time
-from dataclasses import dataclass
 
 from lookalike.cli.terminal import printable
 from lookalike.engine.progress import Progress
 from lookalike.engine.usage import resident_bytes
 from lookalike.kernels.pack import announce_with
+from lookalike.types.frozen import mutable
 
 PLAIN_SECONDS = 10.0
 """Seconds between progress lines if stderr is not a terminal."""
@@ -34,7 +34,7 @@ def _progress(quiet: bool) -> Progress:
     return BarProgress()
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@mutable
 class Stage:
     """The current stage."""
 

@@ -8,7 +8,7 @@ import click
 
 from lookalike.cli.stopping import signals_held
 
-_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
+_UNSAFE = "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
 """Control characters, separators of lines, characters that reverse text, and halves of surrogate pairs."""
 
 
@@ -22,7 +22,9 @@ def printable(text: str) -> str:
     >>> printable("naïve\x1b[2J\n名.jsonl")
     'naïve\\x1b[2J\\n名.jsonl'
     """
-    return _UNSAFE.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text)
+    if text.isascii() and text.isprintable():
+        return text
+    return re.sub(_UNSAFE, lambda found: found[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text)
 
 
 complaints: list[str] = []

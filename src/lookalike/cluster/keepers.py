@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from lookalike.kernels import join
 from lookalike.types import Bool, Buckets, Int32, Int64, Mapper, UInt64
-from lookalike.types.frozen import frozen
+from lookalike.types.frozen import frozen, mutable
 
 BLOCK = 2048
 """Sets that threads compare with those kept before, before the next ones are decided. Any value gives the same result;
@@ -38,7 +37,7 @@ class DecidedSoFar(Protocol):
         ...
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@mutable
 class _WorkArrays:
     """The arrays that one thread works in."""
 

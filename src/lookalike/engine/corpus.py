@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -33,14 +32,14 @@ from lookalike.types import (
     total_bytes,
 )
 from lookalike.types import compute as pc
-from lookalike.types.frozen import frozen
+from lookalike.types.frozen import frozen, mutable
 
 Made = TypeVar("Made")
 NAMED_AT_ONCE = 1 << 20
 """The names of up to this many items are kept in memory for a list of pairs."""
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@mutable
 class Corpus:
     """Items, numbered in input order over all sources, with their digests."""
 

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
@@ -17,6 +17,7 @@ from lookalike.engine.progress import Progress
 from lookalike.engine.stores.work import WorkFolder
 from lookalike.engine.workers import Workers
 from lookalike.types import TEMPORARY
+from lookalike.types.frozen import mutable
 
 SMALL_BYTES = 1 << 16
 """Smaller input is processed in less time than threads take to start."""
@@ -34,7 +35,7 @@ class HasExecution(Protocol):
 AnySettings = TypeVar("AnySettings", bound=HasExecution)
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@mutable
 class Run(Generic[AnySettings]):
     """One run of a job. Created by `open_run` and passed to every stage."""
 

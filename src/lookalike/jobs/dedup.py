@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from lookalike.cluster.priority import order_by_column, order_by_rule, split_references
 from lookalike.engine.corpus import Corpus, ReadSettings
@@ -299,6 +298,8 @@ def _inputs_of(found: Deduplicated) -> RunInputs:
 
 def read_result(folder: Path) -> DedupResult:
     """An output folder as a result; the kept rows stay in its files."""
+    import pyarrow.parquet as pq  # no command needs it
+
     return DedupResult(
         None,
         pq.read_table(folder / "removed.parquet"),

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from lookalike.engine.execution import Execution
 from lookalike.errors import BadDataError, UsageError
@@ -150,6 +149,8 @@ def _unlike(names: list[str]) -> list[str]:
 
 
 def _read_records(path: Path, name: str) -> tuple[RecordTable, Int64]:
+    import pyarrow.parquet as pq
+
     try:
         table = pq.read_table(path)
     except (OSError, pa.ArrowException) as error:

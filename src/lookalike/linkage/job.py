@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from lookalike.engine.forecast import count_items
 from lookalike.engine.progress import Progress
@@ -260,6 +259,8 @@ def result_of(
 
 def read_links(folder: Path) -> LinkResult:
     """The result of an earlier run, from its output folder."""
+    import pyarrow.parquet as pq  # no command needs it
+
     run = json.loads((folder / "run.json").read_text("utf-8"))
     links, clusters = (pq.read_table(folder / f"{name}.parquet") for name in ("links", "clusters"))
     changes = folder / "changes.parquet"

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from lookalike.errors import BadDataError, UsageError
 from lookalike.families.cells import LARGEST_MEASUREMENT
@@ -123,6 +122,8 @@ def read_columns(file: File, encoding: str) -> dict[str, Any]:
         if file.suffix in (".csv", ".tsv"):
             return _read_csv(file, encoding)
         if file.suffix == ".parquet":
+            import pyarrow.parquet as pq
+
             with file.open() as stream:
                 stored = pq.ParquetFile(stream)
                 for name in stored.schema_arrow.names:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from lookalike.candidates.bands import join_band
 from lookalike.candidates.buckets import concatenate
-from lookalike.matching.vectors import values_of_pairs
 from lookalike.types import Buckets, Float64, Int64, Sets, UInt64, VectorKind
+from lookalike.types.frozen import mutable
 from lookalike.verify.measures import Measure
 
 
@@ -29,7 +28,7 @@ class CutPart(NamedTuple):
     sizes: Int64
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@mutable
 class Comparable:
     """Distinct sets, numbered 0, 1, ... by priority, with the buckets that they share.
 
@@ -94,6 +93,8 @@ class Comparable:
     def values(self, measure: Measure, left: Int64, right: Int64, overlaps: Int64) -> Float64:
         """The exact similarity or distance of pairs."""
         if self.kind:
+            from lookalike.matching.vectors import values_of_pairs  # sets do not need it
+
             return values_of_pairs(self.kind, measure, self.sets, left, right)
         return measure.of_overlaps(overlaps, self.sizes[left], self.sizes[right])
 

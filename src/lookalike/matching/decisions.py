@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from lookalike.matching.batches import Candidates, follow_equal
 from lookalike.matching.comparable import Comparable, EqualSets
 from lookalike.matching.refine import Refined, merge_refined
 from lookalike.types import Bool, Float64, Int32, Int64, to_arrow, to_numpy
-from lookalike.types.frozen import frozen
+from lookalike.types.frozen import frozen, mutable
 from lookalike.verify.measures import Measure
 
 
@@ -68,7 +68,7 @@ class Outcome:
         return kept
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@mutable
 class BatchDecisions:
     """The decisions about one batch, by place."""
 

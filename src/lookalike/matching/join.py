@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,8 +17,8 @@ from lookalike.engine.stores.pair_log import PairLog
 from lookalike.errors import UsageError
 from lookalike.matching.comparable import Comparable
 from lookalike.matching.refine import Refined, refine
-from lookalike.matching.vectors import near_pairs
 from lookalike.types import Bool, Buckets, Int32, Int64, Numbered, Sets, to_arrow, to_numpy
+from lookalike.types.frozen import mutable
 from lookalike.verify.measures import Measure
 from lookalike.verify.pairs import FoundPairs, list_pairs, list_pairs_of_band
 
@@ -30,7 +29,7 @@ PAIR_BYTES = 64
 """Memory for a pair while keepers are decided: its bucket, and its entries in the lists of its two sets."""
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@mutable
 class JoinOptions:
     """How exact methods work. They find the same pairs, except with `common`."""
 
@@ -91,6 +90,8 @@ def _joined(listed: FoundPairs) -> Joined:
 def _join_exactly(run: Run[Settings], found: Comparable, apart: Bool | None, options: JoinOptions) -> Iterator[Joined]:
     """Find every pair that is similar in either direction: vectors by matrix products, sets by a join."""
     if found.kind:
+        from lookalike.matching.vectors import near_pairs  # sets do not need it
+
         measure = run.settings.matching.measure
         for near in near_pairs(found.kind, measure, found.sets, found.earlier, run.workers, first=options.first):
             yield Joined(near.left, near.right, np.zeros(len(near.left), np.int64), near.compared, near.reached)

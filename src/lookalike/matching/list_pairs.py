@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +20,7 @@ from lookalike.matching.comparable import Comparable, EqualSets
 from lookalike.matching.join import JoinOptions, join_sets
 from lookalike.matching.refine import Refined, merge_refined
 from lookalike.types import Bool, Float64, Int32, Int64, to_arrow, to_numpy
-from lookalike.types.frozen import frozen
+from lookalike.types.frozen import frozen, mutable
 
 EXPANDED = 1 << 20
 """Pairs of items that are generated at a time."""
@@ -28,7 +28,7 @@ MOST_PAIRS = 1 << 32
 """A longer list of pairs (16 bytes each on disk) helps nobody; dedup does."""
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@mutable
 class Listing:
     """How the pairs were found."""
 

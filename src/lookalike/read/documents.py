@@ -9,7 +9,6 @@ import codecs
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
@@ -36,6 +35,7 @@ from lookalike.types import (
     bytes_to_arrow,
     text_arrays,
 )
+from lookalike.types.frozen import mutable
 
 COLUMN = "text"
 SHOWN_BYTES = 1024
@@ -186,7 +186,7 @@ class DocumentsSource:
         return [*edges, len(self.files)]
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@mutable
 class DocumentBlock:
     """Some files, read on demand."""
 
@@ -281,9 +281,8 @@ def _column(texts: Sequence[bytes | bytearray]) -> pa.Array:
 def _read(file: File, compressed: bool = False) -> bytes:
     """All of a file, checked to be unchanged since it was found."""
     if compressed or file.compression is None:
-        raw = file.read()
-    else:
-        with file.reading(), file.open_decompressed() as opened:
-            raw = opened.read()
+        return file.read()
+    with file.reading(), file.open_decompressed() as opened:
+        raw: bytes = opened.read()
     file.check_unchanged()
     return raw

@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 
 from lookalike.errors import BadDataError, LookalikeError, UsageError
 from lookalike.types.frozen import frozen
+from lookalike.types.once import once
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 """Suffixes of compressed text, and Arrow's name of the compression."""
@@ -53,12 +53,12 @@ class File:
         path = os.path.join(os.getcwd(), self.path) if self.system is None else self.path
         return File, (self.name, self.kept_path, path, self.nbytes, self.stamp, self.system)
 
-    @cached_property
+    @once
     def compression(self) -> str | None:
         """`"gzip"`, `"zstd"` or None, by the last suffix."""
         return COMPRESSIONS.get(os.path.splitext(self.path)[1].lower())
 
-    @cached_property
+    @once
     def suffix(self) -> str:
         """The suffix of the format, without that of the compression."""
         stem, last = os.path.splitext(self.path)
@@ -80,7 +80,10 @@ class File:
         return UsageError(f"{self.name}: cannot be opened: {error}")
 
     def read(self) -> bytes:
-        """All stored bytes; a small local file is read in half the time that it takes with `open`."""
+        """All stored bytes, unchanged since the file was found.
+
+        A small local file is read in half the time that it takes with `open`.
+        """
         if self.system is not None:
             with self.reading(), self.open() as opened:
                 return bytes(opened.read())
@@ -92,6 +95,7 @@ class File:
             found = os.read(handle, self.nbytes + 1)
             while len(found) != self.nbytes and (more := os.read(handle, READ_BYTES)):
                 found += more
+            self._check_stamp(_stamp_of(os.fstat(handle)))  # half the time of `check_unchanged`
             return found
         except OSError as error:
             raise self._not_read(error) from error
@@ -108,10 +112,13 @@ class File:
         if self.stamp is None:
             return
         try:
-            same = stamp(self.path) == self.stamp
+            now = stamp(self.path)
         except OSError:
-            same = False
-        if not same:
+            now = None
+        self._check_stamp(now)
+
+    def _check_stamp(self, now: tuple[int, int] | None) -> None:
+        if self.stamp is not None and now != self.stamp:
             raise BadDataError(f"{self.name}: changed while it was read; run again once it is complete")
 
     @contextmanager
@@ -132,7 +139,10 @@ class File:
 
 def stamp(path: str) -> tuple[int, int]:
     """Size and modification time of a local file."""
-    found = os.stat(path)
+    return _stamp_of(os.stat(path))
+
+
+def _stamp_of(found: os.stat_result) -> tuple[int, int]:
     return found.st_size, found.st_mtime_ns
 
 

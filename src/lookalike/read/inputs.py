@@ -22,7 +22,7 @@ from lookalike.errors import BadDataError, ResourceError, UsageError
 from lookalike.read.documents import DocumentsSource
 from lookalike.read.earlier import LINE_FILES, names_an_index, read_record
 from lookalike.read.files import File, first_line, stamp
-from lookalike.read.formats import FORMATS, UNCOMPRESSED_ONLY
+from lookalike.read.formats import FORMATS, UNCOMPRESSED_ONLY, open_source
 from lookalike.read.names import kept_paths
 from lookalike.read.streams import check_encoding
 from lookalike.read.unreadable import UnreadableSource
@@ -189,7 +189,7 @@ def _open_documents(members: list[InputFile], encoding: str, limits: ReadLimits)
 def _open_file(file: File, encoding: str, limits: ReadLimits) -> Source:
     if file.compression and file.suffix in UNCOMPRESSED_ONLY:
         raise UsageError(f"{file.name}: compressed {file.suffix} files are not supported; decompress it first")
-    return FORMATS[file.suffix](file, encoding, limits)
+    return open_source(file, encoding, limits)
 
 
 def _find(given: str, spool: Path | None, before: list[InputFile], how: Finding) -> list[InputFile]:
@@ -265,7 +265,7 @@ def _local(name: str, kept_path: str, found: tuple[int, int] | None = None) -> F
     if not os.access(name, os.R_OK):
         raise UsageError(f"{name}: cannot be read: permission denied")
     # bytes of a name that are not UTF-8 are escaped
-    shown = os.fsencode(name).decode("utf-8", "backslashreplace")
+    shown = name if name.isascii() else os.fsencode(name).decode("utf-8", "backslashreplace")
     return File(shown, kept_path, name, found[0], found)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -35,7 +35,7 @@ from lookalike.types import (
     to_arrow,
 )
 from lookalike.types import compute as pc
-from lookalike.types.frozen import frozen
+from lookalike.types.frozen import frozen, mutable
 
 NEWLINE = ord("\n")
 SPAN_BLOCKS = 1 << 32
@@ -95,7 +95,7 @@ class Rows:
         return pa.Array.from_buffers(pa.large_binary(), len(self), [None, pa.py_buffer(offsets), self.data])
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@mutable
 class Parsed:
     """The outcome of parsing some rows: the good ones as columns, the bad ones by number."""
 
@@ -293,7 +293,7 @@ class LineSource(ABC):
         yield parsed
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@mutable
 class LineBlock:
     """Consecutive rows of a `LineSource`, not yet separated."""
 

@@ -45,13 +45,15 @@ def clean_path(path: str) -> str:
     >>> clean_path("/a/../b.txt"), clean_path("memory://x/y.csv")
     ('a/b.txt', 'memory/x/y.csv')
     """
+    if "/" not in path and path not in ("", ".", ".."):  # most paths of a folder with thousands of files
+        return path
     parts = [part for part in path.replace("://", "/").split("/") if part not in ("", ".", "..")]
     return "/".join(parts) or "file"
 
 
 def _numbered(names: list[str]) -> list[str]:
     """Append numbers to names that are taken, or that are also the folder of another file."""
-    parents = map(PurePosixPath, {posixpath.dirname(name) for name in names})
+    parents = map(PurePosixPath, {name.rpartition("/")[0] for name in names})
     folders = {str(folder) for parent in parents for folder in (parent, *parent.parents)}
     taken: set[str] = set()
     wished = set(names)

@@ -12,13 +12,13 @@ from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from lookalike.errors import BadDataError
 from lookalike.read.files import File
 from lookalike.read.long import LongPages
 from lookalike.read.slices import Slice
 from lookalike.types import READ_LIMITS, Block, Int64, ItemMemory, Layout, ReadLimits
+from lookalike.types.parquet import FileMetaData, read_batches, read_footer
 
 BUFFER_BYTES = 1 << 20
 """How much of a column is read at a time."""
@@ -38,7 +38,7 @@ class ParquetSource:
         self.groups: range | None = None
         """The row groups to read; None for all."""
         self._lock = threading.Lock()
-        self._footer: tuple[pq.FileMetaData, pa.Schema] | None = None
+        self._footer: tuple[FileMetaData, pa.Schema] | None = None
         self._long_pages: LongPages | None = None
 
     def part(self, groups: range) -> ParquetSource:
@@ -51,20 +51,19 @@ class ParquetSource:
         # for another process: open nothing yet
         return ParquetSource, (self.file, "utf-8", self.limits), {"groups": self.groups}
 
-    def footer(self) -> tuple[pq.FileMetaData, pa.Schema]:
+    def footer(self) -> tuple[FileMetaData, pa.Schema]:
         """Metadata and schema, read once."""
         with self._lock, self.file.reading():
             if self._footer is None:
                 try:
-                    with pq.ParquetFile(self.file.open()) as opened:
-                        self._footer = opened.metadata, opened.schema_arrow
+                    self._footer = read_footer(self.file.open())
                 except UnicodeDecodeError as error:
                     raise BadDataError(f"{self.file.name}: the name of a column is not valid UTF-8") from error
             return self._footer
 
-    def open(self) -> pq.ParquetFile:
-        """A reader for one thread; columns are streamed, not loaded as a whole."""
-        return pq.ParquetFile(self.file.open(), metadata=self.footer()[0], buffer_size=BUFFER_BYTES, pre_buffer=False)
+    def batches(self, group: int, rows: int, columns: tuple[str, ...] | None) -> Iterator[pa.RecordBatch]:
+        """The rows of a row group, for one thread; columns are streamed, not loaded as a whole."""
+        return read_batches(self.file.open(), self.footer()[0], group, rows, columns, BUFFER_BYTES)
 
     def column_names(self) -> Sequence[str]:
         """The names of the columns."""
@@ -225,12 +224,10 @@ def decode(
     source: ParquetSource, number: int, rows: int, columns: tuple[str, ...] | None
 ) -> Generator[pa.Table, None, None]:
     """Yield the slices of a row group in order."""
-    names = None if columns is None else list(columns)
-    with source.file.reading(), source.open() as opened:
-        batches = opened.iter_batches(rows, [number], names, use_threads=False)
+    with source.file.reading():
         held: list[pa.RecordBatch] = []
         count = 0
-        for batch in batches:
+        for batch in source.batches(number, rows, columns):
             # Arrow ends a batch early at the end of a decoded piece of a column
             while count + batch.num_rows >= rows:
                 held.append(batch.slice(0, rows - count))

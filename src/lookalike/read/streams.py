@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import pyarrow as pa
 
 from lookalike.errors import UsageError
 from lookalike.read.files import File
+from lookalike.types.frozen import mutable
 
 _MARKED = "lookalike-marked"
 
@@ -139,7 +139,7 @@ class TextStream:
         self._stored.close()
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@mutable
 class Piece:
     """Complete rows: the bytes before `end`; the bytes after it belong to the next piece."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import pyarrow as pa
@@ -11,9 +11,10 @@ import pyarrow as pa
 from lookalike.errors import BadDataError
 from lookalike.read.files import File
 from lookalike.types import Block, Bool, Int64, ItemMemory, Items, Layout, Rejected, Wanted
+from lookalike.types.frozen import mutable
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@mutable
 class UnreadableSource:
     """A folder or file that `--on-error skip` omits entirely."""
 
@@ -47,7 +48,7 @@ class UnreadableSource:
         raise IndexError(row)
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@mutable
 class UnreadableBlock:
     """No items, and one error."""
 

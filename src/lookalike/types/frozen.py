@@ -1,4 +1,4 @@
-"""Frozen dataclasses whose methods are created on first use.
+"""Dataclasses, frozen or not, whose methods are created on first use.
 
 Creating a dataclass takes most of a millisecond, because its methods are generated as text and compiled. A small job
 imports eighty of them and uses half. Here nothing is compiled. See docs/decisions/0021-frozen-records.md.
@@ -55,6 +55,34 @@ def frozen(cls: Class) -> Class:
     >>> replace(Point(1), y=2)
     Point(x=1, y=2)
     """
+    _postpone(cls)
+    for name, method in _SHARED.items():
+        if name not in cls.__dict__:
+            setattr(cls, name, method)
+    return cls
+
+
+@dataclass_transform(eq_default=False, field_specifiers=(field,))
+def mutable(cls: Class) -> Class:
+    """Turn a class into a dataclass with fields that may change; objects are equal only to themselves.
+
+    Examples
+    --------
+    >>> @mutable
+    ... class Counter:
+    ...     name: str
+    ...     count: int = 0
+    >>> counter = Counter("a")
+    >>> counter.count += 1
+    >>> counter.count, counter == Counter("a", 1)
+    (1, False)
+    """
+    _postpone(cls)
+    return cls
+
+
+def _postpone(cls: Any) -> None:
+    """Complete a class when its first object is created."""
     begun: Any = cls
 
     def first_init(self: Any, *given: Any, **named: Any) -> None:
@@ -66,10 +94,6 @@ def frozen(cls: Class) -> Class:
         self.__dict__.update(state)
 
     begun.__init__, begun.__setstate__, begun.__signature__ = first_init, set_state, _Signature(first_init)
-    for name, method in _SHARED.items():
-        if name not in cls.__dict__:
-            setattr(cls, name, method)
-    return cls
 
 
 class _Signature:

@@ -25,7 +25,7 @@ class Saved(NamedTuple):
 
 
 class Encoders(NamedTuple):
-    """Threads that encode and compress what is written."""
+    """Threads that encode, compress and write."""
 
     submit: Callable[..., Future[Any]]
     """Starts a call on one of them."""

@@ -12,11 +12,11 @@ from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from lookalike.errors import UsageError
 from lookalike.types import Rejected, strings_to_arrow
 from lookalike.types import compute as pc
+from lookalike.types.parquet import ParquetWriter
 from lookalike.write.files import TABLE_SUFFIXES, disk_errors, whole_file
 from lookalike.write.kept_file import Encoders
 from lookalike.write.row_groups import ParallelGroups
@@ -46,10 +46,10 @@ def write_tables(path: str | Path, tables: Iterator[pa.Table], encoders: Encoder
 
     Examples
     --------
-    >>> import tempfile
+    >>> import pyarrow.parquet, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_tables(Path(folder, "a.parquet"), iter([pa.table({"a": [1]}), pa.table({"a": [2]})]))
-    ...     pq.read_table(Path(folder, "a.parquet")).column("a").to_pylist()
+    ...     pyarrow.parquet.read_table(Path(folder, "a.parquet")).column("a").to_pylist()
     [1, 2]
     """
     path = Path(path)
@@ -92,7 +92,7 @@ def _write_parquet(path: Path, schema: pa.Schema, tables: Iterator[pa.Table], en
                 groups.write_table(table, row_group_size=table.num_rows)
             groups.close()
             return
-        with pq.ParquetWriter(stream, schema, **options) as writer:
+        with ParquetWriter(stream, schema, **options) as writer:
             for table in chain(first, tables):
                 writer.write_table(table)
             writer.add_key_value_metadata(metadata)

@@ -13,8 +13,8 @@ from concurrent.futures import Future
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from lookalike.types.parquet import ParquetWriter
 from lookalike.types.thrift import Field, Fields, read_struct, write_struct
 from lookalike.write.kept_file import Encoders
 
@@ -37,7 +37,7 @@ class EncodedGroup(NamedTuple):
 
 
 class ParallelGroups:
-    """The part of the interface of `pq.ParquetWriter` that is used to write tables."""
+    """The part of the interface of `ParquetWriter` that is used to write tables."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ def encode_group(
 ) -> EncodedGroup:
     """Encode a table as one row group, or as none if it has no rows; `metadata` is added to the footer."""
     sink = pa.BufferOutputStream()
-    with pq.ParquetWriter(sink, schema, **options) as writer:
+    with ParquetWriter(sink, schema, **options) as writer:
         if table.num_rows:
             writer.write_table(table, row_group_size=table.num_rows)
         if metadata:

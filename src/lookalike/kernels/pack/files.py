@@ -81,11 +81,18 @@ def _with_imports(name: str) -> Iterator[str]:
 
 
 @cache
-def digest(module: str) -> str:
-    """A digest of everything that a module's machine code depends on, except for the processor."""
+def _makers_digest() -> hashlib._Hash:
+    """A digest that has read the code that builds packs: once, not for each of the modules of a job."""
     total = hashlib.sha256()
     for maker in _MAKERS:
         total.update((KERNELS / maker).read_bytes())
+    return total
+
+
+@cache
+def digest(module: str) -> str:
+    """A digest of everything that a module's machine code depends on, except for the processor."""
+    total = _makers_digest().copy()
     for name in sorted(_with_imports(module)):
         total.update(name.encode() + b"\0" + _source(name)[0])
     return total.hexdigest()[:16]

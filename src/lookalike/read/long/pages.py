@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from lookalike.read.files import File
 from lookalike.types import ItemMemory, ReadLimits
+from lookalike.types.parquet import FileMetaData
 from lookalike.types.thrift import read_struct
 
 HEADER_BYTES = 1 << 14
@@ -39,7 +39,7 @@ class LongPages:
         self._long_bytes = long_bytes
 
     @classmethod
-    def find(cls, file: File, metadata: pq.FileMetaData, limits: ReadLimits) -> LongPages:
+    def find(cls, file: File, metadata: FileMetaData, limits: ReadLimits) -> LongPages:
         """Find large and long pages. Only local files are searched: a URL would need many requests."""
         if file.system is not None:
             return cls({}, limits.long_page_bytes)
@@ -67,9 +67,7 @@ class LongPages:
         return largest >= self._long_bytes or (largest > 0 and scarce)
 
 
-def _find_pages(
-    file: pa.NativeFile, metadata: pq.FileMetaData, least_bytes: int
-) -> Iterator[tuple[tuple[int, str], int]]:
+def _find_pages(file: pa.NativeFile, metadata: FileMetaData, least_bytes: int) -> Iterator[tuple[tuple[int, str], int]]:
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
         for column in map(group.column, range(group.num_columns)):

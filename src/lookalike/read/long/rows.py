@@ -7,7 +7,6 @@ through the parser of its format.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from lookalike.read.columns import check_length, find_bad_utf8
 from lookalike.read.long.texts import TEXT_FACTOR, recode, text_at
 from lookalike.read.streams import Piece
 from lookalike.types import Bool, Int64, Items, ReadLimits, Rejected, UInt8, Wanted
+from lookalike.types.frozen import mutable
 
 if TYPE_CHECKING:
     from lookalike.read.lines import LineSource, Parsed
@@ -97,7 +97,7 @@ class LongRow:
         return self._texts[int(value[least:])] if isinstance(value, str) and len(value) > least else None
 
 
-@dataclass(slots=True, eq=False, repr=False)
+@mutable
 class LongBlock:
     """One long row. It is released when its source continues reading, and read again if needed."""
 
