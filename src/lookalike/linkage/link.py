@@ -12,6 +12,7 @@ from lookalike.engine.progress import Progress
 from lookalike.engine.run import Run
 from lookalike.errors import UsageError
 from lookalike.kernels.pack import expect
+from lookalike.linkage.blocking.copies import MANY, Copies, find_copies
 from lookalike.linkage.blocking.find import CandidatePairs, find_pairs, word_budget
 from lookalike.linkage.blocking.third_records import insert_pairs, propose_by_third
 from lookalike.linkage.decide.links import choose_assignment, decide_links
@@ -57,6 +58,8 @@ CERTAIN = 0.99
 but also more relatives of people: clusters by name and postcode get worse by 0.003, others better by 0.001
 (docs/log.md)."""
 BY_LEVELS_NOTHING = "levels of agreement find no match"
+MANY_COPIES = 0.2
+"""If another record stands for this share of the records, entities have many records, among which none is the best."""
 CONTRADICTING = "levels of agreement contradict each other"
 AS_TEXTS = "so names and addresses are compared as texts"
 MANY_WRONG = 0.3
@@ -101,15 +104,22 @@ def link_tables(
     expected = check_columns(columns, table_bytes, run.settings.execution, right is not None)
     run.progress.say(f"Expected: {expected / 1e9:,.1f} GB of memory.")
     choice = choose_model(columns, right is not None, run.settings) if known is None else known_choice(known)
+    copies = find_copies(columns) if sizes.right is None else None
+    if known is None and copies is not None and copies.share >= MANY_COPIES and choice.name == "words":
+        choice = ModelChoice("levels", f"{copies.share:.0%} of the records are copies of others")
     words = sizes.pairs > 0 and choice.name == "words"
+    copies = None if words or copies is None or not copies.share else copies
+    if copies is not None:
+        columns = [replace(column, apart=copies.apart) for column in columns]
     with run.progress.stage("candidates"):
         pieces, texts = LinkPieces(run.work), Texts(columns, run.workers.map)
-        pairs = pieces.candidates(lambda: _find_candidates(columns, texts, sizes, run, notes, pieces, words))
+        pairs = pieces.candidates(lambda: _find_candidates(columns, texts, sizes, run, notes, pieces, words, copies))
     with run.progress.stage("comparing"):
         if words:
             random_pairs = min(random_pairs, WORD_PAIRS_ALONE if sizes.right is None else WORD_PAIRS)
         # Known weights already account for chance; only the evidence of words needs it again.
         random = sizes.draw_pairs(run.settings.seed, random_pairs if words or known is None else 0)
+        random = random if copies is None else copies.leave_out(random)
         swapped = None if known is None else known.exchanged
         agreement = compare_pairs(columns, (pairs.left, pairs.right), random, run, swapped)
     drawn = sizes.draw_pairs(run.settings.seed + 1, random_pairs) if validating is not None else random
@@ -130,7 +140,7 @@ def link_tables(
             found.notes.add(f"{BY_LEVELS_NOTHING}, {AS_TEXTS}")
             return found
         if sizes.right is None:
-            pairs, agreement, plain = _complete(columns, texts, pairs, agreement, plain, sizes, run, known)
+            pairs, agreement, plain = _complete(columns, texts, pairs, agreement, plain, sizes, run, known, copies)
 
     run.progress.say(f"Scored by {choice.name}: {choice.reason}.")
 
@@ -144,7 +154,7 @@ def link_tables(
                 scores = refine_scores(scores, pairs, agreement, some, run)
         with run.progress.stage("deciding"):
             return _decide(
-                columns, sizes, pairs, agreement, scores, choice, validating, drawn, run.settings, notes, known
+                columns, sizes, pairs, agreement, scores, choice, validating, drawn, run.settings, notes, known, copies
             )  # fmt: skip
 
     found = attempt(labels, notes)
@@ -189,6 +199,7 @@ def _complete(
     sizes: TableSizes,
     run: Run[LinkSettings],
     known: Model | None,
+    copies: Copies | None,
 ) -> tuple[CandidatePairs, Agreement, Scores]:
     """Candidates, their agreement and scores, including pairs of one table that match the same third record.
 
@@ -196,7 +207,10 @@ def _complete(
     """
     if not isinstance(scores.scoring, Weights) or scores.probability is None:
         return pairs, agreement, scores
-    more = propose_by_third(pairs, scores.probability >= CERTAIN, sizes.records)
+    certain = scores.probability >= CERTAIN
+    if copies is not None:
+        certain &= ~copies.apart[pairs.right]  # the first stands for them here, too
+    more = propose_by_third(pairs, certain, sizes.records)
     if not len(more[0]):
         return pairs, agreement, scores
     nothing = np.empty(0, np.int32)
@@ -279,25 +293,29 @@ def _read_fields(
 
 def _find_candidates(
     columns: list[Column], texts: Texts, sizes: TableSizes, run: Run[LinkSettings], notes: Notes, steps: LinkPieces,
-    words: bool,
+    words: bool, copies: Copies | None,
 ) -> CandidatePairs:  # fmt: skip
     """The pairs worth comparing; none if a table has no record to compare."""
     if not sizes.pairs:
         what = "the table has fewer than two records" if sizes.right is None else "a table has no records"
         notes.add(f"{what}, so there is nothing to link")
         return CandidatePairs.none()
+    if copies is not None:
+        columns = [column.take(copies.kept) for column in columns]
+        texts = Texts(columns, run.workers.map)
     coarse = []
     if (nicknames := run.settings.nicknames) is not None:
         people = [(place, column) for place, column in enumerate(columns) if column.kind == "person"]
         coarse = [(one, place) for place, column in people for one in nicknames.coarsen(column)]
     each = run.workers.map
     few = word_budget(sizes.records) if words and sizes.right is not None else None
+    split = len(columns[0]) if sizes.right is None else sizes.left
     found = find_pairs(
-        columns, sizes.left, coarse=coarse, each=each, seed=run.settings.seed, steps=steps, most_pairs=few
+        columns, split, coarse=coarse, each=each, seed=run.settings.seed, steps=steps, most_pairs=few
     )  # fmt: skip
-    if all(column.kind != "text" for column in columns):
-        return found
-    return add_partners(found, columns, texts, sizes.left, each)
+    if any(column.kind == "text" for column in columns):
+        found = add_partners(found, columns, texts, split, each)
+    return found if copies is None else copies.complete(found)
 
 
 def _decide(
@@ -312,6 +330,7 @@ def _decide(
     settings: LinkSettings,
     notes: Notes,
     known: Model | None = None,
+    copies: Copies | None = None,
 ) -> Linked:
     """Choose the cut and the links, and estimate precision and recall."""
     scoring, score, probability, _ = scores
@@ -328,7 +347,13 @@ def _decide(
     # A pair counts as a match from a probability of one half, even if links must be more certain than that.
     even = cut if probability is None else min(cut, scores.even)
     split = None if sizes.right is None else sizes.left
-    chosen, refused, contradictions = decide_links(pairs, score, cut, even, method, split, sizes.records, notes.add)
+    apart = np.zeros(sizes.records, np.bool_) if copies is None else copies.apart
+    chosen, refused, contradictions = decide_links(pairs, score, cut, even, method, split, apart, notes.add)
+    if copies is not None:
+        often = count(int(apart.sum()), "record is a copy", "records are copies")
+        notes.add(
+            f"{often} of others with more than {MANY} identical ones: only the first is compared with other records"
+        )
     if refused:
         notes.add(
             f"refused links: {refused:,} (pairs at or above the cut that would join clusters most of whose other pairs "

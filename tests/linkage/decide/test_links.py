@@ -64,7 +64,9 @@ def test_contradictions_are_counted_even_if_each_record_has_one_link():
     # Left 0 and 1 share a partner (3); the others of left 1 are not those of left 0.
     left, right = np.array([0, 1, 1, 1, 2], np.int32), np.array([3, 3, 4, 5, 6], np.int32)
     pairs, score = replace(CandidatePairs.none(), left=left, right=right), np.array([5.0, 9, 9, 9, 9])
-    several, one = (decide_links(pairs, score, 1.0, 1.0, method, 3, 7, print) for method in ("no", "optimal"))
+    several, one = (
+        decide_links(pairs, score, 1.0, 1.0, method, 3, np.zeros(7, np.bool_), print) for method in ("no", "optimal")
+    )
     assert (several.refused, several.contradictions) == (1, 0.2)
     assert (one.refused, one.contradictions) == (0, 0.2)
     assert one.chosen.sum() == 3

@@ -15,6 +15,7 @@ from lookalike.linkage.blocking.budget import HashReport
 from lookalike.linkage.blocking.find import CandidatePairs
 from lookalike.types import Bool, Int32, Int64, distinct
 
+THIRD = "records that match the same third"
 MOST_MATCHES = 100
 """A record that matches more others than this proposes none: an entity rarely has that many records, and there would be
 too many pairs."""
@@ -83,8 +84,10 @@ def _limit(costs: Int64, budget: int) -> int:
     return int(below.max(initial=0))
 
 
-def insert_pairs(pairs: CandidatePairs, left: Int32, right: Int32) -> tuple[CandidatePairs, Int64]:
+def insert_pairs(pairs: CandidatePairs, left: Int32, right: Int32, what: str = THIRD) -> tuple[CandidatePairs, Int64]:
     """Insert pairs into the candidate pairs, in order; also return the new order of old and new pairs.
+
+    `what` names them in the report.
 
     Examples
     --------
@@ -97,6 +100,6 @@ def insert_pairs(pairs: CandidatePairs, left: Int32, right: Int32) -> tuple[Cand
     lefts, rights = np.concatenate([pairs.left, left]), np.concatenate([pairs.right, right])
     order = np.argsort(lefts.astype(np.int64) << 32 | rights, kind="stable")
     groups = np.concatenate([pairs.groups, np.zeros(len(left), np.uint8)])
-    report = HashReport("records that match the same third", "", len(left), pairs=len(left), only=len(left))
+    report = HashReport(what, "", len(left), pairs=len(left), only=len(left))
     found = replace(pairs, left=lefts[order], right=rights[order], groups=groups[order], report=[*pairs.report, report])
     return found, order

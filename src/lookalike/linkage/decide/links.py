@@ -89,7 +89,7 @@ class Decision(NamedTuple):
 
 
 def decide_links(
-    pairs: CandidatePairs, score: Float64, cut: float, even: float, method: str, split: int | None, records: int,
+    pairs: CandidatePairs, score: Float64, cut: float, even: float, method: str, split: int | None, apart: Bool,
     note: Note,
 ) -> Decision:  # fmt: skip
     """The pairs at or above the cut; with at most one per record, or without those that the majority contradicts.
@@ -102,13 +102,15 @@ def decide_links(
         `optimal` or `greedy` for one link per record, `no` or `auto` for several.
     split
         The number of records in the left table; None for a single table.
+    apart
+        For each record, whether it is a copy of another one that stands for it.
     """
     above = np.asarray(score >= cut)
     several = method in ("auto", "no")
     places = np.flatnonzero(above)
     chosen, refused = above, 0
     if several or min(share_with_one(side[places]) for side in (pairs.left, pairs.right)) < MOSTLY_ONE:
-        chosen, refused = refuse_minority(pairs, score, cut, even, above, split, records)
+        chosen, refused = refuse_minority(pairs, score, cut, even, above, split, apart)
     contradictions = refused / max(1, len(places))
     if several:
         return Decision(chosen, refused, contradictions)
@@ -121,16 +123,17 @@ def decide_links(
 
 
 def refuse_minority(
-    pairs: CandidatePairs, score: Float64, cut: float, even: float, chosen: Bool, split: int | None, records: int
+    pairs: CandidatePairs, score: Float64, cut: float, even: float, chosen: Bool, split: int | None, apart: Bool
 ) -> tuple[Bool, int]:
     """The chosen pairs that lie within clusters joined by majority, and how many are refused; see `decide_links`."""
-    places = np.flatnonzero(chosen)
+    counted = ~apart[pairs.right]  # copies have no other pair, and follow the one that stands for them
+    places = np.flatnonzero(chosen & counted)
     ends = pairs.left[places], pairs.right[places]
     if not len(places) or (split is not None and min(map(share_with_one, ends)) == 1):
         return chosen, 0  # every cluster is a pair
-    matches = np.flatnonzero(score >= even)
+    matches = np.flatnonzero((score >= even) & counted)
     given = pairs.left[matches], pairs.right[matches], score[matches] - even
-    first = cluster_by_majority(*given, records, cut - even, split)
+    first = cluster_by_majority(*given, len(apart), cut - even, split)
     refused = places[first[ends[0]] != first[ends[1]]]
     kept = chosen.copy()
     kept[refused] = False

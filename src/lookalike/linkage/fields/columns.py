@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from lookalike.types import Int32, Int64
+from lookalike.types import Bool, Int32, Int64
 from lookalike.types.frozen import frozen
 
 
@@ -30,9 +30,20 @@ class Column:
     """int32[records]."""
     values: pa.Array
     """large_string, normalised and distinct; none is null or empty."""
+    apart: Bool | None = None
+    """bool[records]: copies of other records, which do not make a value common; None if there are none."""
 
     def __len__(self) -> int:
         return len(self.codes)
+
+    def take(self, records: Int64) -> Column:
+        """The field of some records."""
+        return Column(self.name, self.kind, self.codes[records], self.values)
+
+    def counts(self) -> Int64:
+        """The number of records with each value, without copies."""
+        counted = self.codes >= 0 if self.apart is None else (self.codes >= 0) & ~self.apart
+        return np.bincount(self.codes[counted], minlength=len(self.values))
 
     @property
     def missing(self) -> int:

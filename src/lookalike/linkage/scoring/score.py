@@ -226,9 +226,9 @@ def _add_span(given: tuple[Any, ...], score: Float64, span: Span) -> None:
 
 def _frequencies_of_values(column: Column, weights: Weights, place: int) -> Float64:
     """The probability that another record has each value of a field, estimated from the records outside a pair."""
-    counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
-    others = (counts.astype(np.float64) - 2) * (1 - weights.own_shares.get(place, 0.0))
-    return frequency_beyond(others, max(1, len(column)), float(weights.others.own(place)[0]))
+    others = (column.counts().astype(np.float64) - 2) * (1 - weights.own_shares.get(place, 0.0))
+    records = len(column) if column.apart is None else int(np.count_nonzero(~column.apart))
+    return frequency_beyond(others, max(1, records), float(weights.others.own(place)[0]))
 
 
 def _own_shares(
