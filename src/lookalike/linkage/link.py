@@ -12,7 +12,7 @@ from lookalike.engine.progress import Progress
 from lookalike.engine.run import Run
 from lookalike.errors import UsageError
 from lookalike.kernels.pack import expect
-from lookalike.linkage.blocking.copies import MANY, Copies, find_copies
+from lookalike.linkage.blocking.copies import Copies, find_copies, many_copies
 from lookalike.linkage.blocking.find import CandidatePairs, find_pairs, word_budget
 from lookalike.linkage.blocking.third_records import insert_pairs, propose_by_third
 from lookalike.linkage.decide.links import choose_assignment, decide_links
@@ -104,7 +104,7 @@ def link_tables(
     expected = check_columns(columns, table_bytes, run.settings.execution, right is not None)
     run.progress.say(f"Expected: {expected / 1e9:,.1f} GB of memory.")
     choice = choose_model(columns, right is not None, run.settings) if known is None else known_choice(known)
-    copies = find_copies(columns) if sizes.right is None else None
+    copies = find_copies(columns, many_copies(sizes.left)) if sizes.right is None else None
     if known is None and copies is not None and copies.share >= MANY_COPIES and choice.name == "words":
         choice = ModelChoice("levels", f"{copies.share:.0%} of the records are copies of others")
     words = sizes.pairs > 0 and choice.name == "words"
@@ -352,7 +352,8 @@ def _decide(
     if copies is not None:
         often = count(int(apart.sum()), "record is a copy", "records are copies")
         notes.add(
-            f"{often} of others with more than {MANY} identical ones: only the first is compared with other records"
+            f"{often} of others, with more than {copies.many} identical ones: only the first of them is compared with "
+            "other records"
         )
     if refused:
         notes.add(

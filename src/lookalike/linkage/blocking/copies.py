@@ -12,14 +12,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from lookalike.linkage.blocking.find import CandidatePairs
+from lookalike.linkage.blocking.find import CandidatePairs, default_budget
 from lookalike.linkage.blocking.third_records import insert_pairs
 from lookalike.linkage.fields.columns import Column
 from lookalike.types import Bool, Int32, Int64, UInt64
 from lookalike.types.frozen import frozen
 
-MANY = 8
+FEWEST = 8
 """Up to this many identical records, all of them are compared with each other."""
+SHARE = 1 / 4
+"""The share of the pairs per record that comparing all copies of a record may take."""
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -29,6 +31,8 @@ class Copies:
 
     first: Int32
     """int32[records]: the record that stands for each; its own number if it stands for itself."""
+    many: int
+    """Up to this many identical records all stand for themselves."""
 
     @property
     def apart(self) -> Bool:
@@ -58,7 +62,18 @@ class Copies:
         return insert_pairs(own, self.first[copies], copies, "copies and the first of them")[0]
 
 
-def find_copies(columns: Sequence[Column], many: int = MANY) -> Copies:
+def many_copies(records: int) -> int:
+    """The most identical records of one table that are all compared with each other: 25 of a few thousand.
+
+    Examples
+    --------
+    >>> many_copies(3_000), many_copies(100_000), many_copies(3_000_000)
+    (25, 13, 8)
+    """
+    return max(FEWEST, int(SHARE * default_budget(records) / max(1, records)))
+
+
+def find_copies(columns: Sequence[Column], many: int) -> Copies:
     """The copies of records with more than `many` identical ones, equal in all fields. Empty records have none.
 
     Examples
@@ -76,7 +91,7 @@ def find_copies(columns: Sequence[Column], many: int = MANY) -> Copies:
     first = starts[group[places]]
     same = (codes[places] == codes[first]).all(axis=1)  # digests may be equal by chance
     found[places[same]] = first[same]
-    return Copies(found)
+    return Copies(found, many)
 
 
 def _digest(codes: Int32) -> UInt64:
