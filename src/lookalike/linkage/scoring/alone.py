@@ -106,7 +106,7 @@ def judge_groups(left: Int32, right: Int32, score: Float64, alike: Bool, records
     known = float(size[clear].sum())
     repeated = float(size[clear & (size > 2)].sum()) / known if known else 0.0
     chosen = groups.choose(float(seen[clear].min())) if known else clearest
-    inside = within(chosen, left, right)
+    inside = groups.inside(chosen, left, right, alike)
     stands_out = groups.stands_out[chosen[left[inside]]]
     rank = np.maximum(np.searchsorted(seen, stands_out, "right") - 1, 0)
     return JudgedGroups(inside, likely[rank], stands_out, repeated)

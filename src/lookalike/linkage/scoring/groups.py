@@ -83,6 +83,14 @@ class Groups(NamedTuple):
         return chosen
 
 
+    def inside(self, chosen: Int64, left: Int32, right: Int32, alike: Bool) -> Bool:
+        """Which pairs are within the chosen groups; a group of two counts only if its records are alike, too.
+
+        Groups of two that are not alike are kept apart only here, since they show what stands out by chance.
+        """
+        return within(chosen, left, right) & (alike | (np.append(self.size, 0)[chosen[left]] > 2))
+
+
 def within(groups: Int64, left: Int32, right: Int32) -> Bool:
     """Which pairs are within one of the chosen groups."""
     return np.asarray((groups[left] == groups[right]) & (groups[left] >= 0))
@@ -95,7 +103,7 @@ def stand_out_in_groups(left: Int32, right: Int32, score: Float64, alike: Bool, 
     """
     groups = Groups.find(left, right, score, alike, records)
     chosen = groups.choose(0.0)
-    inside = within(chosen, left, right)
+    inside = groups.inside(chosen, left, right, alike)
     return inside, groups.stands_out[chosen[left[inside]]]
 
 
