@@ -82,7 +82,6 @@ class Groups(NamedTuple):
             open_groups[self.of_record[taken]] = False
         return chosen
 
-
     def inside(self, chosen: Int64, left: Int32, right: Int32, alike: Bool) -> Bool:
         """Which pairs are within the chosen groups; a group of two counts only if its records are alike, too.
 
