@@ -1,4 +1,4 @@
-"""The best partner of each record among scored pairs."""
+"""The best partners of each record among scored pairs."""
 
 from lookalike.kernels.compile import bare, bare_kernel
 
@@ -18,3 +18,26 @@ def find_best(left, right, score, best, partner):
     for k in range(left.size):
         _offer(left[k], right[k], score[k], best, partner)
         _offer(right[k], left[k], score[k], best, partner)
+
+
+@bare
+def _rank(record, place, score, best, places):
+    last = best.shape[1] - 1
+    if places[record, last] >= 0 and score <= best[record, last]:
+        return
+    rank = last
+    while rank > 0 and (places[record, rank - 1] < 0 or score > best[record, rank - 1]):
+        best[record, rank], places[record, rank] = best[record, rank - 1], places[record, rank - 1]
+        rank -= 1
+    best[record, rank], places[record, rank] = score, place
+
+
+@bare_kernel("int32[], int32[], float64[], float64[,], int32[,]")
+def rank_partners(left, right, score, best, places):
+    """Find the highest scores of each record, best first (float64[records, ranks]), and the pairs that have them.
+
+    `places` (int32[records, ranks]) is -1 where a record has no pair yet. Of equal scores, the first pair counts.
+    """
+    for k in range(left.size):
+        _rank(left[k], k, score[k], best, places)
+        _rank(right[k], k, score[k], best, places)

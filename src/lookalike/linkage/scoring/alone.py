@@ -11,10 +11,13 @@ is fitted to the middle of what is observed, where there are hardly any matches.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from lookalike.linkage.scoring.chance import Best, best_two, bin_edges, most_by_chance, settle
-from lookalike.types import Bool, Float64, Int32
+from lookalike.linkage.scoring.groups import Groups, within
+from lookalike.types import Bool, Float64, Int32, distinct
 
 LIFTS = (4.0, 6.0)
 """The least and the greatest multiple of the lead of second choices; the least is that of exponential tails."""
@@ -26,6 +29,11 @@ STEPS = 80
 SIGNIFICANT = 3.5
 """Standard errors by which scores above a valley must be further from it than with a constant density. High, because
 many intervals are tried."""
+CLEAR = 0.5
+"""Groups with at least this probability are more likely entities than not."""
+REPEATED = 0.2
+"""Entities have more than two records if more than this share of the records in clear groups is in groups of three or
+more. Between two tables, the same share of records with several partners is allowed before links are one-to-one."""
 CERTAIN = 0.9
 """Pairs below a valley are matches only if they are at least this likely."""
 
@@ -58,10 +66,57 @@ def judge_alone(left: Int32, right: Int32, score: Float64, records: int) -> tupl
     """
     mutual = Best.find(left, right, score, records).mutual(left, right)
     seen = stand_out(left, right, score, records)[mutual]
-    left, right, score = left[~mutual], right[~mutual], score[~mutual]  # what remains after the best are set aside
+    return mutual, _judge_by_others(seen, left[~mutual], right[~mutual], score[~mutual], records)
+
+
+class JudgedGroups(NamedTuple):
+    """Pairs of one table within groups of records that may be an entity."""
+
+    inside: Bool
+    """Which pairs are within a group."""
+    likely: Float64
+    """The probability that each of those is a match."""
+    stands_out: Float64
+    """By how much the group of each of those stands out."""
+    repeated: float
+    """Of the records in groups that are more likely entities than not, the share in groups of three or more."""
+
+
+def judge_groups(left: Int32, right: Int32, score: Float64, alike: Bool, records: int) -> JudgedGroups:
+    """Judge the pairs of one table like `judge_alone`, but in groups of up to ten records.
+
+    Chance is seen in second choices outside of all groups. Among groups within each other that are more likely entities
+    than not, the largest counts.
+
+    Examples
+    --------
+    >>> left, right = np.array([0, 0, 1, 0], np.int32), np.array([1, 2, 2, 3], np.int32)
+    >>> found = judge_groups(left, right, np.array([9.0, 8.0, 8.0, 1.0]), np.ones(4, np.bool_), 4)
+    >>> found.inside.tolist(), found.stands_out.tolist()
+    ([True, True, True, False], [15.0, 15.0, 15.0])
+    """
+    groups = Groups.find(left, right, score, alike, records)
+    clearest = groups.choose(np.inf)
+    rest = ~(within(clearest, left, right) | within(groups.choose(-np.inf), left, right))
+    used = distinct(clearest[clearest >= 0])
+    used = used[np.argsort(groups.stands_out[used], kind="stable")]
+    seen, size = groups.stands_out[used], groups.size[used]
+    likely = _judge_by_others(seen, left[rest], right[rest], score[rest], records)
+    clear = likely >= CLEAR
+    known = float(size[clear].sum())
+    repeated = float(size[clear & (size > 2)].sum()) / known if known else 0.0
+    chosen = groups.choose(float(seen[clear].min())) if known else clearest
+    inside = groups.inside(chosen, left, right, alike)
+    stands_out = groups.stands_out[chosen[left[inside]]]
+    rank = np.maximum(np.searchsorted(seen, stands_out, "right") - 1, 0)
+    return JudgedGroups(inside, likely[rank], stands_out, repeated)
+
+
+def _judge_by_others(seen: Float64, left: Int32, right: Int32, score: Float64, records: int) -> Float64:
+    """The probability that what is seen to stand out is a match, judging by the other pairs: second choices."""
     second = Best.find(left, right, score, records).mutual(left, right)
-    if not second.any():
-        return mutual, np.full(len(seen), 0.5)
+    if not second.any() or not len(seen):
+        return np.full(len(seen), 0.5)
     plain = score[second]
     predicted = _lift(seen, plain, stand_out(left, right, score, records)[second] - plain)
     edges = bin_edges(seen)
@@ -69,7 +124,7 @@ def judge_alone(left: Int32, right: Int32, score: Float64, records: int) -> tupl
     by_chance = shape * most_by_chance(np.histogram(seen, edges)[0], shape)
     likely = settle(seen, edges, lambda _: by_chance)
     valley = find_valley(seen)
-    return mutual, np.where((seen < valley) & (likely < CERTAIN), 0.0, likely)
+    return np.where((seen < valley) & (likely < CERTAIN), 0.0, likely)
 
 
 def _lift(seen: Float64, second: Float64, lead: Float64) -> Float64:

@@ -38,7 +38,7 @@ def apply_model(
         scores = score_by_points(scoring, agreement, each)
     elif isinstance(scoring, KnownWords):
         single = scoring.single
-        if single != "alone" and (one_table or run.settings.one_to_one == "no"):
+        if single not in ("alone", "groups") and (one_table or run.settings.one_to_one == "no"):
             single = "none"
         scores = _score_words(scoring, columns, texts, pairs, agreement, run, single)
     else:
@@ -67,6 +67,6 @@ def _score_words(
     )
     measured = evidence.measure(pairs.left, pairs.right, agreement.levels, run.workers.map)
     score = score_rows(measured, known.weights, known.prior_bits)
-    score += partner_bits(pairs.left, pairs.right, score, len(columns[0]), single)
+    score += partner_bits(pairs.left, pairs.right, score, len(columns[0]), single, evidence.alike(measured))
     with np.errstate(over="ignore"):
         return Scores(made, score, 1 / (1 + np.exp2(-score)))

@@ -82,7 +82,7 @@ def _balanced_cut(scores: Scores, note: Note) -> Cut:
     assert isinstance(scores.scoring, WordWeights)
     order = np.argsort(-scores.score, kind="stable")
     order = order[scores.probability[order] >= LEAST_LIKELY]
-    least_right = LEAST_RIGHT_ALONE if scores.scoring.single in ("alone", "none") else LEAST_RIGHT
+    least_right = LEAST_RIGHT_ALONE if scores.scoring.single in ("alone", "groups", "none") else LEAST_RIGHT
     if not len(order) or scores.scoring.expected < 1:
         return Cut(math.inf, "no pair is likely to be a match")
     matches = np.cumsum(scores.probability[order])

@@ -17,7 +17,7 @@ from lookalike.linkage.compare.swapped_names import insert_exchanged
 from lookalike.linkage.compare.texts import FEATURES, TextComparer
 from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.partners import Texts
-from lookalike.types import Float32, Float64, Int8, Int32, Int64, Mapper
+from lookalike.types import Bool, Float32, Float64, Int8, Int32, Int64, Mapper
 
 MOST_CODES = 2.0
 """The rarity of shared codes is limited to that of two codes that occur in one record only."""
@@ -28,6 +28,9 @@ START = {
 }  # fmt: skip
 """Weights before anything is learned: roughly in the proportions of weights learned from tables with many matches."""
 WHOLE = "whole record: "
+MOST = 0.5
+"""Records are alike if they have more in common than not: this share of the similarity of equal texts. At most this
+share of their numbers and codes may conflict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +195,27 @@ class Evidence:
         """The features of each pair: float32[pairs, features]; `levels` is int8[pairs, fields]."""
         parts = [one.measure(left, right, levels[:, place], each) for place, one in enumerate(self._fields)]
         return np.concatenate(parts, axis=1)
+
+    def alike(self, measured: Float32) -> Bool:
+        """Which pairs have more words and trigrams in common than not, and agree in most of their numbers and codes.
+
+        Products of a series share most words, but each has a number of its own.
+        """
+        parts = {what: START[what] for what in ("trigrams", "words", "words of the shorter")}
+        shares = sum(part * self._of_texts(measured, what) for what, part in parts.items())
+        return np.asarray(
+            (shares >= MOST * sum(parts.values())) & (self._of_texts(measured, "conflicting numbers") <= MOST)
+        )
+
+    def conflicts(self, measured: Float32) -> Float32:
+        """The share of numbers and codes that conflict in each pair; NaN if a record has none."""
+        found = self._of_texts(measured, "conflicting numbers")
+        return np.where((found > 0) | (self._of_texts(measured, "codes") > 0), found, np.float32(np.nan))
+
+    def _of_texts(self, measured: Float32, what: str) -> Float32:
+        """A feature of the texts of each pair: of the whole records, or of the only field that is a text."""
+        names = [one.what for one in self.features]
+        return measured[:, names.index(WHOLE + what if WHOLE + what in names else what)]
 
     def levels_of(self, left: Int32, right: Int32, each: Mapper = map) -> Int8:
         """The levels of pairs that are not candidates: int8[pairs, fields]; 0 where `measure` needs none."""

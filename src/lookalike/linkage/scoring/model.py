@@ -33,7 +33,7 @@ class KnownWords(NamedTuple):
     learned: bool
     rows: tuple[WeightsRow, ...]
     single: str = "both"
-    """Which records have at most one match; in one table, none."""
+    """Which records have at most one match, or how the records of one table are grouped (`WordWeights.single`)."""
 
 
 @frozen

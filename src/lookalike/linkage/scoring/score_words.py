@@ -11,7 +11,7 @@ from lookalike.engine.run import Run
 from lookalike.linkage.blocking.find import CandidatePairs
 from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.partners import CLUSTERED, Texts, chance_pairs
-from lookalike.linkage.scoring.alone import stand_out
+from lookalike.linkage.scoring.alone import REPEATED, judge_groups, stand_out
 from lookalike.linkage.scoring.chance import Chance
 from lookalike.linkage.scoring.evidence import Evidence
 from lookalike.linkage.scoring.logistic import score_rows
@@ -27,6 +27,7 @@ from lookalike.linkage.scoring.words import (
     Judge,
     WordWeights,
     doubt_two,
+    judge_many,
     judge_one,
     judge_two,
     learn_weights,
@@ -34,10 +35,11 @@ from lookalike.linkage.scoring.words import (
     scale_scores,
 )
 from lookalike.linkage.settings import LinkSettings
-from lookalike.types import Float32, Float64, Mapper
+from lookalike.types import Bool, Float32, Float64, Mapper
 
 LARGE_CLUSTER = 9.0
 """If a record of one table is typically similar to more records than this, best partners are not used."""
+SERIES = "most of the best partners differ in their numbers, like products of a series: nothing is linked"
 DOUBTFUL = 1.0
 """With fewer expected matches than this, no pair stands out from chance."""
 
@@ -63,8 +65,9 @@ def score_words(
     if one and _typical_drop(pairs, measured, evidence, records) > most_alike:
         return None
     doubt: Doubt | None = None
+    alike = evidence.alike(measured)
     if sizes[1] is None:
-        judge, single = judge_one(pairs.left, pairs.right, records), "alone"
+        judge, single = _judge_table(pairs, measured, evidence, alike, records)
     else:
         chance = _measure_chance(texts, evidence, (sizes[0], sizes[1]), each)
         judge, doubt, single = _judges(pairs, measured, evidence, *chance, run.settings.one_to_one)
@@ -72,22 +75,64 @@ def score_words(
         pairs.left, pairs.right, measured, evidence.features, records, judge,
         *((GROWN_ALONE, max(FEW, LEARNED * records / 2)) if one else (GROWN, FEW)),
     )  # fmt: skip
+    differ = one and _differ_in_numbers(evidence.conflicts(measured), mutual, likely)
+    if differ:
+        likely = np.zeros(len(likely))
     raw = score_rows(measured, weights, start)
-    judged = stand_out(pairs.left, pairs.right, raw, records) if one else raw
-    factor, shift = scale_scores(judged[mutual], likely) if mutual.any() else (1.0, 0.0)
+    judged = _judged_scores(pairs, raw, mutual, alike, records, single)
+    factor, shift = scale_scores(judged, likely) if mutual.any() else (1.0, 0.0)
     score = factor * raw + shift
     others = doubt(raw, weights, start) if doubt is not None and mutual.any() else []
     doubts = tuple(scale_scores(score[mutual], one) for one in others)
-    score += partner_bits(pairs.left, pairs.right, score, records, single)
+    score += partner_bits(pairs.left, pairs.right, score, records, single, alike)
     with np.errstate(over="ignore"):
         probability = 1 / (1 + np.exp2(-score))
     expected = float(likely.sum())
+    notes = [SERIES] if differ else _notes(expected, learned, single)
     made = WordWeights(
-        evidence, factor * weights, factor * start + shift, expected, learned, tuple(_notes(expected, learned, single)),
-        single=single, doubts=doubts,
+        evidence, factor * weights, factor * start + shift, expected, learned, tuple(notes), single=single,
+        doubts=doubts,
     )  # fmt: skip
     made = replace(made, rows=tuple(_rows(made, measured, agreement, probability)))
     return Scores(made, score, probability)
+
+
+def _judge_table(
+    pairs: CandidatePairs, measured: Float32, evidence: Evidence, alike: Bool, records: int
+) -> tuple[Judge, str]:
+    """A judge of the pairs of one table: of pairs `alone`, or of `groups` if entities have more than two records."""
+    start = score_rows(measured, np.array([one.start for one in evidence.features]))
+    if judge_groups(pairs.left, pairs.right, start, alike, records).repeated > REPEATED:
+        return judge_many(pairs.left, pairs.right, alike, records), "groups"
+    return judge_one(pairs.left, pairs.right, records), "alone"
+
+
+def _differ_in_numbers(conflicts: Float32, best: Bool, likely: Float64) -> bool:
+    """Whether the supposed matches of one table conflict in their numbers at least half as often as other candidates.
+
+    Numbers are a validation: they rarely conflict in matches, so more than half of the supposed matches are wrong, such
+    as products of a series. This is known only if most of them have numbers.
+
+    Examples
+    --------
+    >>> best, likely = np.array([True, True, False, False]), np.array([0.9, 0.8])
+    >>> [_differ_in_numbers(np.array([*some, 1, 0.9]), best, likely) for some in ([1, 1], [0, 1], [0, 0], [np.nan, 1])]
+    [True, False, False, False]
+    """
+    known = ~np.isnan(conflicts)
+    mine, others = known[best], conflicts[known & ~best]
+    if likely[mine].sum() <= likely.sum() / 2 or not len(others):
+        return False
+    return float(np.average(conflicts[best][mine], weights=likely[mine])) > float(others.mean()) / 2
+
+
+def _judged_scores(
+    pairs: CandidatePairs, score: Float64, mutual: Bool, alike: Bool, records: int, single: str
+) -> Float64:
+    """For each pair that was judged, the score by which it was: in one table, the score and the lead."""
+    if single == "groups":
+        return judge_groups(pairs.left, pairs.right, score, alike, records).stands_out
+    return (stand_out(pairs.left, pairs.right, score, records) if single == "alone" else score)[mutual]
 
 
 def _measure_chance(texts: Texts, evidence: Evidence, sizes: tuple[int, int], each: Mapper) -> tuple[Chance, Float32]:
@@ -141,6 +186,8 @@ def _notes(expected: float, learned: bool, single: str) -> list[str]:
             f"the {single} table seems to have several records of an entity: each of its records is linked with its "
             "best partner, which may have others (--one-to-one optimal links each record once)"
         ]
+    if single == "groups" and expected >= DOUBTFUL:
+        return ["many entities seem to have more than two records: groups of up to ten similar records are linked"]
     if expected < DOUBTFUL:
         return ["no pair stands out from what different records have in common: there seem to be no matches"]
     if not learned:

@@ -15,9 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lookalike.linkage.scoring.alone import judge_alone, stand_out
+from lookalike.linkage.scoring.alone import judge_alone, judge_groups, stand_out
 from lookalike.linkage.scoring.chance import Best, Chance, Partners, judge_partners
 from lookalike.linkage.scoring.evidence import Evidence, Feature
+from lookalike.linkage.scoring.groups import stand_out_in_groups
 from lookalike.linkage.scoring.logistic import Pull, fit_logistic, score_rows
 from lookalike.linkage.scoring.weights import WeightsRow
 from lookalike.types import Bool, Float32, Float64, Int8, Int32, Int64, UInt64
@@ -70,7 +71,8 @@ class WordWeights:
     iterations: int = ROUNDS
     single: str = "both"
     """Which records have at most one match: those of `both` tables, of the `left` or `right` one, or of `none`; `alone`
-    for a single table, whose pairs are also scored by their lead."""
+    for a single table, whose pairs are also scored by their lead, and `groups` if its entities have up to ten records,
+    whose groups are scored in this way."""
     doubts: tuple[tuple[float, float], ...] = ()
     """Factors and shifts that convert scores to those under other estimates of chance."""
 
@@ -157,6 +159,17 @@ def judge_one(left: Int32, right: Int32, records: int) -> Judge:
     def judge(score: Float64, weights: Float64, start: float) -> tuple[Bool, Float64]:
         del weights, start  # the scores of all pairs are enough
         return judge_alone(left, right, score, records)
+
+    return judge
+
+
+def judge_many(left: Int32, right: Int32, alike: Bool, records: int) -> Judge:
+    """Judge the pairs of one table, in groups of up to ten records."""
+
+    def judge(score: Float64, weights: Float64, start: float) -> tuple[Bool, Float64]:
+        del weights, start  # the scores of all pairs are enough
+        found = judge_groups(left, right, score, alike, records)
+        return found.inside, found.likely
 
     return judge
 
@@ -296,20 +309,31 @@ def scale_scores(score: Float64, likely: Float64) -> tuple[float, float]:
     return factor / LN2, (float(found[1]) - factor * centre) / LN2
 
 
-def partner_bits(left: Int32, right: Int32, score: Float64, records: int, single: str = "both") -> Float64:
-    """The (negative) bits of a pair if one of its records has a better partner; 0 if neither has (unless `alone`).
+def partner_bits(
+    left: Int32, right: Int32, score: Float64, records: int, single: str = "both", alike: Bool | None = None
+) -> Float64:
+    """The (negative) bits of a pair if one of its records has a better partner; 0 if neither has (unless one table).
 
     `single` says which records have at most one match (`WordWeights.single`). With several matches per record
     (`none`), a pair loses its distance to the best score of either record, and `SECOND_CHOICE` for each of the two
     records that has a better partner: matches of the same record have similar scores. In one table (`alone`), a pair
-    gains or loses its lead.
+    gains or loses its lead; in one table of `groups`, the lead of its group, if the pair is within one. `alike` is
+    needed for groups only (`Evidence.alike`).
 
     Examples
     --------
     >>> left, right, score = np.array([0, 0], np.int32), np.array([1, 2], np.int32), np.array([4.0, 3.0])
     >>> [partner_bits(left, right, score, 3, single).tolist() for single in ("both", "none", "alone", "right")]
     [[0.0, -14.0], [0.0, -4.0], [1.0, -1.0], [0.0, 0.0]]
+    >>> partner_bits(left, right, score, 3, "groups", np.ones(2, np.bool_)).tolist()
+    [1.0, -13.0]
     """
+    if single == "groups":
+        assert alike is not None
+        bits = -np.maximum(score, 0.0) - LEAST_DOUBT
+        inside, stands_out = stand_out_in_groups(left, right, score, alike, records)
+        bits[inside] = stands_out - score[inside]
+        return bits
     if single == "alone":
         return stand_out(left, right, score, records) - score
     best = Best.find(left, right, score, records)
