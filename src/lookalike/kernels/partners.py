@@ -1,4 +1,4 @@
-"""The best partner of each record among scored pairs."""
+"""The best partners of each record among scored pairs."""
 
 from lookalike.kernels.compile import bare, bare_kernel
 
@@ -18,3 +18,23 @@ def find_best(left, right, score, best, partner):
     for k in range(left.size):
         _offer(left[k], right[k], score[k], best, partner)
         _offer(right[k], left[k], score[k], best, partner)
+
+
+@bare
+def _insert(record, score, best):
+    """Insert a score into a record's row of best scores, which is in descending order."""
+    place = best.shape[1] - 1
+    if score <= best[record, place]:
+        return
+    while place > 0 and best[record, place - 1] < score:
+        best[record, place] = best[record, place - 1]
+        place -= 1
+    best[record, place] = score
+
+
+@bare_kernel("int32[], int32[], float64[], float64[,]")
+def find_highest(left, right, score, best):
+    """Find the highest scores of each record, in descending order: float64[records, count], initially -infinity."""
+    for k in range(left.size):
+        _insert(left[k], score[k], best)
+        _insert(right[k], score[k], best)
