@@ -131,7 +131,10 @@ def _as_digits(values: pa.Array, hints: set[str]) -> tuple[str, str] | None:
     if share >= MOST:
         fractions = _share(values, _FRACTION)
         if fractions >= 0.2 and _share(values, _DIGITS) < MOST:
-            return "number", f"{_percent(share)} are numbers, {fractions:.0%} with a fraction, a sign, a currency or a colon"
+            return (
+                "number",
+                f"{_percent(share)} are numbers, {fractions:.0%} with a fraction, a sign, a currency or a colon",
+            )
         if "number" in hints and "code" not in hints:
             return "number", f"{_percent(share)} are numbers, as the column's name suggests"
         return "code", f"{_percent(share)} are whole numbers, which are compared digit by digit"
