@@ -317,7 +317,9 @@ def second_leads(left: Int32, right: Int32, score: Float64, records: int) -> Flo
     """
     best = np.full((records, 3), -np.inf)
     find_highest(left, right, np.asarray(score, np.float64), best)
-    return np.subtract(best[:, 1], best[:, 2], out=np.full(records, np.nan), where=np.isfinite(best[:, 2]))
+    found = np.full(records, np.nan)
+    np.subtract(best[:, 1], best[:, 2], out=found, where=np.isfinite(best[:, 2]))
+    return found
 
 
 def _ratio(between: Float64, inside: Float64) -> float:
