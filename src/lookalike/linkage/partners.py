@@ -28,7 +28,7 @@ PARTNERS = 10
 """Partners that each field proposes for each record, from the other table or from the same one."""
 CLUSTERED = 100
 """Partners that the whole record proposes within one table, where an entity may have many records."""
-NEAREST = 3
+NEAREST = 5
 """Partners per record that are looked up within a table to measure chance."""
 LARGE = 20_000
 """In larger tables, only the partners of a sample are looked up. A search in a large table must be thorough: the lead

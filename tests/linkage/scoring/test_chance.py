@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lookalike.linkage.scoring.chance import Best, Chance, Partners, judge_partners
+from lookalike.linkage.scoring.chance import Best, Chance, Partners, judge_partners, second_leads
 
 
 def test_best_partners_by_definition():
@@ -25,8 +25,11 @@ def all_pairs(points, others, first, second):
     return (left + first).astype(np.int32), (right + second).astype(np.int32), score
 
 
-def judge(share, sizes=(600, 600), noise=0.01, lift=(0.0, 0.0), seed=2, sampled=1.0):
-    """Judge records that are points; the first ones of both tables match but for noise, and `lift` raises scores."""
+def judge(share, sizes=(600, 600), noise=0.01, lift=(0.0, 0.0), seed=2, sampled=1.0, stretch=(1.0, 1.0)):
+    """Judge records that are points; the first ones of both tables match but for noise.
+
+    Scores within the tables are multiplied by `stretch` and raised by `lift`.
+    """
     draw = np.random.default_rng(seed)
     matches = int(share * min(sizes))
     one, other = (draw.random((size, 3)) for size in sizes)
@@ -35,9 +38,10 @@ def judge(share, sizes=(600, 600), noise=0.01, lift=(0.0, 0.0), seed=2, sampled=
     own = [all_pairs(points, points, first, first) for points, first in ((one, 0), (other, sizes[0]))]
     pairs = [np.concatenate([table[part] for table in own]) for part in (0, 1)]
     chance = Chance(*pairs, draw.random(sum(sizes)) < sampled, np.ones(sum(sizes), np.bool_), sizes)
-    inside = np.concatenate([table[2] + up for table, up in zip(own, lift)])
+    inside = np.concatenate([factor * table[2] + up for table, factor, up in zip(own, stretch, lift)])
     mutual, between = Partners.find(left, right, score, sum(sizes))
-    likely = judge_partners(between, chance.within(inside), sizes)
+    within = chance.within(inside, second_leads(left, right, score, sum(sizes)))
+    likely = judge_partners(between, within, sizes)
     return likely, (right - left == sizes[0])[mutual] & (left[mutual] < matches)
 
 
@@ -81,3 +85,46 @@ def test_without_pairs_within_the_tables_nothing_is_known():
         0.5,
         0.5,
     ]
+
+
+@pytest.mark.parametrize("stretch", [(3.0, 3.0), (3.0, 1.0), (1.0, 3.0)])
+@pytest.mark.parametrize("share", [0.0, 0.1])
+def test_records_written_in_one_way_have_larger_leads(share, stretch):
+    likely, truth = judge(share, stretch=stretch)
+    assert abs(likely.sum() - judge(share)[0].sum()) < 0.06 * len(truth)
+    assert abs(likely.sum() - truth.sum()) < 0.12 * len(truth)
+
+
+def test_leads_within_a_table_are_never_enlarged():
+    draw = np.random.default_rng(3)
+    points = draw.random((300, 3))
+    left, right, score = all_pairs(points, points, 0, 0)
+    chance = Chance(left, right, np.ones(600, np.bool_), np.ones(600, np.bool_), (300, 300))
+    plain, wide = chance.within(score)[0][0], chance.within(score, np.full(600, 99.0))[0][0]
+    assert np.array_equal(plain.score, wide.score)
+    narrow = chance.within(score, np.full(600, 1e-3))[0][0]
+    assert np.array_equal(narrow.next, plain.next)
+    assert (narrow.score - narrow.next).mean() < 0.1 * (plain.score - plain.next).mean()
+
+
+def test_a_denser_table_does_not_reduce_leads():
+    """In a table with three times as many records, the next best partner is nearer anyway."""
+    draw = np.random.default_rng(4)
+    points = draw.random((100, 3))
+    left, right, score = all_pairs(points, points, 0, 0)
+    chance = Chance(left, right, np.ones(400, np.bool_), np.ones(400, np.bool_), (100, 300))
+    inside = second_leads(left, right, score, 400)
+    half, third = (chance.within(score, inside / part)[0][0] for part in (1.5, 9.0))
+    plain = chance.within(score)[0][0]
+    assert np.array_equal(half.score, plain.score)
+    assert (third.score < plain.score).all()
+
+
+def test_second_leads_by_definition():
+    draw = np.random.default_rng(1)
+    left, right = draw.integers(0, 20, 90).astype(np.int32), draw.integers(20, 60, 90).astype(np.int32)
+    score = draw.integers(-9, 9, 90).astype(np.float64)
+    found = second_leads(left, right, score, 61)
+    for record in range(61):
+        own = sorted((s for a, b, s in zip(left.tolist(), right.tolist(), score) if record in (a, b)), reverse=True)
+        assert (found[record] == own[1] - own[2]) if len(own) > 2 else np.isnan(found[record])

@@ -36,8 +36,9 @@ _EMAIL = r"^[^@\s]+@[^@\s]+$"
 _PHONE = r"^(?:\+\s*)?[\d\s()./-]{6,24}(?:\s*(?:x|ext\.?)\s*\d+)?$"
 _PHONE_MARKS = r"^\+|^\(|\d[-. )/]+\d"
 _DIGITS = r"^\d+(?:\.0+)?$"
-_NUMBER = r"^\(?[-+]?\s?[$€£¥]?\s?[-+]?\d[\d,.']*(?:[eE][-+]?\d+)?\s?[%$€£¥]?\)?$"
-_FRACTION = r"[.,]\d{1,2}\)?\s?[%$€£¥]?$|\d\.\d*[1-9]|[$€£¥%]|^-"
+_NUMBER = r"^\(?[-+]?\s?[$€£¥]?\s?[-+]?\d[\d,.']*(?:[eE][-+]?\d+)?\s?[%$€£¥]?\)?$|^\d{1,3}(?::[0-5]\d){1,2}$"
+"""Also 3:45, a duration."""
+_FRACTION = r"[.,]\d{1,2}\)?\s?[%$€£¥]?$|\d\.\d*[1-9]|[$€£¥%:]|^-"
 _CODE = r"^[\pL\d][\pL\d/#._-]*(?: [\pL\d]{1,4})?$"
 _WORDS = r"^[\pL\pM][\pL\pM'’`.-]*(?:[ ,]+[\pL\pM][\pL\pM'’`.-]*){0,3}$"
 _NUMBER_AND_WORDS = r"\d.*\pL{2}.*|\pL{2}.*\d"
@@ -130,7 +131,10 @@ def _as_digits(values: pa.Array, hints: set[str]) -> tuple[str, str] | None:
     if share >= MOST:
         fractions = _share(values, _FRACTION)
         if fractions >= 0.2 and _share(values, _DIGITS) < MOST:
-            return "number", f"{_percent(share)} are numbers, {fractions:.0%} with a fraction, a sign or a currency"
+            return (
+                "number",
+                f"{_percent(share)} are numbers, {fractions:.0%} with a fraction, a sign, a currency or a colon",
+            )
         if "number" in hints and "code" not in hints:
             return "number", f"{_percent(share)} are numbers, as the column's name suggests"
         return "code", f"{_percent(share)} are whole numbers, which are compared digit by digit"

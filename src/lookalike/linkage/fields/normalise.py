@@ -6,6 +6,7 @@ missing value (n/a, unknown, 0000000) become null.
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Callable
 from decimal import Decimal
@@ -50,6 +51,8 @@ _DONE = {
 }
 """Matches most values that are already normal: checking is faster than normalising. No filler begins with two
 different digits."""
+_CLOCK = r"\d{1,9}(?::[0-5]\d){1,2}"
+_ENTITY = r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});"
 _WHOLE = r"^(?:0|-?[1-9]\d{0,17})$"
 _CANONICAL = r"^(?:0|-?[1-9]\d{0,17}(?:\.\d{0,17}[1-9])?|-?0\.\d{0,17}[1-9])$"
 STREET_WORDS = {
@@ -101,6 +104,21 @@ def fold_texts(values: pa.Array) -> pa.Array:
     ['zoe obrien smith', None, '']
     """
     return _write(values, fold_words, *folding_table())
+
+
+def decode_entities(values: pa.Array) -> pa.Array:
+    """Texts with the characters that HTML entities stand for.
+
+    Examples
+    --------
+    >>> decode_entities(pa.array(["Caf&eacute; &amp; Bar", "AT&T", None], pa.large_string())).to_pylist()
+    ['Café & Bar', 'AT&T', None]
+    """
+
+    def decode(some: pa.Array) -> pa.Array:
+        return strings_to_arrow([html.unescape(text) for text in some.to_pylist()])
+
+    return _change(values, decode, pc.fill_null(pc.match_substring_regex(values, _ENTITY), False))
 
 
 def strip_texts(values: pa.Array) -> pa.Array:
@@ -161,11 +179,17 @@ def _cast(values: pa.Array, kind: pa.DataType, place: str) -> pa.Array:
 def canonical_number(text: str, mark: str = ".") -> str | None:
     """A number in plain decimal notation, without currency and separators; None if it is not a number.
 
+    A duration or a time of day (3:45) is the number of its last units.
+
     Examples
     --------
     >>> canonical_number("$ 1,234.50"), canonical_number("1.234,50", ","), canonical_number("1e3")
     ('1234.5', '1234.5', '1000')
+    >>> canonical_number("3:45"), canonical_number("1:00:05")
+    ('225', '3605')
     """
+    if re.fullmatch(_CLOCK, text, re.ASCII):
+        return str(reduce(lambda total, part: 60 * total + int(part), text.split(":"), 0))
     plain = re.sub(r"[\s$€£¥%_'’]|(?i:usd|eur|gbp|chf)", "", text).replace("," if mark == "." else ".", "")
     plain = re.sub(r"^\((.+)\)$", r"-\1", plain.replace("−", "-").replace(",", "."))
     if not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)(?i:e[+-]?\d{1,4})?", plain, re.ASCII):
@@ -308,9 +332,9 @@ def normalise(kind: str, values: pa.Array, convention: str = "") -> pa.Array:
     """
     values = strip_texts(values)
     if kind in ("person", "text"):
-        normal = fold_texts(values)
+        normal = fold_texts(decode_entities(values))
     elif kind == "address":
-        normal = _normal_address(values)
+        normal = _normal_address(decode_entities(values))
     elif kind == "date":
         normal = _normal_date(values, convention)
     elif kind == "number":

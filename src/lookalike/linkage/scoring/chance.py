@@ -7,6 +7,10 @@ the other, so scores within and between tables cannot be compared. The *lead* ca
 better than the next best ones. (If the tail of the scores is exponential, the lead depends neither on their level nor
 on the number of records.) So the leads within the tables are added to the next best partners between them, which are
 hardly ever matches.
+
+Records of one table also have larger leads if they are written in a similar way: two products of a series share a whole
+description. By how much can be seen from partners that are not matches in either case: the distance from the second to
+the third best partner, within the table and between the tables.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lookalike.kernels.partners import find_best
+from lookalike.kernels.partners import find_best, rank_partners
 from lookalike.linkage.scoring.monotone import rising
 from lookalike.types import Bool, Float64, Int32
 
@@ -29,6 +33,8 @@ LEAST_VISIBLE = 0.2
 """At most four in five matches of a score are assumed to be hidden by better partners."""
 LESS_THAN_CHANCE = 1.0
 """A deficit of pairs compared with chance offsets an excess at a better score, up to the number observed there."""
+SURE = 2.0
+"""Standard errors by which the ratio of leads between and within tables may be greater than the observed one."""
 MIDDLE = (0.2, 0.7)
 """The range of quantiles of scores by chance in which partners by chance are counted: it contains few matches."""
 
@@ -96,6 +102,16 @@ class Partners(NamedTuple):
         second[np.isneginf(second)] = score.min(initial=0.0)  # a record with one candidate only
         return best, cls(score[best], second[own[best]])
 
+    def shrink(self, factor: float) -> Partners:
+        """The same pairs with leads multiplied by a factor.
+
+        Examples
+        --------
+        >>> Partners(np.array([5.0, 9.0]), np.array([4.0, 6.0])).shrink(0.5)
+        Partners(score=array([4.5, 7.5]), next=array([4., 6.]))
+        """
+        return Partners(self.next + factor * (self.score - self.next), self.next)
+
     def move(self, level: Float64) -> Float64:
         """The scores of these pairs if the next best ones scored as in `level`, rank by rank.
 
@@ -123,11 +139,23 @@ class Chance(NamedTuple):
     sizes: tuple[int, int]
     """The number of records in each table."""
 
-    def within(self, score: Float64) -> list[tuple[Partners, float]]:
-        """The best partners within each table, by the scores of these pairs, and the number of records."""
+    def within(self, score: Float64, between: Float64 | None = None) -> list[tuple[Partners, float]]:
+        """The best partners within each table, by the scores of these pairs, and the number of records.
+
+        `between` are the `second_leads` of all records between the tables. If they are smaller than within a table, all
+        leads within it are reduced in proportion.
+        """
         first, start = self.left < self.sizes[0], self.sizes[0]
-        tables = (first, self.sampled[:start]), (~first, self.sampled[start:])
-        return [self._of_table(some, score, int(sampled.sum())) for some, sampled in tables]
+        found = []
+        for some, own in ((first, slice(start)), (~first, slice(start, None))):
+            partners, records = self._of_table(some, score, int(self.sampled[own].sum()))
+            if between is not None:
+                inside = second_leads(self.left[some], self.right[some], score[some], sum(self.sizes))[own]
+                known = self.sampled[own] & self.searched[own]
+                denser = max(1.0, (sum(self.sizes) - len(known)) / len(known))
+                partners = partners.shrink(min(1.0, denser * _ratio(between[own][known], inside[known])))
+            found.append((partners, records))
+        return found
 
     def within_each(self, score: Float64, single: str) -> Partners:
         """The best partner of each record within the table whose entities have one record: the one not `single`."""
@@ -276,6 +304,40 @@ def best_two(ends: Int32, scores: Float64, records: int) -> tuple[Float64, Float
     first = first[(first + 1 < len(ends)) & (ends[np.minimum(first + 1, len(ends) - 1)] == ends[first])]
     second[ends[first]] = scores[first + 1]
     return best, second
+
+
+def second_leads(left: Int32, right: Int32, score: Float64, records: int) -> Float64:
+    """By how much the second best partner of each record is better than the third; not a number if it has fewer.
+
+    Examples
+    --------
+    >>> left, right = np.array([0, 0, 0], np.int32), np.array([1, 2, 3], np.int32)
+    >>> second_leads(left, right, np.array([5.0, 2.0, 9.0]), 4).tolist()
+    [3.0, nan, nan, nan]
+    """
+    best, places = np.full((records, 3), -np.inf), np.full((records, 3), -1, np.int32)
+    rank_partners(left, right, np.asarray(score, np.float64), best, places)
+    found = np.full(records, np.nan)
+    np.subtract(best[:, 1], best[:, 2], out=found, where=np.isfinite(best[:, 2]))
+    return found
+
+
+def _ratio(between: Float64, inside: Float64) -> float:
+    """How many times as large the leads between the tables are as those within a table: the most that is plausible.
+
+    Never more than 1: if a record has a match, its second best partner between the tables is the best one by chance,
+    whose lead is larger.
+
+    Examples
+    --------
+    >>> _ratio(np.array([1.0, np.nan, 1.0]), np.array([3.0, 3.0])).round(2), _ratio(np.array([2.0]), np.array([1.0]))
+    (0.33, 1.0)
+    """
+    one, other = between[~np.isnan(between)], inside[~np.isnan(inside)]
+    if not len(one) or not len(other) or not one.any() or not other.any():
+        return 1.0
+    error = np.sqrt(sum((some.std() / some.mean()) ** 2 / len(some) for some in (one, other)))
+    return float(min(1.0, one.mean() / other.mean() * (1 + SURE * error)))
 
 
 def bin_edges(score: Float64) -> Float64:

@@ -25,6 +25,11 @@ LEAST_RIGHT_ALONE = 1 / 2
 """The same in one table, or if records may have several partners: chance is known less precisely there."""
 
 
+STANDS_OUT = 2.0
+"""Between two tables, nothing is linked if fewer links are expected to be correct than this multiple of the standard
+error of the number of the others: chance alone may have produced them."""
+
+
 class Cut(NamedTuple):
     """The smallest score of a link (infinite if nothing is linked), and the reason."""
 
@@ -92,7 +97,13 @@ def _balanced_cut(scores: Scores, note: Note) -> Cut:
     if not f1.any():
         note(f"less than {least_right:.0%} of any links would be right, so nothing is linked; add fields")
         return Cut(math.inf, f"less than {least_right:.0%} of the pairs at or above any score are expected to match")
-    place = order[int(np.argmax(f1))]
+    last = int(np.argmax(f1))
+    if scores.scoring.single != "alone" and matches[last] < STANDS_OUT * math.sqrt(
+        max(0.0, links[last] - matches[last])
+    ):
+        note("no more pairs are similar than chance can explain, so nothing is linked; add fields")
+        return Cut(math.inf, "the pairs at or above any score can be explained by chance")
+    place = order[last]
     least = float(scores.probability[place])
     return Cut(float(scores.score[place]), f"the expected F1 is greatest there (probability {least:.2f} or more)")
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lookalike.linkage.scoring.alone import judge_alone, judge_groups, stand_out
-from lookalike.linkage.scoring.chance import Best, Chance, Partners, judge_partners
+from lookalike.linkage.scoring.chance import Best, Chance, Partners, judge_partners, second_leads
 from lookalike.linkage.scoring.evidence import Evidence, Feature
 from lookalike.linkage.scoring.groups import stand_out_in_groups
 from lookalike.linkage.scoring.logistic import Pull, fit_logistic, score_rows
@@ -35,6 +35,8 @@ LOST = 0.5
 """New weights are rejected if they find less than this share of the clear matches found before."""
 GROWN = 2.5
 """New weights are rejected if the number of matches grows by more than this factor: they fit partners by chance."""
+GROWN_UNCLEAR = 1.5
+"""The same if the weights were learned from too few clear matches."""
 GROWN_ALONE = 1.8
 """The same for one table, where chance is known less precisely."""
 LEARNED = 0.15
@@ -136,7 +138,8 @@ def judge_two(left: Int32, right: Int32, chance: Chance, measured: Float32) -> J
 
     def judge(score: Float64, weights: Float64, start: float) -> tuple[Bool, Float64]:
         mutual, between = Partners.find(left, right, score, sum(chance.sizes))
-        return mutual, judge_partners(between, chance.within(score_rows(measured, weights, start)), chance.sizes)
+        leads = second_leads(left, right, score, sum(chance.sizes))
+        return mutual, judge_partners(between, chance.within(score_rows(measured, weights, start), leads), chance.sizes)
 
     return judge
 
@@ -146,7 +149,8 @@ def doubt_two(left: Int32, right: Int32, chance: Chance, measured: Float32) -> D
 
     def doubt(score: Float64, weights: Float64, start: float) -> list[Float64]:
         between = Partners.find(left, right, score, sum(chance.sizes))[1]
-        both = chance.within(score_rows(measured, weights, start))
+        leads = second_leads(left, right, score, sum(chance.sizes))
+        both = chance.within(score_rows(measured, weights, start), leads)
         alone = [judge_partners(between, [one], chance.sizes) for one in both]
         return alone + [judge_partners(between, both, chance.sizes, lead) for lead in (0.0, 1.0)]
 
@@ -182,11 +186,11 @@ def learn_weights(
 
     Weights are not learned from fewer than `fewest` expected matches.
     """
-    signs = [one.helps for one in features]
+    signs, unclear = [one.helps for one in features], min(grown, GROWN_UNCLEAR)
     weights, start, kept = np.array([one.start for one in features]), 0.0, None
     for turn in range(ROUNDS + 1):
         mutual, likely = judge(score_rows(measured, weights, start), weights, start)
-        if kept is not None and _has_lost_its_way(kept.likely, likely, grown):
+        if kept is not None and _has_lost_its_way(kept.likely, likely, grown if _is_clear(kept.likely) else unclear):
             break
         kept = Learned(weights, start, mutual, likely, turn > 0)
         if turn == ROUNDS or likely.sum() < fewest:
@@ -208,8 +212,12 @@ def _clear(likely: Float64) -> Float64:
     >>> _clear(np.array([0.9] * 30 + [0.1, 0.2]))[28:].tolist(), _clear(np.array([0.9, 0.1])).tolist()
     ([0.9, 0.9, 0.0, 0.0], [0.9, 0.1])
     """
-    clear = np.where(likely >= CLEAR, likely, 0.0)
-    return clear if clear.sum() >= FEW else likely
+    return np.where(likely >= CLEAR, likely, 0.0) if _is_clear(likely) else likely
+
+
+def _is_clear(likely: Float64) -> bool:
+    """Whether there are enough clear matches to learn from."""
+    return float(likely[likely >= CLEAR].sum()) >= FEW
 
 
 def _has_lost_its_way(before: Float64, now: Float64, grown: float = GROWN) -> bool:
