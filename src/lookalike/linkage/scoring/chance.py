@@ -330,7 +330,7 @@ def _ratio(between: Float64, inside: Float64) -> float:
 
     Examples
     --------
-    >>> _ratio(np.array([1.0, np.nan, 1.0]), np.array([3.0, 3.0])).round(2), _ratio(np.array([2.0]), np.array([1.0]))
+    >>> round(_ratio(np.array([1.0, np.nan, 1.0]), np.array([3.0, 3.0])), 2), _ratio(np.array([2.0]), np.array([1.0]))
     (0.33, 1.0)
     """
     one, other = between[~np.isnan(between)], inside[~np.isnan(inside)]
