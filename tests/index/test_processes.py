@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -210,6 +211,14 @@ print(number, len(index))
     assert check_store(tmp_path / "index") == []
     with la.Index.open(tmp_path / "index") as index:
         assert len(index) == count
+
+
+def test_nothing_is_added_to_an_index_that_was_removed(tmp_path):
+    with la.Index.create(tmp_path / "index", ["a b c d e f"]) as index:
+        shutil.rmtree(tmp_path / "index")
+        with pytest.raises(la.ResourceError, match="was removed while the index was open"):
+            index.add(["g h i j k l"])
+        assert index.query(["a b c d e f"]).num_rows == 1
 
 
 @pytest.mark.parametrize("if_new", [False, True])
