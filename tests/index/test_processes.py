@@ -216,7 +216,7 @@ print(number, len(index))
 def test_nothing_is_added_to_an_index_that_was_removed(tmp_path):
     with la.Index.create(tmp_path / "index", ["a b c d e f"]) as index:
         shutil.rmtree(tmp_path / "index")
-        with pytest.raises(la.ResourceError, match="was removed while the index was open"):
+        with pytest.raises(la.ResourceError, match="was removed while it was open"):
             index.add(["g h i j k l"])
         assert index.query(["a b c d e f"]).num_rows == 1
 

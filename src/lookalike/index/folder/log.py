@@ -138,7 +138,7 @@ class LogWriter:
     def _check_there(self) -> None:
         """Refuse to add to a log that somebody has removed: what is written to it would be lost."""
         if os.fstat(self._handle).st_nlink == 0:
-            raise ResourceError(f"{self.path}: was removed while the index was open; nothing was added")
+            raise ResourceError(f"{self.path}: was removed while it was open; nothing was changed")
 
     def _acknowledge(self) -> None:
         self._synced = self.end
