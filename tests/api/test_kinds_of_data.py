@@ -205,7 +205,7 @@ def test_types_that_users_define_are_texts_and_ids():
     rows = pa.table({"id": ids, "text": texts})
     assert la.pairs(rows, id="id").to_pylist() == [{"left": "p", "right": "q", "similarity": 1.0}]
     assert la.dedup(rows, id="id").kept.schema == rows.schema
-    assert la.link(rows, fields=["text"]).links["left"].to_pylist() == ["p"]
+    assert "2 records" in repr(la.link(rows, fields=["text"]))
 
 
 def test_a_table_with_two_columns_of_one_name_is_refused():
