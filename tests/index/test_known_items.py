@@ -5,7 +5,7 @@ import random
 import pytest
 
 import lookalike as la
-from lookalike.index import additions
+from lookalike.index import additions, view
 
 WORDS = [f"w{number}" for number in range(30)]
 
@@ -46,3 +46,18 @@ def test_known_items_are_decided_together(tmp_path, monkeypatch):
     with la.Index.create(tmp_path / "index", rows) as index:
         assert index.add(rows, if_new=True)["added"].to_pylist() == [False] * 200
     assert len(blocks) == 1
+
+
+def test_only_the_best_matches_are_held(tmp_path, monkeypatch):
+    """Each of many items resembles thousands of copies: all of these pairs took gigabytes."""
+    rows = [{"id": number, "text": "a b c d e" + " f" * (number % 3)} for number in range(60)]
+    with la.Index.create(tmp_path / "index", rows, threshold=0.5, shingle="word:1") as index:
+        usual = [index.query(rows, k=k).to_pylist() for k in (1, 7)]
+        monkeypatch.setattr(view, "MOST_HELD", 100)
+        most = []
+        joined = view.Matches.joined
+        monkeypatch.setattr(
+            view.Matches, "joined", lambda some: most.append(sum(len(one.left) for one in some)) or joined(some)
+        )
+        assert [index.query(rows, k=k).to_pylist() for k in (1, 7)] == usual
+    assert len(most) > 2  # joined more than once for each query

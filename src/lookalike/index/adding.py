@@ -37,7 +37,7 @@ class NewItems(NamedTuple):
 
 def best_known(lookup: Lookup, asked: KeyedSets) -> Matches:
     """The most similar item of the index for each item that resembles any."""
-    return lookup.search(asked, lookup.kind.measure).best_first(lookup.kind.measure, k=1)[0]
+    return lookup.search(asked, lookup.kind.measure, 1).best_first(lookup.kind.measure, k=1)[0]
 
 
 def find_new(lookup: Lookup, asked: KeyedSets, known: Matches | None = None) -> NewItems:
