@@ -186,6 +186,28 @@ def test_categories_of_polars_are_texts_and_ids():
     assert la.dedup(rows, id="id").kept["id"].to_pylist() == ["p"]
 
 
+class Name(pa.ExtensionType):
+    """A type that is defined in Python has no hash."""
+
+    def __init__(self):
+        super().__init__(pa.string(), "tests.name")
+
+    def __arrow_ext_serialize__(self):
+        return b""
+
+    @classmethod
+    def __arrow_ext_deserialize__(cls, kind, stored):
+        return cls()
+
+
+def test_types_that_users_define_are_texts_and_ids():
+    ids, texts = (pa.ExtensionArray.from_storage(Name(), pa.array(some)) for some in (["p", "q"], ["a b c d e f"] * 2))
+    rows = pa.table({"id": ids, "text": texts})
+    assert la.pairs(rows, id="id").to_pylist() == [{"left": "p", "right": "q", "similarity": 1.0}]
+    assert la.dedup(rows, id="id").kept.schema == rows.schema
+    assert "2 records" in repr(la.link(rows, fields=["text"]))
+
+
 def test_a_table_with_two_columns_of_one_name_is_refused():
     with pytest.raises(BadDataError, match="Duplicate column names"):
         la.pairs(import_module("pandas").DataFrame([["a", "b"]], columns=["text", "text"]))

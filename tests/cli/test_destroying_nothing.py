@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 
 import pytest
 
@@ -184,6 +185,21 @@ def test_a_folder_without_permission_is_reported(cli, tree, close):
     assert done.json()["counts"] | {"items": 3, "rejected": 1} == done.json()["counts"]
     (bad,) = map(json.loads, (tree / "out/rejected.jsonl").read_text().splitlines())
     assert (bad["file"], bad["error"]) == ("in/sub", "cannot be read: Permission denied")
+
+
+def test_folders_that_are_too_deep_are_reported(cli, tree):
+    """More than Python can walk through, or remove."""
+    deep = tree / "in/sub"
+    for _ in range(1100):
+        deep /= "d"
+        deep.mkdir()
+    (deep / "c.jsonl").write_bytes(ROWS)
+    for command, code in ((["dedup", "in", "-o", "out"], 3), (["pairs", "in"], 3), (["pairs", "in/**/*.jsonl"], 2)):
+        done = cli(*command, "--quiet")
+        assert (done.code, done.err.count("\n"), "500 folders deep" in done.err) == (code, 1, True), done.err[-300:]
+    done = cli("dedup", "in", "-o", "out", "--quiet", "--on-error", "skip", "--json")
+    assert (done.code, done.json()["counts"]["rejected"]) == (0, 1)
+    subprocess.run(["rm", "-r", tree / "in/sub/d"], check=True)  # pytest cannot
 
 
 def test_an_input_folder_without_permission_is_named(cli, tree, close):

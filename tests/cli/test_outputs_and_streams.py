@@ -212,6 +212,13 @@ def test_lost_standard_output_is_an_error(news, command):
     assert "No space left" in done.err
 
 
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="needs a full device")
+def test_lost_messages_do_not_change_the_exit_code(news, tmp_path):
+    assert shell('"$1" pairs "$2" 2>/dev/full', tmp_path / "missing").returncode == 2
+    assert shell('"$1" dedup "$2" -o "$3" 2>/dev/full', news, tmp_path / "out").returncode == 0
+    assert shell('"$1" report "$2" 2>/dev/full', tmp_path / "out").returncode == 0
+
+
 def test_a_stream_that_accepts_little_at_a_time_gets_everything():
     class Slow(io.RawIOBase):
         got = b""

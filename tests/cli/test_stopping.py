@@ -51,6 +51,22 @@ def test_explaining_standard_input_leaves_nothing(temporary):
     assert (started.returncode, names(temporary)) == (0, [])
 
 
+def test_no_file_is_written_to_find_a_temporary_folder(tmp_path, temporary):
+    """Its name is not known to us: a signal would leave it behind."""
+    (tmp_path / "a.txt").write_text("a b c\n" * 2)
+    code = f"""
+import sys
+opened = []
+sys.addaudithook(lambda event, given: event == "open" and opened.append(str(given[0])))
+from lookalike.cli.main import run
+run(["pairs", "{tmp_path}/a.txt", "--quiet", "-o", "{tmp_path}/out.csv"])
+print(*(name for name in opened if name.startswith("{temporary}") and "lookalike-" not in name))
+"""
+    environ = environment(TMPDIR=str(temporary))
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, env=environ, timeout=120, check=True)
+    assert done.stdout == b"\n"
+
+
 @pytest.mark.parametrize("module", ["typing", "contextlib", "signal", "click"])
 def test_an_interrupt_during_the_first_imports_is_one_line(module):
     code = f"""

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -210,6 +211,33 @@ print(number, len(index))
     assert check_store(tmp_path / "index") == []
     with la.Index.open(tmp_path / "index") as index:
         assert len(index) == count
+
+
+def test_nothing_is_added_to_an_index_that_was_removed(tmp_path):
+    with la.Index.create(tmp_path / "index", ["a b c d e f"]) as index:
+        shutil.rmtree(tmp_path / "index")
+        with pytest.raises(la.ResourceError, match="was removed while it was open"):
+            index.add(["g h i j k l"])
+        assert index.query(["a b c d e f"]).num_rows == 1
+
+
+@pytest.mark.parametrize("if_new", [False, True])
+def test_a_large_addition_to_a_full_disk_names_the_index(tmp_path, if_new):
+    script = """
+import resource, signal, sys, lookalike as la
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+index = la.Index.open(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+try:
+    index.add([f"{number} " + " ".join(f"w{number}x{i}" for i in range(200)) for number in range(1000)], if_new=IF_NEW)
+except la.ResourceError as error:
+    print(error)
+"""
+    la.Index.create(tmp_path / "index", shingle="word:1").close()
+    code = script.replace("IF_NEW", str(if_new))
+    done = subprocess.run([sys.executable, "-c", code, tmp_path / "index"], capture_output=True, text=True, check=True)
+    assert f"{tmp_path / 'index'}: no space left" in done.stdout
+    assert check_store(tmp_path / "index") == []
 
 
 def test_without_room_for_a_segment_the_log_continues(tmp_path):

@@ -516,3 +516,13 @@ def test_vectors_and_lists_are_shown(tmp_path):
     tree, said = read(words.report(tmp_path / "lists.html"))
     assert tree.css_first("#doubtful del").text() == "e"
     assert "4 shared elements" in said
+
+
+@pytest.mark.parametrize("ids", [[[1], [2], [3]], [{"a": 1}, {"a": 2}, {"a": 3}], [[b"a"], [b"b"], [b"c"]]])
+def test_ids_that_arrow_cannot_compare(tmp_path, ids):
+    pq.write_table(pa.table({"id": ids, "text": ["one two three four five six"] * 3}), tmp_path / "a.parquet")
+    for command in (["dedup", "-o", "out"], ["pairs", "-o", "out.parquet"]):
+        where = tmp_path / command[2]
+        assert run([command[0], str(tmp_path / "a.parquet"), "-o", str(where), "--report", "--quiet"]) == 0
+    assert (tmp_path / "out/report.html").exists()
+    assert (tmp_path / "out.report.html").exists()

@@ -13,8 +13,9 @@ from typing import Any
 
 import click
 
+from lookalike import address_space
 from lookalike.cli import lean_imports, stopping
-from lookalike.cli.terminal import complain, complaints, describe_usage
+from lookalike.cli.terminal import complain, complaints, describe_usage, say
 from lookalike.errors import LookalikeError, ResourceError, UsageError
 from lookalike.version import __version__
 
@@ -45,6 +46,8 @@ in `link` would otherwise depend on the number of processors (docs/log.md)."""
 PROGRAM = "lookalike"
 COMPLETE = "_LOOKALIKE_COMPLETE"
 """The variable by which a shell asks for completion."""
+NO_TEMPORARY = "No usable temporary directory"
+"""What Python says if neither TMPDIR nor the usual folders can be written."""
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 _NO_ARGUMENTS: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())  # since click 8.2
@@ -81,6 +84,8 @@ def group() -> None:
 
     Every pair it reports has been verified. `lookalike COMMAND -h` explains a command.
     """
+    address_space.check_limit()
+    stopping.choose_temporary_folder()
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -88,6 +93,7 @@ def main(arguments: list[str] | None = None) -> None:
     gc.set_threshold(GARBAGE_OBJECTS, 10, 10)
     for name, value in LIBRARIES.items():
         os.environ.setdefault(name, value)
+    address_space.reserve_little()
     lean_imports.leave_out()
     stopping.catch_signals()
     if not sys.warnoptions:
@@ -146,6 +152,9 @@ def run(arguments: list[str] | None = None) -> int:
             error.__context__, KeyboardInterrupt
         ):  # an interrupted system call was not the only thing to fail
             return _report_interrupt(error.__context__)
+        if NO_TEMPORARY in str(error):
+            complain("temporary files cannot be written anywhere; set TMPDIR to a folder with free space")
+            return ResourceError.exit_code
         complain(f"{error.filename or 'standard output'}: {error.strerror or error}")
         return ResourceError.exit_code if error.errno in NO_SPACE else UsageError.exit_code
     return 0
@@ -166,6 +175,6 @@ def _call(arguments: list[str]) -> None:
 def _report_interrupt(error: BaseException) -> int:
     """Say that the run was interrupted, and return its exit code."""
     if sys.stderr is not None and sys.stderr.isatty():
-        click.echo(err=True)  # ends the line on which the terminal shows ^C
+        say()  # ends the line on which the terminal shows ^C
     complain(stopping.describe(error))
     return stopping.exit_code(error)

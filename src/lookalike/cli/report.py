@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from lookalike.cli.options import CONTEXT, json_and_quiet
-from lookalike.cli.terminal import printable
+from lookalike.cli.terminal import say
 
 _EXAMPLE = """\b
 Examples:
@@ -39,7 +39,7 @@ def command(out: str, page: str | None, by: str | None, as_json: bool, quiet: bo
     if as_json:
         print_record({"out": out, "page": str(path), "bytes": path.stat().st_size})
     elif not quiet:
-        click.echo(printable(f"Report: {path}"), err=True)
+        say(f"Report: {path}")
 
 
 def _report(out: str, page: str | None, by: str | None) -> Path:

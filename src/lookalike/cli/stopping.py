@@ -18,6 +18,8 @@ REPEATED_SECONDS = 1.0
 """A signal this soon after another counts as the same request, and must not interrupt the cleanup."""
 
 LATER_SECONDS = 0.05
+TEMPORARY_PLACES = ("/tmp", "/var/tmp", "/usr/tmp")
+"""As in Python, after those that the user names."""
 
 _held = False
 _waiting: list[int] = []
@@ -102,6 +104,22 @@ def describe(error: BaseException) -> str:
     return "; ".join(["interrupted", *map(str, error.args)])
 
 
+def choose_temporary_folder() -> None:
+    """Decide where temporary files go by permissions.
+
+    Python would write a file to find out, with a name that we do not know, and a signal would leave it there.
+    """
+    import tempfile
+
+    named = filter(None, map(os.environ.get, ("TMPDIR", "TEMP", "TMP")))
+    if tempfile.tempdir is None:
+        tempfile.tempdir = next(filter(_is_writable, map(os.path.abspath, [*named, *TEMPORARY_PLACES])), None)
+
+
+def _is_writable(folder: str) -> bool:
+    return os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK)  # noqa: PTH112
+
+
 def remove_temporary() -> None:
     """Remove the temporary folders of this process, whenever it was stopped."""
     names = sys.modules.get("lookalike.types.names")
@@ -111,5 +129,7 @@ def remove_temporary() -> None:
     import tempfile
     from pathlib import Path
 
-    for folder in Path(tempfile.gettempdir()).glob(f"{names.TEMPORARY}*"):
+    if tempfile.tempdir is None:  # no folder was made; to look for a place for one may fail
+        return
+    for folder in Path(tempfile.tempdir).glob(f"{names.TEMPORARY}*"):
         shutil.rmtree(folder, ignore_errors=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 
 import click
@@ -27,6 +28,12 @@ def printable(text: str) -> str:
     return re.sub(_UNSAFE, lambda found: found[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text)
 
 
+def say(line: str = "") -> None:
+    """Write a line to stderr; if that is closed or full, the result and the exit code are the same without it."""
+    with contextlib.suppress(OSError, ValueError):
+        click.echo(printable(line), err=True)
+
+
 complaints: list[str] = []
 """The errors that were written."""
 
@@ -34,7 +41,7 @@ complaints: list[str] = []
 def complain(message: str) -> None:
     """Write an error as one line on stderr, completely."""
     with signals_held():
-        click.echo(f"lookalike: {printable(message)}", err=True)
+        say(f"lookalike: {message}")
         complaints.append(message)
 
 

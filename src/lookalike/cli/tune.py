@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lookalike.cli.terminal import printable
+from lookalike.cli.terminal import say
 
 if TYPE_CHECKING:
     from lookalike.tuning.plan import Plan
@@ -96,7 +96,7 @@ def tune(
         if not quiet:
             click.echo("\n".join(["", *_table(plan, rule), "", *_comparison(plan, rule), "", _drawing(plan)]))
     if plot is not None and not quiet:
-        click.echo(printable(f"wrote {plot}"), err=True)
+        say(f"wrote {plot}")
 
 
 def _plot(plan: Plan, path: Path, overwrite: bool) -> None:

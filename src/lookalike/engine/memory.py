@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from lookalike.address_space import limited_bytes
 from lookalike.errors import ResourceError, UsageError
 from lookalike.types import ItemMemory, Source
 from lookalike.types.frozen import frozen
@@ -79,7 +80,7 @@ def parse_size(text: str | int, option: str) -> int:
 
 
 def machine_memory() -> int:
-    """The memory of the machine, or the limit of its container if that is less.
+    """The memory of the machine, or the limit of its container or of this process if that is less.
 
     Examples
     --------
@@ -94,7 +95,7 @@ def machine_memory() -> int:
         limit = Path(name)
         if limit.exists() and (text := limit.read_text().strip()).isdigit():
             found = min(found, int(text))
-    return found
+    return min(found, limited_bytes() or found)
 
 
 @frozen

@@ -35,10 +35,18 @@ class NewItems(NamedTuple):
     """NaN for new items."""
 
 
-def find_new(lookup: Lookup, asked: KeyedSets) -> NewItems:
-    """Decide, in order, which items resemble nothing in the index and nothing new before them in the block."""
+def best_known(lookup: Lookup, asked: KeyedSets) -> Matches:
+    """The most similar item of the index for each item that resembles any."""
+    return lookup.search(asked, lookup.kind.measure, 1).best_first(lookup.kind.measure, k=1)[0]
+
+
+def find_new(lookup: Lookup, asked: KeyedSets, known: Matches | None = None) -> NewItems:
+    """Decide, in order, which items resemble nothing in the index and nothing new before them in the block.
+
+    `known`, if it has been computed before, is that of `best_known`.
+    """
     kind, count = lookup.kind, len(asked.sets)
-    known, _ = lookup.search(asked, kind.measure).best_first(kind.measure, k=1)
+    known = best_known(lookup, asked) if known is None else known
     unknown = np.ones(count, np.bool_)
     unknown[known.left] = False
     if count == 1:  # there is nothing else in the block

@@ -11,9 +11,10 @@ import pyarrow as pa
 
 from lookalike.engine.digest import KeyedSets, keyed_text
 from lookalike.errors import BadDataError
-from lookalike.index.adding import NewItems, find_new
+from lookalike.index.adding import NewItems, best_known, find_new
 from lookalike.index.batch import Batch, last_of_each, no_items
 from lookalike.index.contract import Changes, Lookup, Store
+from lookalike.index.matches import Matches
 from lookalike.index.naming import typed_ids
 from lookalike.index.reading import ReadItems, stored_batch
 from lookalike.types import Bool, Float64, Int64, strings_to_arrow, to_arrow
@@ -122,20 +123,31 @@ class Additions:
     # Additions with if_new
 
     def _add_new(self, batch: Batch, found: KeyedSets) -> None:
-        """Decide a block; an item whose id exists is decided separately: it may replace what others resemble."""
+        """Decide a block; an item whose id exists is decided separately: it may replace what others resemble.
+
+        If all of these resemble items of the index, they replace nothing, and the block is decided at once.
+        """
         rows, _ = self._changes.lookup.find_ids(batch.ids)
         known = ~last_of_each(batch.ids, first=True)
         known[rows] = True
         edges = np.flatnonzero(known)
-        cuts = np.unique(np.concatenate([[0, len(batch)], edges, edges + 1])).tolist()
-        if len(cuts) == 2:
-            self._add_stretch(batch, found, self._changes.hold)
+        best = best_known(self._changes.lookup, found) if self._on_conflict == "replace" else None
+        if not len(edges) or (best is not None and np.isin(edges, best.left).all()):
+            self._add_stretch(batch, found, self._changes.hold, best)
             return
+        before = len(self._ids)
+        cuts = np.unique(np.concatenate([[0, len(batch)], edges, edges + 1])).tolist()
         for low, high in pairwise(cuts):
             self._add_stretch(batch.take(np.arange(low, high)), found.slice(low, high), self._changes.hold)
+        self._join_told(before)
 
-    def _add_stretch(self, batch: Batch, found: KeyedSets, add: Callable[[Batch], None]) -> None:
-        """Decide and add items whose ids are distinct; only a single item may have an id that the index already has."""
+    def _add_stretch(
+        self, batch: Batch, found: KeyedSets, add: Callable[[Batch], None], best: Matches | None = None
+    ) -> None:
+        """Decide and add items with distinct ids, of which the index has none, or one item alone.
+
+        There may be others if the index has something similar to each of them.
+        """
         lookup = self._changes.lookup
         rows, numbers = lookup.find_ids(batch.ids)
         if len(rows) and self._on_conflict != "replace":
@@ -144,7 +156,7 @@ class Additions:
             self._refuse(batch.ids, known)
             self._tell(batch.ids, ~known, batch.ids, np.full(len(batch), np.nan))
             return
-        new = find_new(lookup, found)
+        new = find_new(lookup, found, best)
         self._tell(batch.ids, new.added, _matches(lookup, batch.ids, new), new.similarity)
         if new.added[rows].any():
             self._changes.remove(numbers)
@@ -157,6 +169,13 @@ class Additions:
         self._added.append(added)
         self._matches.append(matches)
         self._similarity.append(similarity)
+
+    def _join_told(self, before: int) -> None:
+        """Join the results of stretches: an array takes more memory than the item that it may be about."""
+        self._ids[before:] = [pa.concat_arrays(self._ids[before:])]
+        self._matches[before:] = [pa.concat_arrays(self._matches[before:])]
+        self._added[before:] = [np.concatenate(self._added[before:])]
+        self._similarity[before:] = [np.concatenate(self._similarity[before:])]
 
     def finish(self, run: str | None = None) -> None:
         """Make all changes visible and durable."""

@@ -32,8 +32,11 @@ class Lookup(Protocol):
 
     def __len__(self) -> int: ...
 
-    def search(self, asked: KeyedSets, measure: Measure) -> Matches:
-        """All similar items that share a bucket with the queried items, with their exact similarity."""
+    def search(self, asked: KeyedSets, measure: Measure, k: int | None = None) -> Matches:
+        """All similar items that share a bucket with the queried items, with their exact similarity.
+
+        With `k`, there may be fewer: those that are not among the best k of an item may be left out.
+        """
 
     def ask(self, text: str, measure: Measure) -> list[tuple[float, int]]:
         """`search` for one text: the similarities and numbers of its matches."""

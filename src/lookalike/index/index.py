@@ -275,7 +275,7 @@ class StoredIndex:
             each = map if workers is None else partial(workers.map, most=max(1, reader.ahead // 2))
             asked = reader.read(sources, workers, asked=True)
             for items, (found, ranks) in each(
-                lambda items: (items, lookup.search(items.found, measure).best_first(measure, k)), asked
+                lambda items: (items, lookup.search(items.found, measure, k).best_first(measure, k)), asked
             ):
                 named.add(items, found, ranks)
         self.rejected = reader.rejected
@@ -287,7 +287,7 @@ class StoredIndex:
         """The matches of a column of items by number, best first, and the lookup that knows their ids."""
         lookup, measure = self._asked(k, threshold)
         kind = lookup.kind
-        found = lookup.search(keyed_sets(features, kind.digesting), measure) if kind.decided else NO_MATCHES
+        found = lookup.search(keyed_sets(features, kind.digesting), measure, k) if kind.decided else NO_MATCHES
         return lookup, found.best_first(measure, k)[0]
 
     def _asked(self, k: int | None, threshold: float | str | Fraction | None) -> tuple[Lookup, Measure]:

@@ -24,6 +24,8 @@ from lookalike.verify.measures import Measure
 
 FEW = 32
 """Up to this many pairs are compared without checking their sizes, and ids are read one by one."""
+MOST_HELD = 1 << 20
+"""Matches that are held before all but the best are dropped: thousands of copies may resemble each of many items."""
 SCANNED = 1 << 12
 """The search for the next item that has not been removed checks this many at a time."""
 
@@ -82,18 +84,20 @@ class View:
         """The items of a part that have not been removed, numbered within it."""
         return np.flatnonzero(~self.gone[first : first + len(part)])
 
-    def search(self, asked: KeyedSets, measure: Measure) -> Matches:
-        """All similar items that share a bucket with the queried items, with their exact similarity."""
+    def search(self, asked: KeyedSets, measure: Measure, k: int | None = None) -> Matches:
+        """All similar items that share a bucket with the queried items, or at least the best `k` of each."""
         found: list[Matches] = []
         for first, part in self.each():
             for left, right in part.find(asked, measure):
                 stored = part.stored_sets(len(left)) if self.kind.holds_sets else None
                 if stored is not None:
                     found += self._compare_stored(asked.sets, left, right, stored, first, measure)
-                    continue
-                kept = ~self.gone[first + right]
-                compared = self._compare(asked.sets, left[kept], part, right[kept], measure)
-                found += [some._replace(right=some.right + first) for some in compared]
+                else:
+                    kept = ~self.gone[first + right]
+                    compared = self._compare(asked.sets, left[kept], part, right[kept], measure)
+                    found += [some._replace(right=some.right + first) for some in compared]
+                if k is not None and sum(len(some.left) for some in found) > MOST_HELD:
+                    found = [Matches.joined(found).best_first(measure, k)[0]]
         return Matches.joined(found)
 
     def ask(self, text: str, measure: Measure) -> list[tuple[float, int]]:

@@ -121,16 +121,11 @@ class Candidates:
         Since places increase from block to block, the first keeper of a set is found first.
         """
         with run.progress.stage("refining"):
-            loaded = [
-                (block.mine, self._prints(block), block.sets.sizes[block.rows]) for block in map(self._load, blocks)
-            ]
-            mine, sizes = (np.concatenate([one[k] for one in loaded]) for k in (0, 2))
-            distinct, equal = self._collapse(mine, np.concatenate([one[1] for one in loaded], axis=1))
-            part = CutPart(self.members[mine[distinct[mine]]], sizes[distinct[mine]])
+            distinct, equal, part, extents = self._cut(blocks)
         for number in blocks:
             block = self._load(number)
             for earlier in [*range(blocks.start, number), None]:
-                if earlier is not None and not self._may_match(part, earlier, number, run.settings.matching):
+                if earlier is not None and not _may_match(extents, earlier, number, run.settings.matching):
                     continue
                 with run.progress.stage("refining"):
                     standing = distinct & (~removed[self.members] | (self.members < self.references))
@@ -140,17 +135,23 @@ class Candidates:
                 equal = None  # reported once
                 yield found
 
-    def _may_match(self, part: CutPart, block: int, other: int, matching: MatchSettings) -> bool:
-        """Whether any sets of the two blocks have sizes that allow them to be similar."""
-        block_of = self.packing.block_of[np.searchsorted(self.members, part.places)]
-        mine, others = part.sizes[block_of == block], part.sizes[block_of == other]
-        if not len(mine) or not len(others):
-            return False
-        low, high = sorted([(int(mine.min()), int(mine.max())), (int(others.min()), int(others.max()))])
-        apart = low[1] < high[0]
-        common = min(low[1], high[1])
-        smaller, larger = (low[1], high[0]) if apart else (common, common)
-        return matching.measure.can_reach(smaller, larger) and smaller >= matching.length_ratio * larger
+    def _cut(self, blocks: range) -> tuple[Bool, EqualSets | None, CutPart, dict[int, tuple[int, int]]]:
+        """What is known of all blocks of a part: its distinct sets, and by block the sizes of the smallest and largest.
+
+        Everything else about them is freed here, since comparing the blocks needs the memory.
+        """
+        mine, sizes, prints = (list(column) for column in zip(*(self._measure(self._load(block)) for block in blocks)))
+        whole = np.concatenate(mine)
+        distinct, equal = self._collapse(whole, np.concatenate(prints, axis=1))
+        del prints
+        kept = [size[distinct[one]] for one, size in zip(mine, sizes)]
+        extents = {block: (int(some.min()), int(some.max())) for block, some in zip(blocks, kept) if len(some)}
+        places = self.members[whole[distinct[whole]]].astype(np.int32)
+        return distinct, equal, CutPart(places, np.concatenate(kept)), extents
+
+    def _measure(self, block: LoadedBlock) -> tuple[Int64, Int32, UInt64]:
+        """The members of a block with the sizes and fingerprints of their sets."""
+        return block.mine, block.sets.sizes[block.rows].astype(np.int32), self._prints(block)
 
     def _load(self, block: int) -> LoadedBlock:
         mine = np.flatnonzero(self.packing.block_of == block)
@@ -194,6 +195,17 @@ class Candidates:
         found.kind = self.corpus.settings.vectors
         found.bands = bands if self.by_band else ()
         return found
+
+
+def _may_match(extents: dict[int, tuple[int, int]], block: int, other: int, matching: MatchSettings) -> bool:
+    """Whether any sets of the two blocks have sizes that allow them to be similar."""
+    if block not in extents or other not in extents:
+        return False
+    low, high = sorted([extents[block], extents[other]])
+    apart = low[1] < high[0]
+    common = min(low[1], high[1])
+    smaller, larger = (low[1], high[0]) if apart else (common, common)
+    return matching.measure.can_reach(smaller, larger) and smaller >= matching.length_ratio * larger
 
 
 def plan_batches(

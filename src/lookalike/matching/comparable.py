@@ -9,7 +9,7 @@ import numpy as np
 
 from lookalike.candidates.bands import join_band
 from lookalike.candidates.buckets import concatenate
-from lookalike.types import Buckets, Float64, Int64, Sets, UInt64, VectorKind
+from lookalike.types import Buckets, Float64, Int32, Int64, Sets, UInt64, VectorKind
 from lookalike.types.frozen import mutable
 from lookalike.verify.measures import Measure
 
@@ -24,8 +24,8 @@ class EqualSets(NamedTuple):
 class CutPart(NamedTuple):
     """The distinct sets of a connected part that is too large for memory and is compared in blocks."""
 
-    places: Int64
-    sizes: Int64
+    places: Int32
+    sizes: Int32
 
 
 @mutable

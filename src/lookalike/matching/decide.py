@@ -119,6 +119,7 @@ def decide_candidates(
                 collected.add(found, _decide(run, candidates, collected, found), refined)
                 if graph is not None:
                     graph.add(run, candidates, found, None if collected.connected else collected.removed)
+        del found  # closing the batch needs its memory
         if graph is not None:
             graph.close(batch, candidates)
         collected.close(batch)

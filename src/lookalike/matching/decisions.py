@@ -23,7 +23,15 @@ from lookalike.verify.measures import Measure
 class Links(NamedTuple):
     """Links from places to other places, with the similarity of the two."""
 
-    places: Int64
+    places: Int32 | Int64
+    to: Int32 | Int64
+    similarity: Float64
+
+
+class ItemLinks(NamedTuple):
+    """Links from items to other items, with the similarity of the two."""
+
+    items: Int64
     to: Int64
     similarity: Float64
 
@@ -91,10 +99,10 @@ class BatchDecisions:
         self.refined = merge_refined([self.refined, refined])
         if measure.name == "overlap":
             self.own.append(Links(found.places, found.places, found.own_values(measure)))
-        places = found.places[decided.removed]
-        self.keeper.append(Links(places, found.places[decided.keeper], decided.similarity))
+        places, numbers = found.places[decided.removed].astype(np.int32), found.places.astype(np.int32)
+        self.keeper.append(Links(places, numbers[decided.keeper], decided.similarity))
         if connected:
-            self.partner.append(Links(places, found.places[decided.partner], decided.partner_similarity))
+            self.partner.append(Links(places, numbers[decided.partner], decided.partner_similarity))
 
     def to_table(self) -> pa.Table:
         """As a piece of work."""
@@ -113,7 +121,7 @@ class BatchDecisions:
         kind, *columns = (to_numpy(column) for column in table.columns)
         keeper, partner, equal, own = (Links(*(column[kind == number] for column in columns)) for number in range(4))
         refined = Refined(*counted["refined"])
-        found = [EqualSets(equal.places, equal.to)]
+        found = [EqualSets(equal.places.astype(np.int64), equal.to.astype(np.int64))]
         return cls([keeper], [partner], found, [own], counted["compared"], counted["pairs"], refined)
 
 
@@ -224,13 +232,14 @@ class CollectedDecisions:
             values[links.places] = links.similarity
         return np.asarray(values[places])
 
-    def _to_items(self, links: _AllLinks, references: int) -> Links:
+    def _to_items(self, links: _AllLinks, references: int) -> ItemLinks:
         """Convert links between places to links between items, ascending; reference items have none."""
         order = self.candidates.order
         places = np.flatnonzero(links.to >= 0)
         places = places[order[places] >= references]
         places = places[np.argsort(order[places])]
-        return Links(order[places].astype(np.int64), order[links.to[places]].astype(np.int64), links.similarity[places])
+        items, to = order[places].astype(np.int64), order[links.to[places]].astype(np.int64)
+        return ItemLinks(items, to, links.similarity[places])
 
 
 def mark_copied(copied: Bool, equal: EqualSets, references: int) -> None:
@@ -263,10 +272,15 @@ class _AllLinks(NamedTuple):
 
 
 def _extend(groups: Iterable[list[Links]], copied: Links, places: int, onward: bool) -> _AllLinks:
-    """Links, and those of copies: to the first item with an equal set or, with `onward`, to the item it links to."""
+    """Links, and those of copies: to the first item with an equal set or, with `onward`, to the item it links to.
+
+    The groups are emptied, since two forms of all links would take twice the memory.
+    """
     to, similarity = np.full(places, -1, np.int32), np.empty(places)
-    for links in (links for group in groups for links in group):
-        to[links.places], similarity[links.places] = links.to, links.similarity
+    for group in groups:
+        for links in group:
+            to[links.places], similarity[links.places] = links.to, links.similarity
+        group.clear()  # the arrays replace them
     beyond = np.flatnonzero(to[copied.to] >= 0) if onward else np.empty(0, np.int64)
     to[copied.places], similarity[copied.places] = copied.to, copied.similarity
     to[copied.places[beyond]] = to[copied.to[beyond]]

@@ -79,9 +79,7 @@ class PairGraph:
         `removed` are the places whose sets are removed, if known: it determines which pairs are between kept sets.
         """
         if found.cut is not None:
-            if found.cut is not self._cut:
-                self._cut = found.cut
-                self._add_coarse(candidates, *found.cut)
+            self._cut = found.cut  # added when the batch is closed: until then its blocks need the memory
             return
         matching = run.settings.matching
         coarse = self._coarse(candidates, found)
@@ -119,7 +117,7 @@ class PairGraph:
             large[part_of[found.places[found.crowded]]] = True
         return np.asarray(large[part_of[found.places]])
 
-    def _add_coarse(self, candidates: Candidates, places: Int64, sizes: Int64) -> None:
+    def _add_coarse(self, candidates: Candidates, places: Int64 | Int32, sizes: Int64 | Int32) -> None:
         """Add parts by their sizes and buckets."""
         self._add(SIZE, places, sizes)
         number = np.full(len(candidates.order), -1, np.int32)
@@ -134,14 +132,19 @@ class PairGraph:
         self._add(BUCKET, buckets.members, heads)
 
     def _add(self, kind: int, left: Int64 | Int32, right: Int64 | Int32, value: Int32 | None = None) -> None:
-        columns = [left, right, np.zeros(len(left)) if value is None else value]
+        columns = [left, right, np.zeros(len(left), np.int32) if value is None else value]
         kinds = np.full(len(left), kind, np.uint8)
-        self._batch.append(pa.table([to_arrow(kinds), *(to_arrow(one.astype(np.int32)) for one in columns)], NAMES))
+        found = [to_arrow(kinds), *(to_arrow(one.astype(np.int32, copy=False)) for one in columns)]
+        self._batch.append(pa.table(found, NAMES))
 
     def close(self, batch: int, candidates: Candidates) -> None:
         """Finish a batch. Its rows are ordered by part, so that they do not depend on how parts were batched."""
+        if self._cut is not None:
+            self._add_coarse(candidates, *self._cut)
         table, self._batch = pa.concat_tables(self._batch), []
-        self._batches[batch] = pc.take(table, to_arrow(_order_rows(table, self._parts_of(candidates)[0])))
+        if self._cut is None:  # a part that was cut is alone in its batch, and its rows are in order
+            table = pc.take(table, to_arrow(_order_rows(table, self._parts_of(candidates)[0])))
+        self._batches[batch], self._cut = table, None
         if self._work is None or not self._work.wanted:
             return
         for number, waiting in self._batches.items():
@@ -156,6 +159,11 @@ class PairGraph:
                 assert self._work is not None
                 table = self._work.load(self._name(batch))
             yield table
+
+    def slices(self) -> Iterator[pa.Table]:
+        """All rows, in order, some at a time."""
+        for table in self.tables():
+            yield from (table.slice(first, ROWS) for first in range(0, max(1, len(table)), ROWS))
 
 
 def _order_rows(table: pa.Table, part_of: Int32) -> Int64:
@@ -213,7 +221,7 @@ def write_graph(
         yield pa.table([pa.nulls(0, pa.uint8()), *(pa.nulls(0, pa.int32()) for _ in range(3))], NAMES)
         near: list[pa.Table] = []
         sizes = np.zeros(len(order), np.int64)
-        for table in graph.tables():
+        for table in graph.slices():
             kind, left, right, value = (to_numpy(column) for column in table.columns)
             names[left] = True
             sizes[left[kind == SIZE]] = right[kind == SIZE]

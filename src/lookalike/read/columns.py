@@ -239,7 +239,7 @@ def join_column(pieces: Iterable[pa.Array]) -> pa.ChunkedArray:
     >>> join_column([pa.array([1, 2]), pa.array(["x", None])]).to_pylist()
     ['1', '2', 'x', None]
     """
-    arrays = [pc.cast(piece, pa.string()) if piece.type == pa.string_view() else piece for piece in pieces]
+    arrays = [_plain(piece) for piece in pieces]
     kinds = {array.type for array in arrays if not pa.types.is_null(array.type)}
     if not kinds:
         return pa.chunked_array(arrays, type=pa.null())
@@ -251,6 +251,13 @@ def join_column(pieces: Iterable[pa.Array]) -> pa.ChunkedArray:
         # an integer that no 64-bit float equals: keep its digits, as a string
         pass
     return pa.chunked_array([_as_strings(array) for array in arrays], type=pa.large_string())
+
+
+def _plain(piece: pa.Array) -> pa.Array:
+    """Without what few functions know: views, and types that users define in Python, which have no hash."""
+    if isinstance(piece.type, pa.ExtensionType):
+        piece = piece.storage
+    return pc.cast(piece, pa.string()) if piece.type == pa.string_view() else piece
 
 
 def common_type(kinds: Sequence[pa.DataType]) -> pa.DataType | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from lookalike.read.deep import walk_folders
 from lookalike.types import INDEX_FILE, KEPT, RUN_FILE, Source, parse_record
 
 LINE_FILES = "line_files"
@@ -65,11 +65,11 @@ def names_an_index(manifest: bytes) -> bool:
 
 
 def kept_files(
-    folder: Path, record: dict[str, Any], failed: Callable[[OSError], object] | None = None
+    folder: Path, record: dict[str, Any], failed: Callable[[OSError], object]
 ) -> Iterator[tuple[Path, bool]]:
     """The files of an output folder that hold kept rows, and whether a plain text file is one item."""
     lines, kept = set(record.get(LINE_FILES, ())), folder / KEPT
-    for parent, _, files in os.walk(kept, onerror=failed):
+    for parent, _, files in walk_folders(kept, failed):
         for name in files:
             path = Path(parent, name)
             yield path, path.relative_to(kept).as_posix() not in lines

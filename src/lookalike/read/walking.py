@@ -5,6 +5,7 @@ Knows names and permissions, not formats.
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
 import stat
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from lookalike.errors import UsageError
+from lookalike.read.deep import walk_folders
 from lookalike.read.earlier import is_earlier_output, is_index_folder, kept_files, read_record
 from lookalike.types.frozen import frozen
 
@@ -96,7 +98,7 @@ def walk(folder: str, how: Finding) -> Iterator[Found]:
     """
     top, real = Path(folder), Path(folder).resolve()
     failed: list[OSError] = []
-    for parent, folders, files in os.walk(folder, onerror=failed.append):
+    for parent, folders, files in walk_folders(folder, failed.append):
         here = Path(parent)
         try:
             if here == top and is_index_folder(here):
@@ -183,7 +185,7 @@ def _expand(pattern: str) -> set[str]:
     at = parts.index("**")
     found: set[str] = set()
     for top in _expand(str(Path(*parts[:at]))) if at else [""]:
-        for here, folders, files in os.walk(top or "."):
+        for here, folders, files in walk_folders(top or ".", _refuse_depth):
             folders[:] = [name for name in folders if name[0] != "."]
             folder = here if top else here[2:]
             if parts[at + 1 :]:
@@ -191,6 +193,12 @@ def _expand(pattern: str) -> set[str]:
             else:
                 found |= {os.path.join(folder, name) for name in ("", *folders, *files) if name[:1] != "."}
     return found - {""}
+
+
+def _refuse_depth(error: OSError) -> None:
+    """Folders without permission are reported by `match`; those that are too deep would not be searched."""
+    if error.errno == errno.ENAMETOOLONG:
+        raise UsageError(f"{error.filename}: {error.strerror}") from error
 
 
 def _literal_root(pattern: str) -> Path:

@@ -13,6 +13,7 @@ from lookalike.index.folder.segment_writer import SegmentWriter
 from lookalike.index.table import Table
 from lookalike.index.view import View
 from lookalike.types import Int64
+from lookalike.write import disk_errors
 
 if TYPE_CHECKING:
     from lookalike.index.folder.store import Folder
@@ -60,17 +61,18 @@ class FolderChanges:
 
     def _write(self, *batches: Batch) -> None:
         """Write items to a segment; a new one is started when too many keys are in memory."""
-        if self._writer is None:
-            self._writer = self._folder.new_segment()
-        for one in (*self._small, *batches):
-            self._writer.add(one)
+        with disk_errors(self._folder.path):
+            if self._writer is None:
+                self._writer = self._folder.new_segment()
+            for one in (*self._small, *batches):
+                self._writer.add(one)
         self._small = []
         if self._writer.key_bytes > self._share or len(self._writer) >= SEGMENT_ITEMS:
             self._end_segment()
 
     def _end_segment(self) -> None:
         if self._writer is not None:
-            with self._writer:
+            with disk_errors(self._folder.path), self._writer:
                 self._writer.finish()
             self._view = self._view.with_parts([*self._view.parts, Segment(self._writer.path, self._folder.pages)])
             self._writer = None
@@ -89,7 +91,8 @@ class FolderChanges:
         """Turn the held items into a segment; all items keep their numbers, even removed ones."""
         if self._pending is not None:
             everyone = np.arange(len(self._pending))
-            made = write_parts([(self._pending, everyone)], self._folder.new_segment(), self._folder.pages)
+            with disk_errors(self._folder.path):
+                made = write_parts([(self._pending, everyone)], self._folder.new_segment(), self._folder.pages)
             self._view = self._view.with_parts([*self._view.parts[:-1], made])
 
     def finish(

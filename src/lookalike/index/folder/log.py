@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from lookalike.errors import ResourceError
 from lookalike.index.folder.errors import DamagedError
 from lookalike.write import disk_errors
 
@@ -120,6 +121,7 @@ class LogWriter:
                 _write_all(self._handle, record, self.end)
                 if not self._grouped:
                     os.fsync(self._handle)
+            self._check_there()
         except BaseException:
             os.ftruncate(self._handle, self.end)
             raise
@@ -132,6 +134,11 @@ class LogWriter:
         if self._synced < self.end:
             os.fsync(self._handle)
             self._acknowledge()
+
+    def _check_there(self) -> None:
+        """Refuse to add to a log that somebody has removed: what is written to it would be lost."""
+        if os.fstat(self._handle).st_nlink == 0:
+            raise ResourceError(f"{self.path}: was removed while it was open; nothing was changed")
 
     def _acknowledge(self) -> None:
         self._synced = self.end

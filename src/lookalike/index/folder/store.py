@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lookalike.errors import ResourceError
+from lookalike.errors import ResourceError, UsageError
 from lookalike.index.batch import Change, no_items
 from lookalike.index.folder.changes import FolderChanges
 from lookalike.index.folder.checked_file import CheckedFile, CheckedWriter
@@ -290,7 +290,10 @@ class Folder:
         if self._log is not None:
             self._log.close()
             self._log = None
-        self.load()
+        try:
+            self.load()
+        except UsageError as error:  # it was an index when it was opened
+            raise ResourceError(f"{self.path}: was removed while it was open; nothing was changed") from error
         self._log = LogWriter(self.path / self.manifest.log, self._log_end, grouped=self._grouped)
         self._tidy()
 

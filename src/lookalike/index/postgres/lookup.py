@@ -52,11 +52,11 @@ class DatabaseLookup:
     def _ask(self, statement: str, **values: Any) -> Rows:
         return self._execute(statement, version=self._version, **values)
 
-    def search(self, asked: KeyedSets, measure: Measure) -> Matches:
-        """All similar items that share a bucket with the queried items, with their exact similarity."""
+    def search(self, asked: KeyedSets, measure: Measure, k: int | None = None) -> Matches:
+        """All similar items that share a bucket with the queried items, or at least the best `k` of each."""
         found = []
         for first in range(0, len(asked.sets), ASKED):
-            some = self._search(asked.slice(first, min(first + ASKED, len(asked.sets))), measure)
+            some = self._search(asked.slice(first, min(first + ASKED, len(asked.sets))), measure, k)
             found.append(some._replace(left=some.left + first))
         return Matches.joined(found)
 
@@ -65,7 +65,7 @@ class DatabaseLookup:
         _, right, similarity = self.search(keyed_text(text, self.kind.digesting), measure)
         return list(zip(similarity.tolist(), right.tolist()))
 
-    def _search(self, asked: KeyedSets, measure: Measure) -> Matches:
+    def _search(self, asked: KeyedSets, measure: Measure, k: int | None) -> Matches:
         rows = self._fetch(asked, measure) if asked.there.any() else []
         if not rows:
             return NO_MATCHES
@@ -75,7 +75,7 @@ class DatabaseLookup:
         numbers, batch = decode_rows(rows, len(asked.keys), self.kind.dtype)
         table = Table(len(asked.keys), self.kind.dtype)
         table.add(batch)
-        found = View(self.kind).with_parts([table]).search(asked, measure)
+        found = View(self.kind).with_parts([table]).search(asked, measure, k)
         return found._replace(right=numbers[found.right])
 
     def _fetch(self, asked: KeyedSets, measure: Measure) -> Rows:

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lookalike.read.columns import json_text
 from lookalike.report.dedup.facts import ShownCluster
 from lookalike.report.distributions import SimilarityBin, SizeBin
 from lookalike.report.shown import ShownItem, ShownPair
@@ -141,17 +142,25 @@ def find_members(removed: Batches, name: str, largest: Sequence[tuple[int, Any]]
     counted: Counter[tuple[str, int]] = Counter()
     for batch in removed([*_PLACES, name]):
         ids = batch.column("kept_id")
-        mine = pc.filter(batch, pc.is_in(ids, value_set=pa.array([one for _, one in largest], ids.type)))
+        sought = plain_ids(pa.chunked_array([pa.array([one for _, one in largest], ids.type)]))
+        mine = pc.filter(batch, pc.is_in(plain_ids(ids), value_set=sought.combine_chunks()))
         for place in sorted(set(zip(mine.column("kept_file").to_pylist(), mine.column("kept_row").to_pylist()))):
             same = pc.and_(pc.equal(mine.column("kept_file"), place[0]), pc.equal(mine.column("kept_row"), place[1]))
             members = pc.filter(mine, same)
             counted[place] += len(members)
             pairs = [*found[place], *_pairs(_least(members, name, MEMBERS), name)]
             found[place] = sorted(pairs, key=_doubt(name))[:MEMBERS]
-    order = {name: number for number, (_, name) in enumerate(largest)}
+    order = {json_text(name): number for number, (_, name) in enumerate(largest)}
     clusters = [ShownCluster(pairs[0].right, counted[place] + 1, pairs) for place, pairs in found.items()]
-    clusters.sort(key=lambda one: (-one.size, order[one.keeper.id], one.keeper.file, one.keeper.row))
+    clusters.sort(key=lambda one: (-one.size, order[json_text(one.keeper.id)], one.keeper.file, one.keeper.row))
     return clusters[: len(largest)]
+
+
+def plain_ids(ids: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Ids that Arrow can compare: lists, structs and half floats, for which it has no functions, as texts."""
+    if not pa.types.is_nested(ids.type) and not pa.types.is_float16(ids.type):
+        return ids
+    return pa.chunked_array([pa.array([json_text(one) for one in ids.to_pylist()], pa.large_string())])
 
 
 _PLACES = ("id", "file", "row", "kept_id", "kept_file", "kept_row")

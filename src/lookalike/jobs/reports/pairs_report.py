@@ -13,7 +13,7 @@ import pyarrow as pa
 from lookalike.engine.run_record import damage_reported
 from lookalike.errors import UsageError
 from lookalike.jobs.pairs import FoundPairs
-from lookalike.jobs.reports.dedup_facts import batches_of, bin_sizes, bin_values
+from lookalike.jobs.reports.dedup_facts import batches_of, bin_sizes, bin_values, plain_ids
 from lookalike.jobs.run_inputs import RunInputs, sources_of_run
 from lookalike.kernels.unionfind import flatten, unite
 from lookalike.report.command import command_of
@@ -160,7 +160,8 @@ def _number_items(table: pa.Table) -> tuple[Any, Int32, Int32]:
     both: Iterable[Any] = [*table.column("left").chunks, *table.column("right").chunks]
     plain = [pc.cast(one, one.type.value_type) if pa.types.is_dictionary(one.type) else one for one in both]
     kind = plain[0].type if plain else pa.string()
-    coded = pc.dictionary_encode(pa.chunked_array([pc.cast(one, kind) for one in plain], kind)).combine_chunks()
+    ids = plain_ids(pa.chunked_array([pc.cast(one, kind) for one in plain], kind))
+    coded = pc.dictionary_encode(ids).combine_chunks()
     if isinstance(coded, pa.ChunkedArray):
         coded = coded.chunk(0)
     codes = to_numpy(coded.indices).astype(np.int32)
