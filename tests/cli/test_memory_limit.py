@@ -125,7 +125,6 @@ def write_copies(path, copies, *, near):
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(reason="saving the pair graph of many large buckets takes 562 MiB (docs/log.md)")
 @pytest.mark.parametrize("options", [(), ("--policy", "connected"), ("--keep", "longest")])
 @pytest.mark.parametrize(("copies", "near"), [(3, True), (2000, True), (2000, False)])
 def test_copies_of_nearly_everything_stay_within_memory(tmp_path, options, copies, near):

@@ -166,15 +166,21 @@ class PairGraph:
             yield from (table.slice(first, ROWS) for first in range(0, max(1, len(table)), ROWS))
 
 
-def _order_rows(table: pa.Table, part_of: Int32) -> Int64:
-    """Sort rows by part, kind, left and right; rows of buckets keep their order within the part."""
+def _order_rows(table: pa.Table, part_of: Int32) -> Int32:
+    """Sort rows by part, kind, left and right; rows of buckets keep their order within the part.
+
+    Only the rows at which a pair, a size or a bucket starts are sorted: large buckets have many more rows.
+    """
     kind, left, right = (to_numpy(column) for column in table.columns[:3])
-    head = np.flatnonzero((kind != BUCKET) | (right == 1))  # where a pair, a size or a bucket starts
-    lengths = np.diff(np.append(head, len(kind)))
-    parts = np.repeat(part_of[left[head]], lengths)
-    buckets = kind == BUCKET
-    first, second = np.where(buckets, np.arange(len(kind)), left), np.where(_are_pairs(kind), right, 0)
-    return np.lexsort((second, first, kind, parts)).astype(np.int64)
+    head = np.flatnonzero((kind != BUCKET) | (right == 1))
+    kinds, lengths = kind[head], np.diff(head, append=len(kind))
+    first = np.where(kinds == BUCKET, head, left[head])
+    second = np.where(_are_pairs(kinds), right[head], 0)
+    order = np.lexsort((second, first, kinds, part_of[left[head]]))
+    lengths = lengths[order]
+    rows = np.repeat((head[order] - np.cumsum(lengths) + lengths).astype(np.int32), lengths)
+    rows += np.arange(len(rows), dtype=np.int32)
+    return rows
 
 
 def _are_pairs(kind: UInt8) -> Bool:
