@@ -61,11 +61,6 @@ BY_LEVELS_NOTHING = "levels of agreement find no match"
 MANY_COPIES = 0.2
 """If another record stands for this share of the records, entities have many records, among which none is the best."""
 CONTRADICTING = "levels of agreement contradict each other"
-AS_TEXTS = "so names and addresses are compared as texts"
-MANY_WRONG = 0.3
-"""The estimated share of wrong links from which a warning is shown."""
-WIDE = 0.3
-"""The width of the precision interval from which a warning is shown."""
 
 
 def link_tables(
@@ -104,13 +99,8 @@ def link_tables(
     expected = check_columns(columns, table_bytes, run.settings.execution, right is not None)
     run.progress.say(f"Expected: {expected / 1e9:,.1f} GB of memory.")
     choice = choose_model(columns, right is not None, run.settings) if known is None else known_choice(known)
-    copies = find_copies(columns, many_copies(sizes.left)) if sizes.right is None else None
-    if known is None and copies is not None and copies.share >= MANY_COPIES and choice.name == "words":
-        choice = ModelChoice("levels", f"{copies.share:.0%} of the records are copies of others")
+    columns, choice, copies = _set_copies_apart(columns, sizes, choice, known)
     words = sizes.pairs > 0 and choice.name == "words"
-    copies = None if words or copies is None or not copies.share else copies
-    if copies is not None:
-        columns = [replace(column, apart=copies.apart) for column in columns]
     with run.progress.stage("candidates"):
         pieces, texts = LinkPieces(run.work), Texts(columns, run.workers.map)
         pairs = pieces.candidates(lambda: _find_candidates(columns, texts, sizes, run, notes, pieces, words, copies))
@@ -130,15 +120,10 @@ def link_tables(
         else:
             known.check(columns, agreement.level_names)
             plain = apply_model(known, columns, texts, pairs, agreement, run, sizes.right is None)
-        if (
-            known is None
-            and sizes.pairs
-            and _found_nothing(plain)
-            and (as_texts := _as_texts(given, columns, BY_LEVELS_NOTHING))
-        ):
-            found = link_tables(left, right, replace(run, settings=as_texts, work=None), labels=labels)
-            found.notes.add(f"{BY_LEVELS_NOTHING}, {AS_TEXTS}")
-            return found
+        if known is None and sizes.pairs and _found_nothing(plain):
+            as_texts = _as_texts(given, columns, BY_LEVELS_NOTHING)
+            if as_texts is not None:
+                return _link_again(left, right, run, as_texts, labels, BY_LEVELS_NOTHING)
         if sizes.right is None:
             pairs, agreement, plain = _complete(columns, texts, pairs, agreement, plain, sizes, run, known, copies)
 
@@ -160,17 +145,40 @@ def link_tables(
     found = attempt(labels, notes)
     if known is None and found.is_contradictory:
         share = f"by levels of agreement, {found.contradictions:.0%} of the matches contradict each other"
-        as_texts = (
-            None if identifying(columns) else _as_texts(given, columns, "levels of agreement contradict each other")
-        )
+        as_texts = None if identifying(columns) else _as_texts(given, columns, CONTRADICTING)
         if as_texts is not None:
-            by_words = link_tables(left, right, replace(run, settings=as_texts, work=None), labels=labels)
-            by_words.notes.add(f"{share}, {AS_TEXTS}")
-            return by_words
+            return _link_again(left, right, run, as_texts, labels, share)
         notes.add(f"{share}: the links are probably less precise than estimated. Add fields that tell records apart")
     if labels is not None:
         found.figures = _judge(labels, pairs, attempt, run.settings, notes)
     return found
+
+
+def _link_again(
+    left: pa.Table, right: pa.Table | None, run: Run[LinkSettings], as_texts: LinkSettings, labels: Labels | None,
+    reason: str,
+) -> Linked:  # fmt: skip
+    """Link with names and addresses compared as texts, for a reason that a note gives."""
+    found = link_tables(left, right, replace(run, settings=as_texts, work=None), labels=labels)
+    found.notes.add(f"{reason}, so names and addresses are compared as texts")
+    return found
+
+
+def _set_copies_apart(
+    columns: list[Column], sizes: TableSizes, choice: ModelChoice, known: Model | None
+) -> tuple[list[Column], ModelChoice, Copies | None]:
+    """The columns of one table in which copies of records are marked, how its pairs are scored, and the copies.
+
+    Only levels use copies. Words are not chosen if there are many: among these, no partner is the best.
+    """
+    copies = find_copies(columns, many_copies(sizes.left)) if sizes.right is None else None
+    if copies is None or not copies.share:
+        return columns, choice, None
+    if known is None and copies.share >= MANY_COPIES and choice.name == "words":
+        choice = ModelChoice("levels", f"{copies.share:.0%} of the records are copies of others")
+    if choice.name == "words":
+        return columns, choice, None
+    return [replace(column, apart=copies.apart) for column in columns], choice, copies
 
 
 def _found_nothing(scores: Scores) -> bool:
@@ -371,28 +379,6 @@ def _decide(
         validation, validated, cut, why, chosen, refused, contradictions, recall, notes, agreement.exchanged, method,
         scores.calibration,
     )  # fmt: skip
-    if isinstance(scoring, WordWeights):
-        _warn(found)
+    if isinstance(scoring, WordWeights) and found.precision is not None:
+        notes.doubt_precision(*found.precision)
     return found
-
-
-def _warn(found: Linked) -> None:
-    """Warn if many links are probably wrong, or if the estimate is uncertain."""
-    if found.precision is None:
-        return
-    share, low, high = found.precision
-    if share < 0.5:
-        found.notes.add(
-            f"most links are probably wrong (about {1 - share:.0%}): the tables may share few records or none, and the "
-            "fields hardly distinguish a record from similar ones. Add fields, or set --precision"
-        )
-    elif 1 - share > MANY_WRONG:
-        found.notes.add(
-            f"about {1 - share:.0%} of the links are probably wrong: the fields hardly distinguish a record from "
-            "similar ones. Add fields, or set --precision"
-        )
-    elif low is not None and high is not None and high - low > WIDE:
-        found.notes.add(
-            f"between {low:.0%} and {high:.0%} of the links are correct: it is hard to say how similar different "
-            "records are. Look at some links, or label some (--review)"
-        )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lookalike.read.deep import walk_folders
 from lookalike.types import INDEX_FILE, KEPT, RUN_FILE, Source, parse_record
 
 LINE_FILES = "line_files"
@@ -62,14 +61,3 @@ def names_an_index(manifest: bytes) -> bool:
     False
     """
     return b'"known_answers"' in manifest and b'"generation"' in manifest
-
-
-def kept_files(
-    folder: Path, record: dict[str, Any], failed: Callable[[OSError], object]
-) -> Iterator[tuple[Path, bool]]:
-    """The files of an output folder that hold kept rows, and whether a plain text file is one item."""
-    lines, kept = set(record.get(LINE_FILES, ())), folder / KEPT
-    for parent, _, files in walk_folders(kept, failed):
-        for name in files:
-            path = Path(parent, name)
-            yield path, path.relative_to(kept).as_posix() not in lines

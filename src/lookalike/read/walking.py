@@ -13,13 +13,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from lookalike.errors import UsageError
-from lookalike.read.deep import walk_folders
-from lookalike.read.earlier import is_earlier_output, is_index_folder, kept_files, read_record
+from lookalike.read.earlier import LINE_FILES, is_earlier_output, is_index_folder, read_record
+from lookalike.types import KEPT
 from lookalike.types.frozen import frozen
 
+MOST_LEVELS = 500
+"""Folders below an input. Python's `os.walk` and `shutil.rmtree` fail at about 1,000, and the results of a run have as
+many levels as its input."""
+TOO_DEEP = f"more than {MOST_LEVELS} folders deep"
 NO_INPUT = "is an index, not an input; query it with `lookalike index query`, or use it with `dedup --reference`"
 
 
@@ -204,3 +208,28 @@ def _refuse_depth(error: OSError) -> None:
 def _literal_root(pattern: str) -> Path:
     """The folder in which a glob starts to search."""
     return next(parent for parent in (*Path(pattern).parents,) if not glob.has_magic(str(parent)))
+
+
+def kept_files(
+    folder: Path, record: dict[str, Any], failed: Callable[[OSError], object]
+) -> Iterator[tuple[Path, bool]]:
+    """The files of an output folder that hold kept rows, and whether a plain text file is one item."""
+    lines, kept = set(record.get(LINE_FILES, ())), folder / KEPT
+    for parent, _, files in walk_folders(kept, failed):
+        for name in files:
+            path = Path(parent, name)
+            yield path, path.relative_to(kept).as_posix() not in lines
+
+
+def walk_folders(
+    top: str | os.PathLike[str], failed: Callable[[OSError], object]
+) -> Iterator[tuple[str, list[str], list[str]]]:
+    """As `os.walk`; folders that are too deep go to `failed`, like those that cannot be read."""
+    above = os.fspath(top).rstrip(os.sep).count(os.sep)
+    for parent, folders, files in os.walk(top, onerror=failed):
+        if parent.count(os.sep) - above >= MOST_LEVELS:
+            for name in folders:
+                if name[0] != ".":
+                    failed(OSError(errno.ENAMETOOLONG, TOO_DEEP, os.path.join(parent, name)))
+            folders.clear()
+        yield parent, folders, files

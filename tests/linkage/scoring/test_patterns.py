@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lookalike.errors import UsageError
-from lookalike.linkage.scoring.monotone import rising
 from lookalike.linkage.scoring.patterns import check_levels, patterns_of
 from lookalike.linkage.scoring.points import deduct
+from lookalike.tuning.monotone import rising
 
 tables = st.integers(1, 30).flatmap(
     lambda fields: st.lists(st.lists(st.integers(0, 9), min_size=fields, max_size=fields), min_size=1, max_size=30)

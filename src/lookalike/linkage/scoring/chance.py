@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lookalike.kernels.partners import find_best, rank_partners
-from lookalike.linkage.scoring.monotone import rising
+from lookalike.tuning.monotone import rising
 from lookalike.types import Bool, Float64, Int32
 
 BINS = 60

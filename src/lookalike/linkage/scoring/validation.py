@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from lookalike.errors import UsageError
-from lookalike.linkage.scoring.monotone import rising
 from lookalike.tuning.intervals import student_quantile
+from lookalike.tuning.monotone import rising
 from lookalike.types import Bool, Float64, Int64, distinct
 from lookalike.types.frozen import frozen
 

@@ -26,8 +26,8 @@ import numpy as np
 from lookalike.errors import UsageError
 from lookalike.linkage.scoring.dependence import Tree, grow_tree, independent
 from lookalike.linkage.scoring.frequency import BITS, adjust_by_frequency
-from lookalike.linkage.scoring.monotone import rising
 from lookalike.linkage.scoring.patterns import Levels, LevelTables, check_levels, look_up
+from lookalike.tuning.monotone import rising
 from lookalike.types import Float64, Int64
 from lookalike.types.frozen import frozen
 
