@@ -98,6 +98,21 @@ main.main(["dedup", "-", "-o", "{tmp_path}/out"])
     assert names(tmp_path) == []
 
 
+@pytest.mark.parametrize("number", SIGNALS)
+def test_an_interrupt_while_a_class_is_made_is_one_line(number):
+    code = f"""
+import os
+from lookalike.cli import main
+class Interrupting:
+    def __set_name__(self, owner, name):
+        os.kill(os.getpid(), {number})
+main._call = lambda arguments: type("Made", (), {{"one": Interrupting()}})
+main.main(["tune"])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (128 + number, b"lookalike: interrupted\n")
+
+
 def test_an_interrupt_between_two_steps_of_the_command_line_is_one_line():
     code = """
 import click

@@ -4,6 +4,7 @@ import json
 import resource
 import signal
 import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -360,3 +361,16 @@ def test_links_are_reviewed(cli, tmp_path):
         assert (name["field"], name["left"], name["right"]) == ("name", "John Smith", "Jon Smith")
         assert server.post("/v1/review/decisions", {"group": 0, "row": 0, "decision": "remove"}).status == 200
     assert json.loads((tmp_path / "out.decisions.jsonl").read_text())["decision"] == "remove"
+
+
+@pytest.mark.parametrize("dropped", [True, False])
+def test_a_loop_that_was_never_used_is_dropped_without_a_message(dropped):
+    code = f"""
+import uvloop
+from lookalike.server.serve import leave_unclosed_loops_unsaid
+{"leave_unclosed_loops_unsaid()" if dropped else ""}
+loop = uvloop.new_event_loop()
+del loop
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert ("open event loop" in done.stderr) is not dropped

@@ -138,6 +138,8 @@ def run(arguments: list[str] | None = None) -> int:
         complain("out of memory; use fewer --threads or split the input")
         return ResourceError.exit_code
     except RuntimeError as error:
+        if (interrupt := _interrupt_behind(error)) is not None:  # Python wraps what is raised while a class is made
+            return _report_interrupt(interrupt)
         if str(error) != "can't start new thread":
             raise
         complain("no more threads can be started; raise the limit of memory or processes (see ulimit -a)")
@@ -148,16 +150,22 @@ def run(arguments: list[str] | None = None) -> int:
     except SystemExit:  # after shell completion
         return 0
     except OSError as error:
-        if isinstance(
-            error.__context__, KeyboardInterrupt
-        ):  # an interrupted system call was not the only thing to fail
-            return _report_interrupt(error.__context__)
+        if (interrupt := _interrupt_behind(error)) is not None:  # it was not the only thing to fail
+            return _report_interrupt(interrupt)
         if NO_TEMPORARY in str(error):
             complain("temporary files cannot be written anywhere; set TMPDIR to a folder with free space")
             return ResourceError.exit_code
         complain(f"{error.filename or 'standard output'}: {error.strerror or error}")
         return ResourceError.exit_code if error.errno in NO_SPACE else UsageError.exit_code
     return 0
+
+
+def _interrupt_behind(error: BaseException) -> KeyboardInterrupt | None:
+    """The interrupt that an error was raised from, or during the handling of which it was raised."""
+    behind: BaseException | None = error
+    while behind is not None and not isinstance(behind, KeyboardInterrupt):
+        behind = behind.__cause__ or behind.__context__
+    return behind
 
 
 def _call(arguments: list[str]) -> None:

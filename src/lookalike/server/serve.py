@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import signal
 import ssl
 import tempfile
@@ -33,6 +34,8 @@ Announce = Callable[[dict[str, Any]], None]
 DRAIN_SECONDS = 30
 """How long requests in progress may take once the server has stopped accepting."""
 
+UNCLOSED = "deallocating an open event loop"
+
 
 def serve(place: str | Path | None, options: ServerOptions, say: Say, announce: Announce = lambda _: None) -> None:
     """Serve an index until a signal ends it; requests in progress are finished first.
@@ -49,6 +52,7 @@ def serve(place: str | Path | None, options: ServerOptions, say: Say, announce: 
     UsageError
         If it is not an index, another process writes to it, or the address is taken.
     """
+    leave_unclosed_loops_unsaid()
     options = replace(options, without_index=place is None).check()
     keys = None if options.keys is None else Keys.load(options.keys)
     reviewed = None if options.run is None else ReviewedRun.open(options.run)
@@ -58,6 +62,11 @@ def serve(place: str | Path | None, options: ServerOptions, say: Say, announce: 
         state = ServerState(_open(place, options), options)
         stack.callback(state.close)
         _Server(_config(state, keys, reviewed), state, say, announce).run()
+
+
+def leave_unclosed_loops_unsaid() -> None:
+    """Drop a message of uvloop: a signal before the server runs leaves a loop that nothing has used."""
+    logging.getLogger("asyncio").addFilter(lambda record: UNCLOSED not in record.getMessage())
 
 
 def _empty_index(stack: contextlib.ExitStack, reviewed: ReviewedRun | None) -> Path:
