@@ -6,6 +6,7 @@ import os
 import platform
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,12 @@ class CustomBuildHook(BuildHookInterface):
         source = Path(self.root) / "src"
         for old in (source / "lookalike" / "kernels" / "packs").glob("*.pack"):
             old.unlink()
-        # pip makes what a build needs importable by PYTHONPATH, so what it says has to stay
-        places = [str(source), *filter(None, [os.environ.get("PYTHONPATH")])]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(places)}
-        command = [sys.executable, "-m", "lookalike.kernels.pack.provide", "--shipped"]
-        subprocess.run(command, check=True, env=environment)
+        with tempfile.TemporaryDirectory() as folder:
+            # By another name: pip removes the paths of an environment in which this checkout is installed as editable.
+            linked = Path(folder, "src")
+            linked.symlink_to(source.resolve(), target_is_directory=True)
+            # pip makes what a build needs importable by PYTHONPATH, so what it says has to stay
+            places = [str(linked), *filter(None, [os.environ.get("PYTHONPATH")])]
+            environment = {**os.environ, "PYTHONPATH": os.pathsep.join(places)}
+            command = [sys.executable, "-m", "lookalike.kernels.pack.provide", "--shipped"]
+            subprocess.run(command, check=True, env=environment)
