@@ -1,6 +1,7 @@
 """Records with many identical copies: one stands for all, and they form one cluster however many there are."""
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -66,6 +67,19 @@ def test_any_number_of_copies_is_one_cluster(count):
     note = next((one for one in result.run["notes"] if "copies" in one), "")
     assert note.startswith(f"{count} records are copies" if count >= module.many_copies(300) else "")
     assert bool(note) == (count >= module.many_copies(300))
+
+
+def test_copies_are_linked_to_the_first_only():
+    result = la.link(with_copies(40), fields=FIELDS, id="id", threads=1)
+    links = zip(result.links["left"].to_pylist(), result.links["right"].to_pylist())
+    assert {left for left, right in links if right >= "r00300"} == {"r00007"}
+
+
+def test_copies_do_not_make_a_value_common():
+    column = Column("x", "person", np.array([0, 0, 0, 1, -1], np.int32), strings_to_arrow(list("ab")))
+    assert column.counts().tolist() == [3, 1]
+    apart = np.array([False, True, True, False, False])
+    assert replace(column, apart=apart).counts().tolist() == [1, 1]
 
 
 def test_other_records_are_linked_as_without_the_copies():
