@@ -48,7 +48,7 @@ class JoinSizes:
     """Up to this many elements in total, masks and threads cost more than they save. (Below 1 ms either way.)"""
     chunks: int = 64
     """The most pieces per thread, so that the last thread finishes soon after the others."""
-    alone: float = 3e6
+    alone: float = 5e6
     """Work of fewer nanoseconds is done by the calling thread: handing it to others takes as long."""
     pairs: int = 1 << 19
     """Pairs that a kernel collects, beyond those of one set, before it returns them."""
