@@ -85,6 +85,7 @@ bench-records: install
 
 bench-rivals: install
 	$(BIN)/python benchmarks/rivals.py
+	$(BIN)/python benchmarks/cpp_joins.py
 
 bench-scale: install
 	$(BIN)/python benchmarks/scale.py

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -107,6 +109,8 @@ def compare(sets: Numbered, threshold: Fraction, program: Path, file: Path, pool
 
 def main() -> None:
     """Compile, measure, print."""
+    if shutil.which("g++") is None:
+        sys.exit("g++ is needed to compile adapters/all_pairs.cpp: install it, for example with `apt-get install g++`")
     data = os.environ.get("LOOKALIKE_DATA")
     drawn: dict[str, Callable[[], Elements]] = {
         "50,000 of 10 in 100,000": lambda: draw_sets(50_000, 10, 100_000, False),
