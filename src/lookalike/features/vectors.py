@@ -96,7 +96,7 @@ def rows_of(features: pa.Array, kind: VectorKind) -> tuple[npt.NDArray[Any], Boo
     if found is not None and (packed != (kind.dimension == 8 * wanted) or (lengths[there] != wanted).any()):
         row = int(np.flatnonzero(there & (lengths != wanted))[0]) if (lengths[there] != wanted).any() else 0
         raise VectorError(row, f"has {lengths[row]} values; those before it have {wanted}")
-    values = pc.filter(lists, to_arrow(there)).values if not there.all() else lists.flatten()
+    values = pc.filter(lists, to_arrow(there)).values if not there.all() else pc.list_flatten(lists)
     if values.null_count:
         bad = np.flatnonzero(to_numpy(pc.cast(pc.is_null(values), pa.uint8())))[0] // wanted
         raise VectorError(int(np.flatnonzero(there)[bad]), "holds a null")

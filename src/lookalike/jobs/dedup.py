@@ -33,6 +33,7 @@ from lookalike.read import LINE_FILES, identity_of, line_files
 from lookalike.types import RUN_FILE, Int32, ReadLimits, Source, Wanted, to_arrow, total_bytes
 from lookalike.types import compute as pc
 from lookalike.types.frozen import frozen
+from lookalike.types.parquet import read_table
 from lookalike.write import count_kept, write_json
 
 if TYPE_CHECKING:
@@ -298,12 +299,10 @@ def _inputs_of(found: Deduplicated) -> RunInputs:
 
 def read_result(folder: Path) -> DedupResult:
     """An output folder as a result; the kept rows stay in its files."""
-    import pyarrow.parquet as pq  # no command needs it
-
     return DedupResult(
         None,
-        pq.read_table(folder / "removed.parquet"),
-        pq.read_table(folder / "clusters.parquet"),
+        read_table(folder / "removed.parquet"),
+        read_table(folder / "clusters.parquet"),
         json.loads((folder / RUN_FILE).read_text("utf-8")),
         folder,
     )

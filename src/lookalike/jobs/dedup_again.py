@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from lookalike.cluster.priority import order_by_column, order_by_rule
 from lookalike.engine.corpus import Corpus, lay_out
@@ -36,6 +35,7 @@ from lookalike.read import LINE_FILES, identity_of, line_files, open_inputs, ref
 from lookalike.types import RUN_FILE, Buckets, Int32, Int64, ReadLimits, Source, distinct, to_arrow, to_numpy
 from lookalike.types import compute as pc
 from lookalike.types.frozen import frozen
+from lookalike.types.parquet import read_table
 from lookalike.verify.measures import Measure
 from lookalike.write import OutputFolder, checksum, count_kept, write_json
 
@@ -68,7 +68,7 @@ class SavedGraph:
                     f"--from {out}: {FOLDER}/{name} has changed since the run; run dedup on the input again"
                 )
         known = json.loads((folder / SOURCES).read_text("utf-8"))
-        return cls(pq.read_table(folder / ITEMS), pq.read_table(folder / LINKS), known)
+        return cls(read_table(folder / ITEMS), read_table(folder / LINKS), known)
 
     def rows(self, kind: int) -> tuple[Int32, Int32, Int32]:
         """left, right and value of the rows of a kind."""

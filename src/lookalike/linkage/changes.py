@@ -117,7 +117,7 @@ def count_changes(changes: pa.Table) -> dict[str, int]:
 
 def _or_null(numbers: Int64) -> pa.Array:
     numbers = np.asarray(numbers, np.int64)
-    return pa.array(numbers, mask=numbers < 0)
+    return to_arrow(numbers, numbers >= 0)
 
 
 def _sides(right: Bool) -> pa.Array:
@@ -162,7 +162,7 @@ def _partner(found: Linked, records: LaterRecords, changed: Int64, best: Int64) 
 def _probability(found: Linked, best: Int64) -> pa.Array:
     if found.probability is None or not len(found.probability):
         return pa.nulls(len(best), pa.float64())
-    return pa.array(found.probability[best], mask=best < 0)
+    return to_arrow(found.probability[best], best >= 0)
 
 
 def _reasons(
@@ -189,7 +189,7 @@ def _reasons(
             texts[place] = "records of its cluster were removed"
         else:
             texts[place] = "its pairs no longer connect the cluster, now that there are other records"
-    return pa.array(texts.tolist(), pa.large_string())
+    return strings_to_arrow(texts.tolist())
 
 
 def _agreements(found: Linked, places: Int64) -> list[str]:
@@ -213,7 +213,7 @@ def _removed(records: LaterRecords, schema: pa.Schema) -> pa.Table:
     columns = {name: pa.nulls(rows, schema.field(name).type) for name in schema.names}
     columns["id"] = pa.concat_arrays(ids)
     columns["table"] = _sides(np.repeat(np.arange(len(counts)), counts) == 1)
-    columns["change"] = pa.array([CHANGES[REMOVED]] * rows, schema.field("change").type)
+    columns["change"] = strings_to_arrow([CHANGES[REMOVED]] * rows)
     columns["before"] = _or_null(np.concatenate(records.removed.clusters))
-    columns["reason"] = pa.array(["asked for"] * rows, pa.large_string())
+    columns["reason"] = strings_to_arrow(["asked for"] * rows)
     return pa.table(columns, schema=schema)

@@ -23,6 +23,7 @@ from lookalike.linkage.tables import RecordTable
 from lookalike.read.columns import one_array
 from lookalike.types import RUN_FILE, Int64, to_arrow, to_numpy
 from lookalike.types.frozen import frozen
+from lookalike.types.parquet import read_table
 from lookalike.version import __version__
 from lookalike.write import write_json, write_tables
 
@@ -149,10 +150,8 @@ def _unlike(names: list[str]) -> list[str]:
 
 
 def _read_records(path: Path, name: str) -> tuple[RecordTable, Int64]:
-    import pyarrow.parquet as pq
-
     try:
-        table = pq.read_table(path)
+        table = read_table(path)
     except (OSError, pa.ArrowException) as error:
         raise BadDataError(f"{path}: cannot be read ({error}); link all records again") from None
     ids, clusters = one_array(table.column(0)), to_numpy(one_array(table.column(1)))

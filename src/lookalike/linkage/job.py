@@ -41,6 +41,7 @@ from lookalike.report.page_file import check_page, write_page
 from lookalike.types import Int64
 from lookalike.types import compute as pc
 from lookalike.types.frozen import frozen
+from lookalike.types.parquet import read_table
 from lookalike.write import output_file, write_json, write_tables
 
 
@@ -259,12 +260,10 @@ def result_of(
 
 def read_links(folder: Path) -> LinkResult:
     """The result of an earlier run, from its output folder."""
-    import pyarrow.parquet as pq  # no command needs it
-
     run = json.loads((folder / "run.json").read_text("utf-8"))
-    links, clusters = (pq.read_table(folder / f"{name}.parquet") for name in ("links", "clusters"))
+    links, clusters = (read_table(folder / f"{name}.parquet") for name in ("links", "clusters"))
     changes = folder / "changes.parquet"
-    return LinkResult(links, clusters, run, pq.read_table(changes) if changes.is_file() else None, None, folder)
+    return LinkResult(links, clusters, run, read_table(changes) if changes.is_file() else None, None, folder)
 
 
 def link_records(

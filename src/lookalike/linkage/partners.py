@@ -21,7 +21,19 @@ from lookalike.linkage.blocking.keys import assign_groups
 from lookalike.linkage.compare.texts import TextComparer
 from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.fields.reader import DISTINCT
-from lookalike.types import Bool, Int32, Int64, Mapper, Span, UInt8, distinct, text_scalar, to_numpy
+from lookalike.types import (
+    Bool,
+    Int32,
+    Int64,
+    Mapper,
+    Span,
+    UInt8,
+    distinct,
+    strings_to_arrow,
+    text_scalar,
+    to_arrow,
+    to_numpy,
+)
 from lookalike.types import compute as pc
 
 PARTNERS = 10
@@ -56,11 +68,17 @@ def join_columns(columns: Sequence[Column], name: str = "the whole record") -> C
     ([0, -1], ['up ann lee'])
     """
     # Arrow's own option to skip nulls loses rows with nulls only.
-    texts = [column.values.take(pa.array(column.codes, mask=column.codes < 0)).fill_null("") for column in columns]
+    texts = [_texts_of(column) for column in columns]
     spaced = pc.binary_join_element_wise(*texts, text_scalar(" "))
     whole = pc.utf8_trim_whitespace(pc.replace_substring_regex(spaced, " +", " "))
-    encoded = pc.if_else(pc.equal(whole, ""), text_scalar(None), whole).dictionary_encode()
-    return Column(name, "text", to_numpy(encoded.indices.fill_null(-1)).astype(np.int32), encoded.dictionary)
+    encoded = pc.dictionary_encode(pc.if_else(pc.equal(whole, ""), text_scalar(None), whole))
+    return Column(name, "text", to_numpy(pc.fill_null(encoded.indices, -1)).astype(np.int32), encoded.dictionary)
+
+
+def _texts_of(column: Column) -> pa.Array:
+    """The value of each record; an empty text where it is missing."""
+    values = pa.concat_arrays([column.values, strings_to_arrow([""])])
+    return pc.take(values, to_arrow(np.where(column.codes < 0, len(column.values), column.codes)))
 
 
 class Texts:

@@ -198,7 +198,7 @@ def find_null_tokens(features: pa.Array) -> list[int]:
     """
     if not (pa.types.is_list(features.type) or pa.types.is_large_list(features.type)):
         return []
-    tokens = features.flatten()  # without values that may be stored under null lists
+    tokens = pc.list_flatten(features)  # without values that may be stored under null lists
     if not tokens.null_count:
         return []
     owners = pc.filter(pc.list_parent_indices(features), pc.is_null(tokens))

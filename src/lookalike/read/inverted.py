@@ -89,7 +89,7 @@ def _values(lists: pa.Array, name: str, column: str) -> pa.Array:
     kind = lists.type
     if not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)):
         raise BadDataError(f"{name}: column {column!r} is of type {kind}; only lists and .dat files can be transposed")
-    values = lists.flatten()
+    values = pc.list_flatten(lists)
     if values.null_count:
         raise BadDataError(f"{name}: a list in column {column!r} contains a null; remove nulls from the lists")
     if pa.types.is_integer(values.type):

@@ -70,8 +70,8 @@ def distinct(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return ordered[first]
 
 
-def to_arrow(values: npt.NDArray[Any]) -> pa.Array:
-    """A NumPy array as an Arrow array.
+def to_arrow(values: npt.NDArray[Any], valid: Bool | None = None) -> pa.Array:
+    """A NumPy array as an Arrow array, with nulls where it is not `valid`.
 
     Unlike `pa.array`, it does not import pandas: that import takes longer than a small job.
 
@@ -79,11 +79,14 @@ def to_arrow(values: npt.NDArray[Any]) -> pa.Array:
     --------
     >>> to_arrow(np.array([True, False])).to_pylist(), to_arrow(np.arange(2)).to_pylist()
     ([True, False], [0, 1])
+    >>> to_arrow(np.arange(3), np.array([True, False, True])).to_pylist()
+    [0, None, 2]
     """
     import pyarrow as pa
 
     stored = np.packbits(values, bitorder="little") if values.dtype == np.bool_ else np.ascontiguousarray(values)
-    return pa.Array.from_buffers(_arrow_type(values.dtype), len(values), [None, pa.py_buffer(stored)])
+    known = None if valid is None else pa.py_buffer(np.packbits(valid, bitorder="little"))
+    return pa.Array.from_buffers(_arrow_type(values.dtype), len(values), [known, pa.py_buffer(stored)])
 
 
 @cache

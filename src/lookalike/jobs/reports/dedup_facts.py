@@ -15,7 +15,7 @@ from lookalike.read.columns import json_text
 from lookalike.report.dedup.facts import ShownCluster
 from lookalike.report.distributions import SimilarityBin, SizeBin
 from lookalike.report.shown import ShownItem, ShownPair
-from lookalike.types import Float64, Int64, to_arrow, to_numpy
+from lookalike.types import Float64, Int64, strings_to_arrow, to_arrow, to_numpy
 from lookalike.types import compute as pc
 
 SHOWN = 10
@@ -142,7 +142,7 @@ def find_members(removed: Batches, name: str, largest: Sequence[tuple[int, Any]]
     counted: Counter[tuple[str, int]] = Counter()
     for batch in removed([*_PLACES, name]):
         ids = batch.column("kept_id")
-        sought = plain_ids(pa.chunked_array([pa.array([one for _, one in largest], ids.type)]))
+        sought = plain_ids(pa.chunked_array([_ids([one for _, one in largest], ids.type)]))
         mine = pc.filter(batch, pc.is_in(plain_ids(ids), value_set=sought.combine_chunks()))
         for place in sorted(set(zip(mine.column("kept_file").to_pylist(), mine.column("kept_row").to_pylist()))):
             same = pc.and_(pc.equal(mine.column("kept_file"), place[0]), pc.equal(mine.column("kept_row"), place[1]))
@@ -161,6 +161,14 @@ def plain_ids(ids: pa.ChunkedArray) -> pa.ChunkedArray:
     if not pa.types.is_nested(ids.type) and not pa.types.is_float16(ids.type):
         return ids
     return pa.chunked_array([pa.array([json_text(one) for one in ids.to_pylist()], pa.large_string())])
+
+
+def _ids(values: list[Any], kind: pa.DataType) -> pa.Array:
+    """Values as ids of a type; texts, which most are, without `pa.array`, which imports pandas."""
+    return pc.cast(strings_to_arrow(values), kind) if kind in _TEXTS else pa.array(values, kind)
+
+
+_TEXTS = (pa.string(), pa.large_string())
 
 
 _PLACES = ("id", "file", "row", "kept_id", "kept_file", "kept_row")

@@ -22,8 +22,9 @@ from lookalike.report.pairs.facts import Component, PairsReport
 from lookalike.report.pairs.page import pairs_page
 from lookalike.report.shown import ShownItem, ShownPair
 from lookalike.tuning.thresholds import parse_threshold
-from lookalike.types import Float64, Int32, Wanted, to_numpy
+from lookalike.types import Float64, Int32, Wanted, to_arrow, to_numpy
 from lookalike.types import compute as pc
+from lookalike.types.parquet import read_table
 from lookalike.write import TABLE_SUFFIXES
 
 SHOWN, DRAWN = 6, 30
@@ -105,11 +106,10 @@ def read_pairs(path: Path) -> pa.Table:
 def _read(path: Path) -> pa.Table:
     import pyarrow.csv
     import pyarrow.json
-    import pyarrow.parquet as pq
 
     suffix = path.suffix.lower()
     if suffix == ".parquet":
-        return pq.read_table(path)
+        return read_table(path)
     if suffix == ".jsonl":
         return pyarrow.json.read_json(path) if path.stat().st_size else _none()
     options = pyarrow.csv.ParseOptions(delimiter="\t" if suffix == ".tsv" else ",", newlines_in_values=True)
@@ -147,7 +147,9 @@ def facts_of_pairs(table: pa.Table, title: str, threshold: float | None = None) 
         value_name,
         len(table),
         len(names),
-        bin_values(batches_of(pa.table({value_name: values})), value_name, low if threshold is None else threshold),
+        bin_values(
+            batches_of(pa.table({value_name: to_arrow(values)})), value_name, low if threshold is None else threshold
+        ),
         bin_sizes(dict(numbers)),
         len(roots),
         [_component(int(root), parent, left, right, values, names) for root in largest],

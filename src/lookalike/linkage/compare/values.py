@@ -112,7 +112,7 @@ class Values:
     def numbers(self) -> Float64:
         """As floats; NaN for values that are not numbers."""
         plain = pc.match_substring_regex(self.stored, r"^-?\d+(?:\.\d+)?(?:e-?\d+)?$")
-        return to_numpy(pc.if_else(plain, self.stored, "nan").cast(pa.float64()))
+        return to_numpy(pc.cast(pc.if_else(plain, self.stored, "nan"), pa.float64()))
 
     @cached_property
     def dates(self) -> Dates:

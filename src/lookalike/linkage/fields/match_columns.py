@@ -13,6 +13,7 @@ from lookalike.linkage.fields.kinds import recognise_sample, take_sample
 from lookalike.linkage.fields.normalise import strip_texts, write_strings
 from lookalike.linkage.fields.spec import Field
 from lookalike.types import compute as pc
+from lookalike.types import text_scalar
 
 SAMPLE = 5_000
 """Distinct values of a column that are compared with those of others."""
@@ -131,12 +132,11 @@ def join_record(table: pa.Table, leave_out: Collection[str]) -> pa.Array:
     >>> join_record(pa.table({"id": [1, 2], "a": ["x", None], "b": [3, None]}), ["id"]).to_pylist()
     ['x 3', None]
     """
-    empty = pa.scalar("", pa.large_string())
     names = [one.name for one in table.schema if one.name not in leave_out and _has_text(one.type)]
-    texts = [pc.fill_null(strip_texts(write_strings(_whole(table, name), f"column {name}")), empty) for name in names]
-    joined = pc.binary_join_element_wise(*texts, pa.scalar(" ", pa.large_string())) if texts else pa.nulls(len(table))
+    texts = [pc.fill_null(strip_texts(write_strings(_whole(table, name), f"column {name}")), "") for name in names]
+    joined = pc.binary_join_element_wise(*texts, text_scalar(" ")) if texts else pa.nulls(len(table))
     joined = pc.utf8_trim_whitespace(pc.cast(joined, pa.large_string()))
-    return pc.if_else(pc.equal(joined, empty), pa.scalar(None, pa.large_string()), joined)
+    return pc.if_else(pc.equal(joined, ""), text_scalar(None), joined)
 
 
 def _has_text(kind: pa.DataType) -> bool:

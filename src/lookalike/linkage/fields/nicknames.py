@@ -60,7 +60,7 @@ class Nicknames:
     def words_of(self, column: Column) -> WordGroups:
         """The words of each value of a column, numbered, and the groups of each word that is a name."""
         lists = pc.split_pattern(column.values, " ")
-        words = pc.dictionary_encode(lists.flatten())
+        words = pc.dictionary_encode(pc.list_flatten(lists))
         known, names = self._number(words.dictionary), len(self._groups_of)
         numbers = np.where(known < names, known, names + np.arange(len(known))).astype(np.int32)
         groups = list(self._groups_of.values())
@@ -78,13 +78,13 @@ class Nicknames:
         values without a name of these groups, and values that equal no other value, count as missing.
         """
         lists = pc.split_pattern(column.values, " ")
-        starts, names = _starts(lists), self._number(lists.flatten())
+        starts, names = _starts(lists), self._number(pc.list_flatten(lists))
         made = []
         for lane in range(max(self._lane_of, default=-1) + 1):
             firsts, here = self._first_names(lane)
             touched = np.logical_or.reduceat(here[names], starts[:-1]) if len(lists) else np.empty(0, np.bool_)
             chosen, of_word = pc.filter(lists, to_arrow(touched)), names[np.repeat(touched, np.diff(starts))]
-            words = pc.coalesce(pc.take(firsts, to_arrow(of_word)), chosen.flatten())
+            words = pc.coalesce(pc.take(firsts, to_arrow(of_word)), pc.list_flatten(chosen))
             values = pa.ListArray.from_arrays(to_arrow(_starts(chosen).astype(np.int32)), words)
             joined = pc.binary_join(values, text_scalar(" "))
             name = f"{column.name} by nickname" + (f" ({lane + 1})" if lane else "")
