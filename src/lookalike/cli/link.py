@@ -97,9 +97,10 @@ Examples:
     flag_value="optimal",
     default="auto",
     show_default=True,
-    metavar="[optimal|greedy|no|auto]",
-    help="At most one link per record. optimal: the greatest total score; greedy: the best pair first; "
-    "auto: if most records have only one match, or second matches score clearly less.",
+    metavar="[optimal|greedy|left|right|no|auto]",
+    help="At most one link per record. optimal: the greatest total score; greedy: the best pair first; left: only "
+    "for records of A, while those of B may have several; right: the reverse; auto: if most records have only one "
+    "match, or second matches score clearly less.",
 )
 @click.option(
     "--scoring",

@@ -86,7 +86,7 @@ def link_tables(
     >>> found.candidates.left[found.chosen].tolist(), found.candidates.right[found.chosen].tolist()
     ([0], [1])
     """
-    if run.settings.one_to_one in ("optimal", "greedy") and right is None:
+    if run.settings.one_to_one not in ("auto", "no") and right is None:
         raise UsageError("--one-to-one needs two tables; the records of one table form clusters")
     sizes, notes = TableSizes(len(left), None if right is None else len(right)), Notes(run.progress)
     given = run.settings
