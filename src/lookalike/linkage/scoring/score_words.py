@@ -81,7 +81,8 @@ def score_words(
     raw = score_rows(measured, weights, start)
     judged = _judged_scores(pairs, raw, mutual, alike, records, single)
     factor, shift = scale_scores(judged, likely) if mutual.any() else (1.0, 0.0)
-    score = factor * raw + shift
+    # Not factor * raw + shift, which a later run with these weights would round in another way.
+    score = score_rows(measured, factor * weights, factor * start + shift)
     others = doubt(raw, weights, start) if doubt is not None and mutual.any() else []
     doubts = tuple(scale_scores(score[mutual], one) for one in others)
     score += partner_bits(pairs.left, pairs.right, score, records, single, alike)
