@@ -118,6 +118,22 @@ def test_words_are_scored_as_by_the_run_that_learned(tables):
     assert again.chosen.tolist() == learned.chosen.tolist()
 
 
+def test_the_precision_of_words_keeps_its_interval():
+    left, right = make_products(300, 300, 0.4)
+    old = la.link(left, right, ["title:text"], id="id", threads=1)
+    later = la.link([{"id": "x", "title": None}], against=old, threads=1)
+    for bound in ("low", "high"):
+        assert later.run["precision"][bound] == pytest.approx(old.run["precision"][bound], abs=0.02)
+
+
+def test_a_run_that_linked_nothing_says_so_to_later_ones():
+    left, right = ([{"id": f"{side}{n}", "title": "red lamp"} for n in range(40)] for side in "pq")
+    old = la.link(left, right, ["title:text"], threads=1)
+    later = la.link([{"id": "x", "title": "blue lamp"}], against=old, into="right", threads=1)
+    assert (len(old.links), len(later.links)) == (0, 0)
+    assert any("linked nothing, so neither does this one" in note for note in later.run["notes"])
+
+
 def test_names_that_are_exchanged_keep_their_level():
     """The weights have a level for exchanged names, or not, whatever the new records show."""
     people = [(f"ann{n:03}", f"lee{n * 7 % 400:03}", str(1930 + n % 60)) for n in range(400)]

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from math import isinf
 from pathlib import Path
 from typing import Any
 
@@ -127,6 +128,8 @@ def _link(given: LaterRecords, old: Finished, run: Run[LinkSettings]) -> tuple[L
             "the finished run found no matches to learn weights from, so they are the initial assumptions; link all "
             "records again in full"
         )
+    elif isinf(found.cut):
+        found.notes.add("the finished run linked nothing, so neither does this one; link all records again in full")
     numbers, used = number_clusters(first_records(found), given.before, old.used)
     return found, numbers, used
 
