@@ -69,8 +69,8 @@ def _refine_words(
         return score, partner_bits(pairs.left, pairs.right, score, records, made.single, alike)
 
     score, bits = score_pairs(weights, prior)
-    # A better partner costs a pair a fixed number of bits, so such pairs say nothing about the scale of scores. One that
-    # is a match nevertheless, and represents many pairs, would make all scores look meaningless.
+    # A better partner costs a pair a fixed number of bits, so such pairs say nothing about the scale of scores. A match
+    # among them that represents many pairs would make all scores look meaningless.
     judged = bits[some] > -LEAST_DOUBT
     factor, shift = calibrate((score + bits)[some][judged], match[judged], weight[judged])
     moved = replace(made, weights=factor * weights, prior_bits=factor * prior + shift, doubts=())
