@@ -183,6 +183,7 @@ def test_review_and_back(cli, people, tmp_path):
     assert done.code == 0, done.err
     assert "rows without a label are skipped (1 of 100)" in done.err
     assert "Measured on 99 labelled pairs" in done.err
+    assert "Measured on 99 labelled pairs" in (tmp_path / "out/report.html").read_text("utf-8")
     figures = done.json()["labels"]
     assert figures["pairs"] == 99
     done = cli("link", "a.csv", "b.csv", *fields, "--review", "5", "-o", "pairs.csv")

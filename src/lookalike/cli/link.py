@@ -268,16 +268,10 @@ def _say_links(run: dict[str, Any], out: str, progress: Progress) -> None:
 
 def _say_labels(labels: dict[str, Any], progress: Progress) -> None:
     """Say how well the links agree with the labels."""
-    from lookalike.types.wording import count
+    from lookalike.linkage.scoring.labels import Share, describe_figures
 
-    shares = [
-        f"{name} {share['estimate']:.1%} ({share['low']:.1%} to {share['high']:.1%})"
-        for name, share in (("precision", labels["precision"]), ("recall", labels["recall"]), ("F1", labels["f1"]))
-        if share is not None
-    ]
-    said = ", ".join(shares) or "no estimate is possible"
-    pairs = count(labels["pairs"], "labelled pair")
-    progress.say(f"Measured on {pairs}, each with links made without its label: {said}.")
+    shares = (labels[name] for name in ("precision", "recall", "f1"))
+    progress.say(describe_figures(labels["pairs"], *(None if share is None else Share(**share) for share in shares)))
 
 
 def _source(how: str) -> str:
