@@ -192,7 +192,7 @@ def _notes(expected: float, learned: bool, single: str, one_to_one: str) -> list
     if single == "groups":
         return ["many entities seem to have more than two records: groups of up to ten similar records are linked"]
     if not learned:
-        return [f"too few matches to learn weights from (about {expected:.0f}), so similarities are summed"]
+        return [f"too few clear matches to learn weights from (of about {expected:.0f}), so similarities are summed"]
     return []
 
 
