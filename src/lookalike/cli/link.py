@@ -17,6 +17,8 @@ _EXAMPLE = """\b
 Examples:
   Customers that two tables have in common:
     lookalike link a.csv b.csv -o links --fields name,address,phone
+  Products of two shops, by the rare words and codes in their titles; each offer of B belongs to one product of A:
+    lookalike link products.csv offers.csv -o links --fields title:text,maker=brand,price --one-to-one right
   Duplicates within one table:
     lookalike link people.parquet -o links --fields given_name,surname,born:date,address
   Columns with different names; 99% precision, validated by the date of creation:
