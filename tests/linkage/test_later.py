@@ -134,6 +134,22 @@ def test_a_run_that_linked_nothing_says_so_to_later_ones():
     assert any("linked nothing, so neither does this one" in note for note in later.run["notes"])
 
 
+def test_other_columns_of_whole_records_are_noted(cli, tmp_path):
+    left, right = (table.to_pylist() for table in make_products(120, 120, 0.4))
+    for name, rows in (("a", left), ("b", right[:90])):
+        pa.csv.write_csv(pa.Table.from_pylist(rows), tmp_path / f"{name}.csv")
+    assert cli("link", "a.csv", "b.csv", "-o", "out", "--fields", "record:text", "--id", "id").code == 0
+    other = [{name: value for name, value in row.items() if name != "maker"} | {"seen": "today"} for row in right[90:]]
+    for name, rows in (("same", right[90:]), ("other", other)):
+        pa.csv.write_csv(pa.Table.from_pylist(rows), tmp_path / f"{name}.csv")
+        done = cli("link", f"{name}.csv", "--against", "out", "--into", "right", "-o", name, "--json")
+        assert done.code == 0, done.err
+        said = [note for note in done.json()["notes"] if "differ as texts" in note]
+        assert [note.partition("matches: ")[2] for note in said] == (
+            [] if name == "same" else ["no column maker; additional column seen"]
+        )
+
+
 def test_names_that_are_exchanged_keep_their_level():
     """The weights have a level for exchanged names, or not, whatever the new records show."""
     people = [(f"ann{n:03}", f"lee{n * 7 % 400:03}", str(1930 + n % 60)) for n in range(400)]

@@ -123,6 +123,8 @@ def choose_sides(
 
 def _link(given: LaterRecords, old: Finished, run: Run[LinkSettings]) -> tuple[Linked, Int64, int]:
     found = link_records(given.left, given.right, run, old.model)
+    for sentence in given.notes:
+        found.notes.add(sentence)
     if isinstance(old.model.scoring, Weights) and old.model.scoring.expected < 1:
         found.notes.add(
             "the finished run found no matches to learn weights from, so they are the initial assumptions; link all "
