@@ -18,6 +18,7 @@ from lookalike.linkage.blocking.third_records import insert_pairs, propose_by_th
 from lookalike.linkage.compare.custom import TEXTS
 from lookalike.linkage.decide.links import choose_assignment, decide_links
 from lookalike.linkage.fields.columns import Column
+from lookalike.linkage.fields.kinds import has_phrases
 from lookalike.linkage.fields.reader import FieldReader
 from lookalike.linkage.linked import Linked, TableSizes, first_records
 from lookalike.linkage.memory import check_columns
@@ -194,7 +195,11 @@ def _as_texts(given: LinkSettings, columns: list[Column], why: str, own: bool = 
 
     With `own`, also for names, addresses and texts that have levels of their own, unless other fields have such levels.
     """
-    if (given.custom and not own) or given.scoring != "weights":
+    if (
+        (given.custom and not own)
+        or given.scoring != "weights"
+        or not any(column.kind in TEXTS and has_phrases(column.values) for column in columns)
+    ):
         return None
     kinds = {column.name: column.kind for column in columns}
     fields = tuple(
