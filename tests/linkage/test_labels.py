@@ -75,6 +75,26 @@ def test_words_are_refined():
     assert row["score"] == pytest.approx(total)
 
 
+def test_a_surprising_match_does_not_change_the_scale_of_scores():
+    """Both of its records have better partners, and its label represents thousands of pairs."""
+    left, right = make_products(250, 250, 0.4)
+    given = {"fields": ["title:text", "maker", "price"], "id": "id", "threads": 1}
+    without = la.link(left, right, **given)
+    review = la.link(left, right, review=60, **given).review.to_pylist()
+    labels = [dict(row, match=row["left"][1:] == row["right"][1:]) for row in review]
+    known = {name: set(without.links[name].to_pylist()) for name in ("left", "right")}
+    links = {(row["left"], row["right"]) for row in without.links.to_pylist()}
+    loose = la.link(left, right, one_to_one="no", probability=1e-6, **given).links.select(["left", "right"]).to_pylist()
+    surprise = next(
+        row for row in loose
+        if row["left"] in known["left"] and row["right"] in known["right"] and (row["left"], row["right"]) not in links
+    )  # fmt: skip
+    result = la.link(left, right, labels=[*labels, dict(surprise, match=True, weight=5000.0)], **given)
+    assert judge_products(result.links, left, right)[0] > judge_products(without.links, left, right)[0] - 0.03
+    row = result.links.to_pylist()[0]
+    assert row["probability"] == pytest.approx(1 / (1 + 2 ** -row["score"]))
+
+
 def test_labels_evaluate_points_without_changing_them(people, labels):
     left, right, _ = people
     plain, judged = (la.link(left, right, FIELDS, scoring="points", labels=some, **OPTIONS) for some in (None, labels))
@@ -163,6 +183,7 @@ def test_review_and_back(cli, people, tmp_path):
     assert done.code == 0, done.err
     assert "rows without a label are skipped (1 of 100)" in done.err
     assert "Measured on 99 labelled pairs" in done.err
+    assert "Measured on 99 labelled pairs" in (tmp_path / "out/report.html").read_text("utf-8")
     figures = done.json()["labels"]
     assert figures["pairs"] == 99
     done = cli("link", "a.csv", "b.csv", *fields, "--review", "5", "-o", "pairs.csv")

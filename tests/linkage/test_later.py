@@ -103,15 +103,51 @@ def test_records_of_words_have_the_links_of_a_full_run():
     assert row["score"] == pytest.approx(total)
 
 
-def test_one_table_of_words_is_scored_as_by_the_run_that_learned():
-    """All candidates, also those whose records have a better partner."""
+@pytest.mark.parametrize("tables", [1, 2])
+def test_words_are_scored_as_by_the_run_that_learned(tables):
+    """All candidates, also those whose records have a better partner; to the last digit, since a link is at the cut."""
     settings = LinkSettings.parse("title:text,description:text,maker,price", id="id", threads=1)
-    table = RecordTable.of(one_table(make_products(300, 300, 0.25)), settings, "left")
+    products = make_products(300, 300, 0.25)
+    left = RecordTable.of(products[0] if tables == 2 else one_table(products), settings, "left")
+    right = RecordTable.of(products[1], settings, "right") if tables == 2 else None
     with open_run(settings) as run:
-        learned = link_records(table, None, run)
-        again = link_records(table, None, run, learned.model())
+        learned = link_records(left, right, run)
+        again = link_records(left, right, run, learned.model())
     assert isinstance(learned.scoring, WordWeights)
-    assert again.score == pytest.approx(learned.score)
+    assert again.score.tolist() == learned.score.tolist()
+    assert again.chosen.tolist() == learned.chosen.tolist()
+
+
+def test_the_precision_of_words_keeps_its_interval():
+    left, right = make_products(300, 300, 0.4)
+    old = la.link(left, right, ["title:text"], id="id", threads=1)
+    later = la.link([{"id": "x", "title": None}], against=old, threads=1)
+    for bound in ("low", "high"):
+        assert later.run["precision"][bound] == pytest.approx(old.run["precision"][bound], abs=0.02)
+
+
+def test_a_run_that_linked_nothing_says_so_to_later_ones():
+    left, right = ([{"id": f"{side}{n}", "title": "red lamp"} for n in range(40)] for side in "pq")
+    old = la.link(left, right, ["title:text"], threads=1)
+    later = la.link([{"id": "x", "title": "blue lamp"}], against=old, into="right", threads=1)
+    assert (len(old.links), len(later.links)) == (0, 0)
+    assert any("linked nothing, so neither does this one" in note for note in later.run["notes"])
+
+
+def test_other_columns_of_whole_records_are_noted(cli, tmp_path):
+    left, right = (table.to_pylist() for table in make_products(120, 120, 0.4))
+    for name, rows in (("a", left), ("b", right[:90])):
+        pa.csv.write_csv(pa.Table.from_pylist(rows), tmp_path / f"{name}.csv")
+    assert cli("link", "a.csv", "b.csv", "-o", "out", "--fields", "record:text", "--id", "id").code == 0
+    other = [{name: value for name, value in row.items() if name != "maker"} | {"seen": "today"} for row in right[90:]]
+    for name, rows in (("same", right[90:]), ("other", other)):
+        pa.csv.write_csv(pa.Table.from_pylist(rows), tmp_path / f"{name}.csv")
+        done = cli("link", f"{name}.csv", "--against", "out", "--into", "right", "-o", name, "--json")
+        assert done.code == 0, done.err
+        said = [note for note in done.json()["notes"] if "differ as texts" in note]
+        assert [note.partition("matches: ")[2] for note in said] == (
+            [] if name == "same" else ["no column maker; additional column seen"]
+        )
 
 
 def test_names_that_are_exchanged_keep_their_level():

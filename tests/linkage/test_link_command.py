@@ -125,7 +125,7 @@ def test_a_record_without_an_id_is_called_by_its_place(cli, tmp_path):
     assert found_in(tmp_path / "links") == {(name, name) for name in names}
 
 
-@pytest.mark.parametrize("method", ["optimal", "greedy", "no", "auto"])
+@pytest.mark.parametrize("method", ["optimal", "greedy", "left", "right", "no", "auto"])
 def test_one_to_one(cli, tables, tmp_path, method):
     done = cli("link", *tables, "-o", "links", *FIELDS, "--one-to-one", method, "--json")
     assert done.code == 0, done.err

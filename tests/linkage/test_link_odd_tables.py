@@ -6,6 +6,7 @@ import random
 
 import pandas as pd
 import pyarrow as pa
+import pytest
 
 import lookalike as la
 
@@ -87,3 +88,45 @@ def test_values_and_ids_of_extension_types():
     found = la.link(pa.table({"name": texts, "id": ids}), fields="name", id="id").links.to_pylist()
     first = found[0]  # of three records, the model can tell little about the others
     assert (first["left"], first["right"]) == ({"left": 0, "right": 1}, {"left": 1, "right": 2})
+
+
+def make_townspeople(size: int, shared: int) -> tuple[list[dict], list[dict]]:
+    """People with a given name, a surname and a town of one word each; only surnames have many different values."""
+    draw = random.Random(1)
+
+    def word() -> str:
+        return "".join(draw.choice(signs) for signs in ("bdfgklmnrst", "aeiou") * 3)
+
+    given, surnames, towns = ([word() for _ in range(size)] for size in (150, 900, 40))
+
+    def mistype(text: str, often: float) -> str:
+        at = draw.randrange(len(text) - 1)
+        return text[:at] + text[at + 1] + text[at] + text[at + 2 :] if draw.random() < often else text
+
+    people = [(draw.choice(given), draw.choice(surnames), draw.choice(towns)) for _ in range(2 * size - shared)]
+    again = [tuple(mistype(value, 0.3) for value in one) for one in people[:shared]] + people[size:]
+    names = ("given", "surname", "town")
+    left = [dict(zip(names, one), id=f"a{n}") for n, one in enumerate(people[:size])]
+    return left, [dict(zip(names, one), id=f"b{n}") for n, one in enumerate(again)]
+
+
+def test_names_of_single_words_are_scored_by_levels():
+    left, right = make_townspeople(1500, 75)
+    result = la.link(left, right, fields="given,surname,town", threads=1)
+    assert result.run["model"]["name"] == "levels"
+    assert f1_of(result, {(f"a{n}", f"b{n}") for n in range(75)}) > 0.9
+
+
+@pytest.mark.parametrize("tables", [1, 2])
+def test_people_without_a_match_are_not_compared_as_texts(tables):
+    left, right = make_townspeople(300, 0)
+    result = la.link(*[left, right][:tables], fields="given,surname,town", threads=1)
+    assert len(result.links) < 5
+    assert result.run["model"]["name"] == "levels"
+
+
+def test_no_link_is_never_silent():
+    """Matches are expected, but no pair is likely to be one."""
+    left, right = make_townspeople(300, 60)
+    result = la.link(left, right, fields="given,surname", probability=0.9999999, threads=1)
+    assert (len(result.links), result.run["notes"][-1][:32]) == (0, "no pair has a probability of 1 o")

@@ -55,7 +55,7 @@ def test_two_tables_with_texts_are_scored_by_words(products):
 
 def test_own_levels_are_scored_by_levels(products):
     own = la.Field("title", kind="text", levels={"close": 0.8, "far": 0.3})
-    found = model_of(*products, fields=[own, "price"])
+    found = model_of(*products, fields=[own, "maker", "price"])
     assert found == {"name": "levels", "reason": "title has levels of its own"}
 
 

@@ -36,7 +36,7 @@ def link(
     validate: str | None = None,
     precision: float | None = None,
     probability: float = 0.5,
-    one_to_one: Literal["auto", "optimal", "greedy", "no"] = "auto",
+    one_to_one: Literal["auto", "optimal", "greedy", "left", "right", "no"] = "auto",
     scoring: Literal["weights", "points"] = "weights",
     nicknames: str | Path | None = None,
     seed: int = 1,
@@ -84,9 +84,9 @@ def link(
         Link from the score at which this share of the links is correct.
     probability : float, default 0.5
         Without `precision`: link if the model's probability is at least this.
-    one_to_one : {"auto", "optimal", "greedy", "no"}, default "auto"
-        At most one link per record: the best set of links, or the best link first. "auto": if most records already
-        have one partner.
+    one_to_one : {"auto", "optimal", "greedy", "left", "right", "no"}, default "auto"
+        At most one link per record: the best set of links ("optimal"), or the best link first ("greedy"); "left" or
+        "right": only for the records of that table. "auto": if most records already have one partner.
     scoring : {"weights", "points"}, default "weights"
         "weights" are learned from the data; "points" are 100 per field, less for differences.
     nicknames : str or Path, optional

@@ -17,6 +17,8 @@ _EXAMPLE = """\b
 Examples:
   Customers that two tables have in common:
     lookalike link a.csv b.csv -o links --fields name,address,phone
+  Products of two shops, by the rare words and codes in their titles; each offer of B belongs to one product of A:
+    lookalike link products.csv offers.csv -o links --fields title:text,maker=brand,price --one-to-one right
   Duplicates within one table:
     lookalike link people.parquet -o links --fields given_name,surname,born:date,address
   Columns with different names; 99% precision, validated by the date of creation:
@@ -97,9 +99,10 @@ Examples:
     flag_value="optimal",
     default="auto",
     show_default=True,
-    metavar="[optimal|greedy|no|auto]",
-    help="At most one link per record. optimal: the greatest total score; greedy: the best pair first; "
-    "auto: if most records have only one match, or second matches score clearly less.",
+    metavar="[optimal|greedy|left|right|no|auto]",
+    help="At most one link per record. optimal: the greatest total score; greedy: the best pair first; left: only "
+    "for records of A, while those of B may have several; right: the reverse; auto: if most records have only one "
+    "match, or second matches score clearly less.",
 )
 @click.option(
     "--scoring",
@@ -267,16 +270,10 @@ def _say_links(run: dict[str, Any], out: str, progress: Progress) -> None:
 
 def _say_labels(labels: dict[str, Any], progress: Progress) -> None:
     """Say how well the links agree with the labels."""
-    from lookalike.types.wording import count
+    from lookalike.linkage.scoring.labels import Share, describe_figures
 
-    shares = [
-        f"{name} {share['estimate']:.1%} ({share['low']:.1%} to {share['high']:.1%})"
-        for name, share in (("precision", labels["precision"]), ("recall", labels["recall"]), ("F1", labels["f1"]))
-        if share is not None
-    ]
-    said = ", ".join(shares) or "no estimate is possible"
-    pairs = count(labels["pairs"], "labelled pair")
-    progress.say(f"Measured on {pairs}, each with links made without its label: {said}.")
+    shares = (labels[name] for name in ("precision", "recall", "f1"))
+    progress.say(describe_figures(labels["pairs"], *(None if share is None else Share(**share) for share in shares)))
 
 
 def _source(how: str) -> str:

@@ -51,10 +51,10 @@ class Finished:
         folder = out / FOLDER
         folder.mkdir()
         split = len(self.left.ids)
-        names, files = {"left": self.left.name}, {"left": self.left.files}
+        names, files, parts = {"left": self.left.name}, {"left": self.left.files}, {"left": self.left.parts}
         _write_records(folder / "left.parquet", self.left, self.clusters[:split])
         if self.right is not None:
-            names["right"], files["right"] = self.right.name, self.right.files
+            names["right"], files["right"], parts["right"] = self.right.name, self.right.files, self.right.parts
             _write_records(folder / "right.parquet", self.right, self.clusters[split:])
         saved = {
             "format": FORMAT,
@@ -62,6 +62,7 @@ class Finished:
             "settings": _write_settings(self.settings),
             "tables": names,
             "files": files,
+            "parts": parts,
             "clusters_used": self.used,
             **self.model.to_dict(),
         }
@@ -83,8 +84,9 @@ class Finished:
         except (KeyError, TypeError, ValueError) as error:
             raise BadDataError(f"{out / FOLDER / MODEL_FILE}: damaged ({error}); link all records again") from None
         read = {side: _read_records(out / FOLDER / f"{side}.parquet", name) for side, name in tables.items()}
-        for side, files in saved.get("files", {}).items():
-            read[side] = replace(read[side][0], files=tuple(map(tuple, files))), read[side][1]
+        for side, (table, numbers) in list(read.items()):
+            files, parts = (saved.get(name, {}).get(side, ()) for name in ("files", "parts"))
+            read[side] = replace(table, files=tuple(map(tuple, files)), parts=tuple(parts)), numbers
         clusters = np.concatenate([numbers for _, numbers in read.values()])
         right = read["right"][0] if "right" in read else None
         return cls(settings, model, read["left"][0], right, clusters, used)

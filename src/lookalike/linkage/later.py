@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,6 +49,7 @@ class LaterRecords:
     """The cluster of each record in the finished run; -1 for none, and for new records."""
     new: Bool
     removed: RemovedRecords
+    notes: tuple[str, ...] = ()
 
 
 def add_records(
@@ -74,7 +76,8 @@ def add_records(
         fresh.append(np.arange(len(kept.ids)) >= len(kept.ids) - count)
     right = tables[1] if len(tables) > 1 else None
     removed = RemovedRecords(ids, gone)
-    return LaterRecords(tables[0], right, np.concatenate(before), np.concatenate(fresh), removed)
+    notes = tuple(filter(None, (compare_parts(table, more) for table, more in zip(given, new) if more is not None)))
+    return LaterRecords(tables[0], right, np.concatenate(before), np.concatenate(fresh), removed, notes)
 
 
 def to_arrow_mask(mask: Bool) -> pa.Array:
@@ -157,7 +160,7 @@ def _select(table: RecordTable, stay: Bool) -> RecordTable:
     columns = {name: pc.filter(table.table.column(name), mask) for name in table.table.column_names}
     ends = np.cumsum([0, *(records for _, records in table.files)])
     files = [(name, int(stay[low:high].sum())) for (name, _), low, high in zip(table.files, ends, ends[1:])]
-    return RecordTable(table.name, pa.table(columns), pc.filter(table.ids, mask), tuple(files))
+    return replace(table, table=pa.table(columns), ids=pc.filter(table.ids, mask), files=tuple(files))
 
 
 def _number_on(old: RecordTable, new: RecordTable) -> RecordTable:
@@ -166,7 +169,7 @@ def _number_on(old: RecordTable, new: RecordTable) -> RecordTable:
     if given is None or given.null_count < len(given) or not pa.types.is_integer(new.ids.type):
         return new
     last = pc.max(old.ids).as_py() if pa.types.is_integer(old.ids.type) and len(old.ids) else len(old.ids) - 1
-    return RecordTable(new.name, new.table, to_arrow(np.arange(len(new.ids)) + int(last) + 1), new.files)
+    return replace(new, ids=to_arrow(np.arange(len(new.ids)) + int(last) + 1))
 
 
 def _refuse_known(old: RecordTable, new: RecordTable, place: str) -> None:
@@ -185,4 +188,20 @@ def _append(old: RecordTable, new: RecordTable) -> RecordTable:
     both = {name: join_column([*old.table.column(name).chunks, *new.table.column(name).chunks]) for name in names}
     known = bool(old.files) and bool(new.files)
     files = old.files + new.files if known else ()
-    return RecordTable(old.name, pa.table(both), one_array(join_column([old.ids, new.ids])), files)
+    return replace(old, table=pa.table(both), ids=one_array(join_column([old.ids, new.ids])), files=files)
+
+
+def compare_parts(old: RecordTable, new: RecordTable) -> str:
+    """What is different about new records as texts, because their columns are; empty if nothing is, or it is unknown.
+
+    Examples
+    --------
+    >>> old = RecordTable("a", pa.table({}), pa.array([]), parts=("t", "m"))
+    >>> compare_parts(old, replace(old, name="b", parts=("t", "x")))
+    'new records of b differ as texts from the old ones, which may hide matches: no column m; additional column x'
+    """
+    found = [f"no column {name}" for name in old.parts if name not in new.parts]
+    found += [f"additional column {name}" for name in new.parts if name not in old.parts]
+    if not found or not old.parts:
+        return ""
+    return f"new records of {new.name} differ as texts from the old ones, which may hide matches: {'; '.join(found)}"

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from math import isinf
 from pathlib import Path
 from typing import Any
 
@@ -122,11 +123,15 @@ def choose_sides(
 
 def _link(given: LaterRecords, old: Finished, run: Run[LinkSettings]) -> tuple[Linked, Int64, int]:
     found = link_records(given.left, given.right, run, old.model)
+    for sentence in given.notes:
+        found.notes.add(sentence)
     if isinstance(old.model.scoring, Weights) and old.model.scoring.expected < 1:
         found.notes.add(
             "the finished run found no matches to learn weights from, so they are the initial assumptions; link all "
             "records again in full"
         )
+    elif isinf(found.cut):
+        found.notes.add("the finished run linked nothing, so neither does this one; link all records again in full")
     numbers, used = number_clusters(first_records(found), given.before, old.used)
     return found, numbers, used
 

@@ -15,8 +15,10 @@ from lookalike.kernels.pack import expect
 from lookalike.linkage.blocking.copies import Copies, find_copies, many_copies
 from lookalike.linkage.blocking.find import CandidatePairs, find_pairs, word_budget
 from lookalike.linkage.blocking.third_records import insert_pairs, propose_by_third
+from lookalike.linkage.compare.custom import TEXTS
 from lookalike.linkage.decide.links import choose_assignment, decide_links
 from lookalike.linkage.fields.columns import Column
+from lookalike.linkage.fields.kinds import has_phrases
 from lookalike.linkage.fields.reader import FieldReader
 from lookalike.linkage.linked import Linked, TableSizes, first_records
 from lookalike.linkage.memory import check_columns
@@ -44,7 +46,7 @@ from lookalike.linkage.scoring.validating_field import ValidatingField
 from lookalike.linkage.scoring.weights import Weights
 from lookalike.linkage.scoring.words import WordWeights
 from lookalike.linkage.settings import LinkSettings
-from lookalike.types.wording import count
+from lookalike.types.wording import count, list_words
 
 WORD_PAIRS = 50_000
 """Random pairs of records made of words, used only to measure how often levels occur by chance."""
@@ -86,7 +88,7 @@ def link_tables(
     >>> found.candidates.left[found.chosen].tolist(), found.candidates.right[found.chosen].tolist()
     ([0], [1])
     """
-    if run.settings.one_to_one in ("optimal", "greedy") and right is None:
+    if run.settings.one_to_one not in ("auto", "no") and right is None:
         raise UsageError("--one-to-one needs two tables; the records of one table form clusters")
     sizes, notes = TableSizes(len(left), None if right is None else len(right)), Notes(run.progress)
     given = run.settings
@@ -121,7 +123,7 @@ def link_tables(
             known.check(columns, agreement.level_names)
             plain = apply_model(known, columns, texts, pairs, agreement, run, sizes.right is None)
         if known is None and sizes.pairs and _found_nothing(plain):
-            as_texts = _as_texts(given, columns, BY_LEVELS_NOTHING)
+            as_texts = _as_texts(given, columns, BY_LEVELS_NOTHING, own=True)
             if as_texts is not None:
                 return _link_again(left, right, run, as_texts, labels, BY_LEVELS_NOTHING)
         if sizes.right is None:
@@ -160,7 +162,9 @@ def _link_again(
 ) -> Linked:  # fmt: skip
     """Link with names and addresses compared as texts, for a reason that a note gives."""
     found = link_tables(left, right, replace(run, settings=as_texts, work=None), labels=labels)
-    found.notes.add(f"{reason}, so names and addresses are compared as texts")
+    own = list_words(list(run.settings.custom))
+    what = f"words are compared instead of the levels of {own}" if own else "names and addresses are compared as texts"
+    found.notes.add(f"{reason}, so {what}")
     return found
 
 
@@ -186,16 +190,27 @@ def _found_nothing(scores: Scores) -> bool:
     return isinstance(scores.scoring, Weights) and scores.scoring.expected < DOUBTFUL
 
 
-def _as_texts(given: LinkSettings, columns: list[Column], why: str) -> LinkSettings | None:
-    """The settings with kind text for fields that were recognised as names or addresses; None if none were."""
-    if given.custom or given.scoring != "weights":
+def _as_texts(given: LinkSettings, columns: list[Column], why: str, own: bool = False) -> LinkSettings | None:
+    """The settings with kind text for fields that were recognised as names or addresses; None if none were.
+
+    With `own`, also for names, addresses and texts that have levels of their own, unless other fields have such levels.
+    """
+    if (
+        (given.custom and not own)
+        or given.scoring != "weights"
+        or not any(column.kind in TEXTS and has_phrases(column.values) for column in columns)
+    ):
         return None
     kinds = {column.name: column.kind for column in columns}
     fields = tuple(
-        replace(one, kind="text", why=why) if not one.kind and kinds.get(one.name) in ("person", "address") else one
+        replace(one, kind="text", why=why, levels=None, compare=None)
+        if kinds.get(one.name) in (("person", "address") if one.levels is None else TEXTS)
+        and (not one.kind or one.levels is not None)
+        else one
         for one in given.fields
     )
-    return replace(given, fields=fields) if fields != given.fields else None
+    made = replace(given, fields=fields)
+    return made if fields != given.fields and not made.custom else None
 
 
 def _complete(

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from lookalike.kernels.tally import count_levels, tally
 from lookalike.linkage.linked import Linked
+from lookalike.linkage.scoring.labels import describe_figures
 from lookalike.linkage.scoring.points import Points
 from lookalike.linkage.shared_words import list_shared
 from lookalike.report.linkage.facts import (
@@ -74,7 +75,10 @@ def facts_of(
         points=points,
         model=found.choice.name,
         model_reason=found.choice.reason,
-    )
+        labels="" if (told := found.figures) is None else describe_figures(
+            told.pairs, told.precision, told.recall, told.f1
+        ),
+    )  # fmt: skip
 
 
 def _title(names: Sequence[str]) -> str:

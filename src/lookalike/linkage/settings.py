@@ -16,7 +16,7 @@ from lookalike.types.frozen import frozen
 
 DEFAULT_PROBABILITY = 0.5
 SCORINGS = ("weights", "points")
-ASSIGNMENTS = ("auto", "optimal", "greedy", "no")
+ASSIGNMENTS = ("auto", "optimal", "greedy", "left", "right", "no")
 
 
 @frozen

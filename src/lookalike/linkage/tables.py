@@ -32,6 +32,8 @@ class RecordTable:
     ids: pa.Array
     files: tuple[tuple[str, int], ...] = ()
     """The files that the records come from, in order, with the number of records of each; empty if it is not known."""
+    parts: tuple[str, ...] = ()
+    """If a field is the whole record, the columns that it consists of."""
 
     @classmethod
     def read(cls, sources: Sequence[Source], settings: LinkSettings, side: str) -> RecordTable:
@@ -48,13 +50,14 @@ class RecordTable:
         names, more, whole = _columns_to_read(sources, settings, side)
         tables = [read_records(source, names, [*own_ones, *optional], count) for source, own_ones in zip(sources, more)]
         table = _join_tables(tables)
+        parts = _parts(table, settings, side) if whole else ()
         table = _add_record(table, settings, side) if whole else table
         name = sources[0].name if len(sources) == 1 else f"{sources[0].name} and {len(sources) - 1} more"
         ids = one_array(table.column(own))
         if ids.null_count or not len(ids):
             places = [source.locate(row) for source, rows in zip(sources, map(len, tables)) for row in range(rows)]
             ids = fill_ids(ids, strings_to_arrow([f"{file}:{row}" for file, row in places]))
-        return cls(name, table, ids, tuple((source.name, len(one)) for source, one in zip(sources, tables)))
+        return cls(name, table, ids, tuple((source.name, len(one)) for source, one in zip(sources, tables)), parts)
 
     @classmethod
     def of(cls, data: Any, settings: LinkSettings, side: str) -> RecordTable:
@@ -66,13 +69,14 @@ class RecordTable:
         source.name = side
         names, more, whole = _columns_to_read([source], settings, side)
         table = read_records(source, names, [*more[0], own] if settings.id is None else more[0])
+        parts = _parts(table, settings, side) if whole else ()
         table = _add_record(table, settings, side) if whole else table
         ids, numbers = one_array(table.column(own)), to_arrow(np.arange(len(table)))
         if ids.null_count == len(ids):
             ids = numbers
         elif ids.null_count:
             ids = fill_ids(ids, strings_to_arrow([str(number) for number in range(len(ids))]))
-        return cls(side, table, ids)
+        return cls(side, table, ids, parts=parts)
 
     def repeated_ids(self) -> int:
         """The number of records whose id occurs in an earlier record."""
@@ -115,6 +119,10 @@ def _join_tables(tables: Sequence[pa.Table]) -> pa.Table:
             yield from one[name].chunks if name in one.column_names else [pa.nulls(len(one))]
 
     return pa.table({name: join_column(chunks(name)) for name in names})
+
+
+def _parts(table: pa.Table, settings: LinkSettings, side: str) -> tuple[str, ...]:
+    return tuple(name for name in table.column_names if name not in settings.others(side))
 
 
 def _add_record(table: pa.Table, settings: LinkSettings, side: str) -> pa.Table:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -134,3 +136,22 @@ def test_dates_need_a_function():
     rows = [{"born": f"1990-01-{day:02}", "name": f"ann{day}"} for day in range(1, 29)]
     with pytest.raises(la.UsageError, match="not kind date; give compare="):
         la.link(rows, fields=[la.Field("born", kind="date", levels={"near": 0.9}), "name"], threads=1)
+
+
+@pytest.mark.parametrize("compare", [None, lambda left, right: pc.equal(left, right)])
+def test_one_text_with_levels_is_compared_by_words_if_these_find_nothing(compare):
+    """Levels of one field cannot be told from chance: random pairs contain the matches."""
+    draw = random.Random(1)
+    words = ["".join(draw.choices("bdfgklmnaeiou", k=5)) for _ in range(200)]
+    left = [{"id": n, "title": " ".join(draw.sample(words, 4))} for n in range(200)]
+    right = [
+        {"id": n, "title": " ".join([*row["title"].split()[:3], draw.choice(words)])} for n, row in enumerate(left[:99])
+    ]
+    fields = [la.Field("title", kind="text", levels={"similar": 0.9, "close": 0.4}, compare=compare)]
+    found = la.link(left, right, fields, threads=1)
+    assert sum(row["left"] == row["right"] for row in found.links.to_pylist()) > 90
+    assert (
+        "levels of agreement find no match, so words are compared instead of the levels of title" in found.run["notes"]
+    )
+    both = la.link(left, right, [*fields, la.Field("id", kind="number", levels={"close": 0.9})], threads=1)
+    assert both.run["model"]["name"] == "levels"

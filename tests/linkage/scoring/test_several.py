@@ -51,6 +51,27 @@ def test_several_records_in_one_table(turned):
     assert len(single.links) <= 205
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_user_can_say_which_table_has_several_records(turned):
+    left, right, truth = libraries(2, turned)  # too few copies to be detected
+    many, once = ("left", "right") if turned else ("right", "left")
+    given = la.link(left, right, fields=["title:text"], one_to_one=many, threads=1)
+    assert f1_of(given, truth) > 0.95
+    assert len(set(given.links[many].to_pylist())) == len(given.links) > 1.3 * len(set(given.links[once].to_pylist()))
+    assert not any("several records" in note for note in given.run["notes"])
+    other = la.link(left, right, fields=["title:text"], one_to_one=once, threads=1)
+    assert len(set(other.links[once].to_pylist())) == len(other.links)
+    assert f1_of(other, truth) < 0.9
+
+
+def test_later_records_of_a_table_that_a_user_named():
+    left, right, truth = libraries(2)
+    old = la.link(left, right[:-50], fields=["title:text"], one_to_one="right", threads=1)
+    later = la.link(right[-50:], against=old, into="right", threads=1)
+    assert f1_of(later, truth) > 0.93
+    assert len(set(later.links["right"].to_pylist())) == len(later.links)
+
+
 def test_later_records_of_such_a_table():
     left, right, truth = libraries(5)
     old = la.link(left, right[:-50], fields=["title:text"], threads=1)

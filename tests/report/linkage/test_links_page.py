@@ -391,6 +391,20 @@ def test_the_summary_of_a_run_without_estimates_claims_nothing() -> None:
     assert "covers 75% of them" in partly["Precision"]
 
 
+def test_a_wide_interval_and_labels_are_shown_at_the_top() -> None:
+    doubtful = replace(FULL, source_of_precision=MODEL_ALONE, precision=(0.75, 0.5, 0.9))
+    assert [one[:40] for one in list_warnings(doubtful)] == [
+        "Between 50% and 90% of the links are cor", "The precision is the model's own estimat",
+    ]  # fmt: skip
+    labelled = replace(doubtful, precision=(0.75, 0.7, 0.8), labels="Measured on 9 labelled pairs: F1 80.0%.")
+    assert list_warnings(labelled) == []
+    said = summary(labelled)
+    assert said["Labels"] == "Measured on 9 labelled pairs: F1 80.0%."
+    assert "labelled pairs" in said["Evidence"]
+    assert "--validate" not in said["Next steps"]
+    assert "Labels" not in summary(doubtful)
+
+
 def test_records_made_of_words_are_explained_as_such() -> None:
     one = PairExample(1, 2, -9.0, 0.002, [PairField("title", "red lamp", "lamp red", "half the words", 3.0)], -1.5)
     report = replace(FULL, model="words", model_reason="title is of kind text", chosen=[one])

@@ -130,7 +130,7 @@ VALID = {
     "scale": ("spread", "none"),
     "rotation": ("angles", "axis", "none"),
     "scoring": ("weights", "points"),
-    "one_to_one": ("optimal", "greedy", "no", "auto"),
+    "one_to_one": ("optimal", "greedy", "left", "right", "no", "auto"),
     "nicknames": ("english",),
     "precision": ("0.5", "0.9"),
     "probability": ("0.1", "0.9"),

@@ -10,7 +10,7 @@ from lookalike.linkage.blocking.find import CandidatePairs
 from lookalike.linkage.decide.clusters import cluster_by_majority
 from lookalike.linkage.decide.one_to_one import one_to_one
 from lookalike.linkage.fields.reader import Note
-from lookalike.types import Bool, Float64, Int32
+from lookalike.types import Bool, Float64, Int32, Int64
 
 MOSTLY_ONE = 0.8
 """If at least this share of the linked records of a table has one partner, the other seems to list an entity once."""
@@ -99,7 +99,8 @@ def decide_links(
     even
         The score from which a pair is a match: more likely the same entity than not.
     method
-        `optimal` or `greedy` for one link per record, `no` or `auto` for several.
+        `optimal` or `greedy` for one link per record, `left` or `right` for one per record of that table, `no` or
+        `auto` for several.
     split
         The number of records in the left table; None for a single table.
     apart
@@ -114,12 +115,29 @@ def decide_links(
     contradictions = refused / max(1, len(places))
     if several:
         return Decision(chosen, refused, contradictions)
-    found = one_to_one(pairs.left[places], pairs.right[places], score[places] - cut, method)
-    for sentence in found.notes:
-        note(sentence)
+    ends = pairs.left[places], pairs.right[places]
+    if method in ("left", "right"):
+        kept = best_of_each(*(ends if method == "left" else ends[::-1]), score[places])
+    else:
+        kept, sentences = one_to_one(*ends, score[places] - cut, method)
+        for sentence in sentences:
+            note(sentence)
     chosen = np.zeros(len(above), np.bool_)
-    chosen[places[found.kept]] = True
+    chosen[places[kept]] = True
     return Decision(chosen, 0, contradictions)
+
+
+def best_of_each(records: Int32, partners: Int32, score: Float64) -> Int64:
+    """The place of the best pair of each record; of equal ones, that of the first partner.
+
+    Examples
+    --------
+    >>> records, partners = np.array([0, 0, 1], np.int32), np.array([7, 6, 6], np.int32)
+    >>> best_of_each(records, partners, np.array([2.0, 2.0, 1.0])).tolist()
+    [1, 2]
+    """
+    order = np.lexsort((partners, -score, records))
+    return order[np.flatnonzero(np.diff(records[order], prepend=-1))]
 
 
 def refuse_minority(

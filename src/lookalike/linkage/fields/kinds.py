@@ -46,6 +46,21 @@ _HOUSE_NUMBER = r"^\D{0,8}\d+ ?\pL?[\s,]+(?:[^\d\s]+[\s,]*){1,8}|[\pL.]{2,}[\s,]
 _STREET = r"(?i)\b(?:" + "|".join(sorted({*STREET_WORDS} - {"north", "south", "east", "west", "floor"})) + r")\b"
 
 
+_PHRASE = r"\S\s+\S|[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
+"""Two words, or a script that does not separate words."""
+
+
+def has_phrases(values: pa.Array) -> bool:
+    """Whether at least half of the values have more than one word; otherwise, words say no more than whole values.
+
+    Examples
+    --------
+    >>> has_phrases(pa.array(["Ann", "Mary Ann", "Bob"])), has_phrases(pa.array(["Ann Lee", "Bob"]))
+    (False, True)
+    """
+    return _share(values, _PHRASE) >= 0.5
+
+
 def _share(values: pa.Array, pattern: str) -> float:
     """The share of values that match the pattern."""
     return float(pc.mean(pc.match_substring_regex(values, pattern)).as_py() or 0.0)

@@ -66,13 +66,16 @@ def match_columns(
     alone = [one.name for one in tables[0] if one.name not in found]
     alone += [one.name for one in tables[1] if one.name not in found.values()]
     if alone:
-        note(f"columns that only one table has are not compared: {', '.join(alone)}")
+        note(f"columns that only one table has are not compared, except by --fields record:text: {', '.join(alone)}")
     return _some([Field(one.name, found[one.name]) for one in tables[0] if one.name in found])
 
 
 def _some(fields: list[Field]) -> list[Field]:
     if not fields:
-        raise BadDataError("--fields all: the tables have no columns with values in common; name them as LEFT=RIGHT")
+        raise BadDataError(
+            "--fields all: the tables have no columns with values in common; name them as LEFT=RIGHT, or compare whole "
+            "records with --fields record:text"
+        )
     return fields
 
 

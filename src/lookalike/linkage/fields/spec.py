@@ -69,6 +69,14 @@ class Field:
     'last_name'
     >>> Field("title", kind="text", levels={"similar": 0.5, "very similar": 0.8}).level_names
     ('equal', 'very similar', 'similar', 'different')
+
+    A comparison of your own, for part numbers of which the first three characters are the series:
+
+    >>> import pyarrow.compute as pc
+    >>> def same_series(left, right):
+    ...     return pc.equal(pc.utf8_slice_codeunits(left, 0, 3), pc.utf8_slice_codeunits(right, 0, 3))
+    >>> Field("part", kind="code", levels={"same series": 1.0}, compare=same_series).level_names
+    ('equal', 'same series', 'different')
     """
 
     left: str

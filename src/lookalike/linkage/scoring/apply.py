@@ -63,8 +63,9 @@ def _score_words(
             "the finished run compared texts in another way than this version does; link all records again"
         )
     made = WordWeights(
-        evidence, known.weights, known.prior_bits, known.expected, known.learned, (), known.rows, single=single
-    )
+        evidence, known.weights, known.prior_bits, known.expected, known.learned, (), known.rows, single=single,
+        doubts=known.doubts,
+    )  # fmt: skip
     measured = evidence.measure(pairs.left, pairs.right, agreement.levels, run.workers.map)
     score = score_rows(measured, known.weights, known.prior_bits)
     score += partner_bits(pairs.left, pairs.right, score, len(columns[0]), single, evidence.alike(measured))

@@ -41,7 +41,7 @@ def calibrate(score: Float64, matches: Bool, weights: Float64) -> Calibration:
     matches
         Their labels.
     weights
-        The weight of each.
+        The relative weight of each.
 
     Examples
     --------
@@ -56,6 +56,7 @@ def calibrate(score: Float64, matches: Bool, weights: Float64) -> Calibration:
     """
     from scipy.optimize import minimize
 
+    weights = weights / weights.mean() if len(weights) else weights
     # Scores far from 0 are certain anyway, and must not decide the slope.
     x, aim = np.clip(np.asarray(score, np.float64), -60, 60), np.asarray(matches, np.float64)
 

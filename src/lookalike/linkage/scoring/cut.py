@@ -51,6 +51,8 @@ def choose_cut(scores: Scores, validation: Validation | None, settings: LinkSett
         return _balanced_cut(scores, note)
     reached = scores.score[scores.probability >= settings.probability]
     lowest = float(reached.min()) if len(reached) else math.inf
+    if not len(reached) and scores.scoring.expected >= 1:  # otherwise, another note says that there is no match
+        note(f"no pair has a probability of {settings.probability:g} or more, so nothing is linked; add fields")
     return Cut(lowest, f"the model's own probability is {settings.probability:g} or more")
 
 

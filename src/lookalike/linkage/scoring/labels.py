@@ -14,6 +14,7 @@ from lookalike.kernels import unionfind
 from lookalike.tuning.intervals import wilson_interval
 from lookalike.types import Bool, Float64, Int32, Int64
 from lookalike.types.frozen import frozen
+from lookalike.types.wording import count
 
 FOLDS = 5
 """Parts of the labels, each evaluated on links made without it."""
@@ -87,6 +88,23 @@ class LabelFigures:
     f1: Share | None
 
 
+def describe_figures(pairs: int, precision: Share | None, recall: Share | None, f1: Share | None) -> str:
+    """How well links agree with held-out labels, as a sentence.
+
+    Examples
+    --------
+    >>> describe_figures(1, None, Share(0.5, 0.1, 0.9), None)
+    'Measured on 1 labelled pair, each with links made without its label: recall 50.0% (10.0% to 90.0%).'
+    """
+    shares = [
+        f"{name} {share.estimate:.1%} ({share.low:.1%} to {share.high:.1%})"
+        for name, share in (("precision", precision), ("recall", recall), ("F1", f1))
+        if share is not None
+    ]
+    said = ", ".join(shares) or "no estimate is possible"
+    return f"Measured on {count(pairs, 'labelled pair')}, each with links made without its label: {said}."
+
+
 def judge_links(labels: Labels, clusters_by: Callable[[Labels], Int64], seed: int) -> Bool:
     """For each labelled pair, whether both records are in one cluster if the labels of its fold are unknown.
 
@@ -152,9 +170,9 @@ def estimate_share(hits: Bool, trials: Bool, weight: Float64, parts: Int64) -> S
     won, tried = np.bincount(parts, hits * weight), np.bincount(parts, trials * weight)
     share = min(1.0, float(won.sum() / tried.sum()))
     variance = float(((won - share * tried) ** 2).sum() / tried.sum() ** 2)
-    count = share * (1 - share) / variance if variance > 0 else float(tried.sum() ** 2 / (tried**2).sum())
-    count = min(count, float(trials.sum()))
-    low, high = wilson_interval(min(share * count, count), count)
+    trial_count = share * (1 - share) / variance if variance > 0 else float(tried.sum() ** 2 / (tried**2).sum())
+    trial_count = min(trial_count, float(trials.sum()))
+    low, high = wilson_interval(min(share * trial_count, trial_count), trial_count)
     return Share(share, min(low, share), max(high, share))
 
 

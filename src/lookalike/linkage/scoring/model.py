@@ -34,6 +34,8 @@ class KnownWords(NamedTuple):
     rows: tuple[WeightsRow, ...]
     single: str = "both"
     """Which records have at most one match, or how the records of one table are grouped (`WordWeights.single`)."""
+    doubts: tuple[tuple[float, float], ...] = ()
+    """Other estimates of chance (`WordWeights.doubts`)."""
 
 
 @frozen
@@ -101,6 +103,7 @@ def keep_scoring(scoring: Weights | Points | WordWeights, columns: Sequence[Colu
     features = [(columns[one.field].name, one.what) for one in scoring.features]
     return KnownWords(
         features, scoring.weights, scoring.prior_bits, scoring.expected, scoring.learned, scoring.rows, scoring.single,
+        scoring.doubts,
     )  # fmt: skip
 
 
@@ -136,6 +139,7 @@ def _read_scoring(saved: dict[str, Any]) -> Weights | Points | KnownWords:
             saved["learned"],
             tuple(WeightsRow(*row) for row in saved["rows"]),
             saved.get("single", "both"),
+            tuple((factor, shift) for factor, shift in saved.get("doubts", ())),
         )
     others = Tree(tuple(saved["parents"]), tuple(np.array(table, np.float64) for table in saved["others"]))
     matches = tuple(np.array(table, np.float64) for table in saved["matches"])

@@ -13,12 +13,14 @@ from lookalike.linkage.scoring.labels import Labels
 from lookalike.linkage.scoring.logistic import Pull, fit_logistic, score_rows
 from lookalike.linkage.scoring.points import Points
 from lookalike.linkage.scoring.score import Agreement, Scores
-from lookalike.linkage.scoring.words import LN2, WordWeights, bounds_of, partner_bits
+from lookalike.linkage.scoring.words import LEAST_DOUBT, LN2, WordWeights, bounds_of, partner_bits
 from lookalike.linkage.settings import LinkSettings
 from lookalike.types import Bool, Float32, Float64, Int64
 
 STIFF = 4.0
 """How strongly weights are held at the values learned without labels; the label of a doubtful pair counts a quarter."""
+LEAST_USUAL = 0.01
+"""Weights are never held as if the usual weight were smaller than this, in bits."""
 ENOUGH = 3
 """With fewer matches or fewer non-matches among the labels, nothing is refined."""
 
@@ -32,7 +34,7 @@ def has_enough(labels: Labels, places: Int64) -> bool:
 def refine_scores(
     scores: Scores, pairs: CandidatePairs, agreement: Agreement, labels: Labels, run: Run[LinkSettings]
 ) -> Scores:
-    """Adjust the weights to the labels (for records made of words only), and calibrate the probabilities.
+    """Calibrate the probabilities on the labels; for records made of words, adjust and calibrate the weights.
 
     Points have no probability and remain unchanged.
     """
@@ -41,10 +43,9 @@ def refine_scores(
         return scores
     known = places >= 0
     some, match = places[known], labels.match[known]
-    weight = labels.weight[known] / labels.weight[known].mean()
     if isinstance(scores.scoring, WordWeights):
-        scores = _refine_words(scores.scoring, pairs, agreement, some, match, run)
-    calibration = calibrate(scores.score[some], match, weight)
+        return _refine_words(scores.scoring, pairs, agreement, some, match, labels.weight[known], run)
+    calibration = calibrate(scores.score[some], match, labels.weight[known])
     return scores._replace(probability=calibration.probability(scores.score), calibration=calibration)
 
 
@@ -54,16 +55,27 @@ def _refine_words(
     agreement: Agreement,
     some: Int64,
     match: Bool,
+    weight: Float64,
     run: Run[LinkSettings],
 ) -> Scores:
     each = run.workers.map
     measured = made.evidence.measure(pairs.left, pairs.right, agreement.levels, each)
     helps = [one.helps for one in made.features]
     weights, prior = move_weights(measured[some], match, made.weights, made.prior_bits, helps)
-    score = score_rows(measured, weights, prior)
     records, alike = int(pairs.right.max()) + 1, made.evidence.alike(measured)
-    score += partner_bits(pairs.left, pairs.right, score, records, made.single, alike)
-    moved = replace(made, weights=weights, prior_bits=prior, doubts=())
+
+    def score_pairs(weights: Float64, prior: float) -> tuple[Float64, Float64]:
+        score = score_rows(measured, weights, prior)
+        return score, partner_bits(pairs.left, pairs.right, score, records, made.single, alike)
+
+    score, bits = score_pairs(weights, prior)
+    # A better partner costs a pair a fixed number of bits, so such pairs say nothing about the scale of scores. A match
+    # among them that represents many pairs would make all scores look meaningless.
+    judged = bits[some] > -LEAST_DOUBT
+    factor, shift = calibrate((score + bits)[some][judged], match[judged], weight[judged])
+    moved = replace(made, weights=factor * weights, prior_bits=factor * prior + shift, doubts=())
+    score, bits = score_pairs(moved.weights, moved.prior_bits)
+    score += bits
     with np.errstate(over="ignore"):
         return Scores(moved, score, 1 / (1 + np.exp2(-score)))
 
@@ -83,7 +95,9 @@ def move_weights(
     (True, True)
     """
     table, start = LN2 * np.c_[np.ones(len(match)), measured.astype(np.float64)], np.append(prior, weights)
-    spread = np.maximum(np.abs(start), 1.0)  # a heavy weight may move further
+    # A heavy weight may move further. If scores are uncertain, all weights are small, and a bit would be far too much.
+    usual = min(1.0, float(np.sqrt((weights**2).mean())))
+    spread = np.maximum(np.abs(start), np.append(1.0, np.full(len(weights), max(usual, LEAST_USUAL))))
     pull = Pull(start, STIFF / spread**2)
     found = fit_logistic(table, match.astype(np.float64), np.ones(len(match)), *bounds_of(helps), pull, start)
     return found[1:], float(found[0])

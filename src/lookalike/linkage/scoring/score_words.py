@@ -81,14 +81,15 @@ def score_words(
     raw = score_rows(measured, weights, start)
     judged = _judged_scores(pairs, raw, mutual, alike, records, single)
     factor, shift = scale_scores(judged, likely) if mutual.any() else (1.0, 0.0)
-    score = factor * raw + shift
+    # Not factor * raw + shift, which a later run with these weights would round in another way.
+    score = score_rows(measured, factor * weights, factor * start + shift)
     others = doubt(raw, weights, start) if doubt is not None and mutual.any() else []
     doubts = tuple(scale_scores(score[mutual], one) for one in others)
     score += partner_bits(pairs.left, pairs.right, score, records, single, alike)
     with np.errstate(over="ignore"):
         probability = 1 / (1 + np.exp2(-score))
     expected = float(likely.sum())
-    notes = [SERIES] if differ else _notes(expected, learned, single)
+    notes = [SERIES] if differ else _notes(expected, learned, single, run.settings.one_to_one)
     made = WordWeights(
         evidence, factor * weights, factor * start + shift, expected, learned, tuple(notes), single=single,
         doubts=doubts,
@@ -150,7 +151,7 @@ def _judges(
     Also returns which records have at most one match.
     """
     given = pairs.left, pairs.right, chance, inside
-    judge, single = judge_two(*given), "both"
+    judge, single = judge_two(*given), one_to_one if one_to_one in ("left", "right") else "both"
     if one_to_one == "auto":
         weights = np.array([one.start for one in evidence.features])
         single = find_single(*given, score_rows(measured, weights), weights)
@@ -180,18 +181,18 @@ def _typical_drop(pairs: CandidatePairs, measured: Float32, evidence: Evidence, 
     return float(np.median(rank[inside[steepest]] + 1))
 
 
-def _notes(expected: float, learned: bool, single: str) -> list[str]:
-    if single in ("left", "right"):
+def _notes(expected: float, learned: bool, single: str, one_to_one: str) -> list[str]:
+    if expected < DOUBTFUL:
+        return ["no pair stands out from what different records have in common: there seem to be no matches"]
+    if single in ("left", "right") and one_to_one == "auto":
         return [
             f"the {single} table seems to have several records of an entity: each of its records is linked with its "
             "best partner, which may have others (--one-to-one optimal links each record once)"
         ]
-    if single == "groups" and expected >= DOUBTFUL:
+    if single == "groups":
         return ["many entities seem to have more than two records: groups of up to ten similar records are linked"]
-    if expected < DOUBTFUL:
-        return ["no pair stands out from what different records have in common: there seem to be no matches"]
     if not learned:
-        return [f"about {expected:.0f} matches: too few to learn weights from, so that similarities are summed"]
+        return [f"too few clear matches to learn weights from (of about {expected:.0f}), so similarities are summed"]
     return []
 
 

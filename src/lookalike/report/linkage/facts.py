@@ -210,6 +210,8 @@ class LinkReport:
         Whether scores are points rather than logarithms of odds.
     model, model_reason : str
         How pairs were scored (words, levels or points), and the reason, as a clause.
+    labels : str
+        How well the links agree with labelled pairs, as a sentence; empty without labels.
 
     Examples
     --------
@@ -238,3 +240,4 @@ class LinkReport:
     points: bool = False
     model: str = ""
     model_reason: str = ""
+    labels: str = ""

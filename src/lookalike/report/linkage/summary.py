@@ -7,6 +7,7 @@ from lookalike.report.linkage.facts import MODEL_ALONE, LinkReport
 from lookalike.types.wording import count, list_words
 
 _MANY_WRONG = 0.3  # above this share of wrong links, a warning is shown
+_WIDE = 0.3  # from this width of the interval of the precision, a warning is shown
 _GOOD_RECALL = 0.95  # below this, the next steps say how to improve it
 
 
@@ -17,6 +18,7 @@ def summarize(report: LinkReport) -> Markup:
         *([("Scoring", _scoring(report))] if report.model else []),
         ("Found", _found(report)),
         ("Precision", _precision(report)),
+        *([("Labels", report.labels)] if report.labels else []),
         ("Evidence", _evidence(report)),
         ("Recall", _recall(report)),
         ("Next steps", tag("ul", *(tag("li", step) for step in _next_steps(report)))),
@@ -47,16 +49,26 @@ def list_warnings(report: LinkReport) -> list[str]:
         found.append("The weights did not converge: use more or better fields before relying on any number here.")
     if report.links == 0:
         found.append("Nothing was linked. Check the scores and fields below: is the cut too high, or a field empty?")
-    if report.links and report.precision is not None and 1 - report.precision[0] > _MANY_WRONG:
-        wrong = show_share(1 - report.precision[0])
+    precision = report.precision if report.links else None
+    if precision is not None and 1 - precision[0] > _MANY_WRONG:
+        wrong = show_share(1 - precision[0])
         found.append(f"About {wrong} of the links are probably wrong: add fields, or set --precision.")
-    if report.source_of_precision == MODEL_ALONE and report.links and report.precision is not None:
+    elif precision is not None and (bounds := _wide(*precision[1:])):
+        found.append(f"Between {bounds} of the links are correct: look at some of them below.")
+    if precision is not None and report.source_of_precision == MODEL_ALONE and not report.labels:
         found.append("The precision is the model's own estimate: nothing outside the model confirms it (see Evidence).")
     if report.recall is not None and report.recall[1] < _GOOD_RECALL:
         found.append(
             f"Only about {show_share(report.recall[0])} of the matches were compared; the others cannot be linked."
         )
     return found
+
+
+def _wide(low: float | None, high: float | None) -> str:
+    """The interval in words if it is wide; otherwise, or if it is unknown, nothing."""
+    if low is None or high is None or high - low <= _WIDE:
+        return ""
+    return f"{show_share(low)} and {show_share(high)}"
 
 
 def estimate_precision(report: LinkReport) -> tuple[float, float | None, float | None, float] | None:
@@ -142,6 +154,8 @@ def _precision(report: LinkReport) -> str:
 def _evidence(report: LinkReport) -> str:
     if estimate_precision(report) is None:
         return "None: there was nothing to estimate the precision from."
+    if report.source_of_precision == MODEL_ALONE and report.labels:
+        return "The precision and probabilities were calibrated on the labelled pairs, if there were enough."
     if report.source_of_precision == MODEL_ALONE:
         return f"The precision is {MODEL_ALONE}. Nothing outside the model confirms it."
     return f"{report.source_of_precision[:1].upper()}{report.source_of_precision[1:]}."
@@ -163,7 +177,7 @@ def _next_steps(report: LinkReport) -> list[str]:
         steps.append("The weights did not converge: use more or better fields before relying on any number here.")
     if report.links == 0:
         steps.append("Nothing was linked. Check the scores and fields below: is the cut too high, or a field empty?")
-    if report.source_of_precision == MODEL_ALONE and report.bins:
+    if report.source_of_precision == MODEL_ALONE and report.bins and not report.labels:
         steps.append(
             "Verify the precision with a field that is not part of the score, such as a date: --validate FIELD."
         )
