@@ -63,7 +63,7 @@ def _refine_words(
     score = score_rows(measured, weights, prior)
     records, alike = int(pairs.right.max()) + 1, made.evidence.alike(measured)
     score += partner_bits(pairs.left, pairs.right, score, records, made.single, alike)
-    moved = replace(made, weights=weights, prior_bits=prior, doubts=())
+    moved = replace(made, weights=weights, prior_bits=prior, doubts=(), cautious=(1.0, 0.0))
     with np.errstate(over="ignore"):
         return Scores(moved, score, 1 / (1 + np.exp2(-score)))
 
