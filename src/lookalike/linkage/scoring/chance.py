@@ -11,6 +11,9 @@ hardly ever matches.
 Records of one table also have larger leads if they are written in a similar way: two products of a series share a whole
 description. By how much can be seen from partners that are not matches in either case: the distance from the second to
 the third best partner, within the table and between the tables.
+
+This rather overestimates chance, and is used to learn weights and to decide what is linked. Once it is known which pairs
+are hardly matches, their leads give a second estimate (`rescale`), for the probabilities that are reported.
 """
 
 from __future__ import annotations
