@@ -12,8 +12,8 @@ Records of one table also have larger leads if they are written in a similar way
 description. By how much can be seen from partners that are not matches in either case: the distance from the second to
 the third best partner, within the table and between the tables.
 
-This rather overestimates chance, and is used to learn weights and to decide what is linked. Once it is known which pairs
-are hardly matches, their leads give a second estimate (`rescale`), for the probabilities that are reported.
+This rather overestimates chance, and is used to learn weights and to decide what is linked. Once it is known which
+pairs are hardly matches, their leads give a second estimate (`rescale`), for the probabilities that are reported.
 """
 
 from __future__ import annotations
