@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lookalike.linkage.scoring.chance import Best, Chance, Partners, judge_partners, second_leads
+from lookalike.linkage.scoring.chance import Best, Chance, Partners, judge_partners, rescale, second_leads
+from lookalike.linkage.scoring.words import estimate_two, judge_two
 
 
 def test_best_partners_by_definition():
@@ -128,3 +129,51 @@ def test_second_leads_by_definition():
     for record in range(61):
         own = sorted((s for a, b, s in zip(left.tolist(), right.tolist(), score) if record in (a, b)), reverse=True)
         assert (found[record] == own[1] - own[2]) if len(own) > 2 else np.isnan(found[record])
+
+
+def judge_versions(share, higher, sizes=(600, 600)):
+    """The share of correct pairs among as many of the best ones as there are matches, and estimates of it.
+
+    Records are points. The best partners within a table are versions, and score higher by `higher`.
+    """
+    draw = np.random.default_rng(2)
+    matches = int(share * min(sizes))
+    one, other = (draw.random((size, 3)) for size in sizes)
+    other[:matches] = one[:matches] + draw.normal(0, 0.01, (matches, 3))
+    left, right, score = all_pairs(one, other, 0, sizes[0])
+    own = [all_pairs(points, points, first, first) for points, first in ((one, 0), (other, sizes[0]))]
+    inside = [np.concatenate([table[part] for table in own]) for part in (0, 1, 2)]
+    inside[2][Partners.find(*inside, sum(sizes))[0]] += higher
+    every = np.ones(sum(sizes), np.bool_)
+    given = left, right, Chance(inside[0], inside[1], every, every, sizes), inside[2][:, None].astype(np.float32)
+    mutual, likely = judge_two(*given)(score, np.ones(1), 0.0)
+    truth = ((right - left == sizes[0]) & (left < matches))[mutual]
+    top = np.argsort(-score[mutual])[: truth.sum()]
+    return [one[top].mean() for one in (truth, likely, *estimate_two(*given)(score, np.ones(1), 0.0, likely))]
+
+
+@pytest.mark.parametrize(("share", "higher"), [(0.1, 1.0), (0.1, 2.0), (0.2, 2.0)])
+def test_versions_within_a_table_are_not_chance_between_the_tables(share, higher):
+    """The leads between the tables show that there are none; the distances of further partners do not."""
+    right, cautious, best, *_ = judge_versions(share, higher)
+    assert cautious < right - 0.3
+    assert abs(best - right) < 0.75 * abs(cautious - right)
+
+
+@pytest.mark.parametrize(("share", "higher"), [(0.05, 0.0), (0.1, 0.0), (0.1, 1.0), (0.5, 0.0)])
+def test_the_true_precision_is_between_the_extremes(share, higher):
+    right, _, best, low, high = judge_versions(share, higher)
+    assert low <= right <= high
+    assert low <= best <= high
+
+
+def test_leads_are_rescaled_to_those_of_pairs_that_are_no_matches_but_never_enlarged():
+    between = Partners(np.array([9.0, 1.25, 1.25]), np.ones(3))
+    within = Partners(np.array([5.0, 9.0]), np.array([4.0, 8.0]))
+    nothing = Partners(np.empty(0), np.empty(0))
+    leads = [
+        [(one.score - one.next).tolist() for one, _ in rescale([(within, 8), (nothing, 2)], between, likely, 3.0)]
+        for likely in (np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 1.0]))
+    ]
+    assert leads[0] == [pytest.approx([1.5, 1.5]), []]
+    assert leads[1] == [pytest.approx([3.0, 3.0]), []]

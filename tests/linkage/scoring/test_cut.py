@@ -12,9 +12,11 @@ from lookalike.linkage.scoring.words import WordWeights
 from lookalike.linkage.settings import LinkSettings
 
 
-def cut(probability, single="both"):
+def cut(probability, single="both", cautious=(1.0, 0.0)):
     probability, notes = np.array(probability), []
-    weights = WordWeights(SimpleNamespace(), np.zeros(0), 0.0, float(probability.sum()), True, single=single)
+    weights = WordWeights(
+        SimpleNamespace(), np.zeros(0), 0.0, float(probability.sum()), True, single=single, cautious=cautious
+    )
     scores = Scores(weights, np.log2(probability / (1 - probability)), probability)
     return choose_cut(scores, None, LinkSettings.parse("title:text"), notes.append).score, notes
 
@@ -27,3 +29,11 @@ def test_links_must_be_more_than_chance_can_explain(probability, linked):
     score, notes = cut(probability)
     assert math.isfinite(score) == linked
     assert bool(notes) != linked
+
+
+def test_a_cautious_estimate_decides_what_is_linked():
+    assert math.isfinite(cut([0.6] * 7)[0])
+    assert cut([0.6] * 7, cautious=(1.0, -2.0))[0] == math.inf
+    many = [0.95] * 20 + [0.55] * 20
+    assert cut(many)[0] == pytest.approx(math.log2(0.55 / 0.45))
+    assert cut(many, cautious=(1.0, -2.0))[0] == pytest.approx(math.log2(0.95 / 0.05))

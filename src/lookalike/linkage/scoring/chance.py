@@ -11,11 +11,14 @@ hardly ever matches.
 Records of one table also have larger leads if they are written in a similar way: two products of a series share a whole
 description. By how much can be seen from partners that are not matches in either case: the distance from the second to
 the third best partner, within the table and between the tables.
+
+This rather overestimates chance, and is used to learn weights and to decide what is linked. Once it is known which
+pairs are hardly matches, their leads give a second estimate (`rescale`), for the probabilities that are reported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +36,9 @@ LEAST_VISIBLE = 0.2
 """At most four in five matches of a score are assumed to be hidden by better partners."""
 LESS_THAN_CHANCE = 1.0
 """A deficit of pairs compared with chance offsets an excess at a better score, up to the number observed there."""
+BEATEN = 0.5
+"""The share of pairs by chance that beat a match and have a lead over the next best. If the next best one is itself the
+best of the wrong partners, they have no lead; if that is hidden, they have one. Which holds is unknown."""
 SURE = 2.0
 """Standard errors by which the ratio of leads between and within tables may be greater than the observed one."""
 MIDDLE = (0.2, 0.7)
@@ -127,6 +133,10 @@ class Partners(NamedTuple):
         return np.asarray(moved + (self.score - self.next)[order])
 
 
+Within = list[tuple[Partners, float]]
+"""The best partners within one table or both, and its number of records."""
+
+
 class Chance(NamedTuple):
     """Pairs within two tables, from which chance is estimated."""
 
@@ -139,7 +149,7 @@ class Chance(NamedTuple):
     sizes: tuple[int, int]
     """The number of records in each table."""
 
-    def within(self, score: Float64, between: Float64 | None = None) -> list[tuple[Partners, float]]:
+    def within(self, score: Float64, between: Float64 | None = None) -> Within:
         """The best partners within each table, by the scores of these pairs, and the number of records.
 
         `between` are the `second_leads` of all records between the tables. If they are smaller than within a table, all
@@ -177,9 +187,31 @@ class Chance(NamedTuple):
         return Partners(found.score[known], found.next[known]), records
 
 
-def judge_partners(
-    between: Partners, within: Sequence[tuple[Partners, float]], sizes: tuple[int, int], lead: float = 0.5
-) -> Float64:
+def rescale(within: Within, between: Partners, likely: Float64, times: float = 1.0) -> Within:
+    """Shrink leads within the tables towards those of the pairs between them that are no matches, and multiply them.
+
+    Both are estimates of the leads by chance: the first is too large if records of a table are alike, the second if
+    matches are not recognised. The geometric mean is used, if it is smaller than the first. `likely` are the
+    probabilities that the pairs between the tables are matches.
+
+    Examples
+    --------
+    >>> between = Partners(np.array([9.0, 2.5, 2.5]), np.array([2.0, 2.0, 2.0]))
+    >>> within = Partners(np.array([5.0, 9.0]), np.array([4.0, 6.0]))
+    >>> [(scaled, size)] = rescale([(within, 8)], between, np.array([1.0, 0.0, 0.0]))
+    >>> (scaled.score - scaled.next).round(6).tolist(), size
+    ([0.5, 1.5], 8)
+    """
+    wrong = np.maximum(1 - likely, LEAST_FREE)
+    lead = float(np.average(between.score - between.next, weights=wrong))
+    found = []
+    for one, records in within:
+        mean = float((one.score - one.next).mean()) if len(one.score) else 0.0
+        found.append((one.shrink(times * min(1.0, np.sqrt(lead / mean)) if mean > 0 else 1.0), records))
+    return found
+
+
+def judge_partners(between: Partners, within: Within, sizes: tuple[int, int], level: Float64 | None = None) -> Float64:
     """The probability that each of these pairs, which are each other's best partners, is a match.
 
     Partners by chance score like those within the tables, moved to the level of other pairs between them. Two facts
@@ -196,10 +228,8 @@ def judge_partners(
         The best partners within one table or both, and its number of records. Both tables have the same weight.
     sizes
         The number of records in each table.
-    lead
-        The share of pairs by chance that beat a match and have a lead over the next best. If the next best one is
-        itself the best of the wrong partners, they have no lead; if that is hidden, they have one. Which holds is
-        unknown.
+    level
+        The next best scores of pairs by chance; by default those of all pairs.
 
     Examples
     --------
@@ -216,9 +246,9 @@ def judge_partners(
         return np.full(len(between.score), 0.5)
     edges = bin_edges(between.score)
     often = float(np.mean([len(one.score) / size for one, size in within]))
-    moved = [one.move(between.next) for one, _ in within]
+    moved = [one.move(between.next if level is None else level) for one, _ in within]
     shape = np.mean([np.histogram(one, edges)[0] / len(one) for one in moved], axis=0)
-    beaten = lead * shape + (1 - lead) * np.histogram(between.next, edges)[0] / len(between.next)
+    beaten = BEATEN * shape + (1 - BEATEN) * np.histogram(between.next, edges)[0] / len(between.next)
     return _tell(between.score, edges, shape, beaten, often, sizes)
 
 

@@ -83,7 +83,7 @@ def _balanced_cut(scores: Scores, note: Note) -> Cut:
     """The score at which the expected F1 of the links is greatest.
 
     If texts cannot distinguish a match from other products of its series, few pairs reach a probability of one half. A
-    pair increases the expected F1 if its probability is more than half of the F1.
+    pair increases the expected F1 if its probability is more than half of the F1. The probability is the cautious one.
     """
     assert scores.probability is not None
     assert isinstance(scores.scoring, WordWeights)
@@ -92,7 +92,7 @@ def _balanced_cut(scores: Scores, note: Note) -> Cut:
     least_right = LEAST_RIGHT_ALONE if scores.scoring.single in ("alone", "groups", "none") else LEAST_RIGHT
     if not len(order) or scores.scoring.expected < 1:
         return Cut(math.inf, "no pair is likely to be a match")
-    matches = np.cumsum(scores.probability[order])
+    matches = np.cumsum(scores.scoring.cautiously(scores.score[order]))
     links = np.arange(1, len(order) + 1)
     f1 = 2 * matches / (links + matches[-1])
     f1[matches < least_right * links] = 0.0

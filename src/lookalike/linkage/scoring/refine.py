@@ -13,7 +13,7 @@ from lookalike.linkage.scoring.labels import Labels
 from lookalike.linkage.scoring.logistic import Pull, fit_logistic, score_rows
 from lookalike.linkage.scoring.points import Points
 from lookalike.linkage.scoring.score import Agreement, Scores
-from lookalike.linkage.scoring.words import LEAST_DOUBT, LN2, WordWeights, bounds_of, partner_bits
+from lookalike.linkage.scoring.words import LEAST_DOUBT, LN2, WordWeights, bounds_of, partner_bits, probability_of
 from lookalike.linkage.settings import LinkSettings
 from lookalike.types import Bool, Float32, Float64, Int64
 
@@ -73,11 +73,10 @@ def _refine_words(
     # among them that represents many pairs would make all scores look meaningless.
     judged = bits[some] > -LEAST_DOUBT
     factor, shift = calibrate((score + bits)[some][judged], match[judged], weight[judged])
-    moved = replace(made, weights=factor * weights, prior_bits=factor * prior + shift, doubts=())
+    moved = replace(made, weights=factor * weights, prior_bits=factor * prior + shift, doubts=(), cautious=(1.0, 0.0))
     score, bits = score_pairs(moved.weights, moved.prior_bits)
     score += bits
-    with np.errstate(over="ignore"):
-        return Scores(moved, score, 1 / (1 + np.exp2(-score)))
+    return Scores(moved, score, probability_of(score))
 
 
 def move_weights(

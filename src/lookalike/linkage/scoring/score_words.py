@@ -16,22 +16,23 @@ from lookalike.linkage.scoring.chance import Chance
 from lookalike.linkage.scoring.evidence import Evidence
 from lookalike.linkage.scoring.logistic import score_rows
 from lookalike.linkage.scoring.score import Agreement, Scores
-from lookalike.linkage.scoring.several import doubt_single, find_single, judge_single
+from lookalike.linkage.scoring.several import estimate_single, find_single, judge_single
 from lookalike.linkage.scoring.weights import WeightsRow
 from lookalike.linkage.scoring.words import (
     FEW,
     GROWN,
     GROWN_ALONE,
     LEARNED,
-    Doubt,
+    Estimate,
     Judge,
     WordWeights,
-    doubt_two,
+    estimate_two,
     judge_many,
     judge_one,
     judge_two,
     learn_weights,
     partner_bits,
+    probability_of,
     scale_scores,
 )
 from lookalike.linkage.settings import LinkSettings
@@ -64,13 +65,13 @@ def score_words(
     one, records = sizes[1] is None, len(columns[0])
     if one and _typical_drop(pairs, measured, evidence, records) > most_alike:
         return None
-    doubt: Doubt | None = None
+    estimate: Estimate | None = None
     alike = evidence.alike(measured)
     if sizes[1] is None:
         judge, single = _judge_table(pairs, measured, evidence, alike, records)
     else:
         chance = _measure_chance(texts, evidence, (sizes[0], sizes[1]), each)
-        judge, doubt, single = _judges(pairs, measured, evidence, *chance, run.settings.one_to_one)
+        judge, estimate, single = _judges(pairs, measured, evidence, *chance, run.settings.one_to_one)
     weights, start, mutual, likely, learned = learn_weights(
         pairs.left, pairs.right, measured, evidence.features, records, judge,
         *((GROWN_ALONE, max(FEW, LEARNED * records / 2)) if one else (GROWN, FEW)),
@@ -79,20 +80,19 @@ def score_words(
     if differ:
         likely = np.zeros(len(likely))
     raw = score_rows(measured, weights, start)
+    best, *others = [likely] if estimate is None or not mutual.any() else estimate(raw, weights, start, likely)
     judged = _judged_scores(pairs, raw, mutual, alike, records, single)
-    factor, shift = scale_scores(judged, likely) if mutual.any() else (1.0, 0.0)
+    factor, shift = scale_scores(judged, best) if mutual.any() else (1.0, 0.0)
     # Not factor * raw + shift, which a later run with these weights would round in another way.
     score = score_rows(measured, factor * weights, factor * start + shift)
-    others = doubt(raw, weights, start) if doubt is not None and mutual.any() else []
     doubts = tuple(scale_scores(score[mutual], one) for one in others)
+    cautious = scale_scores(score[mutual], likely) if others else (1.0, 0.0)
     score += partner_bits(pairs.left, pairs.right, score, records, single, alike)
-    with np.errstate(over="ignore"):
-        probability = 1 / (1 + np.exp2(-score))
-    expected = float(likely.sum())
-    notes = [SERIES] if differ else _notes(expected, learned, single, run.settings.one_to_one)
+    probability = probability_of(score)
+    notes = [SERIES] if differ else _notes(float(likely.sum()), learned, single, run.settings.one_to_one)
     made = WordWeights(
-        evidence, factor * weights, factor * start + shift, expected, learned, tuple(notes), single=single,
-        doubts=doubts,
+        evidence, factor * weights, factor * start + shift, float(best.sum()), learned, tuple(notes), single=single,
+        doubts=doubts, cautious=cautious,
     )  # fmt: skip
     made = replace(made, rows=tuple(_rows(made, measured, agreement, probability)))
     return Scores(made, score, probability)
@@ -145,8 +145,8 @@ def _measure_chance(texts: Texts, evidence: Evidence, sizes: tuple[int, int], ea
 
 def _judges(
     pairs: CandidatePairs, measured: Float32, evidence: Evidence, chance: Chance, inside: Float32, one_to_one: str
-) -> tuple[Judge, Doubt, str]:
-    """A judge of the pairs by the pairs within the tables, and other judgements, which bound the estimate.
+) -> tuple[Judge, Estimate, str]:
+    """A judge of the pairs by the pairs within the tables, and estimates that are based on it.
 
     Also returns which records have at most one match.
     """
@@ -156,8 +156,8 @@ def _judges(
         weights = np.array([one.start for one in evidence.features])
         single = find_single(*given, score_rows(measured, weights), weights)
     if single == "both":
-        return judge, doubt_two(*given), "none" if one_to_one == "no" else single
-    return judge_single(*given, single), doubt_single(*given, single), single
+        return judge, estimate_two(*given), "none" if one_to_one == "no" else single
+    return judge_single(*given, single), estimate_single(*given, single), single
 
 
 def _typical_drop(pairs: CandidatePairs, measured: Float32, evidence: Evidence, records: int) -> float:

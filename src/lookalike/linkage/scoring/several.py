@@ -10,7 +10,7 @@ import numpy as np
 
 from lookalike.linkage.scoring.chance import Chance, Partners, judge_each
 from lookalike.linkage.scoring.logistic import score_rows
-from lookalike.linkage.scoring.words import Doubt, Judge
+from lookalike.linkage.scoring.words import Estimate, Judge
 from lookalike.types import Bool, Float32, Float64, Int32
 
 CLEAR = 0.5
@@ -82,14 +82,13 @@ def judge_single(left: Int32, right: Int32, chance: Chance, measured: Float32, s
     return judge
 
 
-def doubt_single(left: Int32, right: Int32, chance: Chance, measured: Float32, single: str) -> Doubt:
-    """Judge the same pairs as if the leads of partners by chance were smaller or larger by half."""
+def estimate_single(left: Int32, right: Int32, chance: Chance, measured: Float32, single: str) -> Estimate:
+    """Judge the same pairs as before, and as if the leads of partners by chance were smaller or larger by half."""
 
-    def doubt(score: Float64, weights: Float64, start: float) -> list[Float64]:
+    def estimate(score: Float64, weights: Float64, start: float, likely: Float64) -> list[Float64]:
         records = sum(chance.sizes)
         between = Partners.find_each(left, right, score, records, single)[1]
         within = chance.within_each(score_rows(measured, weights, start), single)
-        leads = within.score - within.next
-        return [judge_each(between, Partners(within.next + factor * leads, within.next)) for factor in (0.5, 1.5)]
+        return [likely, *(judge_each(between, within.shrink(factor)) for factor in (0.5, 1.5))]
 
-    return doubt
+    return estimate

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lookalike.linkage.scoring.alone import judge_alone, judge_groups, stand_out
-from lookalike.linkage.scoring.chance import Best, Chance, Partners, judge_partners, second_leads
+from lookalike.linkage.scoring.chance import Best, Chance, Partners, judge_partners, rescale, second_leads
 from lookalike.linkage.scoring.evidence import Evidence, Feature
 from lookalike.linkage.scoring.groups import stand_out_in_groups
 from lookalike.linkage.scoring.logistic import Pull, fit_logistic, score_rows
@@ -42,6 +42,8 @@ GROWN_ALONE = 1.8
 LEARNED = 0.15
 """The least share of the records of one table that must have a match for weights to be learned. If it is smaller, there
 are as many pairs with something else in common, such as discs of a set, and weights would fit those."""
+UNSURE = 1.3
+"""Nine in ten times, the estimated scale of the leads by chance is within this factor of the true one."""
 SAMPLE = 30_000
 """The most best partners, and the most rivals of best partners, to learn weights from."""
 LEAST_DOUBT = 10.0
@@ -77,6 +79,9 @@ class WordWeights:
     whose groups are scored in this way."""
     doubts: tuple[tuple[float, float], ...] = ()
     """Factors and shifts that convert scores to those under other estimates of chance."""
+    cautious: tuple[float, float] = (1.0, 0.0)
+    """The same for the estimate by which weights were learned. It rather overestimates chance, and decides what is
+    linked."""
 
     @property
     def features(self) -> list[Feature]:
@@ -100,9 +105,13 @@ class WordWeights:
         """The lowest and the highest mean probability of pairs with these scores; None if unknown."""
         if not self.doubts or not len(score):
             return None
-        means = [float((1 / (1 + np.exp2(-np.clip(factor * score + shift, -500, 500)))).mean())
-                 for factor, shift in self.doubts]  # fmt: skip
+        means = [float(probability_of(factor * score + shift).mean()) for factor, shift in self.doubts]
         return min(means), max(means)
+
+    def cautiously(self, score: Float64) -> Float64:
+        """The probability of pairs with these scores if chance is rather overestimated."""
+        factor, shift = self.cautious
+        return probability_of(factor * score + shift)
 
     def parts_of(self, left: Int32, right: Int32, levels: Int8) -> Float64:
         """The weight of each field in the given pairs, in bits: float64[pairs, fields]."""
@@ -129,8 +138,9 @@ Judge = Callable[[Float64, Float64, float], tuple[Bool, Float64]]
 each other's best partners, and the probability that each of those is a match."""
 
 
-Doubt = Callable[[Float64, Float64, float], list[Float64]]
-"""Takes the same arguments; returns the probabilities of those pairs under other estimates of chance."""
+Estimate = Callable[[Float64, Float64, float, Float64], list[Float64]]
+"""Takes the same arguments, and the probabilities according to the judge. Returns the best estimate of them, and those
+under other estimates of chance."""
 
 
 def judge_two(left: Int32, right: Int32, chance: Chance, measured: Float32) -> Judge:
@@ -144,17 +154,24 @@ def judge_two(left: Int32, right: Int32, chance: Chance, measured: Float32) -> J
     return judge
 
 
-def doubt_two(left: Int32, right: Int32, chance: Chance, measured: Float32) -> Doubt:
-    """Judge the same pairs by those within either table alone, and by both extremes of what beats a match."""
+def estimate_two(left: Int32, right: Int32, chance: Chance, measured: Float32) -> Estimate:
+    """Judge the same pairs again, now that it is known which ones are hardly matches, and what their leads are.
 
-    def doubt(score: Float64, weights: Float64, start: float) -> list[Float64]:
+    The other estimates have larger or smaller leads. Pairs by chance also have worse next best partners than matches
+    have: the smaller leads are added to those of pairs that are no matches.
+    """
+
+    def estimate(score: Float64, weights: Float64, start: float, likely: Float64) -> list[Float64]:
         between = Partners.find(left, right, score, sum(chance.sizes))[1]
         leads = second_leads(left, right, score, sum(chance.sizes))
-        both = chance.within(score_rows(measured, weights, start), leads)
-        alone = [judge_partners(between, [one], chance.sizes) for one in both]
-        return alone + [judge_partners(between, both, chance.sizes, lead) for lead in (0.0, 1.0)]
+        inside = chance.within(score_rows(measured, weights, start), leads)
+        unmatched = between.next[likely < CLEAR]
+        cases = ((1.0, between.next), (UNSURE, between.next),
+                 (1 / UNSURE, unmatched if len(unmatched) >= FEW else between.next))  # fmt: skip
+        return [judge_partners(between, rescale(inside, between, likely, times), chance.sizes, level)
+                for times, level in cases]  # fmt: skip
 
-    return doubt
+    return estimate
 
 
 def judge_one(left: Int32, right: Int32, records: int) -> Judge:
@@ -315,6 +332,17 @@ def scale_scores(score: Float64, likely: Float64) -> tuple[float, float]:
     )  # fmt: skip
     factor = float(found[0]) / spread
     return factor / LN2, (float(found[1]) - factor * centre) / LN2
+
+
+def probability_of(bits: Float64) -> Float64:
+    """The probability of a match at each score.
+
+    Examples
+    --------
+    >>> probability_of(np.array([-9999.0, 0.0, 1.0, 9999.0])).round(2).tolist()
+    [0.0, 0.5, 0.67, 1.0]
+    """
+    return np.asarray(1 / (1 + np.exp2(-np.clip(bits, -500, 500))))
 
 
 def partner_bits(
