@@ -61,8 +61,8 @@ def _refine_words(
     helps = [one.helps for one in made.features]
     weights, prior = move_weights(measured[some], match, made.weights, made.prior_bits, helps)
     score = score_rows(measured, weights, prior)
-    records, alike = int(pairs.right.max()) + 1, made.evidence.alike(measured)
-    score += partner_bits(pairs.left, pairs.right, score, records, made.single, alike)
+    records, common = int(pairs.right.max()) + 1, made.evidence.in_common(measured)
+    score += partner_bits(pairs.left, pairs.right, score, records, made.single, common)
     moved = replace(made, weights=weights, prior_bits=prior, doubts=())
     with np.errstate(over="ignore"):
         return Scores(moved, score, 1 / (1 + np.exp2(-score)))
