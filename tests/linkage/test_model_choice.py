@@ -2,6 +2,7 @@
 
 import random
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -9,6 +10,8 @@ from tests.support.catalogues import make_products
 
 import lookalike as la
 from linking import make_people
+from lookalike.linkage import link
+from lookalike.linkage.scoring.score import score_pairs
 
 
 @pytest.fixture(scope="module")
@@ -107,3 +110,21 @@ def test_users_are_told(cli, tmp_path, request, which, fields, said):
     assert f"By {said}, because {reason}." in page
     assert ("log2(m / u)" in page) == (said == "levels")
     assert ("best partners" in page) == (said == "words")
+
+
+def test_words_are_used_if_no_pair_is_a_match_by_levels(monkeypatch):
+    """Levels may expect some matches without being able to name one."""
+    found = []
+
+    def unsure(*given):
+        scores = score_pairs(*given)
+        found.append(scores.scoring.expected)
+        return scores._replace(probability=np.minimum(scores.probability, 0.4))
+
+    monkeypatch.setattr(link, "score_pairs", unsure)
+    model = model_of(citations(), fields="title:text,venue:text")
+    assert found[0] > 100
+    assert model == {
+        "name": "words",
+        "reason": "title and venue are of kind text, and levels of agreement find no match",
+    }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -44,7 +45,7 @@ from lookalike.linkage.scoring.score import RANDOM_PAIRS, Agreement, Pairs, Scor
 from lookalike.linkage.scoring.score_words import DOUBTFUL, LARGE_CLUSTER, score_words
 from lookalike.linkage.scoring.validating_field import ValidatingField
 from lookalike.linkage.scoring.weights import Weights
-from lookalike.linkage.scoring.words import WordWeights
+from lookalike.linkage.scoring.words import CLEAR, WordWeights
 from lookalike.linkage.settings import LinkSettings
 from lookalike.types.wording import count, list_words
 
@@ -186,8 +187,10 @@ def _set_copies_apart(
 
 
 def _found_nothing(scores: Scores) -> bool:
-    """Whether levels of agreement cannot distinguish any match from chance."""
-    return isinstance(scores.scoring, Weights) and scores.scoring.expected < DOUBTFUL
+    """Whether levels of agreement cannot distinguish any match from chance, or no pair is more likely one than not."""
+    if not isinstance(scores.scoring, Weights) or scores.probability is None:
+        return False
+    return scores.scoring.expected < DOUBTFUL or float(scores.probability.max(initial=0.0)) < CLEAR
 
 
 def _as_texts(given: LinkSettings, columns: list[Column], why: str, own: bool = False) -> LinkSettings | None:
@@ -285,14 +288,15 @@ def _score(
     Levels distinguish records that form large clusters, and words those of which levels match none.
     """
     given = columns, texts, pairs, agreement, (sizes.left, sizes.right), run
+    by_levels = cache(lambda: score_pairs(columns, pairs, agreement, sizes.pairs, run))
     if choice.name == "words" and sizes.pairs:
-        if (found := score_words(*given)) is not None:
+        if (found := score_words(*given, by_levels)) is not None:
             return found, choice
         choice = ModelChoice("levels", f"records are typically similar to more than {LARGE_CLUSTER:.0f} others")
-    scores = score_pairs(columns, pairs, agreement, sizes.pairs, run)
+    scores = by_levels()
     if not sizes.pairs or not _found_nothing(scores) or not (names := texts_of(columns, run.settings)):
         return scores, choice
-    by_words = score_words(*given, most_alike=float("inf"))
+    by_words = score_words(*given)
     assert by_words is not None
     return by_words, words_choice(names, f", and {BY_LEVELS_NOTHING}")
 

@@ -17,7 +17,7 @@ from lookalike.linkage.compare.swapped_names import insert_exchanged
 from lookalike.linkage.compare.texts import FEATURES, TextComparer
 from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.partners import Texts
-from lookalike.types import Bool, Float32, Float64, Int8, Int32, Int64, Mapper
+from lookalike.types import Float32, Float64, Int8, Int32, Int64, Mapper
 
 MOST_CODES = 2.0
 """The rarity of shared codes is limited to that of two codes that occur in one record only."""
@@ -28,9 +28,6 @@ START = {
 }  # fmt: skip
 """Weights before anything is learned: roughly in the proportions of weights learned from tables with many matches."""
 WHOLE = "whole record: "
-MOST = 0.5
-"""Records are alike if they have more in common than not: this share of the similarity of equal texts. At most this
-share of their numbers and codes may conflict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,16 +193,14 @@ class Evidence:
         parts = [one.measure(left, right, levels[:, place], each) for place, one in enumerate(self._fields)]
         return np.concatenate(parts, axis=1)
 
-    def alike(self, measured: Float32) -> Bool:
-        """Which pairs have more words and trigrams in common than not, and agree in most of their numbers and codes.
+    def in_common(self, measured: Float32) -> Float64:
+        """The share of words and trigrams that each pair has in common, or that of its numbers and codes if it is less.
 
-        Products of a series share most words, but each has a number of its own.
+        Products of a series share most words, but each has a number of its own. Books of an author share only the name.
         """
         parts = {what: START[what] for what in ("trigrams", "words", "words of the shorter")}
-        shares = sum(part * self._of_texts(measured, what) for what, part in parts.items())
-        return np.asarray(
-            (shares >= MOST * sum(parts.values())) & (self._of_texts(measured, "conflicting numbers") <= MOST)
-        )
+        shares = sum(part * self._of_texts(measured, what) for what, part in parts.items()) / sum(parts.values())
+        return np.minimum(shares, 1 - self._of_texts(measured, "conflicting numbers")).astype(np.float64)
 
     def conflicts(self, measured: Float32) -> Float32:
         """The share of numbers and codes that conflict in each pair; NaN if a record has none."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +11,7 @@ from lookalike.engine.run import Run
 from lookalike.linkage.blocking.find import CandidatePairs
 from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.partners import CLUSTERED, Texts, chance_pairs
+from lookalike.linkage.scoring.alike import add_bits, alike_bits, are_alike
 from lookalike.linkage.scoring.alone import REPEATED, judge_groups, stand_out
 from lookalike.linkage.scoring.chance import Chance
 from lookalike.linkage.scoring.evidence import Evidence
@@ -19,6 +20,7 @@ from lookalike.linkage.scoring.score import Agreement, Scores
 from lookalike.linkage.scoring.several import estimate_single, find_single, judge_single
 from lookalike.linkage.scoring.weights import WeightsRow
 from lookalike.linkage.scoring.words import (
+    CLEAR,
     FEW,
     GROWN,
     GROWN_ALONE,
@@ -36,10 +38,16 @@ from lookalike.linkage.scoring.words import (
     scale_scores,
 )
 from lookalike.linkage.settings import LinkSettings
-from lookalike.types import Bool, Float32, Float64, Mapper
+from lookalike.types import Bool, Float32, Float64, Int32, Int64, Mapper
 
 LARGE_CLUSTER = 9.0
 """If a record of one table is typically similar to more records than this, best partners are not used."""
+OFTEN_LARGE = 0.75
+"""If some entities have a thousand records and others few, a record is typically similar to few others. So clusters are
+also large if this quantile says so, and levels of agreement confirm it."""
+LIKE_OTHERS = 0.8
+"""Matches by levels are products of a series if their numbers conflict at least this share as often as those of other
+candidates. Observed: 0.98 to 1.00 for products of a series, 0.63 for inventors with the class of their patents."""
 SERIES = "most of the best partners differ in their numbers, like products of a series: nothing is linked"
 DOUBTFUL = 1.0
 """With fewer expected matches than this, no pair stands out from chance."""
@@ -52,23 +60,23 @@ def score_words(
     agreement: Agreement,
     sizes: tuple[int, int | None],
     run: Run[LinkSettings],
-    most_alike: float = LARGE_CLUSTER,
+    by_levels: Callable[[], Scores] | None = None,
 ) -> Scores | None:
     """Learn the weights of all features; compute the score and probability of each candidate pair.
 
-    None if the records of one table seem to form clusters of more than `most_alike` records, in which best partners
-    say little.
+    None if the records of one table form large clusters. In case of doubt, this depends on the scores `by_levels`;
+    without them, records are scored by words in any case.
     """
     each = run.workers.map
     evidence = Evidence(columns, texts, agreement.random, agreement.level_names, agreement.exchanged)
     measured = evidence.measure(pairs.left, pairs.right, agreement.levels, each)
     one, records = sizes[1] is None, len(columns[0])
-    if one and _typical_drop(pairs, measured, evidence, records) > most_alike:
+    if one and by_levels is not None and _is_clustered(pairs, measured, evidence, records, by_levels):
         return None
     estimate: Estimate | None = None
-    alike = evidence.alike(measured)
+    common = evidence.in_common(measured)
     if sizes[1] is None:
-        judge, single = _judge_table(pairs, measured, evidence, alike, records)
+        judge, single = _judge_table(pairs, measured, evidence, common, records)
     else:
         chance = _measure_chance(texts, evidence, (sizes[0], sizes[1]), each)
         judge, estimate, single = _judges(pairs, measured, evidence, *chance, run.settings.one_to_one)
@@ -81,13 +89,15 @@ def score_words(
         likely = np.zeros(len(likely))
     raw = score_rows(measured, weights, start)
     best, *others = [likely] if estimate is None or not mutual.any() else estimate(raw, weights, start, likely)
-    judged = _judged_scores(pairs, raw, mutual, alike, records, single)
-    factor, shift = scale_scores(judged, best) if mutual.any() else (1.0, 0.0)
+    judged = _judged_scores(pairs, raw, mutual, common, records, single)
+    # What a pair has in common is added to its bits, so the scale is that of what stands out.
+    plain = add_bits(best, -alike_bits(common[mutual])) if one else best
+    factor, shift = scale_scores(judged, plain) if mutual.any() else (1.0, 0.0)
     # Not factor * raw + shift, which a later run with these weights would round in another way.
     score = score_rows(measured, factor * weights, factor * start + shift)
     doubts = tuple(scale_scores(score[mutual], one) for one in others)
     cautious = scale_scores(score[mutual], likely) if others else (1.0, 0.0)
-    score += partner_bits(pairs.left, pairs.right, score, records, single, alike)
+    score += partner_bits(pairs.left, pairs.right, score, records, single, common)
     probability = probability_of(score)
     notes = [SERIES] if differ else _notes(float(likely.sum()), learned, single, run.settings.one_to_one)
     made = WordWeights(
@@ -99,13 +109,13 @@ def score_words(
 
 
 def _judge_table(
-    pairs: CandidatePairs, measured: Float32, evidence: Evidence, alike: Bool, records: int
+    pairs: CandidatePairs, measured: Float32, evidence: Evidence, common: Float64, records: int
 ) -> tuple[Judge, str]:
     """A judge of the pairs of one table: of pairs `alone`, or of `groups` if entities have more than two records."""
     start = score_rows(measured, np.array([one.start for one in evidence.features]))
-    if judge_groups(pairs.left, pairs.right, start, alike, records).repeated > REPEATED:
-        return judge_many(pairs.left, pairs.right, alike, records), "groups"
-    return judge_one(pairs.left, pairs.right, records), "alone"
+    if judge_groups(pairs.left, pairs.right, start, are_alike(common), records).repeated > REPEATED:
+        return judge_many(pairs.left, pairs.right, common, records), "groups"
+    return judge_one(pairs.left, pairs.right, common, records), "alone"
 
 
 def _differ_in_numbers(conflicts: Float32, best: Bool, likely: Float64) -> bool:
@@ -128,11 +138,11 @@ def _differ_in_numbers(conflicts: Float32, best: Bool, likely: Float64) -> bool:
 
 
 def _judged_scores(
-    pairs: CandidatePairs, score: Float64, mutual: Bool, alike: Bool, records: int, single: str
+    pairs: CandidatePairs, score: Float64, mutual: Bool, common: Float64, records: int, single: str
 ) -> Float64:
     """For each pair that was judged, the score by which it was: in one table, the score and the lead."""
     if single == "groups":
-        return judge_groups(pairs.left, pairs.right, score, alike, records).stands_out
+        return judge_groups(pairs.left, pairs.right, score, are_alike(common), records).stands_out
     return (stand_out(pairs.left, pairs.right, score, records) if single == "alone" else score)[mutual]
 
 
@@ -160,8 +170,20 @@ def _judges(
     return judge_single(*given, single), estimate_single(*given, single), single
 
 
-def _typical_drop(pairs: CandidatePairs, measured: Float32, evidence: Evidence, records: int) -> float:
-    """The number of partners after which the similarity to a record drops most; the median over all records.
+def _is_clustered(
+    pairs: CandidatePairs, measured: Float32, evidence: Evidence, records: int, by_levels: Callable[[], Scores]
+) -> bool:
+    """Whether the records of one table form clusters so large that best partners say little."""
+    usual, often = np.quantile(_drops(pairs, measured, evidence, records), (0.5, OFTEN_LARGE))
+    if usual > LARGE_CLUSTER or often <= LARGE_CLUSTER:
+        return bool(usual > LARGE_CLUSTER)
+    likely = by_levels().probability
+    assert likely is not None
+    return form_large_clusters(likely >= CLEAR, pairs.left, pairs.right, evidence.conflicts(measured), records)
+
+
+def _drops(pairs: CandidatePairs, measured: Float32, evidence: Evidence, records: int) -> Int64:
+    """By record, the number of partners after which the similarity to it drops most; 0 for a table without pairs.
 
     If most entities have many records, this is the number of other records of the entity.
     """
@@ -174,11 +196,32 @@ def _typical_drop(pairs: CandidatePairs, measured: Float32, evidence: Evidence, 
     rank = np.arange(len(ends)) - first[ends]
     inside = np.flatnonzero((ends[1:] == ends[:-1]) & (rank[1:] <= CLUSTERED))
     if not len(inside):
-        return 0.0
+        return np.zeros(1, np.int64)
     drops = scores[inside] - scores[inside + 1]
     steepest = np.lexsort((-drops, ends[inside]))
     steepest = steepest[np.flatnonzero(np.diff(ends[inside][steepest], prepend=-1))]
-    return float(np.median(rank[inside[steepest]] + 1))
+    return np.asarray(rank[inside[steepest]] + 1)
+
+
+def form_large_clusters(match: Bool, left: Int32, right: Int32, conflicts: Float32, records: int) -> bool:
+    """Whether most records have more than `LARGE_CLUSTER` matches, which are not just products of a series.
+
+    `conflicts` is the share of numbers that conflict in each pair (`Evidence.conflicts`).
+
+    Examples
+    --------
+    >>> left, right = np.triu_indices(12, 1)
+    >>> numbers, differ = np.full(66, np.nan, np.float32), np.ones(66, np.float32)
+    >>> form_large_clusters(np.ones(66, np.bool_), left, right, numbers, 12)
+    True
+    >>> [form_large_clusters(np.arange(66) < 65, left, right, some, 12) for some in (numbers, differ)]
+    [True, False]
+    """
+    number = np.bincount(np.concatenate([left[match], right[match]]), minlength=records)
+    if float(np.median(number)) <= LARGE_CLUSTER:
+        return False
+    mine, others = (conflicts[some & ~np.isnan(conflicts)] for some in (match, ~match))
+    return not len(mine) or not len(others) or float(mine.mean()) < LIKE_OTHERS * float(others.mean())
 
 
 def _notes(expected: float, learned: bool, single: str, one_to_one: str) -> list[str]:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lookalike.linkage.scoring.alike import add_bits, alike_bits, are_alike
 from lookalike.linkage.scoring.alone import judge_alone, judge_groups, stand_out
 from lookalike.linkage.scoring.chance import Best, Chance, Partners, judge_partners, rescale, second_leads
 from lookalike.linkage.scoring.evidence import Evidence, Feature
@@ -174,23 +175,24 @@ def estimate_two(left: Int32, right: Int32, chance: Chance, measured: Float32) -
     return estimate
 
 
-def judge_one(left: Int32, right: Int32, records: int) -> Judge:
-    """Judge the pairs of one table by each other."""
+def judge_one(left: Int32, right: Int32, common: Float64, records: int) -> Judge:
+    """Judge the pairs of one table by each other, and by what they have in common."""
 
     def judge(score: Float64, weights: Float64, start: float) -> tuple[Bool, Float64]:
         del weights, start  # the scores of all pairs are enough
-        return judge_alone(left, right, score, records)
+        mutual, likely = judge_alone(left, right, score, records)
+        return mutual, add_bits(likely, alike_bits(common[mutual]))
 
     return judge
 
 
-def judge_many(left: Int32, right: Int32, alike: Bool, records: int) -> Judge:
+def judge_many(left: Int32, right: Int32, common: Float64, records: int) -> Judge:
     """Judge the pairs of one table, in groups of up to ten records."""
 
     def judge(score: Float64, weights: Float64, start: float) -> tuple[Bool, Float64]:
         del weights, start  # the scores of all pairs are enough
-        found = judge_groups(left, right, score, alike, records)
-        return found.inside, found.likely
+        found = judge_groups(left, right, score, are_alike(common), records)
+        return found.inside, add_bits(found.likely, alike_bits(common[found.inside]))
 
     return judge
 
@@ -346,32 +348,34 @@ def probability_of(bits: Float64) -> Float64:
 
 
 def partner_bits(
-    left: Int32, right: Int32, score: Float64, records: int, single: str = "both", alike: Bool | None = None
+    left: Int32, right: Int32, score: Float64, records: int, single: str = "both", common: Float64 | None = None
 ) -> Float64:
     """The (negative) bits of a pair if one of its records has a better partner; 0 if neither has (unless one table).
 
     `single` says which records have at most one match (`WordWeights.single`). With several matches per record
     (`none`), a pair loses its distance to the best score of either record, and `SECOND_CHOICE` for each of the two
     records that has a better partner: matches of the same record have similar scores. In one table (`alone`), a pair
-    gains or loses its lead; in one table of `groups`, the lead of its group, if the pair is within one. `alike` is
-    needed for groups only (`Evidence.alike`).
+    gains or loses its lead; in one table of `groups`, the lead of its group, if the pair is within one. There, it
+    also loses bits if its records have less in common than not (`common`, needed for one table only).
 
     Examples
     --------
     >>> left, right, score = np.array([0, 0], np.int32), np.array([1, 2], np.int32), np.array([4.0, 3.0])
-    >>> [partner_bits(left, right, score, 3, single).tolist() for single in ("both", "none", "alone", "right")]
-    [[0.0, -14.0], [0.0, -4.0], [1.0, -1.0], [0.0, 0.0]]
-    >>> partner_bits(left, right, score, 3, "groups", np.ones(2, np.bool_)).tolist()
-    [1.0, -13.0]
+    >>> [partner_bits(left, right, score, 3, single).tolist() for single in ("both", "none", "right")]
+    [[0.0, -14.0], [0.0, -4.0], [0.0, 0.0]]
+    >>> common = np.array([1.0, 0.0])
+    >>> [partner_bits(left, right, score, 3, single, common).round().tolist() for single in ("alone", "groups")]
+    [[1.0, -11.0], [1.0, -13.0]]
     """
     if single == "groups":
-        assert alike is not None
+        assert common is not None
         bits = -np.maximum(score, 0.0) - LEAST_DOUBT
-        inside, stands_out = stand_out_in_groups(left, right, score, alike, records)
-        bits[inside] = stands_out - score[inside]
+        inside, stands_out = stand_out_in_groups(left, right, score, are_alike(common), records)
+        bits[inside] = stands_out - score[inside] + alike_bits(common[inside])
         return bits
     if single == "alone":
-        return stand_out(left, right, score, records) - score
+        assert common is not None
+        return stand_out(left, right, score, records) - score + alike_bits(common)
     best = Best.find(left, right, score, records)
     if single == "none":
         rival = np.maximum(best.score[left], best.score[right])
