@@ -16,10 +16,8 @@ from lookalike.kernels.pack import expect
 from lookalike.linkage.blocking.copies import Copies, find_copies, many_copies
 from lookalike.linkage.blocking.find import CandidatePairs, find_pairs, word_budget
 from lookalike.linkage.blocking.third_records import insert_pairs, propose_by_third
-from lookalike.linkage.compare.custom import TEXTS
 from lookalike.linkage.decide.links import choose_assignment, decide_links
 from lookalike.linkage.fields.columns import Column
-from lookalike.linkage.fields.kinds import has_phrases
 from lookalike.linkage.fields.reader import FieldReader
 from lookalike.linkage.linked import Linked, TableSizes, first_records
 from lookalike.linkage.memory import check_columns
@@ -30,6 +28,7 @@ from lookalike.linkage.scoring.apply import apply_model
 from lookalike.linkage.scoring.capture import estimate_recall
 from lookalike.linkage.scoring.choice import (
     ModelChoice,
+    as_texts,
     choose_model,
     identifying,
     known_choice,
@@ -123,10 +122,9 @@ def link_tables(
         else:
             known.check(columns, agreement.level_names)
             plain = apply_model(known, columns, texts, pairs, agreement, run, sizes.right is None)
-        if known is None and sizes.pairs and _found_nothing(plain):
-            as_texts = _as_texts(given, columns, BY_LEVELS_NOTHING, own=True)
-            if as_texts is not None:
-                return _link_again(left, right, run, as_texts, labels, BY_LEVELS_NOTHING)
+        nothing = known is None and sizes.pairs > 0 and _found_nothing(plain)
+        if nothing and (other := as_texts(given, columns, BY_LEVELS_NOTHING, own=True)) is not None:
+            return _link_again(left, right, run, other, labels, BY_LEVELS_NOTHING)
         if sizes.right is None:
             pairs, agreement, plain = _complete(columns, texts, pairs, agreement, plain, sizes, run, known, copies)
 
@@ -148,9 +146,8 @@ def link_tables(
     found = attempt(labels, notes)
     if known is None and found.is_contradictory:
         share = f"by levels of agreement, {found.contradictions:.0%} of the matches contradict each other"
-        as_texts = None if identifying(columns) else _as_texts(given, columns, CONTRADICTING)
-        if as_texts is not None:
-            return _link_again(left, right, run, as_texts, labels, share)
+        if not identifying(columns) and (other := as_texts(given, columns, CONTRADICTING)) is not None:
+            return _link_again(left, right, run, other, labels, share)
         notes.add(f"{share}: the links are probably less precise than estimated. Add fields that tell records apart")
     if labels is not None:
         found.figures = _judge(labels, pairs, attempt, run.settings, notes)
@@ -158,11 +155,11 @@ def link_tables(
 
 
 def _link_again(
-    left: pa.Table, right: pa.Table | None, run: Run[LinkSettings], as_texts: LinkSettings, labels: Labels | None,
+    left: pa.Table, right: pa.Table | None, run: Run[LinkSettings], settings: LinkSettings, labels: Labels | None,
     reason: str,
 ) -> Linked:  # fmt: skip
     """Link with names and addresses compared as texts, for a reason that a note gives."""
-    found = link_tables(left, right, replace(run, settings=as_texts, work=None), labels=labels)
+    found = link_tables(left, right, replace(run, settings=settings, work=None), labels=labels)
     own = list_words(list(run.settings.custom))
     what = f"words are compared instead of the levels of {own}" if own else "names and addresses are compared as texts"
     found.notes.add(f"{reason}, so {what}")
@@ -191,29 +188,6 @@ def _found_nothing(scores: Scores) -> bool:
     if not isinstance(scores.scoring, Weights) or scores.probability is None:
         return False
     return scores.scoring.expected < DOUBTFUL or float(scores.probability.max(initial=0.0)) < CLEAR
-
-
-def _as_texts(given: LinkSettings, columns: list[Column], why: str, own: bool = False) -> LinkSettings | None:
-    """The settings with kind text for fields that were recognised as names or addresses; None if none were.
-
-    With `own`, also for names, addresses and texts that have levels of their own, unless other fields have such levels.
-    """
-    if (
-        (given.custom and not own)
-        or given.scoring != "weights"
-        or not any(column.kind in TEXTS and has_phrases(column.values) for column in columns)
-    ):
-        return None
-    kinds = {column.name: column.kind for column in columns}
-    fields = tuple(
-        replace(one, kind="text", why=why, levels=None, compare=None)
-        if kinds.get(one.name) in (("person", "address") if one.levels is None else TEXTS)
-        and (not one.kind or one.levels is not None)
-        else one
-        for one in given.fields
-    )
-    made = replace(given, fields=fields)
-    return made if fields != given.fields and not made.custom else None
 
 
 def _complete(

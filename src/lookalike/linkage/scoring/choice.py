@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
+from lookalike.linkage.compare.custom import TEXTS
 from lookalike.linkage.fields.columns import Column
+from lookalike.linkage.fields.kinds import has_phrases
+from lookalike.linkage.fields.spec import Field
 from lookalike.linkage.partners import is_distinct
 from lookalike.linkage.scoring.model import KnownWords, Model
 from lookalike.linkage.scoring.points import Points
@@ -16,7 +20,8 @@ IDENTIFYING = ("code", "phone", "email", "date", "address")
 """Kinds of fields that identify records by themselves if most values are different."""
 MOST = 0.5
 """A field that identifies records must be known in both records of this share of all pairs, to be enough by itself."""
-
+NAMES = ("person", "address")
+"""Kinds that can also be compared as texts."""
 SHOWN = 4
 """Fields that a reason names."""
 
@@ -64,6 +69,27 @@ def texts_of(columns: Sequence[Column], settings: LinkSettings) -> list[str]:
 def words_choice(texts: Sequence[str], more: str = "") -> ModelChoice:
     """The choice of words, because of some fields, and for one more reason."""
     return ModelChoice("words", _say(texts, "is of kind text", "are of kind text") + more)
+
+
+def as_texts(given: LinkSettings, columns: Sequence[Column], why: str, own: bool = False) -> LinkSettings | None:
+    """The settings with kind text for fields that were recognised as names or addresses; None if none were.
+
+    With `own`, also for names, addresses and texts that have levels of their own, unless other fields have such levels.
+    """
+    if (given.custom and not own) or given.scoring != "weights":
+        return None
+    if not any(column.kind in TEXTS and has_phrases(column.values) for column in columns):
+        return None
+    kinds = {column.name: column.kind for column in columns}
+    made = replace(given, fields=tuple(_as_text(one, kinds.get(one.name, ""), why) for one in given.fields))
+    return made if made.fields != given.fields and not made.custom else None
+
+
+def _as_text(field: Field, kind: str, why: str) -> Field:
+    recognised = field.levels is None and not field.kind and kind in NAMES
+    if not recognised and (field.levels is None or kind not in TEXTS):
+        return field
+    return replace(field, kind="text", why=why, levels=None, compare=None)
 
 
 def identifying(columns: Sequence[Column]) -> list[str]:

@@ -95,15 +95,14 @@ def score_words(
     factor, shift = scale_scores(judged, plain) if mutual.any() else (1.0, 0.0)
     # Not factor * raw + shift, which a later run with these weights would round in another way.
     score = score_rows(measured, factor * weights, factor * start + shift)
-    doubts = tuple(scale_scores(score[mutual], one) for one in others)
-    cautious = scale_scores(score[mutual], likely) if others else (1.0, 0.0)
-    score += partner_bits(pairs.left, pairs.right, score, records, single, common)
-    probability = probability_of(score)
     notes = [SERIES] if differ else _notes(float(likely.sum()), learned, single, run.settings.one_to_one)
     made = WordWeights(
         evidence, factor * weights, factor * start + shift, float(best.sum()), learned, tuple(notes), single=single,
-        doubts=doubts, cautious=cautious,
+        doubts=tuple(scale_scores(score[mutual], one) for one in others),
+        cautious=scale_scores(score[mutual], likely) if others else (1.0, 0.0),
     )  # fmt: skip
+    score += partner_bits(pairs.left, pairs.right, score, records, single, common)
+    probability = probability_of(score)
     made = replace(made, rows=tuple(_rows(made, measured, agreement, probability)))
     return Scores(made, score, probability)
 
