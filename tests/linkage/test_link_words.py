@@ -161,3 +161,12 @@ def test_real_catalogues(data_folder, name, fields, least):
     truth = set(zip(*(read(folder / f"{name}_truth.csv")[side].to_pylist() for side in ("left", "right"))))
     links = set(zip(*(found.links[side].to_pylist() for side in ("left", "right"))))
     assert 2 * len(links & truth) / (len(links) + len(truth)) >= least
+
+
+@pytest.mark.parametrize(("fields", "hinted"), [("record:text", True), ("title:text", False)])
+def test_too_few_matches_in_whole_records_suggest_to_compare_columns(fields, hinted):
+    here = [{"title": f"lamp {number} model{number * 37}"} for number in range(30)]
+    there = [{"title": f"model{number * 37} desk lamp"} for number in range(25, 60)]
+    notes = la.link(here, there, fields=fields, threads=1).run["notes"]
+    assert any("too few clear matches" in note for note in notes)
+    assert any("--fields all" in note for note in notes) == hinted

@@ -10,6 +10,7 @@ import numpy as np
 from lookalike.engine.run import Run
 from lookalike.linkage.blocking.find import CandidatePairs
 from lookalike.linkage.fields.columns import Column
+from lookalike.linkage.fields.spec import RECORD
 from lookalike.linkage.partners import CLUSTERED, Texts, chance_pairs
 from lookalike.linkage.scoring.alike import add_bits, alike_bits, are_alike
 from lookalike.linkage.scoring.alone import REPEATED, judge_groups, stand_out
@@ -95,7 +96,7 @@ def score_words(
     factor, shift = scale_scores(judged, plain) if mutual.any() else (1.0, 0.0)
     # Not factor * raw + shift, which a later run with these weights would round in another way.
     score = score_rows(measured, factor * weights, factor * start + shift)
-    notes = [SERIES] if differ else _notes(float(likely.sum()), learned, single, run.settings.one_to_one)
+    notes = [SERIES] if differ else _notes(float(likely.sum()), learned, single, run.settings)
     made = WordWeights(
         evidence, factor * weights, factor * start + shift, float(best.sum()), learned, tuple(notes), single=single,
         doubts=tuple(scale_scores(score[mutual], one) for one in others),
@@ -223,10 +224,12 @@ def form_large_clusters(match: Bool, left: Int32, right: Int32, conflicts: Float
     return not len(mine) or not len(others) or float(mine.mean()) < LIKE_OTHERS * float(others.mean())
 
 
-def _notes(expected: float, learned: bool, single: str, one_to_one: str) -> list[str]:
+def _notes(expected: float, learned: bool, single: str, settings: LinkSettings) -> list[str]:
+    whole = [one.name for one in settings.fields] == [RECORD]
+    instead = ". Columns that both tables have are compared one by one with --fields all" if whole else ""
     if expected < DOUBTFUL:
-        return ["no pair stands out from what different records have in common: there seem to be no matches"]
-    if single in ("left", "right") and one_to_one == "auto":
+        return [f"no pair stands out from what different records have in common: there seem to be no matches{instead}"]
+    if single in ("left", "right") and settings.one_to_one == "auto":
         return [
             f"the {single} table seems to have several records of an entity: each of its records is linked with its "
             "best partner, which may have others (--one-to-one optimal links each record once)"
@@ -234,7 +237,8 @@ def _notes(expected: float, learned: bool, single: str, one_to_one: str) -> list
     if single == "groups":
         return ["many entities seem to have more than two records: groups of up to ten similar records are linked"]
     if not learned:
-        return [f"too few clear matches to learn weights from (of about {expected:.0f}), so similarities are summed"]
+        few = f"too few clear matches to learn weights from (of about {expected:.0f}), so similarities are summed"
+        return [few + instead]
     return []
 
 
