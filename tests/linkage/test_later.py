@@ -19,7 +19,7 @@ from lookalike.linkage.changes import kinds_of_change, number_clusters
 from lookalike.linkage.finished import Finished
 from lookalike.linkage.job import link_records
 from lookalike.linkage.later import read_without
-from lookalike.linkage.scoring.words import WordWeights
+from lookalike.linkage.scoring.words.weights import WordWeights
 from lookalike.linkage.settings import LinkSettings
 from lookalike.linkage.tables import RecordTable
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import lookalike as la
-from lookalike.linkage.scoring.alike import alike_bits
+from lookalike.linkage.scoring.words.alike import alike_bits
 
 
 def make_word(draw, syllables):

@@ -41,10 +41,10 @@ from lookalike.linkage.scoring.model import Model
 from lookalike.linkage.scoring.points import Points
 from lookalike.linkage.scoring.refine import has_enough, refine_scores
 from lookalike.linkage.scoring.score import RANDOM_PAIRS, Agreement, Pairs, Scores, compare_pairs, score_pairs
-from lookalike.linkage.scoring.score_words import DOUBTFUL, LARGE_CLUSTER, score_words
 from lookalike.linkage.scoring.validating_field import ValidatingField
 from lookalike.linkage.scoring.weights import Weights
-from lookalike.linkage.scoring.words import CLEAR, WordWeights
+from lookalike.linkage.scoring.words.score import DOUBTFUL, LARGE_CLUSTER, score_words
+from lookalike.linkage.scoring.words.weights import CLEAR, WordWeights
 from lookalike.linkage.settings import LinkSettings
 from lookalike.types.wording import count, list_words
 

@@ -21,7 +21,7 @@ from lookalike.linkage.scoring.points import Points
 from lookalike.linkage.scoring.score import RANDOM_PAIRS, Pairs, frequencies
 from lookalike.linkage.scoring.validation import Precision, Validation
 from lookalike.linkage.scoring.weights import Weights
-from lookalike.linkage.scoring.words import WordWeights
+from lookalike.linkage.scoring.words.weights import WordWeights
 from lookalike.linkage.settings import LinkSettings
 from lookalike.tuning.intervals import wilson_interval
 from lookalike.types import Bool, Float64, Int64, distinct, strings_to_arrow, to_arrow

@@ -8,7 +8,7 @@ import pytest
 
 from lookalike.linkage.scoring.cut import choose_cut
 from lookalike.linkage.scoring.score import Scores
-from lookalike.linkage.scoring.words import WordWeights
+from lookalike.linkage.scoring.words.weights import WordWeights
 from lookalike.linkage.settings import LinkSettings
 
 

@@ -11,12 +11,12 @@ from lookalike.errors import BadDataError
 from lookalike.linkage.blocking.find import CandidatePairs
 from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.partners import Texts
-from lookalike.linkage.scoring.evidence import Evidence
 from lookalike.linkage.scoring.logistic import score_rows
 from lookalike.linkage.scoring.model import KnownWords, Model
 from lookalike.linkage.scoring.points import Points
 from lookalike.linkage.scoring.score import Agreement, Scores, score_by_points, score_by_weights
-from lookalike.linkage.scoring.words import WordWeights, partner_bits
+from lookalike.linkage.scoring.words.evidence import Evidence
+from lookalike.linkage.scoring.words.weights import WordWeights, partner_bits
 from lookalike.linkage.settings import LinkSettings
 
 

@@ -12,7 +12,7 @@ from lookalike.linkage.scoring.model import Model
 from lookalike.linkage.scoring.points import Points
 from lookalike.linkage.scoring.score import Scores
 from lookalike.linkage.scoring.validation import Validation
-from lookalike.linkage.scoring.words import WordWeights
+from lookalike.linkage.scoring.words.weights import WordWeights
 from lookalike.linkage.settings import DEFAULT_PROBABILITY, LinkSettings
 
 LEAST_LIKELY = 0.01

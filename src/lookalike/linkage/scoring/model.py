@@ -17,7 +17,7 @@ from lookalike.linkage.scoring.calibration import Calibration
 from lookalike.linkage.scoring.dependence import Tree
 from lookalike.linkage.scoring.points import Points
 from lookalike.linkage.scoring.weights import Weights, WeightsRow
-from lookalike.linkage.scoring.words import WordWeights
+from lookalike.linkage.scoring.words.weights import WordWeights
 from lookalike.types import Float64
 from lookalike.types.frozen import frozen
 

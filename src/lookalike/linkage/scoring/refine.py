@@ -13,7 +13,14 @@ from lookalike.linkage.scoring.labels import Labels
 from lookalike.linkage.scoring.logistic import Pull, fit_logistic, score_rows
 from lookalike.linkage.scoring.points import Points
 from lookalike.linkage.scoring.score import Agreement, Scores
-from lookalike.linkage.scoring.words import LEAST_DOUBT, LN2, WordWeights, bounds_of, partner_bits, probability_of
+from lookalike.linkage.scoring.words.weights import (
+    LEAST_DOUBT,
+    LN2,
+    WordWeights,
+    bounds_of,
+    partner_bits,
+    probability_of,
+)
 from lookalike.linkage.settings import LinkSettings
 from lookalike.types import Bool, Float32, Float64, Int64
 

@@ -23,7 +23,7 @@ from lookalike.linkage.scoring.labels import Labels, patterns_of_labels
 from lookalike.linkage.scoring.patterns import Patterns, patterns_of
 from lookalike.linkage.scoring.points import EACH, Points, deduct
 from lookalike.linkage.scoring.weights import Weights, fit_weights
-from lookalike.linkage.scoring.words import WordWeights
+from lookalike.linkage.scoring.words.weights import WordWeights
 from lookalike.linkage.settings import LinkSettings
 from lookalike.types import Bool, Float64, Int8, Int32, Int64, Mapper, Span
 

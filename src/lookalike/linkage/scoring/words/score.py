@@ -12,15 +12,15 @@ from lookalike.linkage.blocking.find import CandidatePairs
 from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.fields.spec import RECORD
 from lookalike.linkage.partners import CLUSTERED, Texts, chance_pairs
-from lookalike.linkage.scoring.alike import add_bits, alike_bits, are_alike
-from lookalike.linkage.scoring.alone import REPEATED, judge_groups, stand_out
-from lookalike.linkage.scoring.chance import Chance
-from lookalike.linkage.scoring.evidence import Evidence
 from lookalike.linkage.scoring.logistic import score_rows
 from lookalike.linkage.scoring.score import Agreement, Scores
-from lookalike.linkage.scoring.several import estimate_single, find_single, judge_single
 from lookalike.linkage.scoring.weights import WeightsRow
-from lookalike.linkage.scoring.words import (
+from lookalike.linkage.scoring.words.alike import add_bits, alike_bits, are_alike
+from lookalike.linkage.scoring.words.alone import REPEATED, judge_groups, stand_out
+from lookalike.linkage.scoring.words.chance import Chance
+from lookalike.linkage.scoring.words.evidence import Evidence
+from lookalike.linkage.scoring.words.several import estimate_single, find_single, judge_single
+from lookalike.linkage.scoring.words.weights import (
     CLEAR,
     FEW,
     GROWN,

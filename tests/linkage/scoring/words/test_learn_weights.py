@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from lookalike.linkage.scoring.evidence import Feature
-from lookalike.linkage.scoring.words import learn_weights
+from lookalike.linkage.scoring.words.evidence import Feature
+from lookalike.linkage.scoring.words.weights import learn_weights
 
 PAIRS = 200
 

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from lookalike.linkage.scoring import score_words
-from lookalike.linkage.scoring.score_words import form_large_clusters
+from lookalike.linkage.scoring.words import score as score_words
+from lookalike.linkage.scoring.words.score import form_large_clusters
 
 
 def clusters_of(size, count):

@@ -15,13 +15,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lookalike.linkage.scoring.alike import add_bits, alike_bits, are_alike
-from lookalike.linkage.scoring.alone import judge_alone, judge_groups, stand_out
-from lookalike.linkage.scoring.chance import Best, Chance, Partners, judge_partners, rescale, second_leads
-from lookalike.linkage.scoring.evidence import Evidence, Feature
-from lookalike.linkage.scoring.groups import stand_out_in_groups
 from lookalike.linkage.scoring.logistic import Pull, fit_logistic, score_rows
 from lookalike.linkage.scoring.weights import WeightsRow
+from lookalike.linkage.scoring.words.alike import add_bits, alike_bits, are_alike
+from lookalike.linkage.scoring.words.alone import judge_alone, judge_groups, stand_out
+from lookalike.linkage.scoring.words.chance import Best, Chance, Partners, judge_partners, rescale, second_leads
+from lookalike.linkage.scoring.words.evidence import Evidence, Feature
+from lookalike.linkage.scoring.words.groups import stand_out_in_groups
 from lookalike.types import Bool, Float32, Float64, Int8, Int32, Int64, UInt64
 
 ROUNDS = 3

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lookalike.linkage.scoring.alone import find_valley, judge_alone, stand_out
+from lookalike.linkage.scoring.words.alone import find_valley, judge_alone, stand_out
 
 
 def neighbours(draw, records, matched, top=8):

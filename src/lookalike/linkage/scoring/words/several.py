@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from lookalike.linkage.scoring.chance import Chance, Partners, judge_each
 from lookalike.linkage.scoring.logistic import score_rows
-from lookalike.linkage.scoring.words import Estimate, Judge
+from lookalike.linkage.scoring.words.chance import Chance, Partners, judge_each
+from lookalike.linkage.scoring.words.weights import Estimate, Judge
 from lookalike.types import Bool, Float32, Float64, Int32
 
 CLEAR = 0.5

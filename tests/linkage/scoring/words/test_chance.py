@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lookalike.linkage.scoring.chance import Best, Chance, Partners, judge_partners, rescale, second_leads
-from lookalike.linkage.scoring.words import estimate_two, judge_two
+from lookalike.linkage.scoring.words.chance import Best, Chance, Partners, judge_partners, rescale, second_leads
+from lookalike.linkage.scoring.words.weights import estimate_two, judge_two
 
 
 def test_best_partners_by_definition():

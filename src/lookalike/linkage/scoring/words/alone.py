@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lookalike.linkage.scoring.chance import Best, best_two, bin_edges, most_by_chance, settle
-from lookalike.linkage.scoring.groups import Groups, within
+from lookalike.linkage.scoring.words.chance import Best, best_two, bin_edges, most_by_chance, settle
+from lookalike.linkage.scoring.words.groups import Groups, within
 from lookalike.types import Bool, Float64, Int32, distinct
 
 LIFTS = (4.0, 6.0)

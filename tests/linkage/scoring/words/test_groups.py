@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from lookalike.kernels.partners import rank_partners
-from lookalike.linkage.scoring.alone import REPEATED, judge_groups
-from lookalike.linkage.scoring.groups import MOST, Groups, within
+from lookalike.linkage.scoring.words.alone import REPEATED, judge_groups
+from lookalike.linkage.scoring.words.groups import MOST, Groups, within
 
 
 def draw_pairs(seed, records=60, count=500):
