@@ -70,6 +70,18 @@ for words in ("pairs a.txt", "dedup b.parquet -o kept --threads 2", "neighbors a
     assert "a.txt:1" in python(code).stdout
 
 
+def test_small_jobs_in_python_do_not_wait_for_pandas():
+    code = f"""
+import sys
+import lookalike as la
+texts = [{FOX!r}, {RIVER!r}, {COPY!r}, ""]
+for result in (la.dedup(texts).removed, la.pairs(texts), la.neighbors(texts, 1)):
+    print(result.num_rows)
+assert not {{"pandas", "numba", "pyarrow.compute"}} & {{*sys.modules}}
+"""
+    assert python(code).stdout.split() == ["1", "1", "2"]
+
+
 LINKING = (
     "link people.csv -o people --fields name,born,phone",
     "link here.csv there.csv -o words --fields title:text,price",

@@ -16,8 +16,10 @@ import pyarrow as pa
 from lookalike.errors import BadDataError, UsageError
 from lookalike.read.columns import without_views
 from lookalike.read.slices import Slice
-from lookalike.types import READ_LIMITS, Block, Int64, ItemMemory, Layout, ReadLimits, matrix_to_arrow
+from lookalike.types import READ_LIMITS, Block, Int64, ItemMemory, Layout, ReadLimits, matrix_to_arrow, strings_to_arrow
 
+FEW = 10_000
+"""Up to this many texts, converting a list without Arrow takes a few milliseconds."""
 ACCEPTED = (
     "a list of texts, of token lists or sets, of vectors, or of dicts; a NumPy matrix; pyarrow, polars, pandas or "
     "DuckDB data; a Hugging Face dataset; a path or a list of pathlib.Path"
@@ -141,7 +143,7 @@ def _from_values(values: list[Any], column: str) -> pa.Table:
                 _check_dict(row, value)
             raise
     if first is None or isinstance(first, str):
-        return pa.table({column: pa.array(_checked(values, str), pa.large_string())})
+        return pa.table({column: _texts(_checked(values, str))})
     if isinstance(first, set | frozenset):
         # sorted, because the order of a set of strings differs between runs
         values = [None if one is None else sorted(one) for one in _checked(values, (set, frozenset))]
@@ -149,6 +151,12 @@ def _from_values(values: list[Any], column: str) -> pa.Table:
     if isinstance(first, list | tuple):
         return pa.table({column: pa.array(_checked(values, (list, tuple)))})
     raise UsageError(f"data contains values of type {type(first).__name__}; accepted: {ACCEPTED}")
+
+
+def _texts(values: list[str | None]) -> pa.Array:
+    """Texts as a column. Arrow imports pandas to convert a list, which takes longer than all of a small job."""
+    known = [value for value in values if value is not None] if len(values) <= FEW else []
+    return strings_to_arrow(known) if len(known) == len(values) else pa.array(values, pa.large_string())
 
 
 def _from_dicts(rows: list[dict[str, Any]]) -> pa.Table:
