@@ -261,3 +261,14 @@ def test_ids_that_are_lists_or_records(cli, tmp_path, kind):
     done = cli("link", "a.parquet", "-o", "out", "--fields", "text")
     assert done.code == 0, done.err
     assert "1 record" in done.err or "id" in done.err
+
+
+def test_a_run_that_kept_no_file_is_refused(cli, tables, tmp_path):
+    for folder in ("new", "known"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "one.md").write_text("the quick brown fox jumps over the lazy dog")
+    assert cli("dedup", "new", "--reference", "known", "-o", "kept").code == 0
+    assert not [*(tmp_path / "kept" / "kept").iterdir()]
+    done = cli("link", "a.csv", "kept", "-o", "links", *FIELDS)
+    assert done.code == 2, done.err
+    assert "the right table has no files" in done.err

@@ -66,6 +66,15 @@ def test_each_item_is_searched_among_all_others(cli, people, tmp_path):
     assert done.rows() == [COLUMNS, ["all.npy:4", "all.npy:9", "6", "1"], ["all.npy:9", "all.npy:4", "6", "1"]]
 
 
+def test_a_signaling_nan_is_reported_with_its_place(cli, tmp_path):
+    rows = np.ones((5, 2), np.float32)
+    rows.view(np.uint32)[3, 1] = 0x7F800001  # converting it raises a warning, which is an error in tests
+    np.save(tmp_path / "all.npy", rows)
+    done = cli("faces", "all.npy")
+    assert done.code == 3
+    assert "all.npy: row 3, column 1: nan is not a number" in done.err
+
+
 def test_columns_can_be_chosen(cli, people, tmp_path):
     for choice in (["--columns", "a,B,c"], ["--without", "D,e,f"], ["--columns", "a,b,c,d", "--without", "d"]):
         done = cli("faces", *people, *choice, "--quiet")

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from lookalike.engine.corpus import fill_ids
-from lookalike.errors import BadDataError
+from lookalike.errors import BadDataError, UsageError
 from lookalike.linkage.fields.match_columns import join_record
 from lookalike.linkage.fields.spec import RECORD
 from lookalike.linkage.memory import check_records
@@ -38,6 +38,8 @@ class RecordTable:
     @classmethod
     def read(cls, sources: Sequence[Source], settings: LinkSettings, side: str) -> RecordTable:
         """Read the `left` or `right` table from files."""
+        if not sources:  # of an earlier run that kept nothing
+            raise UsageError(f"the {side} table has no files, so there is nothing to link")
         own = settings.id_of(side) or DEFAULT_ID
         optional = [own] if settings.id is None else []
         records = 0

@@ -150,7 +150,8 @@ def _read_csv(file: File, encoding: str) -> dict[str, Any]:
 
 def _read_vectors(source: VectorSource) -> dict[str, Any]:
     values = source.numbers(source.read_rows(0, source.storage.rows), 0)
-    return {str(column): values[:, column].astype(np.float64) for column in range(values.shape[1])}
+    with np.errstate(invalid="ignore"):  # a signaling NaN is reported with its place, like any other
+        return {str(column): values[:, column].astype(np.float64) for column in range(values.shape[1])}
 
 
 def _choose(table: dict[str, Any], place: str, id: str | None, columns: list[str], without: list[str]) -> list[str]:
