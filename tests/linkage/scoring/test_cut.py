@@ -12,18 +12,23 @@ from lookalike.linkage.scoring.words.weights import WordWeights
 from lookalike.linkage.settings import LinkSettings
 
 
-def cut(probability, single="both", cautious=(1.0, 0.0)):
+def cut(probability, single="both"):
     probability, notes = np.array(probability), []
-    weights = WordWeights(
-        SimpleNamespace(), np.zeros(0), 0.0, float(probability.sum()), True, single=single, cautious=cautious
-    )
+    weights = WordWeights(SimpleNamespace(), np.zeros(0), 0.0, float(probability.sum()), True, single=single)
     scores = Scores(weights, np.log2(probability / (1 - probability)), probability)
     return choose_cut(scores, None, LinkSettings.parse("title:text"), notes.append).score, notes
 
 
 @pytest.mark.parametrize(
     ("probability", "linked"),
-    [([0.3] * 8, False), ([0.3] * 100, True), ([0.9] * 2, True), ([0.46] * 7, False), ([0.6] * 7, True)],
+    [
+        ([0.35] * 8, False),
+        ([0.35] * 100, True),
+        ([0.3] * 100, False),
+        ([0.9] * 2, True),
+        ([0.46] * 7, False),
+        ([0.6] * 7, True),
+    ],
 )
 def test_links_must_be_more_than_chance_can_explain(probability, linked):
     score, notes = cut(probability)
@@ -31,9 +36,19 @@ def test_links_must_be_more_than_chance_can_explain(probability, linked):
     assert bool(notes) != linked
 
 
-def test_a_cautious_estimate_decides_what_is_linked():
-    assert math.isfinite(cut([0.6] * 7)[0])
-    assert cut([0.6] * 7, cautious=(1.0, -2.0))[0] == math.inf
-    many = [0.95] * 20 + [0.55] * 20
-    assert cut(many)[0] == pytest.approx(math.log2(0.55 / 0.45))
-    assert cut(many, cautious=(1.0, -2.0))[0] == pytest.approx(math.log2(0.95 / 0.05))
+def test_the_expected_f1_is_greatest_at_the_cut():
+    for probability in ([0.95] * 20 + [0.55] * 20, [0.95] * 20 + [0.2] * 20):
+        score, _ = cut(probability)
+        matches, links = np.cumsum(probability), np.arange(1, 41)
+        best = probability[int(np.argmax(2 * matches / (links + matches[-1])))]
+        assert score == pytest.approx(math.log2(best / (1 - best)))
+
+
+def test_the_interval_is_wider_with_few_links():
+    """Both estimates of chance say nine in ten; the number of wrong links varies by chance all the same."""
+    bits = math.log2(9)
+    weights = WordWeights(SimpleNamespace(), np.zeros(0), 0.0, 9.0, True, doubts=((1.0, 0.0), (1.0, 0.0)))
+    few, many = (weights.bounds(np.full(links, bits)) for links in (10, 1000))
+    assert few == pytest.approx((0.9 - 1.645 * 0.1, 1.0))
+    assert many == pytest.approx((0.9 - 1.645 * 0.01, 0.9 + 1.645 * 0.01))
+    assert weights.bounds(np.empty(0)) is None

@@ -19,7 +19,7 @@ LEAST_LIKELY = 0.01
 """Pairs with a lower probability are never links."""
 
 
-LEAST_RIGHT = 1 / 4
+LEAST_RIGHT = 1 / 3
 """By default, nothing is linked if a smaller share is expected to be correct: chance is not known more precisely."""
 LEAST_RIGHT_ALONE = 1 / 2
 """The same in one table, or if records may have several partners: chance is known less precisely there."""
@@ -83,7 +83,7 @@ def _balanced_cut(scores: Scores, note: Note) -> Cut:
     """The score at which the expected F1 of the links is greatest.
 
     If texts cannot distinguish a match from other products of its series, few pairs reach a probability of one half. A
-    pair increases the expected F1 if its probability is more than half of the F1. The probability is the cautious one.
+    pair increases the expected F1 if its probability is more than half of the F1.
     """
     assert scores.probability is not None
     assert isinstance(scores.scoring, WordWeights)
@@ -92,7 +92,7 @@ def _balanced_cut(scores: Scores, note: Note) -> Cut:
     least_right = LEAST_RIGHT_ALONE if scores.scoring.single in ("alone", "groups", "none") else LEAST_RIGHT
     if not len(order) or scores.scoring.expected < 1:
         return Cut(math.inf, "no pair is likely to be a match")
-    matches = np.cumsum(scores.scoring.cautiously(scores.score[order]))
+    matches = np.cumsum(scores.probability[order])
     links = np.arange(1, len(order) + 1)
     f1 = 2 * matches / (links + matches[-1])
     f1[matches < least_right * links] = 0.0

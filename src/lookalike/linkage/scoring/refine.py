@@ -80,7 +80,7 @@ def _refine_words(
     # among them that represents many pairs would make all scores look meaningless.
     judged = bits[some] > -LEAST_DOUBT
     factor, shift = calibrate((score + bits)[some][judged], match[judged], weight[judged])
-    moved = replace(made, weights=factor * weights, prior_bits=factor * prior + shift, doubts=(), cautious=(1.0, 0.0))
+    moved = replace(made, weights=factor * weights, prior_bits=factor * prior + shift, doubts=())
     score, bits = score_pairs(moved.weights, moved.prior_bits)
     score += bits
     return Scores(moved, score, probability_of(score))

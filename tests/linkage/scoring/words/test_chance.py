@@ -3,8 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lookalike.linkage.scoring.words.chance import Best, Chance, Partners, judge_partners, rescale, second_leads
+from lookalike.linkage.scoring.words.best_partners import Best, Partners, second_leads
+from lookalike.linkage.scoring.words.chance import judge_partners
 from lookalike.linkage.scoring.words.weights import estimate_two, judge_two
+from lookalike.linkage.scoring.words.within import Chance, WithinTable, draw_groups, rescale
 
 
 def test_best_partners_by_definition():
@@ -82,10 +84,8 @@ def test_wrong_partners_that_beat_the_match_are_counted(noise, right):
 
 def test_without_pairs_within_the_tables_nothing_is_known():
     nothing = Partners(np.empty(0), np.empty(0))
-    assert judge_partners(Partners(np.ones(2), np.zeros(2)), [(nothing, 3), (nothing, 2)], (3, 2)).tolist() == [
-        0.5,
-        0.5,
-    ]
+    within = [WithinTable(nothing, records, 0.0) for records in (3, 2)]
+    assert judge_partners(Partners(np.ones(2), np.zeros(2)), within, (3, 2)).tolist() == [0.5, 0.5]
 
 
 @pytest.mark.parametrize("stretch", [(3.0, 3.0), (3.0, 1.0), (1.0, 3.0)])
@@ -101,24 +101,70 @@ def test_leads_within_a_table_are_never_enlarged():
     points = draw.random((300, 3))
     left, right, score = all_pairs(points, points, 0, 0)
     chance = Chance(left, right, np.ones(600, np.bool_), np.ones(600, np.bool_), (300, 300))
-    plain, wide = chance.within(score)[0][0], chance.within(score, np.full(600, 99.0))[0][0]
+    plain, wide = chance.within(score)[0].partners, chance.within(score, np.full(600, 99.0))[0].partners
     assert np.array_equal(plain.score, wide.score)
-    narrow = chance.within(score, np.full(600, 1e-3))[0][0]
+    narrow = chance.within(score, np.full(600, 1e-3))[0].partners
     assert np.array_equal(narrow.next, plain.next)
     assert (narrow.score - narrow.next).mean() < 0.1 * (plain.score - plain.next).mean()
 
 
-def test_a_denser_table_does_not_reduce_leads():
-    """In a table with three times as many records, the next best partner is nearer anyway."""
+def test_leads_are_compared_with_those_of_the_records_that_look_for_partners_in_a_table():
+    """Records of a large table have smaller leads in it than in a small one; that says nothing about chance."""
     draw = np.random.default_rng(4)
     points = draw.random((100, 3))
     left, right, score = all_pairs(points, points, 0, 0)
     chance = Chance(left, right, np.ones(400, np.bool_), np.ones(400, np.bool_), (100, 300))
-    inside = second_leads(left, right, score, 400)
-    half, third = (chance.within(score, inside / part)[0][0] for part in (1.5, 9.0))
-    plain = chance.within(score)[0][0]
-    assert np.array_equal(half.score, plain.score)
-    assert (third.score < plain.score).all()
+    leads = second_leads(left, right, score, 400)
+    askers = np.concatenate([leads[:100] / 9, np.tile(leads[:100], 3)])
+    plain, same = chance.within(score)[0].partners, chance.within(score, askers)[0].partners
+    assert np.array_equal(same.score, plain.score)
+    reduced = chance.within(score, np.concatenate([leads[:100], np.tile(leads[:100] / 9, 3)]))[0].partners
+    assert (reduced.score < plain.score).all()
+
+
+def count_by_brute_force(points, other):
+    """For every group of records: those whose nearest other record is not nearer to another one of the group."""
+    groups, distance = draw_groups(len(points), other), np.linalg.norm(points[:, None] - points[None], axis=2)
+    np.fill_diagonal(distance, np.inf)
+    found = []
+    for record, group in enumerate(groups):
+        partner = int(np.argmin(distance[record]))
+        rivals = np.flatnonzero((groups == group) & (np.arange(len(points)) != partner))
+        if rivals[np.argmin(distance[rivals, partner])] == record:
+            beyond = np.sort(distance[record])[1], np.sort(distance[rivals, partner])[1:2].min(initial=np.inf)
+            found.append((distance[record, partner], min(beyond)))
+    return np.array(sorted(found))
+
+
+@pytest.mark.parametrize("sizes", [(90, 30), (90, 90), (60, 200), (41, 3)])
+def test_records_look_for_partners_in_groups_of_the_size_of_the_other_table(sizes):
+    points = np.random.default_rng(5).random((sizes[0], 3))
+    left, right, score = all_pairs(points, points, 0, 0)
+    every = np.ones(sum(sizes), np.bool_)
+    found = Chance(left, right, every, every, sizes).within(score)[0]
+    wanted = count_by_brute_force(points, sizes[1])
+    assert found.often == len(wanted) / sizes[0]
+    assert np.allclose(np.sort(found.partners.score), np.sort(-3 * np.log(wanted[:, 0])))
+    assert np.allclose(np.sort(found.partners.next), np.sort(-3 * np.log(wanted[:, 1])))
+
+
+@pytest.mark.parametrize("sizes", [(1000, 200), (200, 1000)])
+def test_what_records_find_in_the_larger_table_is_what_chance_finds_there(sizes):
+    """Number and leads of partners by chance between tables that share nothing are predicted from within a table."""
+    pairs, predicted, leads = 0, 0.0, []
+    for seed in range(8):
+        draw = np.random.default_rng(seed)
+        one, other = (draw.random((size, 3)) for size in sizes)
+        left, right, score = all_pairs(one, other, 0, sizes[0])
+        own = [all_pairs(points, points, first, first) for points, first in ((one, 0), (other, sizes[0]))]
+        inside = [np.concatenate([table[part] for table in own]) for part in (0, 1, 2)]
+        every = np.ones(sum(sizes), np.bool_)
+        within = Chance(inside[0], inside[1], every, every, sizes).within(inside[2])[int(np.argmax(sizes))]
+        mutual, between = Partners.find(left, right, score, sum(sizes))
+        pairs, predicted = pairs + int(mutual.sum()), predicted + within.often * min(sizes)
+        leads.append([(some.score - some.next).mean() for some in (between, within.partners)])
+    assert predicted == pytest.approx(pairs, rel=0.06)
+    assert np.mean(leads, axis=0)[1] == pytest.approx(np.mean(leads, axis=0)[0], rel=0.06)
 
 
 def test_second_leads_by_definition():
@@ -169,11 +215,13 @@ def test_the_true_precision_is_between_the_extremes(share, higher):
 
 def test_leads_are_rescaled_to_those_of_pairs_that_are_no_matches_but_never_enlarged():
     between = Partners(np.array([9.0, 1.25, 1.25]), np.ones(3))
-    within = Partners(np.array([5.0, 9.0]), np.array([4.0, 8.0]))
-    nothing = Partners(np.empty(0), np.empty(0))
+    within = [
+        WithinTable(Partners(np.array([5.0, 9.0]), np.array([4.0, 8.0])), 8, 0.5),
+        WithinTable(Partners(np.empty(0), np.empty(0)), 2, 0.0),
+    ]
     leads = [
-        [(one.score - one.next).tolist() for one, _ in rescale([(within, 8), (nothing, 2)], between, likely, 3.0)]
-        for likely in (np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 1.0]))
+        [(one.partners.score - one.partners.next).tolist() for one in rescale(within, between, wrong, 3.0)]
+        for wrong in (np.array([0.0, 1.0, 1.0]), np.array([1.0, 0.0, 0.0]))
     ]
     assert leads[0] == [pytest.approx([1.5, 1.5]), []]
     assert leads[1] == [pytest.approx([3.0, 3.0]), []]

@@ -129,3 +129,10 @@ def test_of_groups_within_each_other_the_largest_clear_one_counts():
     score[truth], score[equal] = score[truth] - 1, 14.0
     found = judge_groups(left, right, score, np.ones(len(left), np.bool_), 1500)
     assert found.inside[truth].mean() > 0.6  # 0.5 if the clearest counted
+
+
+def test_without_pairs_there_are_no_groups():
+    nothing = np.empty(0, np.int32)
+    found = judge_groups(nothing, nothing, np.empty(0), np.empty(0, np.bool_), 3)
+    assert found.repeated == 0
+    assert len(found.inside) == 0

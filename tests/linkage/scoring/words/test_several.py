@@ -84,3 +84,22 @@ def test_one_record_each():
     result = la.link(left, right, fields=["title:text"], threads=1)
     assert f1_of(result, truth) > 0.97
     assert not any("several records" in note for note in result.run["notes"])
+
+
+def test_seasons_of_a_league_are_not_several_records_of_an_entity():
+    """One table has a season of each league, the other all of them: each is a good partner, but not alike."""
+    draw = random.Random(6)
+    names = [" ".join("".join(draw.choices(SYLLABLES, k=3)) for _ in range(3)) for _ in range(150)]
+    left, right, truth = [], [], set()
+    for league, name in enumerate(names):
+        own, *years = draw.sample(range(1980, 2020), 6)
+        right.append({"id": f"b{league}", "title": f"{own} season of the {name} championship"})
+        if league < 30:  # the other table has this season, too
+            years.append(own)
+            truth.add((f"a{league}-{own}", f"b{league}"))
+        left += [{"id": f"a{league}-{year}", "title": f"{name} championship {year}"} for year in years]
+    result = la.link(left, right, fields=["title:text"], threads=1)
+    assert not any("several records" in note for note in result.run["notes"])
+    assert len(result.links) <= len(right)
+    found = set(zip(result.links["left"].to_pylist(), result.links["right"].to_pylist()))
+    assert len(found & truth) > 0.9 * len(truth)

@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lookalike.linkage.scoring.words.chance import Best, best_two, bin_edges, most_by_chance, settle
+from lookalike.linkage.scoring.words.best_partners import Best, best_two
+from lookalike.linkage.scoring.words.chance import bin_edges, most_by_chance, settle
 from lookalike.linkage.scoring.words.groups import Groups, within
 from lookalike.types import Bool, Float64, Int32, distinct
 
@@ -119,7 +120,7 @@ def _judge_by_others(seen: Float64, left: Int32, right: Int32, score: Float64, r
         return np.full(len(seen), 0.5)
     plain = score[second]
     predicted = _lift(seen, plain, stand_out(left, right, score, records)[second] - plain)
-    edges = bin_edges(seen)
+    edges = bin_edges(seen, per_bin=0)  # the limits below were chosen with narrow bins
     shape = np.histogram(predicted, edges)[0] / len(predicted)
     by_chance = shape * most_by_chance(np.histogram(seen, edges)[0], shape)
     likely = settle(seen, edges, lambda _: by_chance)

@@ -41,6 +41,8 @@ class Groups(NamedTuple):
         >>> groups.size.tolist(), groups.stands_out.tolist()
         ([2, 3], [10.0, 13.0])
         """
+        if not len(score):
+            return cls(np.full((records, MOST - 1), -1), np.empty(0, np.int64), np.empty(0))
         best, places = np.full((records, MOST), score.min(initial=0.0)), np.full((records, MOST), -1, np.int32)
         rank_partners(left, right, score, best, places)
         partners = np.where(places >= 0, left[places] + right[places] - np.arange(records)[:, None], -1)

@@ -17,7 +17,6 @@ from lookalike.linkage.scoring.score import Agreement, Scores
 from lookalike.linkage.scoring.weights import WeightsRow
 from lookalike.linkage.scoring.words.alike import add_bits, alike_bits, are_alike
 from lookalike.linkage.scoring.words.alone import REPEATED, judge_groups, stand_out
-from lookalike.linkage.scoring.words.chance import Chance
 from lookalike.linkage.scoring.words.evidence import Evidence
 from lookalike.linkage.scoring.words.several import estimate_single, find_single, judge_single
 from lookalike.linkage.scoring.words.weights import (
@@ -38,6 +37,7 @@ from lookalike.linkage.scoring.words.weights import (
     probability_of,
     scale_scores,
 )
+from lookalike.linkage.scoring.words.within import Chance
 from lookalike.linkage.settings import LinkSettings
 from lookalike.types import Bool, Float32, Float64, Int32, Int64, Mapper
 
@@ -80,7 +80,7 @@ def score_words(
         judge, single = _judge_table(pairs, measured, evidence, common, records)
     else:
         chance = _measure_chance(texts, evidence, (sizes[0], sizes[1]), each)
-        judge, estimate, single = _judges(pairs, measured, evidence, *chance, run.settings.one_to_one)
+        judge, estimate, single = _judges(pairs, measured, evidence, common, *chance, run.settings.one_to_one)
     weights, start, mutual, likely, learned = learn_weights(
         pairs.left, pairs.right, measured, evidence.features, records, judge,
         *((GROWN_ALONE, max(FEW, LEARNED * records / 2)) if one else (GROWN, FEW)),
@@ -100,7 +100,6 @@ def score_words(
     made = WordWeights(
         evidence, factor * weights, factor * start + shift, float(best.sum()), learned, tuple(notes), single=single,
         doubts=tuple(scale_scores(score[mutual], one) for one in others),
-        cautious=scale_scores(score[mutual], likely) if others else (1.0, 0.0),
     )  # fmt: skip
     score += partner_bits(pairs.left, pairs.right, score, records, single, common)
     probability = probability_of(score)
@@ -154,8 +153,9 @@ def _measure_chance(texts: Texts, evidence: Evidence, sizes: tuple[int, int], ea
 
 
 def _judges(
-    pairs: CandidatePairs, measured: Float32, evidence: Evidence, chance: Chance, inside: Float32, one_to_one: str
-) -> tuple[Judge, Estimate, str]:
+    pairs: CandidatePairs, measured: Float32, evidence: Evidence, common: Float64, chance: Chance, inside: Float32,
+    one_to_one: str,
+) -> tuple[Judge, Estimate, str]:  # fmt: skip
     """A judge of the pairs by the pairs within the tables, and estimates that are based on it.
 
     Also returns which records have at most one match.
@@ -164,7 +164,7 @@ def _judges(
     judge, single = judge_two(*given), one_to_one if one_to_one in ("left", "right") else "both"
     if one_to_one == "auto":
         weights = np.array([one.start for one in evidence.features])
-        single = find_single(*given, score_rows(measured, weights), weights)
+        single = find_single(*given, score_rows(measured, weights), weights, are_alike(common))
     if single == "both":
         return judge, estimate_two(*given), "none" if one_to_one == "no" else single
     return judge_single(*given, single), estimate_single(*given, single), single

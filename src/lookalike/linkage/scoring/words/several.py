@@ -9,8 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from lookalike.linkage.scoring.logistic import score_rows
-from lookalike.linkage.scoring.words.chance import Chance, Partners, judge_each
+from lookalike.linkage.scoring.words.best_partners import Partners
+from lookalike.linkage.scoring.words.chance import judge_each
 from lookalike.linkage.scoring.words.weights import Estimate, Judge
+from lookalike.linkage.scoring.words.within import Chance
 from lookalike.types import Bool, Float32, Float64, Int32
 
 CLEAR = 0.5
@@ -25,7 +27,14 @@ table. Observed: 1.0 and 1.8 with up to six and five crawled records per paper; 
 a description; at most 0.08 otherwise, including versions of software, which are different products."""
 
 
-def find_single(left: Int32, right: Int32, chance: Chance, measured: Float32, score: Float64, weights: Float64) -> str:
+MOSTLY_ALIKE = 0.5
+"""Entities have several records only if more than this share of such further partners is alike. Observed: 0.9 for a
+crawler; 0.1 to 0.4 for seasons of a league and for elections, of which one table has more than the other."""
+
+
+def find_single(
+    left: Int32, right: Int32, chance: Chance, measured: Float32, score: Float64, weights: Float64, alike: Bool
+) -> str:
     """Which records have at most one match: those of `both` tables, or those of the `left` or the `right` one.
 
     Parameters
@@ -34,38 +43,45 @@ def find_single(left: Int32, right: Int32, chance: Chance, measured: Float32, sc
         The features of the pairs within the tables.
     score, weights
         The scores of the pairs between the tables, and the weights that they were computed from.
+    alike
+        Whether the records of each of these pairs have more in common than not. The seasons of a league or the species
+        of a genus are further partners that are about as good as the best, but have less in common.
     """
     often = {}
     for single, other in (("left", right), ("right", left)):
         best, between = Partners.find_each(left, right, score, sum(chance.sizes), single)
         likely = judge_each(between, chance.within_each(score_rows(measured, weights), single))
         clear = likely >= CLEAR
-        often[single] = count_further(other[best][clear], between.score[clear], between.next[clear])
+        often[single] = count_further(other[best][clear], between.score[clear], between.next[clear], alike[best][clear])
     found = max(often, key=lambda one: often[one])
     return found if often[found] >= OFTEN else "both"
 
 
-def count_further(records: Int32, score: Float64, following: Float64) -> float:
-    """The mean number of further partners per record that are about as good as best partners.
+def count_further(records: Int32, score: Float64, following: Float64, alike: Bool) -> float:
+    """The mean number of further partners per record that are alike and about as good as best partners.
+
+    0 if most of the further partners that are about as good are not alike.
 
     Parameters
     ----------
-    records, score, following
-        For each clear pair: the record that may have several partners, the score, and the next best score of the other
-        record.
+    records, score, following, alike
+        For each clear pair: the record that may have several partners, the score, the next best score of the other
+        record, and whether the two records are alike.
 
     Examples
     --------
     >>> records, score = np.repeat(np.arange(60, dtype=np.int32), 3), np.tile([5.0, 4.9, 2.0], 60)
-    >>> count_further(records, score, np.ones(180))
-    1.0
+    >>> [count_further(records, score, np.ones(180), np.full(180, alike)) for alike in (True, False)]
+    [1.0, 0.0]
     """
     order = np.lexsort((-score, records))
     first = np.diff(records[order], prepend=-1) > 0
     if int(first.sum()) < FEWEST:
         return 0.0
     lead = (score - following)[order]
-    return int((lead[~first] >= AS_GOOD * np.median(lead[first])).sum()) / int(first.sum())
+    further = alike[order][~first & (lead >= AS_GOOD * np.median(lead[first]))]
+    mostly = len(further) and further.mean() > MOSTLY_ALIKE
+    return int(further.sum()) / int(first.sum()) if mostly else 0.0
 
 
 def judge_single(left: Int32, right: Int32, chance: Chance, measured: Float32, single: str) -> Judge:

@@ -9,6 +9,7 @@ better partners, so this is repeated.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -19,9 +20,11 @@ from lookalike.linkage.scoring.logistic import Pull, fit_logistic, score_rows
 from lookalike.linkage.scoring.weights import WeightsRow
 from lookalike.linkage.scoring.words.alike import add_bits, alike_bits, are_alike
 from lookalike.linkage.scoring.words.alone import judge_alone, judge_groups, stand_out
-from lookalike.linkage.scoring.words.chance import Best, Chance, Partners, judge_partners, rescale, second_leads
+from lookalike.linkage.scoring.words.best_partners import Best, Partners, second_leads
+from lookalike.linkage.scoring.words.chance import judge_partners
 from lookalike.linkage.scoring.words.evidence import Evidence, Feature
 from lookalike.linkage.scoring.words.groups import stand_out_in_groups
+from lookalike.linkage.scoring.words.within import Chance, rescale
 from lookalike.types import Bool, Float32, Float64, Int8, Int32, Int64, UInt64
 
 ROUNDS = 3
@@ -45,6 +48,10 @@ LEARNED = 0.15
 are as many pairs with something else in common, such as discs of a set, and weights would fit those."""
 UNSURE = 1.3
 """Nine in ten times, the estimated scale of the leads by chance is within this factor of the true one."""
+LEAST_WRONG = 1e-9
+"""The least weight of a pair as one by chance, so that there is a mean even if all pairs are matches."""
+NINE_IN_TEN = 1.645
+"""Standard errors on either side of an estimate between which nine in ten values are."""
 SAMPLE = 30_000
 """The most best partners, and the most rivals of best partners, to learn weights from."""
 LEAST_DOUBT = 10.0
@@ -80,9 +87,6 @@ class WordWeights:
     whose groups are scored in this way."""
     doubts: tuple[tuple[float, float], ...] = ()
     """Factors and shifts that convert scores to those under other estimates of chance."""
-    cautious: tuple[float, float] = (1.0, 0.0)
-    """The same for the estimate by which weights were learned. It rather overestimates chance, and decides what is
-    linked."""
 
     @property
     def features(self) -> list[Feature]:
@@ -103,16 +107,16 @@ class WordWeights:
         return found
 
     def bounds(self, score: Float64) -> tuple[float, float] | None:
-        """The lowest and the highest mean probability of pairs with these scores; None if unknown."""
+        """The lowest and the highest plausible share of matches among pairs with these scores; None if unknown.
+
+        Even if chance were known exactly, the number of pairs that it produces varies, as in any Poisson process.
+        """
         if not self.doubts or not len(score):
             return None
         means = [float(probability_of(factor * score + shift).mean()) for factor, shift in self.doubts]
-        return min(means), max(means)
-
-    def cautiously(self, score: Float64) -> Float64:
-        """The probability of pairs with these scores if chance is rather overestimated."""
-        factor, shift = self.cautious
-        return probability_of(factor * score + shift)
+        errors = [NINE_IN_TEN * math.sqrt((1 - mean) / len(score)) for mean in means]
+        lowest, highest = (side(range(len(means)), key=means.__getitem__) for side in (min, max))
+        return max(0.0, means[lowest] - errors[lowest]), min(1.0, means[highest] + errors[highest])
 
     def parts_of(self, left: Int32, right: Int32, levels: Int8) -> Float64:
         """The weight of each field in the given pairs, in bits: float64[pairs, fields]."""
@@ -158,19 +162,23 @@ def judge_two(left: Int32, right: Int32, chance: Chance, measured: Float32) -> J
 def estimate_two(left: Int32, right: Int32, chance: Chance, measured: Float32) -> Estimate:
     """Judge the same pairs again, now that it is known which ones are hardly matches, and what their leads are.
 
-    The other estimates have larger or smaller leads. Pairs by chance also have worse next best partners than matches
-    have: the smaller leads are added to those of pairs that are no matches.
+    The next best partner of a match is the best one by chance, but that of a pair by chance is only the second best. So
+    leads should be added to the next best scores of pairs that are no matches. But these are known only in part, and
+    may have few look-alikes for the very reason that they are known to be none. So the estimate is the mean of two,
+    with the next best scores of all pairs and of such pairs. The others have larger or smaller leads, too.
     """
 
     def estimate(score: Float64, weights: Float64, start: float, likely: Float64) -> list[Float64]:
         between = Partners.find(left, right, score, sum(chance.sizes))[1]
         leads = second_leads(left, right, score, sum(chance.sizes))
         inside = chance.within(score_rows(measured, weights, start), leads)
-        unmatched = between.next[likely < CLEAR]
-        cases = ((1.0, between.next), (UNSURE, between.next),
-                 (1 / UNSURE, unmatched if len(unmatched) >= FEW else between.next))  # fmt: skip
-        return [judge_partners(between, rescale(inside, between, likely, times), chance.sizes, level)
-                for times, level in cases]  # fmt: skip
+        wrong = np.maximum(1 - likely, LEAST_WRONG)
+
+        def judge(times: float, weights: Float64 | None) -> Float64:
+            return judge_partners(between, rescale(inside, between, wrong, times), chance.sizes, weights)
+
+        best = (judge(1.0, None) + judge(1.0, wrong)) / 2
+        return [best, judge(UNSURE, None), judge(1 / UNSURE, wrong)]
 
     return estimate
 
