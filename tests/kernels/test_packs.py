@@ -23,7 +23,7 @@ from lookalike.errors import UsageError
 from lookalike.kernels import chunks, minhash, sets, sorting, tally
 from lookalike.kernels.compile import MODE, bind
 from lookalike.kernels.pack import cpu, files, load, provide
-from lookalike.kernels.pack.call import REQUIRED
+from lookalike.kernels.pack.call import REQUIRED, Binder, parameters_of, write_binder
 from lookalike.kernels.pack.kernel import Kernel, units_called_by
 from lookalike.kernels.pack.signature import expand, parse
 
@@ -187,6 +187,30 @@ def test_names_defaults_and_subclasses_are_understood(tmp_path):
     assert numbers.tolist() == [1, 2, 3, 0]
 
 
+def test_functions_compiled_by_another_python_are_compiled_again(monkeypatch):
+    def written_anew(*given):
+        anew.append(given[0])
+        return write_binder(*given)
+
+    anew = []
+    monkeypatch.setattr(load, "write_binder", written_anew)
+    numbers, unit = np.array([3, 1, 2]), "sorting.insertion_sort.1"
+    parameters = parameters_of(sorting.insertion_sort.__wrapped__)
+    sorting.insertion_sort(numbers, 0, 3)
+    load.open_call(unit, parameters)
+    assert not anew
+    header = load._headers[unit]
+    monkeypatch.setitem(load._headers, unit, {**header, "binder": {**header["binder"], "python": "cpython-27"}})
+    numbers = np.array([3, 1, 2])
+    load.open_call(unit, parameters)(numbers, 0, 3)
+    assert (anew, numbers.tolist()) == (["insertion_sort"], [1, 2, 3])
+
+
+def test_stored_functions_are_those_that_were_written():
+    binder = write_binder("name", {"values": REQUIRED, "count": 3}, "uint8[], int64", "(int64[,], bool)")
+    assert Binder.from_header(binder.to_header()) == binder
+
+
 def test_arrays_with_gaps_where_they_are_allowed():
     levels = np.array([[0, 1, 1], [2, 0, 2]], np.int8).T  # one row per field, seen as a column
     counts = np.zeros((2, 3), np.int64)
@@ -238,13 +262,42 @@ def test_a_missing_or_damaged_pack_is_built_once_with_a_message(tmp_path):
     assert said() == ""
     (pack,) = (tmp_path / "cache" / "kernels").glob("tally.count_levels.*.pack")
     whole = pack.read_bytes()
-    for damaged in (whole[:-1], whole[:100], b"", whole[:-9] + b"x" + whole[-8:], b"else" + whole):
+    binder = whole.index(b'"binder"') + 30
+    changed = [whole[:place] + b"?" + whole[place + 1 :] for place in (25, 40, binder, len(whole) - 9)]
+    for damaged in (whole[:-1], whole[:100], b"", *changed, b"else" + whole):
         pack.write_bytes(damaged)
         assert files.read(pack) is None
+    pack.with_name(f".{pack.name}.1").write_bytes(b"of a compiler that was killed")
     assert said().startswith("Compiling kernels")
     assert said() == ""
     assert pack.read_bytes()[:20] == whole[:20]
     assert not list(pack.parent.glob(".*.pack*")), "no temporary file is left"
+
+
+KILLED = """
+import os, pathlib, sys, time
+pathlib.Path(sys.argv[1], f".tally.tally.0.0123.here.pack.{os.getpid()}").write_bytes(b"half")
+print(flush=True)
+time.sleep(60)
+"""
+
+
+def test_what_a_stopped_compiler_was_writing_is_removed(tmp_path, monkeypatch):
+    def start(target, folder):
+        pipe = subprocess.PIPE
+        command = [sys.executable, "-c", KILLED, str(folder)]
+        return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+
+    monkeypatch.setattr(provide, "_start", start)
+    other = tmp_path / ".sets.sets.0.0123.here.pack.1"
+    other.write_bytes(b"half")
+    builder = provide.Builder(["tally.tally.0"], "here", tmp_path)
+    builder.wait_for("tally.tally.0")
+    assert len(list(tmp_path.iterdir())) == 2
+    builder.stop()
+    assert list(tmp_path.iterdir()) == [other], "another process may still be writing"
+    files.remove_partial(tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_processor_that_this_one_is_not(monkeypatch):

@@ -80,10 +80,14 @@ def _jobs(folder: Path) -> dict[str, Callable[[], object]]:
     for name, texts in (("short", short), ("long", long)):
         inputs[name] = folder / f"{name}.txt"
         inputs[name].write_text("\n".join([*texts, texts[0], f"{texts[1]} again", ""]))
+    files = folder / "files"
+    files.mkdir()
+    for number, text in enumerate(long[:2]):
+        (files / f"{number}.txt").write_text(text)
     jobs: dict[str, Callable[[], object]] = {
         "sample": lambda: sample(open_inputs([inputs["short"]]), Settings.parse()),
         "dedup exact": lambda: la.dedup(inputs["short"], out=folder / "short"),
-        "dedup lsh": lambda: la.dedup(inputs["long"], out=folder / "long"),
+        "dedup lsh": lambda: la.dedup([inputs["long"], files], out=folder / "long"),
         "pairs exact": lambda: la.pairs(inputs["short"], threshold=0.5),
         "pairs lsh": lambda: la.pairs(inputs["long"]),
         "neighbors": lambda: [la.neighbors(path) for path in inputs.values()],

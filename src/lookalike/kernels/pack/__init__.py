@@ -6,13 +6,14 @@ Python function of it. See docs/decisions/0020-kernel-packs.md.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 
 Announce = Callable[[str], None]
 
 
 def _log(text: str) -> None:
+    import logging  # imported here: most runs compile nothing
+
     logging.getLogger("lookalike").warning(text)
 
 

@@ -23,6 +23,7 @@ def build(unit: str, cpu: str, folder: Path) -> Path:
     import numba
 
     from lookalike.kernels.pack import files
+    from lookalike.kernels.pack.call import parameters_of, write_binder
     from lookalike.kernels.pack.glue import MEMORY, RELEASE, Compiled, glue, symbol_of
     from lookalike.kernels.pack.image import make_image
     from lookalike.kernels.pack.signature import split
@@ -50,6 +51,7 @@ def build(unit: str, cpu: str, folder: Path) -> Path:
         "symbol": symbol_of(unit),
         "release": RELEASE,
         "calls": _called(whole),
+        "binder": write_binder(name, parameters_of(dispatcher.py_func), takes, gives).to_header(),
         "seconds": round(time.perf_counter() - started, 3),
     }
     path = folder / files.file_name(unit, cpu)
@@ -83,13 +85,14 @@ def _compile(dispatcher: Any, text: str, name: str) -> Any:
 
 _PROVIDED = {"NRT_MemInfo_alloc_aligned", "NRT_MemInfo_call_dtor", "malloc", "free", "memcpy", "memset", "memmove"}
 _MATHEMATICS = {"log", "exp", "pow", "sqrt", "fma", "fmaf", "floor", "ceil", "log2", "log10", "sin", "cos", "atan2"}
+_SYSTEM = {"open", "read", "write", "close", "access", "statx"}
 
 
 def _check_symbols(library: Any, name: str) -> None:
     """Reject code that would call into Numba or Python."""
     needed = {function.name for function in library._final_module.functions if function.is_declaration}
     foreign = {symbol for symbol in needed if not symbol.startswith(("llvm.", "lookalike."))}
-    foreign -= _PROVIDED | _MATHEMATICS
+    foreign -= _PROVIDED | _MATHEMATICS | _SYSTEM
     if foreign:
         raise ValueError(f"kernel {name} needs {', '.join(sorted(foreign))}: write it without")
 

@@ -6,10 +6,14 @@ object, whose data, shape and strides are read by the packed code (see `glue`). 
 
 from __future__ import annotations
 
+import base64
 import ctypes
+import marshal
 import struct
+import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from types import CodeType
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +25,9 @@ RELEASE = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 REQUIRED = object()
 """Marks an argument without a default."""
 _HEADER = object.__basicsize__
+_PYTHON = sys.implementation.cache_tag
+"""The version of Python's bytecode, which is fixed in all but preliminary releases."""
+_DTYPES = {f"_{kind}": np.dtype(kind) for kind in SCALARS}
 _FORMATS = {"bool": "?7x", "float32": "f4x", "float64": "d", "uint64": "Q"}
 
 
@@ -37,10 +44,36 @@ class Memory:
         self._release(self._address)
 
 
-def make_binder(
-    name: str, parameters: Mapping[str, Any], takes: str, gives: str, native: Native, release: Any, bound: int = 0
-) -> Callable[..., Any]:
-    """Make a function that takes the first arguments of a kernel and returns a function of the remaining ones.
+def parameters_of(function: Any) -> dict[str, Any]:
+    """The names of a function's arguments, each with its default or `REQUIRED`."""
+    code, defaults = function.__code__, function.__defaults__ or ()
+    names = code.co_varnames[: code.co_argcount]
+    return dict.fromkeys(names, REQUIRED) | dict(zip(names[len(names) - len(defaults) :], defaults))
+
+
+class Binder(NamedTuple):
+    """A function that was written for a kernel: compiled, and the formats of the blocks that it needs."""
+
+    code: CodeType
+    first: str
+    rest: str
+    results: str
+
+    def to_header(self) -> dict[str, str]:
+        """As it is stored in a pack: compiling it again would take a quarter of a millisecond."""
+        code = base64.b64encode(marshal.dumps(self.code)).decode()
+        return {**self._asdict(), "code": code, "python": _PYTHON}
+
+    @classmethod
+    def from_header(cls, stored: Mapping[str, str]) -> Binder | None:
+        """A stored function; None if it was compiled by another version of Python."""
+        if stored["python"] != _PYTHON or sys.version_info.releaselevel != "final":
+            return None
+        return cls(marshal.loads(base64.b64decode(stored["code"])), *(stored[name] for name in cls._fields[1:]))
+
+
+def write_binder(name: str, parameters: Mapping[str, Any], takes: str, gives: str, bound: int = 0) -> Binder:
+    """Write a function that takes the first arguments of a kernel and returns a function of the remaining ones.
 
     The first arguments are checked and packed once. Both functions return NotImplemented for arguments of other types.
 
@@ -70,20 +103,26 @@ def make_binder(
         f"    {name}._kept = ({first.kept})",
         f"    return {name}",
     ]
+    return Binder(compile("\n".join(source), f"<{name}>", "exec"), first.layout, rest.layout, results.layout)
+
+
+def make_binder(binder: Binder, parameters: Mapping[str, Any], native: Native, release: Any) -> Callable[..., Any]:
+    """The function that was written for a kernel."""
+    results = struct.Struct(binder.results)
     space: dict[str, Any] = {
         "_defaults": parameters,
         "_ndarray": np.ndarray,
         "_header": struct.pack("<q", _HEADER),
-        "_pack_first": first.layout.pack,
-        "_pack_rest": rest.layout.pack,
+        "_pack_first": struct.Struct(binder.first).pack,
+        "_pack_rest": struct.Struct(binder.rest).pack,
         "_native": native,
-        "_room": ctypes.c_char * results.layout.size,
-        "_unpack": results.layout.unpack,
+        "_room": ctypes.c_char * results.size,
+        "_unpack": results.unpack,
         "_array": _array_maker(release),
         "_failed": _failed,
-        **{f"_{kind}": np.dtype(kind) for kind in SCALARS},
+        **_DTYPES,
     }
-    exec("\n".join(source), space)
+    exec(binder.code, space)
     made: Callable[..., Any] = space["_bind"]
     return made
 
@@ -106,9 +145,8 @@ class _Arguments:
             name if parameters[name] is REQUIRED else f"{name}=_defaults[{name!r}]" for name, _ in kinds
         )
         self.packed = ", ".join(f"id({name})" if isinstance(kind, Array) else name for name, kind in self._flat)
-        self.layout = struct.Struct(
-            "<" + "".join("q" if isinstance(kind, Array) else _FORMATS.get(kind.name, "q") for _, kind in self._flat)
-        )
+        formats = ["q" if isinstance(kind, Array) else _FORMATS.get(kind.name, "q") for _, kind in self._flat]
+        self.layout = "<" + "".join(formats)
 
     def _visit(self, kind: Kind, name: str) -> None:
         """Unpack tuples."""
@@ -133,13 +171,12 @@ class _Results:
 
     def __init__(self, gives: str) -> None:
         self._kinds = parse(gives)
-        layout = "<"
+        self.layout = "<"
         for kind in flatten(self._kinds):
             if isinstance(kind, Array):
-                layout += "q" * (2 + 2 * kind.dimensions)
+                self.layout += "q" * (2 + 2 * kind.dimensions)
             else:
-                layout += _FORMATS.get(kind.name, "q")
-        self.layout = struct.Struct(layout)
+                self.layout += _FORMATS.get(kind.name, "q")
 
     def lines(self) -> list[str]:
         """The last lines of the function, in which the block is `_out`."""

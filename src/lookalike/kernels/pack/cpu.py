@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import sys
 from functools import cache
 from pathlib import Path
@@ -32,6 +31,8 @@ def target() -> str:
         return chosen
     if runnable and not chosen:
         return runnable[0]
+    import platform
+
     import llvmlite.binding as llvm
 
     return f"{sys.platform}-{platform.machine()}-{llvm.get_host_cpu_name()}"
@@ -39,7 +40,7 @@ def target() -> str:
 
 def runnable_baselines() -> list[str]:
     """The kinds of processors whose packs this one can run, the most capable first."""
-    if sys.platform != "linux" or platform.machine() != "x86_64":
+    if sys.platform != "linux" or os.uname().machine != "x86_64":
         return []
     features = _features()
     return [name for name, needed in BASELINES.items() if features.issuperset(needed)]

@@ -72,11 +72,9 @@ class Kernel:
 
     def _parameters(self) -> dict[str, Any]:
         """The names of the arguments, each with its default or `REQUIRED`."""
-        from lookalike.kernels.pack.call import REQUIRED
+        from lookalike.kernels.pack.call import parameters_of
 
-        code, defaults = self.__wrapped__.__code__, self.__wrapped__.__defaults__ or ()
-        names = code.co_varnames[: code.co_argcount]
-        return dict.fromkeys(names, REQUIRED) | dict(zip(names[len(names) - len(defaults) :], defaults))
+        return parameters_of(self.__wrapped__)
 
     def _opening(self) -> Iterator[Function]:
         from lookalike.kernels.pack.load import open_call

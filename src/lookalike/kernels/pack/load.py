@@ -10,7 +10,7 @@ from typing import Any
 
 from lookalike.errors import ResourceError
 from lookalike.kernels.pack import announce, cpu, expected, files
-from lookalike.kernels.pack.call import NATIVE, RELEASE, make_binder
+from lookalike.kernels.pack.call import NATIVE, RELEASE, Binder, make_binder, write_binder
 from lookalike.kernels.pack.link import Linker, Unit, linker_for
 
 _lock = threading.RLock()
@@ -21,13 +21,13 @@ _linkers: list[Linker] = []
 
 
 def open_call(unit: str, parameters: Mapping[str, Any]) -> Callable[..., Any]:
-    """Open the Python function of a unit, building its pack if it is missing; `parameters` as for `make_binder`."""
+    """Open the Python function of a unit, building its pack if it is missing; `parameters` as for `write_binder`."""
     call: Callable[..., Any] = open_binder(unit, parameters, 0)()
     return call
 
 
 def open_binder(unit: str, parameters: Mapping[str, Any], bound: int) -> Callable[..., Any]:
-    """Open a function that takes the first arguments of a unit; see `make_binder`."""
+    """Open a function that takes the first arguments of a unit; see `write_binder`."""
     with _lock:
         new: list[Unit] = []
         header = _add(unit, new)
@@ -35,7 +35,10 @@ def open_binder(unit: str, parameters: Mapping[str, Any], bound: int) -> Callabl
             _linker(new[0]).add(new)
         linker = _linkers[0]
         native, release = NATIVE(linker.address(header["symbol"])), RELEASE(linker.address(header["release"]))
-        return make_binder(unit.split(".")[1], parameters, header["takes"], header["gives"], native, release, bound)
+        binder = None if bound else Binder.from_header(header["binder"])
+        if binder is None:
+            binder = write_binder(unit.split(".")[1], parameters, header["takes"], header["gives"], bound)
+        return make_binder(binder, parameters, native, release)
 
 
 def _linker(unit: Unit) -> Linker:
@@ -84,6 +87,7 @@ def _new_builder(unit: str) -> Any:
     lock = files.try_lock(folder)
     if lock is None:
         return None
+    files.remove_partial(folder)  # of a compiler that was killed: nobody else is building
     if not _builders:
         announce(f"Compiling kernels for this processor ({cpu.target()}): this is done once ...")
     usual = usual_units(expected())

@@ -78,6 +78,8 @@ class Builder:
             self._waiting.clear()
         for process in self._processes:
             process.kill()
+            process.wait()
+            files.remove_partial(self._folder, process.pid)
 
     def _next(self) -> str | None:
         with self._changed:

@@ -11,21 +11,19 @@ import itertools
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 SCALARS = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 _TOKEN = re.compile(r"\s*([a-z]+\d*)(\[[.,]*\])?|\s*([(),])")
 
 
-@dataclass(frozen=True)
-class Scalar:
+class Scalar(NamedTuple):
     """A number or Boolean."""
 
     name: str
 
 
-@dataclass(frozen=True)
-class Array:
+class Array(NamedTuple):
     """An array of numbers."""
 
     name: str
@@ -33,8 +31,7 @@ class Array:
     strided: bool
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(NamedTuple):
     """A tuple."""
 
     items: tuple[Kind, ...]
