@@ -127,7 +127,7 @@ for words in {commands!r}:
 NOT_FOR_SMALL_JOBS = (
     "numba", "pandas", "pyarrow.compute", "pyarrow.dataset", "duckdb", "scipy", "matplotlib", "rich", "fsspec",
     "numpy.ma", "numpy.polynomial", "html.entities", "subprocess", "argparse", "secrets", "lookalike.report.html",
-    "lookalike.jobs.audit", "lookalike.kernels.pack.provide", "pyarrow.parquet", "pyarrow.fs", "ssl",
+    "lookalike.jobs.audit", "lookalike.kernels.pack.provide", "pyarrow.parquet", "pyarrow.fs", "ssl", "_hashlib",
 )  # fmt: skip
 
 

@@ -1,3 +1,4 @@
+import errno
 import json
 from fractions import Fraction
 
@@ -11,8 +12,9 @@ from hypothesis import strategies as st
 import lookalike as la
 from corpora import corpus
 from lookalike.engine.settings import Settings
-from lookalike.errors import BadDataError, UsageError
+from lookalike.errors import BadDataError, ResourceError, UsageError
 from lookalike.jobs.dedup import dedup_to_folder
+from lookalike.matching.stages import LocalStages
 from reference import components, exact, greedy, holds, shingles
 
 TEXTS = [
@@ -330,3 +332,41 @@ def test_an_earlier_output_inside_the_input_is_not_input(tmp_path):
     with pytest.raises(UsageError, match="is an input in the output folder"):
         dedup_to_folder([folder / "out/kept/in.jsonl"], folder / "out", Settings.parse(), overwrite=True)
     assert (folder / "out/run.json").exists()
+
+
+def written_by(folder, out, **options):
+    """The files of a run, without its times."""
+    dedup_to_folder([folder], out, Settings.parse(**options))
+    files = {path.relative_to(out).as_posix(): path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    record = json.loads(files.pop("run.json"))
+    return files, {name: record[name] for name in ("counts", "written", "graph")}
+
+
+@pytest.fixture
+def many_files(tmp_path):
+    (tmp_path / "in").mkdir()
+    for number, text in enumerate(TEXTS):
+        (tmp_path / "in" / f"{number}.md").write_text((text or "") * 2, "utf-8")
+    return tmp_path / "in"
+
+
+def test_what_is_written_beside_kept_files_is_the_same(many_files, tmp_path, monkeypatch):
+    beside = written_by(many_files, tmp_path / "beside", threads=2)
+    assert {"removed.parquet", "clusters.parquet", "graph/links.parquet", "kept/0.md"} <= beside[0].keys()
+    assert written_by(many_files, tmp_path / "alone", threads=1) == beside
+    monkeypatch.setattr("lookalike.jobs.dedup_result.FEW_ITEMS", 0)
+    assert written_by(many_files, tmp_path / "later", threads=2) == beside
+
+
+@pytest.mark.parametrize("failing", ["_write_reasons", "write_kept"])
+def test_an_error_on_either_thread_ends_the_run(many_files, tmp_path, monkeypatch, failing):
+    def fail(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    if failing == "write_kept":
+        monkeypatch.setattr(LocalStages, "write_kept", staticmethod(fail))
+    else:
+        monkeypatch.setattr("lookalike.jobs.dedup_result._write_reasons", fail)
+    with pytest.raises(ResourceError, match="no space left"):
+        dedup_to_folder([many_files], tmp_path / "out", Settings.parse(threads=2))
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]

@@ -342,6 +342,13 @@ def test_bad_vectors_are_named_by_their_row(call, rows, says):
         call(rows, measure="euclidean", threshold=1)
 
 
+def test_a_signaling_nan_is_named_by_its_row():
+    rows = np.ones((5, 2), np.float32)
+    rows.view(np.uint32)[3, 1] = 0x7F800001  # calculating with it raises a warning, which is an error in tests
+    with pytest.raises(BadDataError, match="row 3: column 'text' holds nan"):
+        la.pairs(rows, measure="euclidean", threshold=1)
+
+
 def test_items_that_are_not_vectors_are_refused_with_advice():
     with pytest.raises(BadDataError, match="vectors are lists of numbers"):
         la.pairs(["a text"], measure="euclidean", threshold=1)

@@ -26,7 +26,7 @@ def test_a_folder_of_text_files(tmp_path: Path) -> None:
     assert features(source) == [files[name].decode() for name in names]
     assert [source.locate(row) for row in range(10)] == [(str(tmp_path / "in" / name), 0) for name in names]
     assert len(list(source.blocks())) == 4
-    kept = [one for part in stored(source, lambda row: row % 2 == 0) for one in part]
+    kept = [one for part in stored(source, lambda row: row % 2 == 0) for one in part.pieces()]
     assert kept == [(name, files[name]) for name in names[::2]]
     assert source.layout().kind == "files"
     assert source.nbytes == sum(block.nbytes for block in source.blocks()) == sum(map(len, files.values()))
@@ -50,7 +50,7 @@ def test_bad_files_are_set_aside(tmp_path: Path) -> None:
     ]
     assert features(source, skip_errors=True) == [f"good {n}" for n in (0, 2, 3, 5, 6, 7)]
     assert source.locate(3) == (str(tmp_path / "in" / "5.txt"), 0)
-    assert [name for part in stored(source, lambda row: row > 1) for name, _ in part] == [
+    assert [name for part in stored(source, lambda row: row > 1) for name in part.paths] == [
         "3.txt",
         "5.txt",
         "6.txt",
@@ -72,7 +72,7 @@ def test_html(tmp_path: Path) -> None:
         ["zipped"],
         [],
     ]
-    assert dict(stored(source)[0])["c.html.gz"] == (tmp_path / "in/c.html.gz").read_bytes()
+    assert dict(stored(source)[0].pieces())["c.html.gz"] == (tmp_path / "in/c.html.gz").read_bytes()
     (alone,) = open_inputs([tmp_path / "in/a.html"])
     assert features(alone)[0].split()[:3] == ["T", "one", "two"]
 
@@ -92,7 +92,7 @@ def test_files_whose_text_is_their_content_are_not_read_again(tmp_path: Path) ->
     for path in (tmp_path / "in").iterdir():
         path.unlink()
     kept = block.kept_rows(np.array([True, False, True]), held.decoded)
-    assert [(name, bytes(raw)) for name, raw in kept] == [("a.md", files["a.md"]), ("d.md", files["d.md"])]
+    assert list(kept.pieces()) == [("a.md", files["a.md"]), ("d.md", files["d.md"])]
 
 
 @pytest.mark.parametrize(("name", "raw"), [("a.md", b"\xef\xbb\xbfmark"), ("a.html", b"text"), ("a.md.gz", b"text")])
@@ -101,7 +101,7 @@ def test_other_texts_are_read_again(tmp_path: Path, name: str, raw: bytes) -> No
     (source,) = open_inputs([folder])
     (block,) = source.blocks()
     assert block.items(Wanted("text")).decoded is None
-    assert block.kept_rows(np.array([True])) == [(name, (folder / name).read_bytes())]
+    assert list(block.kept_rows(np.array([True])).pieces()) == [(name, (folder / name).read_bytes())]
 
 
 def test_a_file_that_changes_is_refused(tmp_path: Path) -> None:

@@ -1,20 +1,38 @@
 from __future__ import annotations
 
 import gzip
+import os
+import stat
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import zstandard
 
-from lookalike.types import Layout
+from lookalike.types import Layout, StoredFiles
 from lookalike.write import Encoders, Saved, open_kept
 from lookalike.write.kept import ArrayWriter
 from lookalike.write.kept_lines import GzipWriter, LineWriter
+
+
+def joined(files: list[tuple[str, bytes]]) -> StoredFiles:
+    """Files as the writer gets them, with bytes of none of them in between."""
+    sizes = np.array([len(raw) for _, raw in files], np.int64)
+    stops = np.cumsum(sizes + 3, dtype=np.int64)
+    data = np.frombuffer(b"".join(b"xyz" + raw for _, raw in files) or b"\0", np.uint8)
+    return StoredFiles([path for path, _ in files], data, stops - sizes, stops)
+
+
+@pytest.fixture(params=["together", "one by one"])
+def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are written by a kernel, and as on systems where kernels cannot open files."""
+    if request.param == "one by one":
+        monkeypatch.setattr("lookalike.write.kept.kernels_open_files", lambda: False)
 
 
 class Stored:
@@ -95,8 +113,10 @@ def test_row_groups_are_bounded_in_bytes(tmp_path: Path) -> None:
     assert pq.ParquetFile(path).metadata.num_row_groups == 5
 
 
+@pytest.mark.usefixtures("either_way")
 def test_files(tmp_path: Path) -> None:
-    write(tmp_path, "a.md", Layout("files"), [[("a.md", b"a"), ("sub/b.md", b"\xff")], [("sub/c/d.md", b"")]])
+    parts = [joined([("a.md", b"a"), ("sub/b.md", b"\xff")]), joined([]), joined([("sub/c/d.md", b"")])]
+    write(tmp_path, "a.md", Layout("files"), parts)
     found = {path.relative_to(tmp_path).as_posix(): path.read_bytes() for path in tmp_path.rglob("*.md")}
     assert found == {"kept/a.md": b"a", "kept/sub/b.md": b"\xff", "kept/sub/c/d.md": b""}
 
@@ -199,22 +219,48 @@ def test_an_error_while_a_row_group_is_encoded_is_raised(tmp_path: Path) -> None
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("count", [0, 1, 2, 7])
 def test_files_by_two_threads(tmp_path: Path, threads: int, count: int) -> None:
-    files = [(f"{'deep/er/' if n % 3 else ''}{n}.txt", memoryview(b"x" * n * 1000)) for n in range(count)]
+    files = [(f"{'deep/er/' if n % 3 else ''}{n}.txt", b"x" * n * 1000) for n in range(count)]
     with ThreadPoolExecutor(2) as pool:
         encoders = Encoders(pool.submit, 2, 1 << 20) if threads > 1 else None
-        write(tmp_path, "0.txt", Layout("files"), [files[:5], files[5:]], encoders=encoders)
+        write(tmp_path, "0.txt", Layout("files"), [joined(files[:5]), joined(files[5:])], encoders=encoders)
     kept = tmp_path / "kept"
     assert {str(path.relative_to(kept)): path.read_bytes() for path in kept.rglob("*.txt")} == dict(files)
 
 
-@pytest.mark.parametrize("bad", [0, 1])
+@pytest.mark.usefixtures("either_way")
+@pytest.mark.parametrize("bad", [0, 99])
 def test_a_file_that_cannot_be_written(tmp_path: Path, bad: int) -> None:
     """Either thread may be the one that fails; nothing is written after the error has been raised."""
     files = [(f"{n}.txt", b"text") for n in range(100)]
     (tmp_path / "kept" / f"{bad}.txt").mkdir(parents=True)
     with ThreadPoolExecutor(2) as pool:
         with pytest.raises(IsADirectoryError):
-            write(tmp_path, "0.txt", Layout("files"), [files], encoders=Encoders(pool.submit, 2, 1 << 20))
+            write(tmp_path, "0.txt", Layout("files"), [joined(files)], encoders=Encoders(pool.submit, 2, 1 << 20))
         written = sorted(tmp_path.glob("kept/*"))
         assert all(path.read_bytes() == b"text" for path in written if path.is_file())
     assert sorted(tmp_path.glob("kept/*")) == written
+
+
+@pytest.mark.usefixtures("either_way")
+@pytest.mark.parametrize("name", ["a" * 300, "no/\udcff/such\0name"])
+def test_the_error_of_a_file_is_that_of_python(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ValueError if "\0" in name else OSError, match=r"null byte|too long"):
+        write(tmp_path, "0.txt", Layout("files"), [joined([("before", b"text"), (name, b"text"), ("after", b"text")])])
+    assert not (tmp_path / "kept" / "after").exists()
+
+
+@pytest.mark.usefixtures("either_way")
+@pytest.mark.parametrize("mask", [0o022, 0o077, 0o002])
+def test_permissions_of_files(tmp_path: Path, mask: int) -> None:
+    """As of any new file; one that a killed run left is replaced and keeps its own."""
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "old").write_text("left by a killed run")
+    (tmp_path / "kept" / "old").chmod(0o600)
+    before = os.umask(mask)
+    try:
+        write(tmp_path, "0.txt", Layout("files"), [joined([("new", b"text"), ("old", b"text")])])
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "kept" / "new").stat().st_mode) == 0o666 & ~mask
+    assert stat.S_IMODE((tmp_path / "kept" / "old").stat().st_mode) == 0o600
+    assert (tmp_path / "kept" / "old").read_bytes() == b"text"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import gc
 import importlib
 import os
 import sys
@@ -35,9 +34,6 @@ COMMANDS = {
 }
 """Each is a module of this package that defines a click command named `command`."""
 
-GARBAGE_OBJECTS = 100_000
-"""The number of new objects after which Python collects garbage. With the default of 700, that took a tenth of the time
-of a small job, during imports. Arrays are freed immediately in any case."""
 LIBRARIES = {"MIMALLOC_ALLOW_THP": "0", "OPENBLAS_NUM_THREADS": "1"}
 """Settings that libraries read when they are imported, unless the user has set them. Arrow's allocator takes memory in
 pages of 4 kB instead of 2 MB, which takes a tenth less of it, and half the time in the system on a virtual machine that
@@ -90,7 +86,6 @@ def group() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line, and end the process with the documented exit code."""
-    gc.set_threshold(GARBAGE_OBJECTS, 10, 10)
     for name, value in LIBRARIES.items():
         os.environ.setdefault(name, value)
     address_space.reserve_little()

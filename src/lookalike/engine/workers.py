@@ -70,6 +70,18 @@ class Workers:
         assert self._pool is not None
         return self._pool.submit(function, *given)
 
+    def begin(self, function: Callable[[], Made]) -> Callable[[], Made]:
+        """Start a call on another thread, if there are several; the returned function waits for its result.
+
+        Examples
+        --------
+        >>> with Workers(2) as workers:
+        ...     wait = workers.begin(lambda: 1 + 1)
+        ...     wait()
+        2
+        """
+        return function if self._pool is None else self._pool.submit(function).result
+
     def map(self, function: Callable[[Given], Made], given: Iterable[Given], most: int | None = None) -> Iterator[Made]:
         """Like the built-in `map`, in the same order, with at most `most` jobs in progress or waiting.
 

@@ -104,9 +104,9 @@ def rows_of(features: pa.Array, kind: VectorKind) -> tuple[npt.NDArray[Any], Boo
         return _bit_words(values, packed, wanted, kind), there
     # integers of more than 53 bits are rounded; adding zero turns -0 into 0
     plain = pc.cast(values, pa.type_for_alias(kind.scalar), safe=False)
-    numbers = to_numpy(plain).reshape(-1, kind.dimension) + np.zeros((), kind.scalar)
     limit = min(LARGEST_NUMBER, float(np.finfo(kind.scalar).max))
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore"):  # a signaling NaN is reported with its row, like any other
+        numbers = to_numpy(plain).reshape(-1, kind.dimension) + np.zeros((), kind.scalar)
         good = (np.abs(numbers) <= limit).all(axis=1)
     if not good.all():
         bad = int(np.flatnonzero(~good)[0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, field
 from itertools import pairwise
@@ -24,7 +24,7 @@ from lookalike.engine.settings import POLICIES, Settings, one_of, parse_keep, wh
 from lookalike.errors import UsageError
 from lookalike.jobs.dedup_into import adding_kept, finish_committed
 from lookalike.jobs.dedup_plan import DedupPlan, plan_files, plan_sources
-from lookalike.jobs.dedup_result import Deduplicated, kept_table, write_result
+from lookalike.jobs.dedup_result import Deduplicated, beside, kept_table, write_result
 from lookalike.matching.batches import FindOptions
 from lookalike.matching.near_misses import NEAR_FROM, relax
 from lookalike.matching.pair_graph import PAIRS_PER_SET, PairGraph, write_graph
@@ -218,8 +218,9 @@ def dedup_to_folder(
             saving = stages.saves_graph and not plan.settings.items.vectors and len(paths) == len(reference)
             found = find_duplicates(run, plan.sources, plan.references, options, save_graph=saving, stages=stages)
             added = stack.enter_context(adding_kept(run, found, into))
+            save_graph = _begin_graph(run, folder, found, plan)
             write_result(run, found, folder, stages)
-        saved = _save_graph(folder, found, plan, progress)
+            saved = save_graph()
         record = _describe_outcome(found, plan, asked, progress)
         record |= {"reused": work.reused, "forecast": forecast.to_dict(), LINE_FILES: line_files(plan.sources)}
         record |= {**saved, **count_kept(folder)}
@@ -263,13 +264,21 @@ def _describe_outcome(
     return {**record, "choice": choice.to_dict() if choice else None}
 
 
-def _save_graph(folder: Path, found: Deduplicated, plan: DedupPlan, progress: Progress) -> dict[str, Any]:
-    """Write the pair graph, if there is one, for runs with `--from`."""
-    if found.graph is None:
-        return {}
+def _begin_graph(
+    run: Run[Settings], folder: Path, found: Deduplicated, plan: DedupPlan
+) -> Callable[[], dict[str, Any]]:
+    """Begin to write the pair graph, if there is one, for runs with `--from`; the returned function completes it."""
+    graph = found.graph
+    if graph is None:
+        return dict
     known = _known(found, plan.everything, plan.settings.execution.limits)
-    with progress.stage("saving pair graph"):
-        return write_graph(folder, found.graph, found.collected, known)
+    write = beside(run, found, lambda: write_graph(folder, graph, found.collected, known))
+
+    def complete() -> dict[str, Any]:
+        with run.progress.stage("saving pair graph"):
+            return write()
+
+    return complete
 
 
 def _known(found: Deduplicated, sources: list[Source], limits: ReadLimits) -> dict[str, Any]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -23,8 +24,11 @@ from lookalike.types import compute as pc
 from lookalike.types.frozen import frozen
 from lookalike.write import write_rejected, write_tables
 
+Made = TypeVar("Made")
 TABLE_ROWS = 1 << 20
 """Pairs that are assembled at a time."""
+FEW_ITEMS = 1 << 14
+"""Tables about so few items take little memory."""
 REASON_ROWS = 1 << 18
 """Removed items and members of clusters that are assembled at a time."""
 
@@ -128,11 +132,25 @@ def write_result(run: Run[Settings], found: Deduplicated, folder: Path, stages: 
     sources = found.corpus.sources[found.reference_sources :]
     with run.progress.stage("writing", sum(source.nbytes for source in sources), "B"):
         keep = found.outcome.kept(len(found.corpus))
+        write_reasons = beside(run, found, partial(_write_reasons, found, folder))
         stages.write_kept(run, found.corpus, keep, found.reference_sources, folder)
-        write_tables(folder / "removed.parquet", found.removed())
-        write_tables(folder / "clusters.parquet", found.clusters())
+        write_reasons()
         if run.settings.items.skip_errors:
             write_rejected(folder / "rejected.jsonl", found.corpus.rejected)
+
+
+def beside(run: Run[Settings], found: Deduplicated, write: Callable[[], Made]) -> Callable[[], Made]:
+    """Begin to write something small while kept rows are written; the returned function waits until it is written.
+
+    Creating many small files is mostly waiting for the system. What a large run writes takes memory, so it comes later:
+    then nothing happens before the returned function is called.
+    """
+    return run.workers.begin(write) if len(found.corpus) <= FEW_ITEMS else write
+
+
+def _write_reasons(found: Deduplicated, folder: Path) -> None:
+    write_tables(folder / "removed.parquet", found.removed())
+    write_tables(folder / "clusters.parquet", found.clusters())
 
 
 _NAMELESS = {".txt", ".dat", ".fvecs", ".bvecs"}

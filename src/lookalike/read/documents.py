@@ -10,15 +10,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 import pyarrow as pa
 
 from lookalike.errors import BadDataError
 from lookalike.read.columns import check_length, missing_column
-from lookalike.read.files import File, first_line
-from lookalike.read.long import read_long_text, text_at
+from lookalike.read.files import File, first_line, read_together
 from lookalike.read.nesting import is_deeper, loose_text
 from lookalike.read.streams import resolve_byte_order
 from lookalike.types import (
@@ -31,6 +30,8 @@ from lookalike.types import (
     Layout,
     ReadLimits,
     Rejected,
+    StoredFiles,
+    UInt8,
     Wanted,
     bytes_to_arrow,
     text_arrays,
@@ -46,6 +47,7 @@ DEEPEST = 512
 """Pages nested more deeply than browsers allow are not parsed, which would take quadratic time."""
 PACKED_FACTOR = 8
 """How much longer a text typically is than its compressed file."""
+_MARK = np.frombuffer(codecs.BOM_UTF8, np.uint8)
 
 
 def page_text(page: str) -> str:
@@ -201,43 +203,51 @@ class DocumentBlock:
         for name in (wanted.features, *wanted.columns):
             if name != COLUMN:
                 raise missing_column(name, self.source.name, [COLUMN])
-        numbers = range(len(self.files)) if rows is None else self._items()[rows].tolist()
-        texts: list[bytes | bytearray] = []
-        rejected: list[Rejected] = []
-        bad: list[int] = []
-        with self.source.turns:
-            for number in numbers:
-                try:
-                    texts.append(self._text(self.files[number]))
-                except BadDataError as error:
-                    if not wanted.skip_errors:
-                        raise
-                    rejected.append(self._rejected(self.files[number], error))
-                    bad.append(number)
+        files = self.files if rows is None else [self.files[number] for number in self._items()[rows].tolist()]
+        rejected: dict[int, Rejected] = {}
+        together = None if self.exclusive or not self._are_texts(files) else _read_texts(files)
+        features = self._read_each(files, wanted.skip_errors, rejected) if together is None else together
+        stored = None
         if rows is None:
-            self.source.rejected_rows[self.index] = np.array(bad, np.int64)
-        features = _column(texts)
-        stored = features if rows is None and self._is_stored(features) else None
-        return Items(features, dict.fromkeys(wanted.columns, features), rejected, stored)
+            self.source.rejected_rows[self.index] = np.array(list(rejected), np.int64)
+            stored = features if together is not None or self._is_stored(features) else None
+        return Items(features, dict.fromkeys(wanted.columns, features), list(rejected.values()), stored)
 
-    def kept_rows(self, keep: Bool, decoded: pa.Array | None = None) -> list[tuple[str, bytes | memoryview]]:
-        """Path below `kept/` and bytes of each kept file; files whose text is their content are not read again."""
+    def _read_each(self, files: Sequence[File], skip_errors: bool, rejected: dict[int, Rejected]) -> pa.Array:
+        """The texts of the files that can be read, one after the other; others go to `rejected`, by number."""
+        texts: list[bytes | bytearray] = []
+        with self.source.turns:
+            for number, file in enumerate(files):
+                try:
+                    texts.append(self._text(file))
+                except BadDataError as error:
+                    if not skip_errors:
+                        raise
+                    rejected[number] = self._rejected(file, error)
+        return _column(texts)
+
+    def kept_rows(self, keep: Bool, decoded: pa.Array | None = None) -> StoredFiles:
+        """The kept files; those whose text is their content are not read again."""
         items = self._items()
         check_length(keep, items)
-        rows = np.flatnonzero(keep).tolist()
+        rows = np.flatnonzero(keep)
         files = [self.files[number] for number in items[rows].tolist()]
         if decoded is None:
-            return [(file.kept_path, _read(file, compressed=True)) for file in files]
-        data, ends = text_arrays(decoded)
-        raw, places = data.data, ends.tolist()
-        return [(file.kept_path, raw[places[row] : places[row + 1]]) for file, row in zip(files, rows)]
+            data, edges = _read_stored(files)
+            rows = np.arange(len(files))
+        else:
+            data, edges = text_arrays(decoded)
+        return StoredFiles([file.kept_path for file in files], data, edges[rows], edges[rows + 1])
 
     def _is_stored(self, features: pa.Array) -> bool:
         """Whether the texts equal the files byte by byte: UTF-8 without a byte order mark, and of the same length."""
-        files = self._items()
-        plain = all(file.compression is None and file.suffix not in TEXT_OF for file in self.files)
-        sizes = np.array([file.nbytes for file in self.files], np.int64)[files]
-        return plain and self.source.encoding == "utf-8" and np.array_equal(np.diff(text_arrays(features)[1]), sizes)
+        sizes = np.array([file.nbytes for file in self.files], np.int64)[self._items()]
+        return self._are_texts(self.files) and np.array_equal(np.diff(text_arrays(features)[1]), sizes)
+
+    def _are_texts(self, files: Sequence[File]) -> bool:
+        """Whether files are stored as UTF-8, with or without a byte order mark, if they have no errors."""
+        plain = all(file.compression is None and file.suffix not in TEXT_OF for file in files)
+        return plain and self.source.encoding == "utf-8"
 
     def _items(self) -> Int64:
         rejected = self.source.rejected_rows.get(self.index, np.zeros(0, np.int64))
@@ -247,6 +257,8 @@ class DocumentBlock:
         """The text of a file in UTF-8."""
         text_of = TEXT_OF.get(file.suffix)
         if self.exclusive and text_of is None:
+            from lookalike.read.long import read_long_text  # imported here: few runs have such files
+
             source = self.source
             return read_long_text(file, source.encoding, source.item_memory, source.limits.block_bytes)
         if self.exclusive and self.source.item_memory:
@@ -271,9 +283,37 @@ def _text_bytes(file: File) -> int:
     return file.nbytes * (PACKED_FACTOR if file.compression else 1)
 
 
+def _read_texts(files: Sequence[File]) -> pa.Array | None:
+    """UTF-8 files as a column, read together; None if there is anything unusual about one of them."""
+    read = read_together(files)
+    if read is None:
+        return None
+    data, edges = read
+    begins = edges[:-1][np.diff(edges) >= len(_MARK)]
+    if (data[begins[:, None] + np.arange(len(_MARK))] == _MARK).all(axis=1).any():
+        return None
+    found = pa.Array.from_buffers(pa.large_string(), len(files), [None, pa.py_buffer(edges), pa.py_buffer(data)])
+    try:
+        found.validate(full=True)
+    except pa.ArrowInvalid:
+        return None
+    return found
+
+
+def _read_stored(files: Sequence[File]) -> tuple[UInt8, Int64]:
+    """The stored bytes of files, and their edges; those of a single file are not copied."""
+    if len(files) > 1 and (read := read_together(files)):
+        return read
+    raw = [_read(file, compressed=True) for file in files]
+    edges = np.array([0, *accumulate(map(len, raw))], np.int64)
+    return np.frombuffer((raw[0] if len(raw) == 1 else b"".join(raw)) or b"\0", np.uint8), edges
+
+
 def _column(texts: Sequence[bytes | bytearray]) -> pa.Array:
     """The texts as a column; a single long text is not copied."""
     if len(texts) == 1 and isinstance(texts[0], bytearray):
+        from lookalike.read.long import text_at
+
         return text_at(texts[0], 0, len(texts[0]))
     return bytes_to_arrow([text for text in texts if isinstance(text, bytes)])
 

@@ -1,4 +1,4 @@
-"""One stored file, local or at a URL: how to open it, and whether it has changed.
+"""Stored files, local or at a URL: how to open and read them, and whether they have changed.
 
 Knows bytes, not formats.
 """
@@ -6,20 +6,25 @@ Knows bytes, not formats.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from lookalike.errors import BadDataError, LookalikeError, UsageError
+from lookalike.kernels.small_files import read_files
+from lookalike.types import Int64, UInt8
 from lookalike.types.frozen import frozen
 from lookalike.types.once import once
+from lookalike.types.paths import kernels_open_files, path_block
 
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 """Suffixes of compressed text, and Arrow's name of the compression."""
 
 _BINARY = getattr(os, "O_BINARY", 0)
+_READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0)
 READ_BYTES = 1 << 20
 """How much is read at a time of a file that is not as long as it was."""
 
@@ -56,14 +61,13 @@ class File:
     @once
     def compression(self) -> str | None:
         """`"gzip"`, `"zstd"` or None, by the last suffix."""
-        return COMPRESSIONS.get(os.path.splitext(self.path)[1].lower())
+        return COMPRESSIONS.get(last_suffix(self.path))
 
     @once
     def suffix(self) -> str:
         """The suffix of the format, without that of the compression."""
-        stem, last = os.path.splitext(self.path)
-        last = last.lower()
-        return os.path.splitext(stem)[1].lower() if last in COMPRESSIONS else last
+        last = last_suffix(self.path)
+        return last_suffix(self.path[: -len(last)]) if last in COMPRESSIONS else last
 
     def open(self) -> pa.NativeFile:
         """The stored bytes, from the start. Errors are raised as `LookalikeError`."""
@@ -135,6 +139,40 @@ class File:
         """The error to raise; another one if the file has changed."""
         self.check_unchanged()
         return BadDataError(f"{self.name}: cannot be read: {first_line(error)}")
+
+
+def read_together(files: Sequence[File]) -> tuple[UInt8, Int64] | None:
+    """Read files that fit in memory together.
+
+    Returns
+    -------
+    tuple or None
+        The stored bytes of the files, one after the other and followed by a byte without a meaning, and where each
+        begins, followed by the end of the last. None if there is anything unusual about one of the files: then they
+        must be read one by one.
+    """
+    if not kernels_open_files() or any(file.system is not None or file.stamp is None for file in files):
+        return None
+    stamps = np.array([file.stamp for file in files], np.int64).reshape(len(files), 2)
+    edges = np.zeros(len(files) + 1, np.int64)
+    np.cumsum(stamps[:, 0], out=edges[1:])
+    data, modified = np.empty(edges[-1] + 1, np.uint8), np.ascontiguousarray(stamps[:, 1])
+    paths = path_block([file.path for file in files])
+    return (data, edges) if read_files(paths, _READ, edges, modified, data) == len(files) else None
+
+
+def last_suffix(path: str) -> str:
+    """The last suffix of a path in lower case, as `os.path.splitext` finds it, in a third of the time.
+
+    Examples
+    --------
+    >>> last_suffix("a.b/C.TXT"), last_suffix("a.b/c"), last_suffix("a/.b")
+    ('.txt', '', '')
+    """
+    stem, _, last = path.rpartition(".")
+    if last.isalnum() and stem[-1:].isalnum():
+        return f".{last.lower()}"
+    return os.path.splitext(path)[1].lower()
 
 
 def stamp(path: str) -> tuple[int, int]:

@@ -26,7 +26,7 @@ from lookalike.read.formats import FORMATS, UNCOMPRESSED_ONLY, open_source
 from lookalike.read.names import kept_paths
 from lookalike.read.streams import check_encoding
 from lookalike.read.unreadable import UnreadableSource
-from lookalike.read.walking import NO_INPUT, Finding, match, regular_stamp, silent, walk
+from lookalike.read.walking import NO_INPUT, Finding, known_stamps, match, regular_stamp, silent, walk
 from lookalike.types import INDEX_FILE, KEPT, READ_LIMITS, RUN_FILE, TEMPORARY, ReadLimits, Source, parse_record
 
 
@@ -198,7 +198,9 @@ def _find(given: str, spool: Path | None, before: list[InputFile], how: Finding)
             raise UsageError("standard input (-) was given more than once; it can be read only once")
         return [InputFile(spool_stdin(spool), given, False)]
     found = list(_find_url(given, how) if "://" in given else _find_local(given, how))
-    if inside := [one for one in found if one.file.system is None and how.is_written(one.file.path, one.is_link)]:
+    apart = Path(given).is_dir() and how.is_apart(given)  # then only links can lead to what is written
+    doubtful = [one for one in found if one.file.system is None and not (apart and one.is_link is False)]
+    if inside := [one for one in doubtful if how.is_written(one.file.path, one.is_link)]:
         found = [one for one in found if one not in inside]
         if not found or Path(given).exists():  # matches of a glob that are in the output may be omitted
             raise UsageError(
@@ -235,15 +237,18 @@ def _find_in_folder(folder: str, given: str, how: Finding) -> Iterator[InputFile
     """Every file below a folder except hidden ones, sorted by path."""
     base = Path(folder, KEPT) if read_record(Path(folder)) else Path(folder)
     within = 0 if base == Path() else len(str(base).rstrip(os.sep)) + 1
-    by_parts = sorted(walk(folder, how), key=lambda one: one.path.split(os.sep))  # noqa: PTH206 (a third of the time)
-    for path, whole, error in by_parts:
+    by_parts = sorted(walk(folder, how), key=lambda one: one.path.replace(os.sep, "\0"))
+    for (path, whole, error), known in zip(by_parts, known_stamps([one.path for one in by_parts])):
         if error:
             yield _unreadable(path, given, error, how)
             continue
+        kept_path = path[within:].replace(os.sep, "/")
+        if known:
+            yield InputFile(File(_shown(path), kept_path, path, known[0], known), given, whole, "", False)
+            continue
         try:
             if found := regular_stamp(path):
-                file = _local(path, path[within:].replace(os.sep, "/"), found[:2])
-                yield InputFile(file, given, whole, is_link=found.is_link)
+                yield InputFile(_local(path, kept_path, found[:2]), given, whole, is_link=found.is_link)
         except (OSError, UsageError) as failure:
             why = failure.strerror or "" if isinstance(failure, OSError) else "Permission denied"
             yield _unreadable(path, given, why, how)
@@ -264,9 +269,12 @@ def _local(name: str, kept_path: str, found: tuple[int, int] | None = None) -> F
         raise UsageError(f"{name}: cannot be read: {error.strerror}") from error
     if not os.access(name, os.R_OK):
         raise UsageError(f"{name}: cannot be read: permission denied")
-    # bytes of a name that are not UTF-8 are escaped
-    shown = name if name.isascii() else os.fsencode(name).decode("utf-8", "backslashreplace")
-    return File(shown, kept_path, name, found[0], found)
+    return File(_shown(name), kept_path, name, found[0], found)
+
+
+def _shown(name: str) -> str:
+    """A name whose bytes that are not UTF-8 are escaped."""
+    return name if name.isascii() else os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def _find_url(given: str, how: Finding) -> Iterator[InputFile]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 from lookalike.errors import UsageError
@@ -32,13 +33,19 @@ def refuse_inputs_in(folders: Sequence[Path], inputs: Sequence[str | Path]) -> N
     then not read.
     """
     there = [folder for folder in folders if folder.exists()]
+    is_within = cache(_is_within)  # asked once for all files of a folder
     for given in _local(inputs) if there else ():
         exact = os.path.lexists(given)
-        matches = [given] if exact else glob.glob(given, recursive=True)  # noqa: PTH207
-        inside = [next((folder for folder in there if _is_within(Path(one), folder)), None) for one in matches]
-        if matches and all(inside):
+        matches = [given] if exact else glob.iglob(given, recursive=True)  # noqa: PTH207
+        inside = None
+        for one in matches:
+            place = _folder_of(Path(one))
+            inside = next((folder for folder in there if is_within(place, folder)), None)
+            if inside is None:  # so something is left to read, and the other matches need not be looked at
+                break
+        if inside is not None:
             raise UsageError(
-                f"{given}: is an input in the output folder {inside[0]}, which would be replaced; choose another output"
+                f"{given}: is an input in the output folder {inside}, which would be replaced; choose another output"
             )
 
 
@@ -57,6 +64,11 @@ def _is_same(path: str, out: Path) -> bool:
         return out.samefile(path)
     except OSError:  # the reader will report what is wrong with it
         return False
+
+
+def _folder_of(path: Path) -> Path:
+    """The folder of a file; a folder or a link itself, which may lead anywhere."""
+    return path if path.is_dir() or path.is_symlink() else path.parent
 
 
 def _is_within(path: Path, folder: Path) -> bool:

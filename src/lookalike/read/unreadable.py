@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import field
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from lookalike.errors import BadDataError
 from lookalike.read.files import File
-from lookalike.types import Block, Bool, Int64, ItemMemory, Items, Layout, Rejected, Wanted
+from lookalike.types import Block, Bool, Int64, ItemMemory, Items, Layout, Rejected, StoredFiles, Wanted
 from lookalike.types.frozen import mutable
 
 
@@ -64,6 +65,7 @@ class UnreadableBlock:
         columns = {name: pa.nulls(0, pa.large_string()) for name in wanted.columns}
         return Items(pa.nulls(0, pa.large_string()), columns, [Rejected(source.name, 0, source.error, b"")])
 
-    def kept_rows(self, keep: Bool, decoded: Any = None) -> list[tuple[str, bytes]]:  # noqa: ARG002
+    def kept_rows(self, keep: Bool, decoded: Any = None) -> StoredFiles:  # noqa: ARG002
         """None."""
-        return []
+        nowhere = np.zeros(0, np.int64)
+        return StoredFiles([], np.zeros(1, np.uint8), nowhere, nowhere)

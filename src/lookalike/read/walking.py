@@ -11,18 +11,25 @@ import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
-from functools import cached_property
+from functools import cache, cached_property
+from itertools import repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from lookalike.errors import UsageError
+from lookalike.kernels.small_files import list_states
 from lookalike.read.earlier import LINE_FILES, is_earlier_output, is_index_folder, read_record
 from lookalike.types import KEPT
 from lookalike.types.frozen import frozen
+from lookalike.types.paths import kernels_open_files, path_block
 
 MOST_LEVELS = 500
 """Folders below an input. Python's `os.walk` and `shutil.rmtree` fail at about 1,000, and the results of a run have as
 many levels as its input."""
+AT_ONCE = 1000
+"""Paths that are looked up between two moments at which the user can interrupt."""
 TOO_DEEP = f"more than {MOST_LEVELS} folders deep"
 NO_INPUT = "is an index, not an input; query it with `lookalike index query`, or use it with `dedup --reference`"
 
@@ -53,6 +60,11 @@ class Finding:
     @cached_property
     def _written(self) -> tuple[str, ...]:
         return tuple(os.path.join(folder, "") for folder in self.outputs)
+
+    def is_apart(self, folder: str) -> bool:
+        """Whether the run writes to no folder that contains this one or is inside it."""
+        real = os.path.join(os.path.realpath(folder), "")
+        return not any(written.startswith(real) or real.startswith(written) for written in self._written)
 
     def _real_path(self, path: str, is_link: bool | None) -> str:
         """A path without symbolic links; each folder is resolved once."""
@@ -160,20 +172,42 @@ def regular_stamp(path: str) -> Stamp | None:
     return Stamp(found.st_size, found.st_mtime_ns, is_link) if stat.S_ISREG(found.st_mode) else None
 
 
+def known_stamps(paths: Sequence[str]) -> Iterator[tuple[int, int] | None]:
+    """Size and modification time of regular files that can be read; None for links and for everything else.
+
+    Examples
+    --------
+    >>> list(known_stamps(["no such file"]))
+    [None]
+    """
+    if not kernels_open_files():
+        yield from repeat(None, len(paths))
+        return
+    for first in range(0, len(paths), AT_ONCE):
+        some = paths[first : first + AT_ONCE]
+        states = np.empty((len(some), 4), np.int64)
+        list_states(path_block(some), True, states)
+        yield from ((size, modified) if usual else None for _, size, modified, usual in states.tolist())
+
+
 def match(pattern: str, how: Finding) -> Iterator[Found]:
     """What a glob matches, sorted, with folders that it should have searched but could not read.
 
     With `**`, earlier outputs are skipped and links to folders are not followed, as in a folder.
     """
-    root = _literal_root(pattern)
-    earlier: dict[Path, bool] = {}
+    root, recursive = _literal_root(pattern), "**" in pattern
+
+    @cache
+    def in_earlier(folder: Path) -> bool:
+        """Whether a folder below the root is an earlier output or inside one; asked once for all of its files."""
+        if root not in folder.parents:
+            return False
+        own, outer = skipped(folder, how), in_earlier(folder.parent)
+        return own or outer
+
     for name in sorted(_expand(pattern)):
         path = Path(name)
-        inside = [one for one in path.parents if root in one.parents] if "**" in pattern else []
-        for parent in inside:
-            if parent not in earlier:
-                earlier[parent] = skipped(parent, how)
-        if not any(earlier[parent] for parent in inside):
+        if not recursive or not in_earlier(path.parent):
             yield Found(str(path))
     for parent in Path(pattern).parents:
         for name in sorted(filter(os.path.isdir, _expand(str(parent)))):

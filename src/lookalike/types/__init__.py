@@ -23,7 +23,7 @@ from lookalike.types.arrays import (
     to_arrow,
     to_numpy,
 )
-from lookalike.types.items import Block, ItemMemory, Items, Layout, Rejected, Source, Wanted, total_bytes
+from lookalike.types.items import Block, ItemMemory, Items, Layout, Rejected, Source, StoredFiles, Wanted, total_bytes
 from lookalike.types.limits import READ_LIMITS, ReadLimits
 from lookalike.types.names import DEFAULT_ID, INDEX_FILE, KEPT, RUN_FILE, TEMPORARY
 from lookalike.types.records import parse_record
@@ -58,6 +58,7 @@ __all__ = [
     "Signatures",
     "Source",
     "Span",
+    "StoredFiles",
     "UInt8",
     "UInt32",
     "UInt64",

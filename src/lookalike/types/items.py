@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 
 from lookalike.errors import ResourceError
-from lookalike.types import Bool, Int64
+from lookalike.types import Bool, Int64, UInt8
 from lookalike.types.frozen import frozen
 
 
@@ -82,6 +82,28 @@ class ItemMemory:
                 f"{place}: {what} of {nbytes / 1e6:,.0f} MB needs about {needed / 2**30:.2f} GiB of memory; "
                 f"--memory is {self.memory_bytes / 2**30:.2f} GiB. Increase --memory, or remove the document"
             )
+
+
+class StoredFiles(NamedTuple):
+    """Files that are to be written, each of them an item; their bytes are parts of one array."""
+
+    paths: Sequence[str]
+    """Below `kept/`."""
+    data: UInt8
+    starts: Int64
+    """int64[files]: where each begins."""
+    stops: Int64
+    """int64[files]: where each ends."""
+
+    def slice(self, first: int, last: int) -> StoredFiles:
+        """Consecutive files; nothing is copied."""
+        return StoredFiles(self.paths[first:last], self.data, self.starts[first:last], self.stops[first:last])
+
+    def pieces(self) -> Iterator[tuple[str, memoryview]]:
+        """Path and bytes of each file."""
+        whole = self.data.data
+        for path, start, stop in zip(self.paths, self.starts.tolist(), self.stops.tolist()):
+            yield path, whole[start:stop]
 
 
 class Block(Protocol):

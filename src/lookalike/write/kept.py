@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from lookalike.types import KEPT, Layout, Source
+from lookalike.kernels.small_files import write_files
+from lookalike.types import KEPT, Layout, Source, StoredFiles
 from lookalike.types.parquet import ParquetWriter, read_footer
+from lookalike.types.paths import kernels_open_files, path_block
 from lookalike.write.kept_file import Encoders, KeptFile, Saved
 from lookalike.write.kept_lines import open_lines
 from lookalike.write.row_groups import MOST_COLUMNS, ParallelGroups
@@ -165,8 +167,8 @@ def _empty_file(schema: pa.Schema) -> pa.BufferReader:
 class FileWriter(KeptFile):
     """One file per item, written by two threads if there are several.
 
-    1,800 files of 2.3 kB take 29 ms instead of 42: the system creates the files of a folder one after the other, but
-    fills and closes some meanwhile.
+    The system creates the files of a folder one after the other, but fills and closes some meanwhile: 2,000 files of
+    2.3 kB take 29 ms instead of 44.
     """
 
     def __init__(self, folder: Path, encoders: Encoders | None = None) -> None:
@@ -175,27 +177,33 @@ class FileWriter(KeptFile):
         folder.mkdir(parents=True, exist_ok=True)
         self._made = {""}
 
-    def write(self, stored: list[tuple[str, bytes | memoryview]]) -> None:
-        """Add files: path below the folder, and bytes."""
-        for parent in {name.rpartition("/")[0] for name, _ in stored} - self._made:
+    def write(self, stored: StoredFiles) -> None:
+        """Add files."""
+        for parent in {path.rpartition("/")[0] for path in stored.paths} - self._made:
             os.makedirs(self._folder + parent, exist_ok=True)
             self._made.add(parent)
         if self._encoders is None:
             self._write_files(stored)
             return
-        other = self._encoders.submit(self._write_files, stored[1::2])
+        half = len(stored.paths) // 2
+        other = self._encoders.submit(self._write_files, stored.slice(half, len(stored.paths)))
         try:
-            self._write_files(stored[::2])
+            self._write_files(stored.slice(0, half))
         finally:
             wait([other])  # nothing is written after an error
         other.result()
 
-    def _write_files(self, stored: list[tuple[str, bytes | memoryview]]) -> None:
-        for name, raw in stored:
-            _write_file(self._folder + name, memoryview(raw))
+    def _write_files(self, stored: StoredFiles) -> None:
+        """Write files together; from the first that fails on one by one, which raises the error."""
+        done = 0
+        if kernels_open_files():
+            paths = path_block([self._folder + path for path in stored.paths])
+            done = write_files(paths, _CREATE, stored.data, stored.starts, stored.stops)
+        for path, raw in stored.slice(done, len(stored.paths)).pieces():
+            _write_file(self._folder + path, raw)
 
 
-_CREATE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0)
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 def _write_file(path: str, raw: memoryview) -> None:

@@ -9,8 +9,12 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from lookalike.errors import UsageError
+from lookalike.kernels.small_files import list_states
 from lookalike.types import INDEX_FILE, KEPT, RUN_FILE, parse_record
+from lookalike.types.paths import kernels_open_files, path_block
 
 WRITTEN = "written"
 """Key in run.json: how many files and bytes the run wrote to kept/."""
@@ -41,8 +45,19 @@ _NAMED = 3
 
 def count_kept(folder: Path) -> dict[str, Any]:
     """The number of files and bytes in kept/ of an output folder, for run.json: it reveals files added later."""
-    sizes = [os.lstat(path).st_size for path in _paths(folder / KEPT)]
+    sizes = _sizes(list(_paths(folder / KEPT)))
     return {WRITTEN: {"files": len(sizes), "bytes": sum(sizes)}}
+
+
+def _sizes(paths: list[str]) -> list[int]:
+    """The sizes of files: together, half the time of asking for one after the other in Python."""
+    if kernels_open_files():
+        states = np.empty((len(paths), 4), np.int64)
+        list_states(path_block(paths), False, states)
+        if (states[:, 0] >= 0).all():
+            sizes: list[int] = states[:, 1].tolist()
+            return sizes
+    return [os.lstat(path).st_size for path in paths]
 
 
 def check_replaceable(folder: Path) -> None:
@@ -133,7 +148,8 @@ def _files(folder: Path) -> list[Path]:
 
 def _paths(folder: Path) -> Iterator[str]:
     for parent, _, files in os.walk(folder):
-        yield from (os.path.join(parent, name) for name in files if name not in _DESKTOP_NAMES)
+        within = os.path.join(parent, "")
+        yield from (within + name for name in files if name not in _DESKTOP_NAMES)
 
 
 def _names(foreign: list[str]) -> str:
