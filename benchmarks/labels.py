@@ -1,4 +1,4 @@
-"""Labelled pairs for the tools that need them: known matches, and pairs that are not matches."""
+"""Labelled pairs: for the tools that need them, and those that `lookalike link --review` asks for."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+
+import lookalike as la
 
 MOST = 200
 """Of either kind."""
@@ -36,6 +38,13 @@ def draw_labels(
     pairs = matches + sorted(others)
     same = [True] * len(matches) + [False] * len(others)
     return pa.table({"left": [one for one, _ in pairs], "right": [other for _, other in pairs], "same": same})
+
+
+def label_reviewed(left: pa.Table, right: pa.Table, fields: str, truth: set[tuple[str, str]], count: int) -> pa.Table:
+    """The pairs that lookalike asks for, labelled by the known matches: columns left, right, weight and match."""
+    asked = la.link(left, right, fields=fields, id="id", review=count).review.select(["left", "right", "weight"])
+    pairs = zip(asked["left"].to_pylist(), asked["right"].to_pylist())
+    return asked.append_column("match", pa.array([(str(one), str(other)) in truth for one, other in pairs]))
 
 
 def _share_value(left: pa.ChunkedArray, right: pa.ChunkedArray) -> list[tuple[int, int]]:

@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator
 from itertools import combinations
 from pathlib import Path
 
+import pyarrow as pa
+
 import lookalike as la
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -285,9 +287,9 @@ def judge(links: set[tuple[str, str]], truth: set[tuple[str, str]]) -> tuple[flo
     return 2 * right / max(1, len(found) + len(true)), right / max(1, len(found))
 
 
-def link_ours(case: Case, fields: str) -> tuple[set[tuple[str, str]], dict]:
+def link_ours(case: Case, fields: str, labels: pa.Table | None = None) -> tuple[set[tuple[str, str]], dict]:
     """The links of lookalike (in one table, all pairs within its clusters), and its run record."""
-    result = la.link(case.left, case.right, fields=fields, id="id")
+    result = la.link(case.left, case.right, fields=fields, id="id", labels=labels)
     if case.right is not None:
         return set(zip(result.links["left"].to_pylist(), result.links["right"].to_pylist())), result.run
     groups: dict[int, list[str]] = {}

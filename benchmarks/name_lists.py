@@ -2,9 +2,11 @@
 
 Each pair has a list of the names of some kind of thing (amphibians, elections, stadiums) and a list of other names of
 some of them, both from DBpedia, with the known matches. Partners are removed from the first list, so that only a share
-of the other one has a match. Labels are used to score only. The lists are downloaded once, to `.data/`.
+of the other one has a match. Labels are used to score only, except with `--labels N`: then the N pairs of `--review`
+are labelled, and the precision is the one that is measured on them. The lists are downloaded once, to `.data/`.
 
     python benchmarks/name_lists.py --shares 1,0.2,0.05,0 --only Device,Song
+    python benchmarks/name_lists.py --shares 0.2,0.05 --labels 60
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ import pyarrow as pa
 
 sys.path.insert(0, str(Path(__file__).parent))
 from catalogues import Case
+from labels import label_reviewed
 from mixtures import judge, link_by_tfidf, link_ours
 
 PACKAGE, VERSION = "autofj", "0.0.6"
@@ -75,11 +78,12 @@ def thin(case: Case, share: float, seed: int) -> Case:
     return Case(left, case.right, case.fields, {pair for pair in case.truth if pair[0] not in gone})
 
 
-def measure(case: Case) -> dict[str, float]:
-    """Links, F1, estimated and true precision, whether the interval holds, and the F1 of TF-IDF."""
-    links, run = link_ours(case, case.fields)
+def measure(case: Case, labels: int = 0) -> dict[str, float]:
+    """Links, F1, estimated (or measured) and true precision, its interval, and the F1 of TF-IDF."""
+    known = label_reviewed(case.left, case.right, case.fields, case.truth, labels) if labels else None
+    links, run = link_ours(case, case.fields, known)
     f1, precision = judge(links, case.truth)
-    found = run["precision"] if links else None
+    found = (run["labels"] if labels else run)["precision"] if links else None
     low, high = (found["low"], found["high"]) if found else (math.nan, math.nan)
     return {
         "matches": len(case.truth), "links": len(links), "f1": f1, "true": precision,
@@ -90,7 +94,7 @@ def measure(case: Case) -> dict[str, float]:
 
 def summarise(share: float, runs: list[dict[str, float]]) -> str:
     """A row of the table over all pairs of lists."""
-    linked = [one for one in runs if one["links"]]
+    linked = [one for one in runs if one["links"] and not math.isnan(one["estimate"])]
     errors = [one["estimate"] - one["true"] for one in linked]
     holds = sum(one["low"] - 0.005 <= one["true"] <= one["high"] + 0.005 for one in linked)
     figures = [
@@ -114,6 +118,7 @@ def main() -> None:
     parser.add_argument("--shares", default="1,0.5,0.2,0.1,0.05,0")
     parser.add_argument("--only", default="")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--labels", type=int, default=0, help="label as many pairs first")
     parser.add_argument("--each", action="store_true", help="print a line for every pair of lists, too")
     given = parser.parse_args()
     only = [one for one in given.only.split(",") if one]
@@ -123,7 +128,7 @@ def main() -> None:
     for share in map(float, given.shares.split(",")):
         runs = []
         for name, case in cases:
-            runs.append(measure(thin(case, share, given.seed)))
+            runs.append(measure(thin(case, share, given.seed), given.labels))
             if given.each:
                 print(f"{name:30} {share:5.0%} " + " ".join(f"{key} {value:.3g}" for key, value in runs[-1].items()))
         print(summarise(share, runs), flush=True)

@@ -25,6 +25,7 @@ import lookalike as la
 
 sys.path.insert(0, str(Path(__file__).parent))
 from catalogues import KINDS, Case
+from labels import label_reviewed
 from messy import MESSY, NewsLanguage, join_tables
 
 SHARES = (1.0, 0.5, 0.2, 0.1, 0.05)
@@ -115,10 +116,11 @@ def _entities(truth: set[tuple[str, str]]) -> list[tuple[set[str], set[str]]]:
     return [*found.values()]
 
 
-def judge(case: Case) -> dict[str, float]:
-    """Link, and compare with the truth."""
+def judge(case: Case, labels: int = 0) -> dict[str, float]:
+    """Link, if wanted with the labels of as many pairs, and compare with the truth."""
+    known = label_reviewed(case.left, case.right, case.fields, case.truth, labels) if labels else None
     started = time.process_time()
-    result = la.link(case.left, case.right, fields=case.fields, id="id")
+    result = la.link(case.left, case.right, fields=case.fields, id="id", labels=known)
     seconds = time.process_time() - started
     links = {(str(a), str(b)) for a, b in zip(result.links["left"].to_pylist(), result.links["right"].to_pylist())}
     if case.right is None:
@@ -128,7 +130,7 @@ def judge(case: Case) -> dict[str, float]:
         links = {(min(pair), max(pair)) for ids in groups.values() for pair in combinations(ids, 2)}
     truth = case.truth if case.right is not None else {(min(pair), max(pair)) for pair in case.truth}
     right = len(links & truth)
-    estimate = (result.run["precision"] or {}).get("estimate")
+    estimate = ((result.run["labels"] if labels else result.run)["precision"] or {}).get("estimate")
     return {
         "matches": len(truth), "links": len(links), "f1": 2 * right / max(1, len(links) + len(truth)),
         "precision": right / max(1, len(links)), "recall": right / max(1, len(truth)),
@@ -164,6 +166,9 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=2_000)
     parser.add_argument("--only", default="")
     parser.add_argument("--seeds", default="1")
+    parser.add_argument(
+        "--labels", type=int, default=0, help="label as many pairs first; the precision is then measured"
+    )
     parser.add_argument("--joined", action="store_true", help="link the records of two tables in one")
     given = parser.parse_args()
     print("| data | share | matches | links | F1 | recall | precision | estimated | processor s |")
@@ -173,7 +178,7 @@ def main() -> None:
         for name, share, case in cases(shares, given.records, only, seed):
             if given.joined and case.right is None:
                 continue
-            found = judge(join_tables(case) if given.joined else case)
+            found = judge(join_tables(case) if given.joined else case, given.labels)
             shown = [f"{found[key]:.3f}" for key in ("f1", "recall", "precision", "estimate")]
             counts = [f"{share:.1%}", f"{found['matches']:,}", f"{found['links']:,}"]
             print("|", " | ".join([name, *counts, *shown, f"{found['seconds']:.1f}"]), "|", flush=True)

@@ -13,7 +13,7 @@ from tests.support.catalogues import judge_products, make_products
 import lookalike as la
 from linking import f1, make_people, pairs_of
 from lookalike.errors import UsageError
-from lookalike.linkage.review import inclusion
+from lookalike.linkage.review import doubtful_share, inclusion
 from lookalike.linkage.scoring.calibration import calibrate
 from lookalike.linkage.scoring.labels import Labels, divide, estimate_share, judge_links
 from lookalike.linkage.scoring.weights import fit_weights
@@ -206,6 +206,17 @@ def test_drawing():
     share = inclusion(np.array([0.5, 0.3, 0.2, 0.0]), 2)
     assert share.sum() == pytest.approx(2)
     assert share.tolist() == pytest.approx([1.0, 0.6, 0.4, 0.0])
+
+
+def test_pairs_that_would_represent_too_many_others_are_not_drawn():
+    doubtful, hopeless = np.linspace(0.05, 1, 200), np.full(50_000, 1e-4)
+    share = doubtful_share(np.append(doubtful, hopeless), 60)
+    assert share.sum() == pytest.approx(60)
+    assert (share[:200] > 0).all()
+    assert not share[200:].any()
+    # If most pairs are alike, none of them is left out.
+    assert (doubtful_share(np.append(np.ones(3), hopeless), 60) > 0).all()
+    assert doubtful_share(np.empty(0), 9).tolist() == []
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,7 @@ from lookalike.linkage.scoring.weights import Weights
 from lookalike.linkage.scoring.words.score import DOUBTFUL, LARGE_CLUSTER, score_words
 from lookalike.linkage.scoring.words.weights import CLEAR, WordWeights
 from lookalike.linkage.settings import LinkSettings
+from lookalike.report.linkage.summary import describe_doubt
 from lookalike.types.wording import count, list_words
 
 WORD_PAIRS = 50_000
@@ -372,6 +373,6 @@ def _decide(
         validation, validated, cut, why, chosen, refused, contradictions, recall, notes, agreement.exchanged, method,
         scores.calibration,
     )  # fmt: skip
-    if isinstance(scoring, WordWeights) and found.precision is not None:
-        notes.doubt_precision(*found.precision)
+    if isinstance(scoring, WordWeights) and found.precision is not None and (doubt := describe_doubt(*found.precision)):
+        notes.add(doubt)
     return found

@@ -17,6 +17,9 @@ from lookalike.types import compute as pc
 CERTAIN = 0.2
 """The share of the pairs drawn uniformly from all links, however certain: they show whether the certainty is
 justified."""
+SPREAD = 25.0
+"""A pair that would represent more than this many times as many pairs as the usual one is not drawn: a single label
+would decide all figures, and no number of labels that a person can give would show how many matches there are."""
 POINTS = 0.05
 """With points, a distance from the cut of this share of all points is as doubtful as one bit with weights."""
 
@@ -25,7 +28,7 @@ def review_pairs(found: Linked, left: RecordTable, right: RecordTable | None, co
     """At most `count` candidate pairs to label: ids, an empty column match, weight, and the fields of both records.
 
     `weight` is the number of candidate pairs that a pair represents, so that figures weighted by it hold for all
-    doubtful pairs and links.
+    doubtful pairs and links (see `SPREAD`).
     """
     places, weight = draw_pairs(found, count)
     ends = found.candidates.left[places], found.candidates.right[places]
@@ -55,7 +58,7 @@ def draw_pairs(found: Linked, count: int) -> tuple[Int64, Float64]:
     Systematic sampling: pairs are laid out on a line, each with a length proportional to its doubt, and drawn at equal
     steps. Pairs of one pattern are adjacent, so each pattern gets its share.
     """
-    share = inclusion(_usefulness(found), count)
+    share = doubtful_share(_usefulness(found), count)
     patterns = patterns_of(found.levels).of_pair if len(share) else np.empty(0, np.int32)
     order = np.lexsort((found.score, patterns))
     ends = np.cumsum(share[order])
@@ -84,6 +87,22 @@ def _usefulness(found: Linked) -> Float64:
 
 def _doubt(probability: Float64) -> Float64:
     return np.asarray(probability * (1 - probability))
+
+
+def doubtful_share(useful: Float64, count: int) -> Float64:
+    """The probability that each pair is drawn; 0 if it would represent too many others (see `SPREAD`).
+
+    Examples
+    --------
+    >>> hopeless = np.full(20_000, 1e-4)
+    >>> share = doubtful_share(np.append(np.ones(100), hopeless), 60)
+    >>> share[:100].sum().round(6), share[100:].sum()
+    (np.float64(60.0), np.float64(0.0))
+    """
+    share = inclusion(useful, count)
+    falling = -np.sort(-share)
+    usual = falling[np.searchsorted(np.cumsum(falling), falling.sum() / 2)] if len(falling) else 0.0
+    return inclusion(np.where(SPREAD * share >= usual, useful, 0.0), count)
 
 
 def inclusion(useful: Float64, count: int) -> Float64:

@@ -157,23 +157,32 @@ def measure_links(labels: Labels, linked: Bool, missed: int, folds: int) -> Labe
 def estimate_share(hits: Bool, trials: Bool, weight: Float64, parts: Int64) -> Share | None:
     """The weighted share of hits among trials, with an interval that allows for correlation within parts.
 
-    Wilson's interval, for the number of independent trials that has the observed variance between parts.
+    Wilson's interval, for the number of independent trials that has the observed variance between parts, and at most
+    as many as the weights allow: if one trial has nearly all of the weight, the variance cannot be observed.
 
     Examples
     --------
     >>> hits = np.arange(100) < 90
     >>> [round(one, 3) for one in estimate_share(hits, np.ones(100, bool), np.ones(100), np.arange(100))]
     [0.9, 0.826, 0.945]
+    >>> heavy = np.append(np.ones(99), 9_900.0)
+    >>> [round(one, 3) for one in estimate_share(hits, np.ones(100, bool), heavy, np.arange(100))]
+    [0.009, 0.0, 0.794]
     """
     if not trials.any():
         return None
     won, tried = np.bincount(parts, hits * weight), np.bincount(parts, trials * weight)
     share = min(1.0, float(won.sum() / tried.sum()))
     variance = float(((won - share * tried) ** 2).sum() / tried.sum() ** 2)
-    trial_count = share * (1 - share) / variance if variance > 0 else float(tried.sum() ** 2 / (tried**2).sum())
-    trial_count = min(trial_count, float(trials.sum()))
+    independent = share * (1 - share) / variance if variance > 0 else _effective(tried.astype(np.float64))
+    trial_count = min(independent, _effective(trials * weight))
     low, high = wilson_interval(min(share * trial_count, trial_count), trial_count)
     return Share(share, min(low, share), max(high, share))
+
+
+def _effective(weight: Float64) -> float:
+    """The number of trials with equal weights whose mean varies as much as with these weights."""
+    return float(weight.sum() ** 2 / (weight**2).sum())
 
 
 def patterns_of_labels(labels: Labels, places: Int64, of_pair: Sequence[int] | Int32, patterns: int) -> Float64:

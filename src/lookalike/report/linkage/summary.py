@@ -7,7 +7,8 @@ from lookalike.report.linkage.facts import MODEL_ALONE, LinkReport
 from lookalike.types.wording import count, list_words
 
 _MANY_WRONG = 0.3  # above this share of wrong links, a warning is shown
-_WIDE = 0.3  # from this width of the interval of the precision, a warning is shown
+_WIDE = 0.2  # above this width of its interval, the estimated precision may be off by more than 0.1
+_LABELS = 60  # with as many, it was measured within 0.1 in nine of ten runs with few matches (docs/link-quality.md)
 _GOOD_RECALL = 0.95  # below this, the next steps say how to improve it
 
 
@@ -50,11 +51,8 @@ def list_warnings(report: LinkReport) -> list[str]:
     if report.links == 0:
         found.append("Nothing was linked. Check the scores and fields below: is the cut too high, or a field empty?")
     precision = report.precision if report.links else None
-    if precision is not None and 1 - precision[0] > _MANY_WRONG:
-        wrong = show_share(1 - precision[0])
-        found.append(f"About {wrong} of the links are probably wrong: add fields, or set --precision.")
-    elif precision is not None and (bounds := _wide(*precision[1:])):
-        found.append(f"Between {bounds} of the links are correct: look at some of them below.")
+    if precision is not None and (doubt := describe_doubt(*precision)):
+        found.append(f"{doubt[0].upper()}{doubt[1:]}.")
     if precision is not None and report.source_of_precision == MODEL_ALONE and not report.labels:
         found.append("The precision is the model's own estimate: nothing outside the model confirms it (see Evidence).")
     if report.recall is not None and report.recall[1] < _GOOD_RECALL:
@@ -64,11 +62,25 @@ def list_warnings(report: LinkReport) -> list[str]:
     return found
 
 
-def _wide(low: float | None, high: float | None) -> str:
-    """The interval in words if it is wide; otherwise, or if it is unknown, nothing."""
-    if low is None or high is None or high - low <= _WIDE:
-        return ""
-    return f"{show_share(low)} and {show_share(high)}"
+def describe_doubt(share: float, low: float | None, high: float | None) -> str:
+    """What to do if many links are probably wrong, or if the tables do not show how many are; otherwise, nothing.
+
+    Examples
+    --------
+    >>> describe_doubt(0.6, None, None)
+    'many links are probably wrong (about 40%): add fields, or set --precision'
+    >>> describe_doubt(0.97, 0.94, 0.99)
+    ''
+    """
+    if low is not None and high is not None and high - low > _WIDE:
+        return (
+            f"the tables alone do not show how many links are correct: probably {show_share(low)} to "
+            f"{show_share(high)}. To measure it, label {_LABELS} pairs (--review {_LABELS}, then --labels)"
+        )
+    if 1 - share > _MANY_WRONG:
+        many = "most links" if share < 0.5 else "many links"
+        return f"{many} are probably wrong (about {show_share(1 - share)}): add fields, or set --precision"
+    return ""
 
 
 def estimate_precision(report: LinkReport) -> tuple[float, float | None, float | None, float] | None:
