@@ -30,6 +30,10 @@ STANDS_OUT = 2.0
 error of the number of the others: chance alone may have produced them."""
 
 
+INSTEAD = "add fields, or label pairs (--review 60, then --labels)"
+"""What to do if the tables do not show which pairs are matches."""
+
+
 class Cut(NamedTuple):
     """The smallest score of a link (infinite if nothing is linked), and the reason."""
 
@@ -97,13 +101,13 @@ def _balanced_cut(scores: Scores, note: Note) -> Cut:
     f1 = 2 * matches / (links + matches[-1])
     f1[matches < least_right * links] = 0.0
     if not f1.any():
-        note(f"less than {least_right:.0%} of any links would be right, so nothing is linked; add fields")
+        note(f"less than {least_right:.0%} of any links would be right, so nothing is linked; {INSTEAD}")
         return Cut(math.inf, f"less than {least_right:.0%} of the pairs at or above any score are expected to match")
     last = int(np.argmax(f1))
     if scores.scoring.single != "alone" and matches[last] < STANDS_OUT * math.sqrt(
         max(0.0, links[last] - matches[last])
     ):
-        note("no more pairs are similar than chance can explain, so nothing is linked; add fields")
+        note(f"no more pairs are similar than chance can explain, so nothing is linked; {INSTEAD}")
         return Cut(math.inf, "the pairs at or above any score can be explained by chance")
     place = order[last]
     least = float(scores.probability[place])
