@@ -22,7 +22,7 @@ from lookalike.report.linkage.facts import (
     PairField,
 )
 from lookalike.report.linkage.page import links_page
-from lookalike.report.linkage.summary import estimate_precision, list_warnings
+from lookalike.report.linkage.summary import estimate_precision, list_warnings, sum_up, tiles_of
 from made_up_links import NAMES, make_report
 
 VOID = {"meta", "input", "col"}
@@ -396,6 +396,9 @@ def test_a_wide_interval_and_labels_are_shown_at_the_top() -> None:
     assert [one[:40] for one in list_warnings(doubtful)] == [
         "The tables alone do not show how many li", "The precision is the model's own estimat",
     ]  # fmt: skip
+    assert sum_up(doubtful).endswith("their precision is probably 50% to 90%.")
+    assert ("50% to 90%", "precision, according to the model alone") in tiles_of(doubtful)
+    assert ("75%", "precision, according to the model alone") in tiles_of(replace(doubtful, precision=(0.75, 0.7, 0.8)))
     labelled = replace(doubtful, precision=(0.75, 0.7, 0.8), labels="Measured on 9 labelled pairs: F1 80.0%.")
     assert list_warnings(labelled) == []
     said = summary(labelled)

@@ -39,7 +39,10 @@ def sum_up(report: LinkReport) -> str:
     among = f"between {list_words(tables)}" if len(tables) > 1 else f"among the records of {''.join(tables)}"
     was, its = ("was", "its") if report.links == 1 else ("were", "their")
     precision = estimate_precision(report)
-    known = "unknown" if precision is None else show_about(precision[0])
+    if precision is None:
+        known = "unknown"
+    else:
+        known = f"probably {show_interval(*precision[1:3])}" if _is_wide(*precision[1:3]) else show_about(precision[0])
     return f"{count(report.links, 'link')} {was} found {among}; {its} precision is {known}."
 
 
@@ -72,15 +75,20 @@ def describe_doubt(share: float, low: float | None, high: float | None) -> str:
     >>> describe_doubt(0.97, 0.94, 0.99)
     ''
     """
-    if low is not None and high is not None and high - low > _WIDE:
+    if _is_wide(low, high):
         return (
-            f"the tables alone do not show how many links are correct: probably {show_share(low)} to "
-            f"{show_share(high)}. To measure it, label {_LABELS} pairs (--review {_LABELS}, then --labels)"
+            f"the tables alone do not show how many links are correct: probably {show_interval(low, high)}. To measure "
+            f"it, label {_LABELS} pairs (--review {_LABELS}, then --labels)"
         )
     if 1 - share > _MANY_WRONG:
         many = "most links" if share < 0.5 else "many links"
         return f"{many} are probably wrong (about {show_share(1 - share)}): add fields, or set --precision"
     return ""
+
+
+def _is_wide(low: float | None, high: float | None) -> bool:
+    """Whether the interval of the precision is too wide for a single number to say much."""
+    return low is not None and high is not None and high - low > _WIDE
 
 
 def estimate_precision(report: LinkReport) -> tuple[float, float | None, float | None, float] | None:
@@ -124,7 +132,9 @@ def tiles_of(report: LinkReport) -> list[tuple[str, str]]:
     if precision is None:
         figures.append(("unknown", "precision"))
     else:
-        figures.append((show_share(precision[0]), f"precision, {origin}"))
+        interval = show_interval(*precision[1:3])
+        shown = interval if _is_wide(*precision[1:3]) else show_share(precision[0])
+        figures.append((shown, f"precision, {origin}"))
     figures.append(
         ("unknown" if report.recall is None else show_share(report.recall[0]), "of the matches were compared")
     )
