@@ -9,6 +9,7 @@ import pytest
 
 import lookalike as la
 from lookalike.linkage.scoring.words.alike import alike_bits
+from lookalike.linkage.scoring.words.weights import partner_bits, probability_of
 
 
 def make_word(draw, syllables):
@@ -43,6 +44,28 @@ def test_places_that_are_listed_twice_are_found():
     pairs = zip(found.links["left"].to_pylist(), found.links["right"].to_pylist())
     hits = sum(one.partition("-")[0] == other.partition("-")[0] for one, other in pairs)
     assert 2 * hits / (len(found.links) + 60) >= 0.95
+
+
+def test_equal_records_are_linked_even_if_others_are_similar():
+    """Some restaurants have a garden that is listed, too."""
+    rows = make_places(0, 3)
+    copied = rows[:60]
+    rows += [{"id": f"garden of {row['id']}", "place": f"{row['place']} garden"} for row in rows[:5]]
+    found = la.link([*rows, *({**row, "id": f"copy of {row['id']}"} for row in copied)], fields="place:text", id="id")
+    pairs = {frozenset(pair) for pair in zip(found.links["left"].to_pylist(), found.links["right"].to_pylist())}
+    assert {frozenset((row["id"], f"copy of {row['id']}")) for row in copied} <= pairs
+
+
+def test_equal_pairs_are_at_least_as_likely_as_they_are_on_average():
+    left, right, score = np.array([0, 2, 0], np.int32), np.array([1, 3, 2], np.int32), np.array([4.0, 4.0, 3.9])
+    common, same = np.ones(3), np.array([True, True, False])
+    alone = score + partner_bits(left, right, score, 4, "alone", common)
+    score[1] = 3.0  # the other record is a better partner of the third than its copy
+    before, now = (score + partner_bits(left, right, score, 4, "alone", common, some) for some in (None, same))
+    assert before[0] == now[0] < alone[0] + 1e-9
+    assert before[1] < now[1] < now[0]
+    assert before[2] == now[2]
+    assert probability_of(now[1:2]) == pytest.approx(probability_of(before[:2]).mean())
 
 
 def test_a_pair_with_less_in_common_than_not_loses_bits():

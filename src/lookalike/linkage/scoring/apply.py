@@ -68,6 +68,7 @@ def _score_words(
     )  # fmt: skip
     measured = evidence.measure(pairs.left, pairs.right, agreement.levels, run.workers.map)
     score = score_rows(measured, known.weights, known.prior_bits)
-    score += partner_bits(pairs.left, pairs.right, score, len(columns[0]), single, evidence.in_common(measured))
+    ends, common = (pairs.left, pairs.right), evidence.in_common(measured)
+    score += partner_bits(*ends, score, len(columns[0]), single, common, evidence.same(*ends))
     with np.errstate(over="ignore"):
         return Scores(made, score, 1 / (1 + np.exp2(-score)))

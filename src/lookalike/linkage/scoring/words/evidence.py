@@ -17,7 +17,7 @@ from lookalike.linkage.compare.swapped_names import insert_exchanged
 from lookalike.linkage.compare.texts import FEATURES, TextComparer
 from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.partners import Texts
-from lookalike.types import Float32, Float64, Int8, Int32, Int64, Mapper
+from lookalike.types import Bool, Float32, Float64, Int8, Int32, Int64, Mapper
 
 MOST_CODES = 2.0
 """The rarity of shared codes is limited to that of two codes that occur in one record only."""
@@ -201,6 +201,10 @@ class Evidence:
         parts = {what: START[what] for what in ("trigrams", "words", "words of the shorter")}
         shares = sum(part * self._of_texts(measured, what) for what, part in parts.items()) / sum(parts.values())
         return np.minimum(shares, 1 - self._of_texts(measured, "conflicting numbers")).astype(np.float64)
+
+    def same(self, left: Int32, right: Int32) -> Bool:
+        """Which pairs have equal values in all fields."""
+        return np.asarray(np.all([column.codes[left] == column.codes[right] for column in self._columns], axis=0))
 
     def conflicts(self, measured: Float32) -> Float32:
         """The share of numbers and codes that conflict in each pair; NaN if a record has none."""

@@ -101,7 +101,8 @@ def score_words(
         evidence, factor * weights, factor * start + shift, float(best.sum()), learned, tuple(notes), single=single,
         doubts=tuple(scale_scores(score[mutual], one) for one in others),
     )  # fmt: skip
-    score += partner_bits(pairs.left, pairs.right, score, records, single, common)
+    same = evidence.same(pairs.left, pairs.right) if one else None
+    score += partner_bits(pairs.left, pairs.right, score, records, single, common, same)
     probability = probability_of(score)
     made = replace(made, rows=tuple(_rows(made, measured, agreement, probability)))
     return Scores(made, score, probability)

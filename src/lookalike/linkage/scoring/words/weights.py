@@ -356,7 +356,13 @@ def probability_of(bits: Float64) -> Float64:
 
 
 def partner_bits(
-    left: Int32, right: Int32, score: Float64, records: int, single: str = "both", common: Float64 | None = None
+    left: Int32,
+    right: Int32,
+    score: Float64,
+    records: int,
+    single: str = "both",
+    common: Float64 | None = None,
+    same: Bool | None = None,
 ) -> Float64:
     """The (negative) bits of a pair if one of its records has a better partner; 0 if neither has (unless one table).
 
@@ -364,7 +370,9 @@ def partner_bits(
     (`none`), a pair loses its distance to the best score of either record, and `SECOND_CHOICE` for each of the two
     records that has a better partner: matches of the same record have similar scores. In one table (`alone`), a pair
     gains or loses its lead; in one table of `groups`, the lead of its group, if the pair is within one. There, it
-    also loses bits if its records have less in common than not (`common`, needed for one table only).
+    also loses bits if its records have less in common than not (`common`, needed for one table only), but no pair of
+    records that are the `same` in all fields is less likely a match than such pairs are on average: what other records
+    are similar says nothing about two that are equal.
 
     Examples
     --------
@@ -375,15 +383,18 @@ def partner_bits(
     >>> [partner_bits(left, right, score, 3, single, common).round().tolist() for single in ("alone", "groups")]
     [[1.0, -11.0], [1.0, -13.0]]
     """
-    if single == "groups":
+    if single in ("alone", "groups"):
         assert common is not None
-        bits = -np.maximum(score, 0.0) - LEAST_DOUBT
-        inside, stands_out = stand_out_in_groups(left, right, score, are_alike(common), records)
-        bits[inside] = stands_out - score[inside] + alike_bits(common[inside])
+        if single == "alone":
+            bits = stand_out(left, right, score, records) - score + alike_bits(common)
+        else:
+            bits = -np.maximum(score, 0.0) - LEAST_DOUBT
+            inside, stands_out = stand_out_in_groups(left, right, score, are_alike(common), records)
+            bits[inside] = stands_out - score[inside] + alike_bits(common[inside])
+        if same is not None and same.any():
+            usual = float(np.clip(probability_of((score + bits)[same]).mean(), *LIKELY))
+            bits[same] = np.maximum(bits[same], np.log2(usual / (1 - usual)) - score[same])
         return bits
-    if single == "alone":
-        assert common is not None
-        return stand_out(left, right, score, records) - score + alike_bits(common)
     best = Best.find(left, right, score, records)
     if single == "none":
         rival = np.maximum(best.score[left], best.score[right])
