@@ -5,11 +5,15 @@ from __future__ import annotations
 import random
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import lookalike as la
+from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.scoring.words.alike import alike_bits
-from lookalike.linkage.scoring.words.weights import partner_bits, probability_of
+from lookalike.linkage.scoring.words.equal import count_twins, lone_pairs, share_of_matches
+from lookalike.linkage.scoring.words.partner_bits import partner_bits
+from lookalike.linkage.scoring.words.weights import probability_of
 
 
 def make_word(draw, syllables):
@@ -54,6 +58,37 @@ def test_equal_records_are_linked_even_if_others_are_similar():
     found = la.link([*rows, *({**row, "id": f"copy of {row['id']}"} for row in copied)], fields="place:text", id="id")
     pairs = {frozenset(pair) for pair in zip(found.links["left"].to_pylist(), found.links["right"].to_pylist())}
     assert {frozenset((row["id"], f"copy of {row['id']}")) for row in copied} <= pairs
+
+
+def make_volumes(draw, books):
+    """Books of two volumes each, so that every record has a look-alike in its own table."""
+    titles = [" ".join(make_word(draw, 3) for _ in range(4)) for _ in range(books)]
+    return [{"title": f"{title} volume {n}", "price": draw.randint(5, 90)} for title in titles for n in (1, 2)]
+
+
+@pytest.mark.parametrize("shared", [0, 8, 20])
+def test_equal_records_of_two_tables_stand_out_from_look_alikes_within_them(shared):
+    draw = random.Random(4)
+    left, right = make_volumes(draw, 150), make_volumes(draw, 150)
+    tables = [[{**row, "id": f"{name}{n}"} for n, row in enumerate(rows)]
+              for name, rows in (("a", left), ("b", [*left[: 2 * shared : 2], *right]))]  # fmt: skip
+    found = la.link(*tables, fields="title:text,price", id="id", threads=1)
+    pairs = set(zip(found.links["left"].to_pylist(), found.links["right"].to_pylist()))
+    assert pairs == {(f"a{2 * n}", f"b{n}") for n in range(shared)}
+    assert shared == 0 or found.run["precision"]["estimate"] > 0.8
+
+
+@pytest.mark.parametrize(("names", "shared", "share"), [(3_000, 0, 0.0), (3_000, 100, 0.55), (10**6, 100, 0.99)])
+def test_the_share_of_matches_among_equal_records(names, shared, share):
+    """Names are drawn at random, so that different records have the same name; the last ones of both tables match."""
+    draw, sizes = np.random.default_rng(7), (700, 600)
+    codes = draw.integers(0, names, sum(sizes)).astype(np.int32)
+    codes[sizes[0] : sizes[0] + shared] = codes[:shared] = names + np.arange(shared)
+    left, right = (part.ravel() for part in np.meshgrid(np.arange(sizes[0]), np.arange(sizes[0], sum(sizes))))
+    lone = lone_pairs(left, right, codes[left] == codes[right], sum(sizes))
+    column = Column("name", "text", codes, pa.array([""]))
+    twins = count_twins([column], 0, sizes[0]) + count_twins([column], sizes[0], sum(sizes))
+    assert share_of_matches(int(lone.sum()), twins, sizes) == pytest.approx(share, abs=0.15)
 
 
 def test_equal_pairs_are_at_least_as_likely_as_they_are_on_average():

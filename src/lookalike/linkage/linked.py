@@ -192,7 +192,8 @@ class Linked:
             return None
         mean, bounds = float(self.probability[self.chosen].mean()), None
         if isinstance(self.scoring, WordWeights) and self.calibration is None:
-            bounds = self.scoring.bounds(self.score[self.chosen])
+            ends = self.candidates.left[self.chosen], self.candidates.right[self.chosen]
+            bounds = self.scoring.bounds(self.score[self.chosen], self.scoring.evidence.same(*ends))
         return (mean, None, None) if bounds is None else (mean, *_widen(mean, bounds, int(self.chosen.sum())))
 
 

@@ -38,7 +38,7 @@ def test_copies_are_those_of_the_definition(table, many):
 
 
 def test_equal_digests_of_different_records_make_no_copies(monkeypatch):
-    monkeypatch.setattr(module, "_digest", lambda codes: np.zeros(len(codes), np.uint64))
+    monkeypatch.setattr(module, "digest_rows", lambda codes: np.zeros(len(codes), np.uint64))
     table = [(0, 0), (1, 0), (0, 0), (0, 1), (0, 0)]
     assert find_copies(columns_of(table), 2).first.tolist() == [0, 1, 0, 3, 0]
 

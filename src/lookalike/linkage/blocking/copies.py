@@ -85,7 +85,7 @@ def find_copies(columns: Sequence[Column], many: int) -> Copies:
     """
     codes = np.stack([column.codes for column in columns], axis=1)
     found = np.arange(len(codes), dtype=np.int32)
-    _, starts, group, sizes = np.unique(_digest(codes), return_index=True, return_inverse=True, return_counts=True)
+    _, starts, group, sizes = np.unique(digest_rows(codes), return_index=True, return_inverse=True, return_counts=True)
     often = (sizes[group] > many) & (codes >= 0).any(axis=1)
     places = np.flatnonzero(often)
     first = starts[group[places]]
@@ -94,8 +94,8 @@ def find_copies(columns: Sequence[Column], many: int) -> Copies:
     return Copies(found, many)
 
 
-def _digest(codes: Int32) -> UInt64:
-    """A digest of each row."""
+def digest_rows(codes: Int32) -> UInt64:
+    """A digest of each row of int32[records, fields]."""
     digests = np.zeros(len(codes), np.uint64)
     for field in codes.T:
         digests = (digests ^ (field.astype(np.int64).view(np.uint64) + np.uint64(1))) * _MULTIPLIER

@@ -16,7 +16,8 @@ from lookalike.linkage.scoring.model import KnownWords, Model
 from lookalike.linkage.scoring.points import Points
 from lookalike.linkage.scoring.score import Agreement, Scores, score_by_points, score_by_weights
 from lookalike.linkage.scoring.words.evidence import Evidence
-from lookalike.linkage.scoring.words.weights import WordWeights, partner_bits
+from lookalike.linkage.scoring.words.partner_bits import partner_bits
+from lookalike.linkage.scoring.words.weights import WordWeights
 from lookalike.linkage.settings import LinkSettings
 
 
@@ -64,11 +65,11 @@ def _score_words(
         )
     made = WordWeights(
         evidence, known.weights, known.prior_bits, known.expected, known.learned, (), known.rows, single=single,
-        doubts=known.doubts,
+        doubts=known.doubts, equal=known.equal,
     )  # fmt: skip
     measured = evidence.measure(pairs.left, pairs.right, agreement.levels, run.workers.map)
     score = score_rows(measured, known.weights, known.prior_bits)
     ends, common = (pairs.left, pairs.right), evidence.in_common(measured)
-    score += partner_bits(*ends, score, len(columns[0]), single, common, evidence.same(*ends))
+    score += partner_bits(*ends, score, len(columns[0]), single, common, evidence.same(*ends), known.equal)
     with np.errstate(over="ignore"):
         return Scores(made, score, 1 / (1 + np.exp2(-score)))

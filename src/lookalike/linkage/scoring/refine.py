@@ -13,14 +13,8 @@ from lookalike.linkage.scoring.labels import Labels
 from lookalike.linkage.scoring.logistic import Pull, fit_logistic, score_rows
 from lookalike.linkage.scoring.points import Points
 from lookalike.linkage.scoring.score import Agreement, Scores
-from lookalike.linkage.scoring.words.weights import (
-    LEAST_DOUBT,
-    LN2,
-    WordWeights,
-    bounds_of,
-    partner_bits,
-    probability_of,
-)
+from lookalike.linkage.scoring.words.partner_bits import LEAST_DOUBT, partner_bits
+from lookalike.linkage.scoring.words.weights import LN2, WordWeights, bounds_of, probability_of
 from lookalike.linkage.settings import LinkSettings
 from lookalike.types import Bool, Float32, Float64, Int64
 
@@ -74,7 +68,7 @@ def _refine_words(
 
     def score_pairs(weights: Float64, prior: float) -> tuple[Float64, Float64]:
         score = score_rows(measured, weights, prior)
-        return score, partner_bits(pairs.left, pairs.right, score, records, made.single, common, same)
+        return score, partner_bits(pairs.left, pairs.right, score, records, made.single, common, same, made.equal)
 
     score, bits = score_pairs(weights, prior)
     # A better partner costs a pair a fixed number of bits, so such pairs say nothing about the scale of scores. A match

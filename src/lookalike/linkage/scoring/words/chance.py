@@ -40,6 +40,8 @@ best of the wrong partners, they have no lead; if that is hidden, they have one.
 UNCERTAIN = 1.0
 """Standard errors by which the number of pairs by chance may exceed the one predicted from the tables. Without them, a
 few pairs more than predicted would count as matches, which leave fewer records to chance, so that even more would."""
+MISSING = 2.0
+"""Standard errors of the number of pairs by chance that may be missing where they are expected."""
 MIDDLE = (0.2, 0.7)
 """The range of quantiles of scores by chance in which partners by chance are counted: it contains few matches."""
 
@@ -170,15 +172,36 @@ def bin_edges(score: Float64, per_bin: int = PER_BIN) -> Float64:
 
 
 def settle(score: Float64, edges: Float64, by_chance: Callable[[Float64], Float64]) -> Float64:
-    """The probability of each pair, such that matches and pairs by chance add up to the observed pairs in each bin."""
+    """The probability of each pair, such that matches and pairs by chance add up to the observed pairs in each bin.
+
+    `by_chance` takes the number of matches in each bin and returns the expected number of pairs by chance.
+    """
     seen = np.histogram(score, edges)[0].astype(np.float64)
     weight, matches = np.maximum(seen, 1e-9), np.zeros(len(seen))
     share = matches
     for _ in range(ROUNDS):
-        excess = np.maximum(1 - by_chance(matches) / weight, -LESS_THAN_CHANCE)
+        excess = np.maximum(1 - move_down(by_chance(matches), seen) / weight, -LESS_THAN_CHANCE)
         share = np.clip(rising(excess, weight), 0.0, 1.0)
         now = share * seen
         if np.abs(now - matches).sum() < 1e-3 * len(score):
             break
         matches = (matches + now) / 2
     return share[np.searchsorted(edges, score, "right") - 1]
+
+
+def move_down(by_chance: Float64, seen: Float64) -> Float64:
+    """Move pairs by chance that are expected at higher scores than are seen to lower ones, but for a few (`MISSING`).
+
+    If every record of a table is one of a pair, such as the two volumes of a book, chance is expected to score higher
+    than anything between the tables. Then it explains what scores lower, too.
+
+    Examples
+    --------
+    >>> move_down(np.array([0.0, 0, 80, 20]), np.array([50.0, 40, 9, 1])).tolist()
+    [30.0, 40.0, 10.0, 20.0]
+    >>> move_down(np.array([50.0, 30, 9, 1]), np.array([50.0, 40, 19, 11])).tolist()
+    [50.0, 30.0, 9.0, 1.0]
+    """
+    total = float(by_chance.sum())
+    least = total - (seen.sum() - np.cumsum(seen)) - MISSING * np.sqrt(total)
+    return np.diff(np.maximum.accumulate(np.maximum(np.cumsum(by_chance), least)), prepend=0.0)

@@ -19,11 +19,10 @@ import numpy as np
 from lookalike.linkage.scoring.logistic import Pull, fit_logistic, score_rows
 from lookalike.linkage.scoring.weights import WeightsRow
 from lookalike.linkage.scoring.words.alike import add_bits, alike_bits, are_alike
-from lookalike.linkage.scoring.words.alone import judge_alone, judge_groups, stand_out
-from lookalike.linkage.scoring.words.best_partners import Best, Partners, second_leads
+from lookalike.linkage.scoring.words.alone import judge_alone, judge_groups
+from lookalike.linkage.scoring.words.best_partners import Partners, second_leads
 from lookalike.linkage.scoring.words.chance import judge_partners
 from lookalike.linkage.scoring.words.evidence import Evidence, Feature
-from lookalike.linkage.scoring.words.groups import stand_out_in_groups
 from lookalike.linkage.scoring.words.within import Chance, rescale
 from lookalike.types import Bool, Float32, Float64, Int8, Int32, Int64, UInt64
 
@@ -54,10 +53,6 @@ NINE_IN_TEN = 1.645
 """Standard errors on either side of an estimate between which nine in ten values are."""
 SAMPLE = 30_000
 """The most best partners, and the most rivals of best partners, to learn weights from."""
-LEAST_DOUBT = 10.0
-"""The fewest bits that a pair loses if one of its records has a better partner."""
-SECOND_CHOICE = 3.0
-"""The bits that a pair loses for each of its records with a better partner, if records can have several matches."""
 LIKELY = (1e-3, 1 - 1e-3)
 """Probabilities are clipped to these bounds before the scale of scores is fitted to them."""
 FLAT = 1e-3
@@ -87,6 +82,8 @@ class WordWeights:
     whose groups are scored in this way."""
     doubts: tuple[tuple[float, float], ...] = ()
     """Factors and shifts that convert scores to those under other estimates of chance."""
+    equal: float = 0.0
+    """Between two tables, the least probability of a pair of equal records (`equal.share_of_matches`)."""
 
     @property
     def features(self) -> list[Feature]:
@@ -106,14 +103,16 @@ class WordWeights:
             found[:, field] = score_rows(measured[:, here], self.weights[here])
         return found
 
-    def bounds(self, score: Float64) -> tuple[float, float] | None:
+    def bounds(self, score: Float64, same: Bool) -> tuple[float, float] | None:
         """The lowest and the highest plausible share of matches among pairs with these scores; None if unknown.
 
         Even if chance were known exactly, the number of pairs that it produces varies, as in any Poisson process.
+        Equal records (`same`) are judged regardless of the scores by chance.
         """
         if not self.doubts or not len(score):
             return None
-        means = [float(probability_of(factor * score + shift).mean()) for factor, shift in self.doubts]
+        least = np.where(same, self.equal, 0.0)
+        means = [float(np.maximum(probability_of(one * score + other), least).mean()) for one, other in self.doubts]
         errors = [NINE_IN_TEN * math.sqrt((1 - mean) / len(score)) for mean in means]
         lowest, highest = (side(range(len(means)), key=means.__getitem__) for side in (min, max))
         return max(0.0, means[lowest] - errors[lowest]), min(1.0, means[highest] + errors[highest])
@@ -353,54 +352,3 @@ def probability_of(bits: Float64) -> Float64:
     [0.0, 0.5, 0.67, 1.0]
     """
     return np.asarray(1 / (1 + np.exp2(-np.clip(bits, -500, 500))))
-
-
-def partner_bits(
-    left: Int32,
-    right: Int32,
-    score: Float64,
-    records: int,
-    single: str = "both",
-    common: Float64 | None = None,
-    same: Bool | None = None,
-) -> Float64:
-    """The (negative) bits of a pair if one of its records has a better partner; 0 if neither has (unless one table).
-
-    `single` says which records have at most one match (`WordWeights.single`). With several matches per record
-    (`none`), a pair loses its distance to the best score of either record, and `SECOND_CHOICE` for each of the two
-    records that has a better partner: matches of the same record have similar scores. In one table (`alone`), a pair
-    gains or loses its lead; in one table of `groups`, the lead of its group, if the pair is within one. There, it
-    also loses bits if its records have less in common than not (`common`, needed for one table only), but no pair of
-    records that are the `same` in all fields is less likely a match than such pairs are on average: what other records
-    are similar says nothing about two that are equal.
-
-    Examples
-    --------
-    >>> left, right, score = np.array([0, 0], np.int32), np.array([1, 2], np.int32), np.array([4.0, 3.0])
-    >>> [partner_bits(left, right, score, 3, single).tolist() for single in ("both", "none", "right")]
-    [[0.0, -14.0], [0.0, -4.0], [0.0, 0.0]]
-    >>> common = np.array([1.0, 0.0])
-    >>> [partner_bits(left, right, score, 3, single, common).round().tolist() for single in ("alone", "groups")]
-    [[1.0, -11.0], [1.0, -13.0]]
-    """
-    if single in ("alone", "groups"):
-        assert common is not None
-        if single == "alone":
-            bits = stand_out(left, right, score, records) - score + alike_bits(common)
-        else:
-            bits = -np.maximum(score, 0.0) - LEAST_DOUBT
-            inside, stands_out = stand_out_in_groups(left, right, score, are_alike(common), records)
-            bits[inside] = stands_out - score[inside] + alike_bits(common[inside])
-        if same is not None and same.any():
-            usual = float(np.clip(probability_of((score + bits)[same]).mean(), *LIKELY))
-            bits[same] = np.maximum(bits[same], np.log2(usual / (1 - usual)) - score[same])
-        return bits
-    best = Best.find(left, right, score, records)
-    if single == "none":
-        rival = np.maximum(best.score[left], best.score[right])
-        choices = (best.partner[left] != right).astype(np.float64) + (best.partner[right] != left)
-        return np.asarray(score - rival - SECOND_CHOICE * choices)
-    ends = {"left": [(left, right)], "right": [(right, left)], "both": [(left, right), (right, left)]}[single]
-    chosen = np.all([best.partner[own] == other for own, other in ends], axis=0)
-    rival = np.max([best.score[own] for own, _ in ends], axis=0)
-    return np.where(chosen, 0.0, -np.maximum(rival, 0.0) - LEAST_DOUBT)
