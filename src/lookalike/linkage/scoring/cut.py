@@ -14,6 +14,7 @@ from lookalike.linkage.scoring.score import Scores
 from lookalike.linkage.scoring.validation import Validation
 from lookalike.linkage.scoring.words.weights import WordWeights
 from lookalike.linkage.settings import DEFAULT_PROBABILITY, LinkSettings
+from lookalike.report.linkage.summary import LABEL_PAIRS
 
 LEAST_LIKELY = 0.01
 """Pairs with a lower probability are never links."""
@@ -28,10 +29,6 @@ LEAST_RIGHT_ALONE = 1 / 2
 STANDS_OUT = 2.0
 """Between two tables, nothing is linked if fewer links are expected to be correct than this multiple of the standard
 error of the number of the others: chance alone may have produced them."""
-
-
-INSTEAD = "add fields, or label pairs (--review 60, then --labels)"
-"""What to do if the tables do not show which pairs are matches."""
 
 
 class Cut(NamedTuple):
@@ -101,13 +98,15 @@ def _balanced_cut(scores: Scores, note: Note) -> Cut:
     f1 = 2 * matches / (links + matches[-1])
     f1[matches < least_right * links] = 0.0
     if not f1.any():
-        note(f"less than {least_right:.0%} of any links would be right, so nothing is linked; {INSTEAD}")
+        note(
+            f"less than {least_right:.0%} of any links would be right, so nothing is linked; add fields, or {LABEL_PAIRS}"
+        )
         return Cut(math.inf, f"less than {least_right:.0%} of the pairs at or above any score are expected to match")
     last = int(np.argmax(f1))
     if scores.scoring.single != "alone" and matches[last] < STANDS_OUT * math.sqrt(
         max(0.0, links[last] - matches[last])
     ):
-        note(f"no more pairs are similar than chance can explain, so nothing is linked; {INSTEAD}")
+        note(f"no more pairs are similar than chance can explain, so nothing is linked; add fields, or {LABEL_PAIRS}")
         return Cut(math.inf, "the pairs at or above any score can be explained by chance")
     place = order[last]
     least = float(scores.probability[place])

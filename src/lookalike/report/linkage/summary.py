@@ -8,7 +8,9 @@ from lookalike.types.wording import count, list_words
 
 _MANY_WRONG = 0.3  # above this share of wrong links, a warning is shown
 _WIDE = 0.2  # above this width of its interval, the estimated precision may be off by more than 0.1
-_LABELS = 60  # with as many, it was measured within 0.1 in nine of ten runs with few matches (docs/link-quality.md)
+LABEL_PAIRS = "label 60 pairs (--review 60, then --labels)"
+"""What to do if the tables do not show which pairs are matches. With as many labels, the precision was measured within
+0.1 in nine of ten runs with few matches (docs/link-quality.md)."""
 _GOOD_RECALL = 0.95  # below this, the next steps say how to improve it
 
 
@@ -78,7 +80,7 @@ def describe_doubt(share: float, low: float | None, high: float | None) -> str:
     if _is_wide(low, high):
         return (
             f"the tables alone do not show how many links are correct: probably {show_interval(low, high)}. To measure "
-            f"it, label {_LABELS} pairs (--review {_LABELS}, then --labels)"
+            f"it, {LABEL_PAIRS}"
         )
     if 1 - share > _MANY_WRONG:
         many = "most links" if share < 0.5 else "many links"
