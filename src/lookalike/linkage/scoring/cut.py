@@ -98,9 +98,8 @@ def _balanced_cut(scores: Scores, note: Note) -> Cut:
     f1 = 2 * matches / (links + matches[-1])
     f1[matches < least_right * links] = 0.0
     if not f1.any():
-        note(
-            f"less than {least_right:.0%} of any links would be right, so nothing is linked; add fields, or {LABEL_PAIRS}"
-        )
+        few = f"less than {least_right:.0%} of any links would be right"
+        note(f"{few}, so nothing is linked; add fields, or {LABEL_PAIRS}")
         return Cut(math.inf, f"less than {least_right:.0%} of the pairs at or above any score are expected to match")
     last = int(np.argmax(f1))
     if scores.scoring.single != "alone" and matches[last] < STANDS_OUT * math.sqrt(
