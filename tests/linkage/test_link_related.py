@@ -93,10 +93,10 @@ def test_the_share_of_matches_among_equal_records(names, shared, share):
 
 def test_equal_pairs_are_at_least_as_likely_as_they_are_on_average():
     left, right, score = np.array([0, 2, 0], np.int32), np.array([1, 3, 2], np.int32), np.array([4.0, 4.0, 3.9])
-    common, same = np.ones(3), np.array([True, True, False])
+    common, column = np.ones(3), Column("name", "text", np.array([0, 0, 1, 1], np.int32), pa.array(["a", "b"]))
     alone = score + partner_bits(left, right, score, 4, "alone", common)
     score[1] = 3.0  # the other record is a better partner of the third than its copy
-    before, now = (score + partner_bits(left, right, score, 4, "alone", common, some) for some in (None, same))
+    before, now = (score + partner_bits(left, right, score, 4, "alone", common, some) for some in ([], [column]))
     assert before[0] == now[0] < alone[0] + 1e-9
     assert before[1] < now[1] < now[0]
     assert before[2] == now[2]

@@ -19,6 +19,7 @@ from lookalike.linkage.blocking.third_records import insert_pairs, propose_by_th
 from lookalike.linkage.decide.links import choose_assignment, decide_links
 from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.fields.reader import FieldReader
+from lookalike.linkage.fields.row_numbers import find_row_numbers
 from lookalike.linkage.linked import Linked, TableSizes, first_records
 from lookalike.linkage.memory import check_columns
 from lookalike.linkage.notes import Notes
@@ -94,7 +95,7 @@ def link_tables(
     sizes, notes = TableSizes(len(left), None if right is None else len(right)), Notes(run.progress)
     given = run.settings
     with run.progress.stage("reading fields"):
-        run, columns = _read_fields(left, right, run, notes)
+        run, columns = _read_fields(left, right, run, notes, known is None)
         if known is not None:
             columns = [column for column in columns if column.name in known.names]
         validating = ValidatingField.read(left, right, run.settings, notes.add)
@@ -277,9 +278,12 @@ def _score(
 
 
 def _read_fields(
-    left: pa.Table, right: pa.Table | None, run: Run[LinkSettings], notes: Notes
+    left: pa.Table, right: pa.Table | None, run: Run[LinkSettings], notes: Notes, learns: bool
 ) -> tuple[Run[LinkSettings], list[Column]]:
-    """The columns of all fields, and the settings with the kind of each field."""
+    """The columns of all fields, and the settings with the kind of each field.
+
+    Row numbers are left out, unless the kind of their field was given or the run `learns` nothing.
+    """
     reader = FieldReader(left, right, run.settings.fields, run.workers.map)
     if right is not None and run.settings.scoring == "weights" and not run.settings.custom:
         reader.take_alone_as_text()
@@ -287,10 +291,23 @@ def _read_fields(
     for one in reader.fields:
         run.progress.say(f"Field {one.name}: {one.kind} ({one.why}).")
     columns = reader.columns(notes.add)
+    if right is not None and learns:
+        columns = _leave_out_row_numbers(columns, len(left), run.settings, notes)
     nicknames = run.settings.nicknames
     if nicknames is not None and all(column.kind != "person" for column in columns):
         notes.add(f"--nicknames {nicknames.source} has no effect: no field is of kind person")
     return replace(run, settings=replace(run.settings, fields=tuple(reader.fields))), columns
+
+
+def _leave_out_row_numbers(columns: list[Column], split: int, settings: LinkSettings, notes: Notes) -> list[Column]:
+    given = {field.name for field in settings.fields if field.kind}
+    left_out = [name for name in find_row_numbers(columns, split) if name not in given]
+    for name in left_out:
+        notes.add(
+            f"{name} is not compared: each table seems to number its own records, since those with the same number have "
+            f"no more in common than others ({name}:code compares it all the same)"
+        )
+    return [column for column in columns if column.name not in left_out]
 
 
 def _find_candidates(

@@ -21,6 +21,7 @@ from lookalike.linkage.scoring.points import Points
 from lookalike.linkage.scoring.score import RANDOM_PAIRS, Pairs, frequencies
 from lookalike.linkage.scoring.validation import Precision, Validation
 from lookalike.linkage.scoring.weights import Weights
+from lookalike.linkage.scoring.words.equal import least_likely
 from lookalike.linkage.scoring.words.weights import WordWeights
 from lookalike.linkage.settings import LinkSettings
 from lookalike.tuning.intervals import wilson_interval
@@ -193,7 +194,8 @@ class Linked:
         mean, bounds = float(self.probability[self.chosen].mean()), None
         if isinstance(self.scoring, WordWeights) and self.calibration is None:
             ends = self.candidates.left[self.chosen], self.candidates.right[self.chosen]
-            bounds = self.scoring.bounds(self.score[self.chosen], self.scoring.evidence.same(*ends))
+            least = least_likely(self.scoring.evidence.columns, *ends, self.scoring.equal)
+            bounds = self.scoring.bounds(self.score[self.chosen], least)
         return (mean, None, None) if bounds is None else (mean, *_widen(mean, bounds, int(self.chosen.sum())))
 
 

@@ -70,6 +70,6 @@ def _score_words(
     measured = evidence.measure(pairs.left, pairs.right, agreement.levels, run.workers.map)
     score = score_rows(measured, known.weights, known.prior_bits)
     ends, common = (pairs.left, pairs.right), evidence.in_common(measured)
-    score += partner_bits(*ends, score, len(columns[0]), single, common, evidence.same(*ends), known.equal)
+    score += partner_bits(*ends, score, len(columns[0]), single, common, columns, known.equal)
     with np.errstate(over="ignore"):
         return Scores(made, score, 1 / (1 + np.exp2(-score)))

@@ -36,8 +36,8 @@ class KnownWords(NamedTuple):
     """Which records have at most one match, or how the records of one table are grouped (`WordWeights.single`)."""
     doubts: tuple[tuple[float, float], ...] = ()
     """Other estimates of chance (`WordWeights.doubts`)."""
-    equal: float = 0.0
-    """The least probability of a pair of equal records (`WordWeights.equal`)."""
+    equal: tuple[float, ...] = ()
+    """The least probabilities of pairs of equal records (`WordWeights.equal`)."""
 
 
 @frozen
@@ -142,7 +142,7 @@ def _read_scoring(saved: dict[str, Any]) -> Weights | Points | KnownWords:
             tuple(WeightsRow(*row) for row in saved["rows"]),
             saved.get("single", "both"),
             tuple((factor, shift) for factor, shift in saved.get("doubts", ())),
-            saved.get("equal", 0.0),
+            tuple(saved.get("equal", ())),
         )
     others = Tree(tuple(saved["parents"]), tuple(np.array(table, np.float64) for table in saved["others"]))
     matches = tuple(np.array(table, np.float64) for table in saved["matches"])

@@ -64,11 +64,11 @@ def _refine_words(
     helps = [one.helps for one in made.features]
     weights, prior = move_weights(measured[some], match, made.weights, made.prior_bits, helps)
     records, common = int(pairs.right.max()) + 1, made.evidence.in_common(measured)
-    same = made.evidence.same(pairs.left, pairs.right)
+    columns = made.evidence.columns
 
     def score_pairs(weights: Float64, prior: float) -> tuple[Float64, Float64]:
         score = score_rows(measured, weights, prior)
-        return score, partner_bits(pairs.left, pairs.right, score, records, made.single, common, same, made.equal)
+        return score, partner_bits(pairs.left, pairs.right, score, records, made.single, common, columns, made.equal)
 
     score, bits = score_pairs(weights, prior)
     # A better partner costs a pair a fixed number of bits, so such pairs say nothing about the scale of scores. A match

@@ -17,7 +17,7 @@ from lookalike.linkage.compare.swapped_names import insert_exchanged
 from lookalike.linkage.compare.texts import FEATURES, TextComparer
 from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.partners import Texts
-from lookalike.types import Bool, Float32, Float64, Int8, Int32, Int64, Mapper
+from lookalike.types import Float32, Float64, Int8, Int32, Int64, Mapper
 
 MOST_CODES = 2.0
 """The rarity of shared codes is limited to that of two codes that occur in one record only."""
@@ -177,7 +177,7 @@ class Evidence:
         level_names: Sequence[Sequence[str]],
         exchanged: Sequence[tuple[int, int]] = (),
     ) -> None:
-        self._columns, self._exchanged = columns, exchanged
+        self.columns, self._exchanged = columns, exchanged
         first = next((place for place, column in enumerate(columns) if column.kind == "text"), -1)
         self._fields = [
             FieldEvidence(
@@ -202,10 +202,6 @@ class Evidence:
         shares = sum(part * self._of_texts(measured, what) for what, part in parts.items()) / sum(parts.values())
         return np.minimum(shares, 1 - self._of_texts(measured, "conflicting numbers")).astype(np.float64)
 
-    def same(self, left: Int32, right: Int32) -> Bool:
-        """Which pairs have equal values in all fields."""
-        return np.asarray(np.all([column.codes[left] == column.codes[right] for column in self._columns], axis=0))
-
     def conflicts(self, measured: Float32) -> Float32:
         """The share of numbers and codes that conflict in each pair; NaN if a record has none."""
         found = self._of_texts(measured, "conflicting numbers")
@@ -218,9 +214,9 @@ class Evidence:
 
     def levels_of(self, left: Int32, right: Int32, each: Mapper = map) -> Int8:
         """The levels of pairs that are not candidates: int8[pairs, fields]; 0 where `measure` needs none."""
-        levels = np.zeros((len(self._columns), len(left)), np.int8)
-        for place, column in enumerate(self._columns):
+        levels = np.zeros((len(self.columns), len(left)), np.int8)
+        for place, column in enumerate(self.columns):
             if column.kind not in ("text", "number"):
                 Comparer(column).compare(left, right, each, levels[place])
-        insert_exchanged(self._columns, [(left, right)], [levels], each, known=self._exchanged)
+        insert_exchanged(self.columns, [(left, right)], [levels], each, known=self._exchanged)
         return levels.T

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.scoring.words.alike import alike_bits, are_alike
 from lookalike.linkage.scoring.words.alone import stand_out
 from lookalike.linkage.scoring.words.best_partners import Best
-from lookalike.linkage.scoring.words.equal import lone_pairs
+from lookalike.linkage.scoring.words.equal import are_equal, least_likely
 from lookalike.linkage.scoring.words.groups import stand_out_in_groups
 from lookalike.linkage.scoring.words.weights import LIKELY, probability_of
-from lookalike.types import Bool, Float64, Int32
+from lookalike.types import Float64, Int32
 
 LEAST_DOUBT = 10.0
 """The fewest bits that a pair loses if one of its records has a better partner."""
@@ -25,8 +28,8 @@ def partner_bits(
     records: int,
     single: str = "both",
     common: Float64 | None = None,
-    same: Bool | None = None,
-    equal: float = 0.0,
+    columns: Sequence[Column] = (),
+    equal: Sequence[float] = (),
 ) -> Float64:
     """The (negative) bits of a pair if one of its records has a better partner; 0 if neither has (unless one table).
 
@@ -36,9 +39,9 @@ def partner_bits(
     gains or loses its lead; in one table of `groups`, the lead of its group, if the pair is within one. There, it
     also loses bits if its records have less in common than not (`common`, needed for one table only).
 
-    What other records are similar says nothing about two that are the `same` in all fields. So none of these pairs is
-    less likely a match than such pairs are on average: in one table, according to these scores, between two tables,
-    according to `equal`.
+    What other records are similar says nothing about two that are equal in all `columns`, or in a code that identifies
+    them. So none of these pairs is less likely a match than such pairs are on average: in one table, according to these
+    scores, between two tables, according to `equal` (`WordWeights.equal`).
 
     Examples
     --------
@@ -49,17 +52,18 @@ def partner_bits(
     >>> [partner_bits(left, right, score, 3, single, common).round().tolist() for single in ("alone", "groups")]
     [[1.0, -11.0], [1.0, -13.0]]
     """
+    least = np.zeros(len(left))
     if single in ("alone", "groups"):
         assert common is not None
         bits = _bits_alone(left, right, score, records, single, common)
-        if same is not None and same.any():
-            equal = float(probability_of((score + bits)[same]).mean())
+        if columns and (same := are_equal(columns, left, right)).any():
+            least[same] = probability_of((score + bits)[same]).mean()
     else:
         bits = _bits_between(left, right, score, records, single)
-        same = lone_pairs(left, right, same, records) if same is not None and equal > 0 else None
-    if same is not None and same.any():
-        usual = float(np.clip(equal, *LIKELY))
-        bits[same] = np.maximum(bits[same], np.log2(usual / (1 - usual)) - score[same])
+        least = least_likely(columns, left, right, equal)
+    some = least > 0
+    usual = np.clip(least[some], *LIKELY)
+    bits[some] = np.maximum(bits[some], np.log2(usual / (1 - usual)) - score[some])
     return bits
 
 

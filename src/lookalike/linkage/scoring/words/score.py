@@ -17,7 +17,7 @@ from lookalike.linkage.scoring.score import Agreement, Scores
 from lookalike.linkage.scoring.weights import WeightsRow
 from lookalike.linkage.scoring.words.alike import add_bits, alike_bits, are_alike
 from lookalike.linkage.scoring.words.alone import REPEATED, judge_groups, stand_out
-from lookalike.linkage.scoring.words.equal import count_twins, lone_pairs, share_of_matches
+from lookalike.linkage.scoring.words.equal import judge_equal
 from lookalike.linkage.scoring.words.evidence import Evidence
 from lookalike.linkage.scoring.words.partner_bits import partner_bits
 from lookalike.linkage.scoring.words.several import estimate_single, find_single, judge_single
@@ -76,13 +76,16 @@ def score_words(
     if one and by_levels is not None and _is_clustered(pairs, measured, evidence, records, by_levels):
         return None
     estimate: Estimate | None = None
-    common, same, equal = evidence.in_common(measured), evidence.same(pairs.left, pairs.right), (0.0, 0.0)
+    common, equal = evidence.in_common(measured), 0.0
+    shares: tuple[float, ...] = ()
     if sizes[1] is None:
         judge, single = _judge_table(pairs, measured, evidence, common, records)
     else:
         chance = _measure_chance(texts, evidence, (sizes[0], sizes[1]), each)
         judge, estimate, single = _judges(pairs, measured, evidence, common, *chance, run.settings.one_to_one)
-        equal = _judge_equal(columns, pairs, same, (sizes[0], sizes[1]))
+        shares, equal = judge_equal(
+            columns, pairs.left, pairs.right, (sizes[0], sizes[1]), measured, evidence.features
+        )  # fmt: skip
     weights, start, mutual, likely, learned = learn_weights(
         pairs.left, pairs.right, measured, evidence.features, records, judge,
         *((GROWN_ALONE, max(FEW, LEARNED * records / 2)) if one else (GROWN, FEW)),
@@ -98,12 +101,12 @@ def score_words(
     factor, shift = scale_scores(judged, plain) if mutual.any() else (1.0, 0.0)
     # Not factor * raw + shift, which a later run with these weights would round in another way.
     score = score_rows(measured, factor * weights, factor * start + shift)
-    notes = [SERIES] if differ else _notes(max(equal[1], float(likely.sum())), learned, single, run.settings)
+    notes = [SERIES] if differ else _notes(max(equal, float(likely.sum())), learned, single, run.settings)
     made = WordWeights(
-        evidence, factor * weights, factor * start + shift, max(equal[1], float(best.sum())), learned, tuple(notes),
-        single=single, doubts=tuple(scale_scores(score[mutual], one) for one in others), equal=equal[0],
+        evidence, factor * weights, factor * start + shift, max(equal, float(best.sum())), learned, tuple(notes),
+        single=single, doubts=tuple(scale_scores(score[mutual], one) for one in others), equal=shares,
     )  # fmt: skip
-    score += partner_bits(pairs.left, pairs.right, score, records, single, common, same, made.equal)
+    score += partner_bits(pairs.left, pairs.right, score, records, single, common, columns, shares)
     probability = probability_of(score)
     made = replace(made, rows=tuple(_rows(made, measured, agreement, probability)))
     return Scores(made, score, probability)
@@ -117,16 +120,6 @@ def _judge_table(
     if judge_groups(pairs.left, pairs.right, start, are_alike(common), records).repeated > REPEATED:
         return judge_many(pairs.left, pairs.right, common, records), "groups"
     return judge_one(pairs.left, pairs.right, common, records), "alone"
-
-
-def _judge_equal(
-    columns: Sequence[Column], pairs: CandidatePairs, same: Bool, sizes: tuple[int, int]
-) -> tuple[float, float]:
-    """The share of matches among pairs of equal records between two tables, and the number of these matches."""
-    number = int(lone_pairs(pairs.left, pairs.right, same, sum(sizes)).sum())
-    twins = count_twins(columns, 0, sizes[0]) + count_twins(columns, sizes[0], sum(sizes))
-    share = share_of_matches(number, twins, sizes)
-    return share, share * number
 
 
 def _differ_in_numbers(conflicts: Float32, best: Bool, likely: Float64) -> bool:

@@ -82,8 +82,9 @@ class WordWeights:
     whose groups are scored in this way."""
     doubts: tuple[tuple[float, float], ...] = ()
     """Factors and shifts that convert scores to those under other estimates of chance."""
-    equal: float = 0.0
-    """Between two tables, the least probability of a pair of equal records (`equal.share_of_matches`)."""
+    equal: tuple[float, ...] = ()
+    """Between two tables, the least probability of a pair that is equal in all fields, and in each of them; 0 for a
+    field that does not identify entities (`equal.judge_equal`)."""
 
     @property
     def features(self) -> list[Feature]:
@@ -103,15 +104,14 @@ class WordWeights:
             found[:, field] = score_rows(measured[:, here], self.weights[here])
         return found
 
-    def bounds(self, score: Float64, same: Bool) -> tuple[float, float] | None:
+    def bounds(self, score: Float64, least: Float64) -> tuple[float, float] | None:
         """The lowest and the highest plausible share of matches among pairs with these scores; None if unknown.
 
         Even if chance were known exactly, the number of pairs that it produces varies, as in any Poisson process.
-        Equal records (`same`) are judged regardless of the scores by chance.
+        Pairs of equal records have a `least` probability, regardless of the scores by chance.
         """
         if not self.doubts or not len(score):
             return None
-        least = np.where(same, self.equal, 0.0)
         means = [float(np.maximum(probability_of(one * score + other), least).mean()) for one, other in self.doubts]
         errors = [NINE_IN_TEN * math.sqrt((1 - mean) / len(score)) for mean in means]
         lowest, highest = (side(range(len(means)), key=means.__getitem__) for side in (min, max))

@@ -1,0 +1,115 @@
+"""Recognise numbers that each of two tables gives to its own records, such as row numbers: equal ones mean nothing.
+
+They look like an identifier that both tables share: every number occurs once in a table, and in the other one, too. A
+shared identifier is confirmed by the other fields; row numbers are not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from lookalike.linkage.fields.columns import Column
+from lookalike.types import Bool, Float64, Int64, to_arrow, to_numpy
+from lookalike.types import compute as pc
+
+NUMBERED = ("code", "number")
+"""Kinds of fields that may hold such numbers."""
+FEWEST = 20
+"""In smaller tables, numbers may be consecutive by chance."""
+MOSTLY = 0.95
+"""The least number of different numbers for each record that has a value."""
+DENSE = 2.0
+"""Consecutive numbers with as many gaps as numbers still count as consecutive."""
+TAIL = 0.02
+"""The share of the smallest and of the greatest numbers that may be anything."""
+SAMPLE = 1_000
+"""Pairs with equal numbers that are examined."""
+ENOUGH = 10
+"""With fewer such pairs, there is nothing to confirm: the tables use different ranges of numbers."""
+RARE = 0.95
+"""Two records are alike if they have more in common than this share of the pairs with different numbers."""
+CONFIRMED = 0.5
+"""Equal numbers mean something if more than this share of the records that have them are alike."""
+
+
+def find_row_numbers(columns: Sequence[Column], split: int) -> list[str]:
+    """The fields that hold numbers which each table gives to its own records; the right table starts at `split`.
+
+    Examples
+    --------
+    >>> from lookalike.types import strings_to_arrow
+    >>> numbers = Column("no", "code", np.tile(np.arange(30, dtype=np.int32), 2), strings_to_arrow(map(str, range(30))))
+    >>> names, same = np.arange(60, dtype=np.int32), np.tile(np.arange(30, dtype=np.int32), 2)
+    >>> words = strings_to_arrow([f"word{n}" for n in range(60)])
+    >>> [find_row_numbers([numbers, Column("name", "text", codes, words)], 30) for codes in (names, same)]
+    [['no'], []]
+    """
+    numbered = [column for column in columns if _is_numbered(column, split)]
+    others = [column for column in columns if column not in numbered]
+    if not others:
+        return []
+    return [column.name for column in numbered if not _is_confirmed(column, others, split)]
+
+
+def _is_numbered(column: Column, split: int) -> bool:
+    """Whether a field has consecutive numbers in each table, nearly all of them different."""
+    if column.kind not in NUMBERED:
+        return False
+    one_number = to_numpy(pc.cast(pc.match_substring_regex(column.values, r"^[^0-9]*[0-9]{1,15}[^0-9]*$"), pa.int8())) == 1
+    numbers = np.full(len(column.values), -1, np.int64)
+    digits = pc.replace_substring_regex(pc.filter(column.values, to_arrow(one_number)), "[^0-9]+", "")
+    numbers[one_number] = to_numpy(pc.cast(digits, pa.int64()))
+    return all(_are_consecutive(numbers[codes[codes >= 0]]) for codes in (column.codes[:split], column.codes[split:]))
+
+
+def _are_consecutive(numbers: Int64) -> bool:
+    """Whether these are consecutive numbers, or in steps such as 10, nearly all of them different; -1 is none.
+
+    Examples
+    --------
+    >>> [_are_consecutive(some) for some in (np.arange(7, 90), np.arange(90) * 10, np.arange(90) // 2, np.arange(9))]
+    [True, True, False, False]
+    """
+    known = np.unique(numbers[numbers >= 0])
+    if len(known) < max(FEWEST, MOSTLY * len(numbers)):
+        return False
+    low, high = np.quantile(known, (TAIL, 1 - TAIL))
+    step = np.gcd.reduce(np.diff(known))
+    return bool(high - low <= DENSE * step * (1 - 2 * TAIL) * len(known))
+
+
+def _is_confirmed(column: Column, others: Sequence[Column], split: int) -> bool:
+    """Whether records with equal numbers have more in common than records with different ones."""
+    left, right = _equal_pairs(column, split)
+    if len(left) < ENOUGH:
+        return False
+    drawn = np.random.default_rng(1).permutation(len(left))[:SAMPLE]
+    left, right = left[drawn], right[drawn]
+    equal, different = (_in_common(others, left, some) for some in (right, np.roll(right, 1)))
+    usual = float(np.quantile(different, RARE))
+    return usual >= 1 or bool((equal > usual).mean() > CONFIRMED)  # if all have everything in common, it is unknown
+
+
+def _equal_pairs(column: Column, split: int) -> tuple[Int64, Int64]:
+    """The records of both tables with equal values, one of each table per value."""
+    places = np.full((2, len(column.values)), -1, np.int64)
+    for side, records in zip(places, (np.arange(split), np.arange(split, len(column)))):
+        known: Bool = column.codes[records] >= 0
+        side[column.codes[records[known]]] = records[known]
+    left, right = places[:, (places >= 0).all(axis=0)]
+    return left, right
+
+
+def _in_common(columns: Sequence[Column], left: Int64, right: Int64) -> Float64:
+    """The share of the words of the shorter record that the longer one has, too, for each of these pairs."""
+    words = [[_words(columns, record) for record in side.tolist()] for side in (left, right)]
+    return np.array([len(one & other) / max(1, min(len(one), len(other))) for one, other in zip(*words)])
+
+
+def _words(columns: Sequence[Column], record: int) -> set[str]:
+    values = (column.values[column.codes[record]].as_py() for column in columns if column.codes[record] >= 0)
+    return {word for value in values for word in re.split(r"\W+", value) if word}
