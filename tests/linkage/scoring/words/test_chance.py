@@ -191,7 +191,8 @@ def judge_versions(share, higher, sizes=(600, 600)):
     inside = [np.concatenate([table[part] for table in own]) for part in (0, 1, 2)]
     inside[2][Partners.find(*inside, sum(sizes))[0]] += higher
     every = np.ones(sum(sizes), np.bool_)
-    given = left, right, Chance(inside[0], inside[1], every, every, sizes), inside[2][:, None].astype(np.float32)
+    features = inside[2][:, None].astype(np.float32), np.full((1, 1), 99, np.float32)  # no pair is near equal records
+    given = left, right, Chance(inside[0], inside[1], every, every, sizes), *features
     mutual, likely = judge_two(*given)(score, np.ones(1), 0.0)
     truth = ((right - left == sizes[0]) & (left < matches))[mutual]
     top = np.argsort(-score[mutual])[: truth.sum()]
@@ -213,15 +214,39 @@ def test_the_true_precision_is_between_the_extremes(share, higher):
     assert low <= best <= high
 
 
-def test_leads_are_rescaled_to_those_of_pairs_that_are_no_matches_but_never_enlarged():
+def rescaled_leads(wrong, within=1.0):
+    """The leads of two pairs within a table, and of a table without pairs, if pairs between have leads of 8 and 1/4."""
     between = Partners(np.array([9.0, 1.25, 1.25]), np.ones(3))
-    within = [
-        WithinTable(Partners(np.array([5.0, 9.0]), np.array([4.0, 8.0])), 8, 0.5),
+    tables = [
+        WithinTable(Partners(np.array([4.0, 8.0]) + within, np.array([4.0, 8.0])), 8, 0.5),
         WithinTable(Partners(np.empty(0), np.empty(0)), 2, 0.0),
     ]
-    leads = [
-        [(one.partners.score - one.partners.next).tolist() for one in rescale(within, between, wrong, 3.0)]
-        for wrong in (np.array([0.0, 1.0, 1.0]), np.array([1.0, 0.0, 0.0]))
-    ]
-    assert leads[0] == [pytest.approx([1.5, 1.5]), []]
-    assert leads[1] == [pytest.approx([3.0, 3.0]), []]
+    return [(one.partners.score - one.partners.next).tolist() for one in rescale(tables, between, wrong, 3.0)]
+
+
+def test_leads_are_rescaled_to_those_of_pairs_that_are_no_matches():
+    assert rescaled_leads(np.array([0.0, 1.0, 1.0])) == [pytest.approx([1.5, 1.5]), []]
+
+
+def test_leads_are_not_enlarged_unless_records_of_a_table_come_in_groups():
+    """Then their own leads vanish. Neither are they if most pairs between the tables are matches."""
+    unlikely = np.array([0.0, 1.0, 1.0])
+    assert rescaled_leads(unlikely, 0.2) == [pytest.approx([0.6, 0.6]), []]
+    assert rescaled_leads(unlikely, 0.01) == rescaled_leads(unlikely, 0.0) == [pytest.approx([0.75, 0.75]), []]
+    assert rescaled_leads(unlikely / 4, 0.01) == [pytest.approx([0.03, 0.03]), []]
+
+
+@pytest.mark.parametrize("variants", [2, 3, 5])
+def test_a_match_stands_out_though_its_variants_are_nearly_as_good(variants):
+    """Products come in variants that are alike, and all are in both tables: the next best partner is a variant."""
+    draw = np.random.default_rng(3)
+    kinds, records = 200, 200 * variants
+    points = np.repeat(draw.random((kinds, 6)), variants, axis=0) + draw.normal(0, 0.02, (records, 6))
+    left, right, score = all_pairs(points, points + draw.normal(0, 0.008, points.shape), 0, records)
+    own = [all_pairs(points, points, first, first) for first in (0, records)]
+    inside = [np.concatenate([table[part] for table in own]) for part in (0, 1, 2)]
+    every = np.ones(2 * records, np.bool_)
+    chance = Chance(inside[0], inside[1], every, every, (records, records))
+    features = inside[2][:, None].astype(np.float32), np.full((1, 1), 13, np.float32)  # hardly more than a match
+    likely = judge_two(left, right, chance, *features)(score, np.ones(1), 0.0)[1]
+    assert likely.sum() > 0.8 * records

@@ -100,10 +100,34 @@ class Partners(NamedTuple):
             level = np.sort(level)  # np.quantile takes far longer for this many ranks
             moved = np.interp(ranks * (len(level) - 1), np.arange(len(level)), level)
         else:
-            rising = np.argsort(level, kind="stable")
-            below = np.cumsum(weights[rising]) - weights[rising] / 2
-            moved = np.interp(ranks * weights.sum(), below, level[rising])
+            moved = weighted_quantiles(level, weights, ranks)
         return np.asarray(moved + (self.score - self.next)[order])
+
+    def raise_leads(self, leads: Float64, weights: Float64) -> Partners:
+        """The same pairs with leads that are at least these, rank by rank.
+
+        Examples
+        --------
+        >>> Partners(np.array([5.0, 9.0]), np.array([4.0, 9.0])).raise_leads(np.array([2.0, 3.0]), np.ones(2)).score
+        array([ 7., 11.])
+        """
+        own = self.score - self.next
+        ranks = np.empty(len(own))
+        ranks[np.argsort(own, kind="stable")] = (np.arange(len(own)) + 0.5) / max(1, len(own))
+        return Partners(self.next + np.maximum(own, weighted_quantiles(leads, weights, ranks)), self.next)
+
+
+def weighted_quantiles(values: Float64, weights: Float64, ranks: Float64) -> Float64:
+    """The values at these ranks, from 0 to 1, if each value has a weight.
+
+    Examples
+    --------
+    >>> weighted_quantiles(np.array([3.0, 1.0, 9.0]), np.array([1.0, 1.0, 0.0]), np.array([0.25, 0.5])).tolist()
+    [1.0, 2.0]
+    """
+    rising = np.argsort(values, kind="stable")
+    below = np.cumsum(weights[rising]) - weights[rising] / 2
+    return np.interp(ranks * weights.sum(), below, values[rising])
 
 
 def best_two(ends: Int32, scores: Float64, records: int) -> tuple[Float64, Float64]:

@@ -84,7 +84,7 @@ def judge_partners(
     edges = bin_edges(between.score)
     weights = [one.records for one in within]
     often = float(np.average([one.often for one in within], weights=weights))
-    moved = [one.partners.move(between.next, wrong) for one in within]
+    moved = [one.move(between.next, wrong) for one in within]
     shape = np.average([np.histogram(one, edges)[0] / len(one) for one in moved], axis=0, weights=weights)
     beaten = BEATEN * shape + (1 - BEATEN) * np.histogram(between.next, edges)[0] / len(between.next)
     return _tell(between.score, edges, shape, beaten, often, sizes)

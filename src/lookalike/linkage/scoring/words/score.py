@@ -51,6 +51,8 @@ LIKE_OTHERS = 0.8
 """Matches by levels are products of a series if their numbers conflict at least this share as often as those of other
 candidates. Observed: 0.98 to 1.00 for products of a series, 0.63 for inventors with the class of their patents."""
 SERIES = "most of the best partners differ in their numbers, like products of a series: nothing is linked"
+SELVES = 1_000
+"""Records that are compared with themselves, to know how high a pair can score."""
 DOUBTFUL = 1.0
 """With fewer expected matches than this, no pair stands out from chance."""
 
@@ -150,28 +152,32 @@ def _judged_scores(
     return (stand_out(pairs.left, pairs.right, score, records) if single == "alone" else score)[mutual]
 
 
-def _measure_chance(texts: Texts, evidence: Evidence, sizes: tuple[int, int], each: Mapper) -> tuple[Chance, Float32]:
-    """The pairs within each of the two tables, and their features."""
+def _measure_chance(
+    texts: Texts, evidence: Evidence, sizes: tuple[int, int], each: Mapper
+) -> tuple[Chance, Float32, Float32]:
+    """The pairs within each of the two tables, their features, and those of some records compared with themselves."""
     chance = Chance(*chance_pairs(texts, sizes[0], sum(sizes), each), sizes)
-    levels = evidence.levels_of(chance.left, chance.right, each)
-    return chance, evidence.measure(chance.left, chance.right, levels, each)
+    some = np.unique(np.linspace(0, sum(sizes) - 1, SELVES).astype(np.int32))
+    ends = (chance.left, chance.right), (some, some)
+    pairs, selves = (evidence.measure(*both, evidence.levels_of(*both, each), each) for both in ends)
+    return chance, pairs, selves
 
 
 def _judges(
     pairs: CandidatePairs, measured: Float32, evidence: Evidence, common: Float64, chance: Chance, inside: Float32,
-    one_to_one: str,
+    selves: Float32, one_to_one: str,
 ) -> tuple[Judge, Estimate, str]:  # fmt: skip
     """A judge of the pairs by the pairs within the tables, and estimates that are based on it.
 
     Also returns which records have at most one match.
     """
     given = pairs.left, pairs.right, chance, inside
-    judge, single = judge_two(*given), one_to_one if one_to_one in ("left", "right") else "both"
+    judge, single = judge_two(*given, selves), one_to_one if one_to_one in ("left", "right") else "both"
     if one_to_one == "auto":
         weights = np.array([one.start for one in evidence.features])
         single = find_single(*given, score_rows(measured, weights), weights, are_alike(common))
     if single == "both":
-        return judge, estimate_two(*given), "none" if one_to_one == "no" else single
+        return judge, estimate_two(*given, selves), "none" if one_to_one == "no" else single
     return judge_single(*given, single), estimate_single(*given, single), single
 
 

@@ -147,18 +147,22 @@ Estimate = Callable[[Float64, Float64, float, Float64], list[Float64]]
 under other estimates of chance."""
 
 
-def judge_two(left: Int32, right: Int32, chance: Chance, measured: Float32) -> Judge:
-    """Judge the pairs between two tables by the pairs within each; `measured` are the features of the latter."""
+def judge_two(left: Int32, right: Int32, chance: Chance, measured: Float32, selves: Float32) -> Judge:
+    """Judge the pairs between two tables by the pairs within each.
+
+    `measured` are the features of the pairs within, and `selves` those of some records compared with themselves.
+    """
 
     def judge(score: Float64, weights: Float64, start: float) -> tuple[Bool, Float64]:
         mutual, between = Partners.find(left, right, score, sum(chance.sizes))
         leads = second_leads(left, right, score, sum(chance.sizes))
-        return mutual, judge_partners(between, chance.within(score_rows(measured, weights, start), leads), chance.sizes)
+        inside, own = (score_rows(some, weights, start) for some in (measured, selves))
+        return mutual, judge_partners(between, chance.within(inside, leads, float(np.median(own))), chance.sizes)
 
     return judge
 
 
-def estimate_two(left: Int32, right: Int32, chance: Chance, measured: Float32) -> Estimate:
+def estimate_two(left: Int32, right: Int32, chance: Chance, measured: Float32, selves: Float32) -> Estimate:
     """Judge the same pairs again, now that it is known which ones are hardly matches, and what their leads are.
 
     The next best partner of a match is the best one by chance, but that of a pair by chance is only the second best. So
@@ -170,7 +174,8 @@ def estimate_two(left: Int32, right: Int32, chance: Chance, measured: Float32) -
     def estimate(score: Float64, weights: Float64, start: float, likely: Float64) -> list[Float64]:
         between = Partners.find(left, right, score, sum(chance.sizes))[1]
         leads = second_leads(left, right, score, sum(chance.sizes))
-        inside = chance.within(score_rows(measured, weights, start), leads)
+        inner, own = (score_rows(some, weights, start) for some in (measured, selves))
+        inside = chance.within(inner, leads, float(np.median(own)))
         wrong = np.maximum(1 - likely, LEAST_WRONG)
 
         def judge(times: float, weights: Float64 | None) -> Float64:

@@ -22,6 +22,10 @@ import numpy as np
 from lookalike.linkage.scoring.words.best_partners import Best, Partners, best_two, second_leads
 from lookalike.types import Bool, Float64, Int32, Int64
 
+IN_GROUPS = 2.0
+"""Three or more records of a table are alike if leads between the tables are more than this many times as large."""
+MOSTLY = 0.7
+"""If more than this share of the pairs between the tables are matches, nothing is known about the leads of others."""
 SURE = 2.0
 """Standard errors by which the ratio of leads between and within tables may be greater than the observed one."""
 
@@ -34,6 +38,29 @@ class WithinTable(NamedTuple):
     """The number of records in the table."""
     often: float
     """The share of records that find a partner whose best partner they are."""
+    observed: Float64 = np.empty(0)
+    """The scores of `partners` before their leads were changed."""
+    most: float = np.inf
+    """What a record typically scores with itself."""
+
+    def move(self, level: Float64, weights: Float64 | None = None) -> Float64:
+        """The scores of these partners if the next best ones scored as in `level` (see `Partners.move`).
+
+        If every product is one of a pair, such as a left and a right shoe, the next best partner of a match already is
+        the best wrong one, and a lead over it would exceed what equal records score. Then partners by chance score no
+        more than those observed within the table.
+
+        Examples
+        --------
+        >>> table = WithinTable(Partners(np.array([8.0, 8.5]), np.array([1.0, 2.0])), 9, 0.5, np.array([8.0, 8.5]), 9.0)
+        >>> table.move(np.array([1.0, 1.0])).tolist(), table.move(np.array([1.0, 7.0])).tolist()
+        ([7.5, 8.0], [8.0, 8.5])
+        >>> table._replace(most=20.0).move(np.array([1.0, 7.0])).tolist()
+        [9.5, 12.0]
+        """
+        moved = np.sort(self.partners.move(level, weights))
+        beyond = moved > self.most
+        return np.where(beyond, np.minimum(moved, np.sort(self.observed)), moved) if beyond.any() else moved
 
 
 class Chance(NamedTuple):
@@ -48,18 +75,19 @@ class Chance(NamedTuple):
     sizes: tuple[int, int]
     """The number of records in each table."""
 
-    def within(self, score: Float64, between: Float64 | None = None) -> list[WithinTable]:
+    def within(self, score: Float64, between: Float64 | None = None, most: float = np.inf) -> list[WithinTable]:
         """What records find by chance in each table, by the scores of these pairs.
 
         `between` are the `second_leads` of all records between the tables. If they are smaller for the records that
-        look for partners in a table than for its own records, all leads within it are reduced in proportion.
+        look for partners in a table than for its own records, all leads within it are reduced in proportion. `most` is
+        what a record typically scores with itself.
         """
         found = []
         for table in (0, 1):
             own, other = self._records(table), self._records(1 - table)
             some = (self.left < self.sizes[0]) == (table == 0)
             left, right = self.left[some] - own.start, self.right[some] - own.start
-            one = self._of_table(left, right, score[some], table)
+            one = self._of_table(left, right, score[some], table)._replace(most=most)
             if between is not None:
                 inside = second_leads(left, right, score[some], self.sizes[table])
                 known = self.sampled[own] & self.searched[own]
@@ -96,7 +124,7 @@ class Chance(NamedTuple):
         known = mutual & taken & np.isfinite(following[askers])  # otherwise, nothing is known of the next best partner
         next_best = np.maximum(following[askers], following[asked])[known]
         often = int((mutual & taken).sum()) / max(1, int(((best.partner[askers] == asked) & taken).sum()))
-        return WithinTable(Partners(scores[known], next_best), records, often)
+        return WithinTable(Partners(scores[known], next_best), records, often, scores[known])
 
 
 def draw_groups(records: int, other: int) -> Int64:
@@ -112,11 +140,13 @@ def draw_groups(records: int, other: int) -> Int64:
 
 
 def rescale(within: list[WithinTable], between: Partners, wrong: Float64, times: float = 1.0) -> list[WithinTable]:
-    """Shrink leads within the tables towards those of the pairs between them that are no matches, and multiply them.
+    """Adapt leads within the tables to those of the pairs between them that are no matches, and multiply them.
 
     Both are estimates of the leads by chance: the first is too large if records of a table are alike, the second if
-    matches are not recognised. The geometric mean is used, if it is smaller than the first. `wrong` are the
-    probabilities that the pairs between the tables are no matches.
+    matches are not recognised. The geometric mean is used, if it is smaller than the first. But if three or more
+    records of a table are alike, such as the sizes of a shirt, their leads over each other vanish. Then those between
+    the tables are used, unless most pairs are matches. `wrong` are the probabilities that the pairs between the tables
+    are no matches.
 
     Examples
     --------
@@ -125,14 +155,22 @@ def rescale(within: list[WithinTable], between: Partners, wrong: Float64, times:
     >>> [scaled] = rescale([within], between, np.array([0.0, 1.0, 1.0]))
     >>> (scaled.partners.score - scaled.partners.next).round(6).tolist(), scaled.records
     ([0.5, 1.5], 8)
+    >>> alike = within._replace(partners=Partners(np.array([5.0, 9.0]), np.array([5.0, 8.8])))
+    >>> [scaled] = rescale([alike], between, np.array([0.0, 1.0, 1.0]))
+    >>> (scaled.partners.score - scaled.partners.next).round(6).tolist()
+    [0.5, 0.5]
     """
-    lead = float(np.average(between.score - between.next, weights=wrong))
+    leads = between.score - between.next
+    lead, few = float(np.average(leads, weights=wrong)), float(wrong.mean()) > 1 - MOSTLY
     found = []
     for one in within:
-        leads = one.partners.score - one.partners.next
-        mean = float(leads.mean()) if len(leads) else 0.0
-        factor = times * min(1.0, np.sqrt(lead / mean)) if mean > 0 else 1.0
-        found.append(one._replace(partners=one.partners.shrink(factor)))
+        own = one.partners.score - one.partners.next
+        mean = float(own.mean()) if len(own) else 0.0
+        if len(own) and few and lead > IN_GROUPS * mean:
+            partners = one.partners.raise_leads(leads, wrong).shrink(times)
+        else:
+            partners = one.partners.shrink(times * min(1.0, np.sqrt(lead / mean)) if mean > 0 else 1.0)
+        found.append(one._replace(partners=partners))
     return found
 
 
