@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 
 import pyarrow as pa
@@ -288,7 +289,35 @@ def split_tables(
     return two_tables(left, other, fields, seed)
 
 
+VARIANTS = ("basic", "plus", "pro", "max", "mini")
+
+
+def make_variants(records: int, share: float, seed: int, variants: int, divided: bool) -> Case:
+    """Two shops whose products come in variants: every record has look-alikes in its own table.
+
+    A shop has all variants of the products that only it has, or some of them if they are `divided`.
+    """
+    say = Language(seed)
+    tables: tuple[list[Row], list[Row]] = [], []
+    while min(map(len, tables)) < records:
+        name, shop = say.text(2, 4), say.chance(0.5)
+        for variant in VARIANTS[:variants]:
+            title, entity = [*name.split(), variant], str(sum(map(len, tables)))
+            both, shop = say.chance(share / (2 - share)), say.chance(0.5) if divided else shop
+            if both or not shop:
+                tables[0].append({"entity": entity, "title": " ".join(title)})
+            if both or shop:
+                words = [say.mistype(word) if say.chance(0.1) else word for word in title]
+                say.draw.shuffle(words)
+                tables[1].append({"entity": entity, "title": " ".join(words)})
+    return two_tables(*tables, "title:text", seed)
+
+
 KINDS: dict[str, Callable[[int, float, int], Case]] = {
     "CDs": make_cds, "citations": make_citations, "films": make_films, "terse and verbose": make_terse,
     "sizes": make_sizes, "figures": make_figures,
+} | {
+    f"{variants} variants{', divided' if divided else ''}": partial(make_variants, variants=variants, divided=divided)
+    for variants in (2, 3, 5)
+    for divided in (False, True)
 }  # fmt: skip

@@ -16,7 +16,6 @@ import csv
 import io
 import math
 import random
-import subprocess
 import sys
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -28,31 +27,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 from catalogues import Case
 from labels import label_reviewed
 from mixtures import judge, link_by_tfidf, link_ours
+from packaged import download
 
 PACKAGE, VERSION = "autofj", "0.0.6"
-PLACE = Path(__file__).resolve().parent / ".data"
 WITHIN = 0.1
 """The error of the estimated precision that counts as large."""
-
-
-def download() -> Path:
-    """The package's wheel, downloaded on first use; nothing of it is installed or run."""
-    PLACE.mkdir(exist_ok=True)
-    pip = [
-        sys.executable,
-        "-m",
-        "pip",
-        "download",
-        "--quiet",
-        "--no-deps",
-        "--only-binary",
-        ":all:",
-        "--dest",
-        str(PLACE),
-    ]
-    if not list(PLACE.glob(f"{PACKAGE}-{VERSION}-*.whl")):
-        subprocess.run([*pip, f"{PACKAGE}=={VERSION}"], check=True)
-    return next(PLACE.glob(f"{PACKAGE}-{VERSION}-*.whl"))
 
 
 def read_lists(wheel: Path) -> Iterator[tuple[str, Case]]:
@@ -122,7 +101,7 @@ def main() -> None:
     parser.add_argument("--each", action="store_true", help="print a line for every pair of lists, too")
     given = parser.parse_args()
     only = [one for one in given.only.split(",") if one]
-    cases = [(name, case) for name, case in read_lists(download()) if not only or name in only]
+    cases = [(name, case) for name, case in read_lists(download(PACKAGE, VERSION)) if not only or name in only]
     print("| share | pairs of lists | F1 | TF-IDF | linked | error | bias | above 0.1 | interval holds | wrong links |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for share in map(float, given.shares.split(",")):

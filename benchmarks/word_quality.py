@@ -1,7 +1,8 @@
 """F1 and estimated precision of links between records made of words, on known and generated data.
 
-Known data are read from LOOKALIKE_DATA. Partners are dropped so that only a share of the records has a match. Labels
-are used to score only. Two tables are also linked after they were joined to one (`--joined`).
+Known data are read from LOOKALIKE_DATA, and from packages: tariffs are downloaded (`--packages`), restaurants and books
+are read from the folder LOOKALIKE_MORE if it has them. Partners are dropped so that only a share of the records has a
+match. Labels are used to score only. Two tables are also linked after they were joined to one (`--joined`).
 
     python benchmarks/word_quality.py --shares 1,0.2,0.05 --only films,CDs
     python benchmarks/word_quality.py --only "messy albums" --records 9763 --shares 0.0615 --seeds 1,2,3,4,5
@@ -27,6 +28,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from catalogues import KINDS, Case
 from labels import label_reviewed
 from messy import MESSY, NewsLanguage, join_tables
+from packaged import read_books, read_tariffs
 
 SHARES = (1.0, 0.5, 0.2, 0.1, 0.05)
 
@@ -48,7 +50,7 @@ def _pairs(path: Path) -> set[tuple[str, str]]:
     return {(first, second) for first, second, *_ in (row.values() for row in read_rows(path))}
 
 
-def known_cases(data: Path) -> Iterator[tuple[str, Case]]:
+def known_cases(data: Path, packages: bool = False) -> Iterator[tuple[str, Case]]:
     """The known data sets, with all of their matches."""
     texts = data / "texts_records"
     for name, fields in (("software", "title:text,description:text,manufacturer,price"),
@@ -60,10 +62,15 @@ def known_cases(data: Path) -> Iterator[tuple[str, Case]]:
     yield "DBLP-ACM", Case(*both, "title:text,authors:text,venue,year", _pairs(folder / "DBLP-ACM_perfectMapping.csv"))
     yield "papers", Case(_table(texts / "papers.csv"), None, "author:text,title:text,venue:text,year,pages",
                          _pairs(texts / "papers_truth.csv"))  # fmt: skip
-    if more := os.environ.get("LOOKALIKE_MORE"):  # the restaurants of Fodor's and Zagat's guides
-        both = _table(Path(more) / "fodors.csv"), _table(Path(more) / "zagats.csv")
-        truth = _pairs(Path(more) / "matches_fodors_zagats.csv")
+    more = Path(os.environ.get("LOOKALIKE_MORE", "."))
+    if (more / "fodors.csv").exists():  # the restaurants of Fodor's and Zagat's guides
+        both = _table(more / "fodors.csv"), _table(more / "zagats.csv")
+        truth = _pairs(more / "matches_fodors_zagats.csv")
         yield "restaurants", Case(*both, "name:text,addr,city,phone,type", truth)
+    if (more / "books_table_A.csv.gz").exists():
+        yield from read_books(more)
+    if packages:
+        yield "tariffs", read_tariffs()
 
 
 def thin(case: Case, share: float, seed: int = 1) -> Case:
@@ -138,14 +145,16 @@ def judge(case: Case, labels: int = 0) -> dict[str, float]:
     }  # fmt: skip
 
 
-def cases(shares: list[float], records: int, only: list[str], seed: int = 1) -> Iterator[tuple[str, float, Case]]:
+def cases(
+    shares: list[float], records: int, only: list[str], seed: int = 1, packages: bool = False
+) -> Iterator[tuple[str, float, Case]]:
     """Every data set at every share of matches; `seed` is that of the generated ones."""
 
     def wanted(name: str) -> bool:
         return not only or name in only
 
     data = os.environ.get("LOOKALIKE_DATA")
-    for name, case in known_cases(Path(data)) if data else ():
+    for name, case in known_cases(Path(data), packages) if data else ():
         for share in shares if wanted(name) and case.right is not None else [1.0] * wanted(name):
             yield name, share, thin(case, share)
             if case.right is not None:
@@ -169,13 +178,14 @@ def main() -> None:
     parser.add_argument(
         "--labels", type=int, default=0, help="label as many pairs first; the precision is then measured"
     )
+    parser.add_argument("--packages", action="store_true", help="download data from packages as well")
     parser.add_argument("--joined", action="store_true", help="link the records of two tables in one")
     given = parser.parse_args()
     print("| data | share | matches | links | F1 | recall | precision | estimated | processor s |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     shares, only = [float(one) for one in given.shares.split(",")], [one for one in given.only.split(",") if one]
     for seed in map(int, given.seeds.split(",")):
-        for name, share, case in cases(shares, given.records, only, seed):
+        for name, share, case in cases(shares, given.records, only, seed, given.packages):
             if given.joined and case.right is None:
                 continue
             found = judge(join_tables(case) if given.joined else case, given.labels)

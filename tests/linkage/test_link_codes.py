@@ -7,12 +7,12 @@ import random
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.support.catalogues import make_word
 
 import lookalike as la
 from lookalike.linkage.fields.columns import Column
 from lookalike.linkage.scoring.words.equal import judge_equal
 from lookalike.linkage.scoring.words.evidence import Feature
-from tests.linkage.test_link_related import make_word
 
 SHARED, RECORDS = 40, 400
 

@@ -7,6 +7,7 @@ import random
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.support.catalogues import make_word
 
 import lookalike as la
 from lookalike.linkage.fields.columns import Column
@@ -14,12 +15,6 @@ from lookalike.linkage.scoring.words.alike import alike_bits
 from lookalike.linkage.scoring.words.equal import count_twins, lone_pairs, share_of_matches
 from lookalike.linkage.scoring.words.partner_bits import partner_bits
 from lookalike.linkage.scoring.words.weights import probability_of
-
-
-def make_word(draw, syllables):
-    return "".join(
-        draw.choice("bdfgklmnprst") + draw.choice(("a", "e", "i", "o", "un", "ar")) for _ in range(syllables)
-    )
 
 
 def make_places(twice, seed, records=600):

@@ -1,6 +1,7 @@
 """Generated products of two catalogues, of which it is known which are the same, and how well links agree with that."""
 
 import importlib.util
+import sys
 from pathlib import Path
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
@@ -8,10 +9,26 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 def make_products(left, right, shared, seed=1):
     """Two tables from benchmarks/products.py."""
-    spec = importlib.util.spec_from_file_location("products", BENCHMARKS / "products.py")
-    module = importlib.util.module_from_spec(spec)
+    return _load("products").make_products(left, right, shared, seed)
+
+
+def make_variants(records, share, seed, variants, divided):
+    """Two tables and their matches from benchmarks/catalogues.py."""
+    return _load("catalogues").make_variants(records, share, seed, variants, divided)
+
+
+def _load(name):
+    spec = importlib.util.spec_from_file_location(name, BENCHMARKS / f"{name}.py")
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)  # data classes look their module up
     spec.loader.exec_module(module)
-    return module.make_products(left, right, shared, seed)
+    return module
+
+
+def make_word(draw, syllables):
+    """A word that can be pronounced."""
+    return "".join(
+        draw.choice("bdfgklmnprst") + draw.choice(("a", "e", "i", "o", "un", "ar")) for _ in range(syllables)
+    )
 
 
 def judge_products(links, left, right):

@@ -304,8 +304,8 @@ def _leave_out_row_numbers(columns: list[Column], split: int, settings: LinkSett
     left_out = [name for name in find_row_numbers(columns, split) if name not in given]
     for name in left_out:
         notes.add(
-            f"{name} is not compared: each table seems to number its own records, since those with the same number have "
-            f"no more in common than others ({name}:code compares it all the same)"
+            f"{name} is not compared: each table seems to number its own records, since those with the same number "
+            f"have no more in common than others ({name}:code compares it all the same)"
         )
     return [column for column in columns if column.name not in left_out]
 

@@ -18,6 +18,8 @@ from lookalike.types import compute as pc
 
 NUMBERED = ("code", "number")
 """Kinds of fields that may hold such numbers."""
+ONE_NUMBER = "^[^0-9]*[0-9]{1,15}[^0-9]*$"
+"""A value with one number in it, such as `item-17`."""
 FEWEST = 20
 """In smaller tables, numbers may be consecutive by chance."""
 MOSTLY = 0.95
@@ -59,10 +61,10 @@ def _is_numbered(column: Column, split: int) -> bool:
     """Whether a field has consecutive numbers in each table, nearly all of them different."""
     if column.kind not in NUMBERED:
         return False
-    one_number = to_numpy(pc.cast(pc.match_substring_regex(column.values, r"^[^0-9]*[0-9]{1,15}[^0-9]*$"), pa.int8())) == 1
+    numbered = to_numpy(pc.cast(pc.match_substring_regex(column.values, ONE_NUMBER), pa.int8())) == 1
     numbers = np.full(len(column.values), -1, np.int64)
-    digits = pc.replace_substring_regex(pc.filter(column.values, to_arrow(one_number)), "[^0-9]+", "")
-    numbers[one_number] = to_numpy(pc.cast(digits, pa.int64()))
+    digits = pc.replace_substring_regex(pc.filter(column.values, to_arrow(numbered)), "[^0-9]+", "")
+    numbers[numbered] = to_numpy(pc.cast(digits, pa.int64()))
     return all(_are_consecutive(numbers[codes[codes >= 0]]) for codes in (column.codes[:split], column.codes[split:]))
 
 

@@ -127,7 +127,7 @@ def weighted_quantiles(values: Float64, weights: Float64, ranks: Float64) -> Flo
     """
     rising = np.argsort(values, kind="stable")
     below = np.cumsum(weights[rising]) - weights[rising] / 2
-    return np.interp(ranks * weights.sum(), below, values[rising])
+    return np.asarray(np.interp(ranks * weights.sum(), below, values[rising]))
 
 
 def best_two(ends: Int32, scores: Float64, records: int) -> tuple[Float64, Float64]:

@@ -26,8 +26,8 @@ OFTEN = 0.5
 table. Observed: 1.0 and 1.8 with up to six and five crawled records per paper; 0.4 with products of a series that share
 a description; at most 0.08 otherwise, including versions of software, which are different products."""
 SELDOM = 0.25
-"""The greatest number of such further partners in the other table. If both tables have them, products come in series, of
-which each table lacks some. Observed: 0 for a library and a crawler; 0.4 to 1.2 for three or five variants."""
+"""The greatest number of such further partners in the other table. If both tables have them, products come in series,
+of which each table lacks some. Observed: 0 for a library and a crawler; 0.4 to 1.2 for three or five variants."""
 MOSTLY_ALIKE = 0.5
 """Entities have several records only if more than this share of such further partners is alike. Observed: 0.9 for a
 crawler; 0.1 to 0.4 for seasons of a league and for elections, of which one table has more than the other."""
