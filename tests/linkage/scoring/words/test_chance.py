@@ -191,12 +191,12 @@ def judge_versions(share, higher, sizes=(600, 600)):
     inside = [np.concatenate([table[part] for table in own]) for part in (0, 1, 2)]
     inside[2][Partners.find(*inside, sum(sizes))[0]] += higher
     every = np.ones(sum(sizes), np.bool_)
-    features = inside[2][:, None].astype(np.float32), np.full((1, 1), 99, np.float32)  # no pair is near equal records
-    given = left, right, Chance(inside[0], inside[1], every, every, sizes), *features
+    given = left, right, Chance(inside[0], inside[1], every, every, sizes), inside[2][:, None].astype(np.float32)
+    selves = np.full((1, 1), 99, np.float32)  # no pair is nearly equal
     mutual, likely = judge_two(*given)(score, np.ones(1), 0.0)
     truth = ((right - left == sizes[0]) & (left < matches))[mutual]
     top = np.argsort(-score[mutual])[: truth.sum()]
-    return [one[top].mean() for one in (truth, likely, *estimate_two(*given)(score, np.ones(1), 0.0, likely))]
+    return [one[top].mean() for one in (truth, likely, *estimate_two(*given, selves)(score, np.ones(1), 0.0, likely))]
 
 
 @pytest.mark.parametrize(("share", "higher"), [(0.1, 1.0), (0.1, 2.0), (0.2, 2.0)])
@@ -247,6 +247,9 @@ def test_a_match_stands_out_though_its_variants_are_nearly_as_good(variants):
     inside = [np.concatenate([table[part] for table in own]) for part in (0, 1, 2)]
     every = np.ones(2 * records, np.bool_)
     chance = Chance(inside[0], inside[1], every, every, (records, records))
-    features = inside[2][:, None].astype(np.float32), np.full((1, 1), 13, np.float32)  # hardly more than a match
-    likely = judge_two(left, right, chance, *features)(score, np.ones(1), 0.0)[1]
-    assert likely.sum() > 0.8 * records
+    given = left, right, chance, inside[2][:, None].astype(np.float32)
+    likely = judge_two(*given)(score, np.ones(1), 0.0)[1]
+    selves = np.full((1, 1), 13, np.float32)  # hardly more than a match
+    best, *others = estimate_two(*given, selves)(score, np.ones(1), 0.0, likely)
+    assert best.sum() > 0.8 * records
+    assert min(one.sum() for one in others) <= best.sum()

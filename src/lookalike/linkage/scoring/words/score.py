@@ -172,7 +172,7 @@ def _judges(
     Also returns which records have at most one match.
     """
     given = pairs.left, pairs.right, chance, inside
-    judge, single = judge_two(*given, selves), one_to_one if one_to_one in ("left", "right") else "both"
+    judge, single = judge_two(*given), one_to_one if one_to_one in ("left", "right") else "both"
     if one_to_one == "auto":
         weights = np.array([one.start for one in evidence.features])
         single = find_single(*given, score_rows(measured, weights), weights, are_alike(common))

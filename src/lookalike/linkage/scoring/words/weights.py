@@ -147,17 +147,13 @@ Estimate = Callable[[Float64, Float64, float, Float64], list[Float64]]
 under other estimates of chance."""
 
 
-def judge_two(left: Int32, right: Int32, chance: Chance, measured: Float32, selves: Float32) -> Judge:
-    """Judge the pairs between two tables by the pairs within each.
-
-    `measured` are the features of the pairs within, and `selves` those of some records compared with themselves.
-    """
+def judge_two(left: Int32, right: Int32, chance: Chance, measured: Float32) -> Judge:
+    """Judge the pairs between two tables by the pairs within each; `measured` are the features of the latter."""
 
     def judge(score: Float64, weights: Float64, start: float) -> tuple[Bool, Float64]:
         mutual, between = Partners.find(left, right, score, sum(chance.sizes))
         leads = second_leads(left, right, score, sum(chance.sizes))
-        inside, own = (score_rows(some, weights, start) for some in (measured, selves))
-        return mutual, judge_partners(between, chance.within(inside, leads, float(np.median(own))), chance.sizes)
+        return mutual, judge_partners(between, chance.within(score_rows(measured, weights, start), leads), chance.sizes)
 
     return judge
 
@@ -182,7 +178,7 @@ def estimate_two(left: Int32, right: Int32, chance: Chance, measured: Float32, s
             return judge_partners(between, rescale(inside, between, wrong, times), chance.sizes, weights)
 
         best = (judge(1.0, None) + judge(1.0, wrong)) / 2
-        return [best, judge(UNSURE, None), judge(1 / UNSURE, wrong)]
+        return [best, np.minimum(best, judge(UNSURE, None)), np.maximum(best, judge(1 / UNSURE, wrong))]
 
     return estimate
 
